@@ -1,5 +1,6 @@
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
@@ -77,6 +78,7 @@ __all__ = [
     "scenario_read",
     "scenario_run",
     "scenario_schema",
+    "scenario_spans",
     "server_setting",
     "service_breakdown",
     "service_names",
@@ -942,6 +944,13 @@ class WaitingEntry:
     @property
     def position(self) -> int:
         """The place in the queue: 0 became ready first."""
+
+def scenario_spans(document: str, recording: str | None, path: Path) -> int:
+    """Write the spans of a scenario's requests as lines of OTLP; return the number of requests.
+
+    Use `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems,
+    for what cannot be simulated and for what cannot be written.
+    """
 
 def scenario_schema() -> str:
     """The JSON Schema of a scenario."""

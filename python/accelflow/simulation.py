@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
@@ -90,6 +91,7 @@ __all__ = [
     "timeouts",
     "workloads",
     "write_scenario",
+    "write_spans",
 ]
 
 MAX_THREADS: Final = 4_096
@@ -236,6 +238,21 @@ def _in_python(systems: list[System]) -> dict[str, Any]:
         for one in systems
     ]
     return {"python_systems": rows} if rows else {}
+
+
+def write_spans(scenario: Scenario, path: Path) -> int:
+    """Simulate `scenario`, of one orchestrator, and write its requests to `path` as spans.
+
+    The file has a line for each request, those of the warm-up too: OTLP as JSON, which ``accelflow
+    import otlp`` and OpenTelemetry's collectors read. Requests are the same as in :func:`run`.
+    Returns their number.
+
+    Raises InputError for a value that is not allowed and AccelflowError for several orchestrators,
+    for what cannot be simulated and for what cannot be written.
+    """
+    scenario = costed(loaded(scenario))
+    check(scenario)
+    return _native.scenario_spans(document(scenario), scenario.recording, path)
 
 
 def _calibration(recording: str | None) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@
 //! span for longest is taken as finished; spans of it that come later are dropped and counted.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 
 use crate::analyse::Analysis;
 use crate::error::ImportError;
@@ -25,14 +26,14 @@ pub(crate) struct Collector<'c> {
     spans: usize,
     clock: u64,
     closed: Closed,
-    file: String,
+    file: Rc<str>,
     sampling: Sampling,
 }
 
 struct Open {
     spans: Vec<Span>,
     touched: u64,
-    place: String,
+    file: Rc<str>,
 }
 
 /// The traces that were finished last.
@@ -86,14 +87,14 @@ impl<'c> Collector<'c> {
             spans: 0,
             clock: 0,
             closed: Closed::default(),
-            file: String::new(),
+            file: Rc::from(""),
             sampling: Sampling::default(),
         }
     }
 
     /// The file that the next spans come from.
     pub(crate) fn begin_file(&mut self, file: &str) {
-        file.clone_into(&mut self.file);
+        self.file = Rc::from(file);
     }
 
     /// The most spans that may be kept.
@@ -142,11 +143,11 @@ impl<'c> Collector<'c> {
 
     fn keep(&mut self, trace: TraceId, span: Span) -> Result<(), ImportError> {
         self.clock += 1;
-        let place = &self.file;
+        let file = &self.file;
         let open = self.open.entry(trace).or_insert_with(|| Open {
             spans: Vec::new(),
             touched: 0,
-            place: place.clone(),
+            file: Rc::clone(file),
         });
         if open.spans.len() >= self.window {
             return self.count_trace(trace, &topics::HUGE, 1);
@@ -191,7 +192,7 @@ impl<'c> Collector<'c> {
         };
         self.spans -= open.spans.len();
         self.closed.add(trace);
-        let place = format!("{}, trace {trace}", open.place);
+        let place = format!("{}, trace {trace}", open.file);
         self.analysis
             .trace(open.spans, &place, &self.names, &mut self.findings)
     }

@@ -8,6 +8,9 @@ use crate::names::Name;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TraceId(pub(crate) u128);
 
+/// A service and one of its operations.
+pub(crate) type Method = (Name, Name);
+
 /// The number of a span in its trace; 0 for none.
 pub(crate) type SpanId = u64;
 

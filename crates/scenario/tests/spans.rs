@@ -9,7 +9,8 @@ use accelflow_scenario::{ASSUMED_TCP_COST_NS, Scenario};
 use accelflow_trace::templates;
 use accelflow_units::Time;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::{Chain, Phase, Service, social_network, train_ticket};
+use accelflow_workload::services::{Chain, Phase, Service};
+use accelflow_workload::suites::{Suite, social_network};
 use serde_json::{Value, json};
 
 fn round_trip(scenario: Value, options: &str) -> Imported {
@@ -162,7 +163,7 @@ fn calls_by_http_and_statements_come_back() {
         }),
         "{}",
     );
-    same_paths(&imported, &train_ticket().unwrap());
+    same_paths(&imported, &Suite::TrainTicket.services().unwrap());
 }
 
 #[test]

@@ -197,6 +197,13 @@ _DEFAULT = simulation.Scenario()
     help="Directory for results and plots; results of another experiment there are kept, and "
     "these get the next free number.",
 )
+@click.option(
+    "--spans",
+    "spans_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the requests as spans, lines of OTLP in JSON; needs one --orchestrator.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
 @click.pass_context
 def compare(context: click.Context, /, **options: Any) -> None:
@@ -211,6 +218,9 @@ def compare(context: click.Context, /, **options: Any) -> None:
     experiment = simulation.loaded(_asked_for(context, options["scenario_file"]))
     simulation.check(experiment, threads)
     check_place(out)
+    spans_file = options["spans_file"]
+    if spans_file and len(experiment.orchestrators) != 1:
+        raise InputError(f"--spans {spans_file}: must stand beside one --orchestrator")
     if options["saved_file"]:
         simulation.write_scenario(experiment, options["saved_file"])
     if experiment.costs == "measured" and experiment.recording is None:
@@ -220,6 +230,9 @@ def compare(context: click.Context, /, **options: Any) -> None:
         results = simulation.run(experiment, threads=threads, progress=advance)
     comparison = Comparison.from_dict(results)
     written = _write(comparison, experiment.recording, out)
+    if spans_file:
+        _write_spans(experiment, spans_file)
+        written.append(spans_file)
     if options["as_json"]:
         click.echo(to_json(comparison), nl=False)
     else:
@@ -227,6 +240,13 @@ def compare(context: click.Context, /, **options: Any) -> None:
     wrote = f"wrote {', '.join(str(path) for path in written)}"
     console.print(wrote, highlight=False, markup=False, soft_wrap=True)
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
+
+
+def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
+    try:
+        write_whole(file, lambda path: simulation.write_spans(scenario, path))
+    except OSError as error:
+        raise InputError(f"--spans {file}: {why(error)}") from error
 
 
 def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Scenario:

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use super::tree::Tree;
-use super::{Method, serves};
 use crate::error::ImportError;
 use crate::names::{Name, Names};
 use crate::report::{Findings, Topic};
-use crate::span::{Access, Facts, Kind, Protocol, Span, Store};
+use crate::span::{Access, Facts, Kind, Method, Protocol, Span, Store};
 use crate::topics;
 use crate::words::{access_of_words, store_of_word};
 
@@ -84,7 +83,7 @@ pub(super) fn requests(
     };
     let mut found = Vec::new();
     for (i, span) in tree.spans.iter().enumerate() {
-        if serves(span) {
+        if span.kind == Kind::Server {
             found.push((i, finder.request(i)?));
         }
     }

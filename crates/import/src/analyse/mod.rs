@@ -1,102 +1,13 @@
 //! Traces become operations: what each does for a request, how often and how long.
 
+mod analysis;
 mod calls;
 mod groups;
 mod sample;
 mod shapes;
 mod tree;
 
-use std::collections::HashMap;
-
-use crate::error::ImportError;
-use crate::names::{Name, Names};
-use crate::report::Findings;
-use crate::span::{Kind, Span};
-use crate::topics;
-
+pub(crate) use analysis::Analysis;
 pub(crate) use calls::Class;
 pub(crate) use sample::Sample;
 pub(crate) use shapes::{ItemStats, Operation, Shape, Totals};
-
-use calls::{CalleesByName, Request, requests};
-use groups::path;
-use tree::Tree;
-
-/// A service and one of its operations.
-pub(crate) type Method = (Name, Name);
-
-/// What all traces say.
-#[derive(Debug, Default)]
-pub(crate) struct Analysis {
-    pub(crate) operations: HashMap<Method, Operation>,
-    /// The start of the first and of the last request, in ns.
-    pub(crate) from_to: Option<(u64, u64)>,
-    callees: CalleesByName,
-    /// Calls that are in shapes now.
-    items: usize,
-}
-
-/// The most calls in all shapes together: what bounds memory.
-const MOST_ITEMS: usize = 20_000;
-/// The most calls of a request.
-const MOST_CALLS: usize = 256;
-
-impl Analysis {
-    /// Takes the spans of a finished trace; `place` names it.
-    ///
-    /// # Errors
-    /// [`ImportError::Strict`] for a guess or a loss where they are refused.
-    pub(crate) fn trace(
-        &mut self,
-        spans: Vec<Span>,
-        place: &str,
-        names: &Names,
-        findings: &mut Findings,
-    ) -> Result<(), ImportError> {
-        let tree = Tree::grown(spans, place, names, findings)?;
-        let found = requests(&tree, place, names, findings, &mut self.callees)?;
-        for request in &found {
-            self.request(request, place, findings)?;
-        }
-        Ok(())
-    }
-
-    fn request(
-        &mut self,
-        request: &Request,
-        place: &str,
-        findings: &mut Findings,
-    ) -> Result<(), ImportError> {
-        findings.count(&topics::REQUESTS, || place.to_owned())?;
-        let start = request.start_ns;
-        let (from, to) = self.from_to.unwrap_or((start, start));
-        self.from_to = Some((from.min(start), to.max(start)));
-        let operation = self.operations.entry(request.method).or_default();
-        operation.arrived(request);
-        if request.calls.len() > MOST_CALLS {
-            return findings.count(&topics::MANY_CALLS, || place.to_owned());
-        }
-        let path = path(request, place, findings)?;
-        self.items += operation.add(request, &path, place);
-        if self.items > MOST_ITEMS {
-            self.forget_rare();
-        }
-        Ok(())
-    }
-
-    /// Forgets shapes that were seen least, until half of the room is free.
-    fn forget_rare(&mut self) {
-        let mut most = 1;
-        while self.items > MOST_ITEMS / 2 {
-            for operation in self.operations.values_mut() {
-                self.items -= operation.forget_up_to(most);
-            }
-            most *= 2;
-        }
-    }
-}
-
-/// Whether a span serves a request.
-fn serves(span: &Span) -> bool {
-    span.kind == Kind::Server
-}

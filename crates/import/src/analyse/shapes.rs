@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Method;
 use super::calls::{Class, Request};
 use super::groups::{Item, Path};
 use super::sample::{Mean, Sample};
-use crate::span::Protocol;
+use crate::span::{Method, Protocol};
 
 /// What is known of an operation.
 #[derive(Debug, Default)]

@@ -8,11 +8,12 @@ use super::chains::{chain, ends, written};
 use super::distributions::{sizes, us};
 use super::names::service_names;
 use super::own_traces::{Own, text};
-use crate::analyse::{Analysis, ItemStats, Method, Operation, Shape, Totals};
+use crate::analyse::{Analysis, ItemStats, Operation, Shape, Totals};
 use crate::error::ImportError;
 use crate::names::Names;
 use crate::options::Options;
 use crate::report::{Findings, Sure};
+use crate::span::Method;
 use crate::topics;
 
 /// The file that a workload was made from.
@@ -86,6 +87,7 @@ pub(crate) fn document(
         services: service_names(&methods, names),
         emitted: methods.iter().copied().take(MOST_SERVICES).collect(),
         own: BTreeSet::new(),
+        entries: BTreeSet::new(),
         edges: HashMap::new(),
         uses: BTreeMap::new(),
         written: Vec::new(),
@@ -127,6 +129,8 @@ struct Writer<'w> {
     services: HashMap<Method, String>,
     emitted: HashSet<Method>,
     own: BTreeSet<Own>,
+    /// The traces that begin chains.
+    entries: BTreeSet<String>,
     /// The operations that each calls.
     edges: HashMap<Method, HashSet<Method>>,
     uses: BTreeMap<String, Use>,
@@ -254,6 +258,10 @@ impl Writer<'_> {
         );
         let http = operation.http * 2 > operation.requests;
         let ends = ends(http, compressed, messages, &mut self.own);
+        for end in [&ends.first, &ends.last] {
+            let entry = end["trace"].as_str().unwrap_or_default();
+            self.entries.insert(entry.to_owned());
+        }
         // Marked application logic has no data-center tax in it.
         let share = match shape.marked == shape.requests {
             true => 1.0,
@@ -313,6 +321,7 @@ impl Writer<'_> {
             false => None,
         };
         let chain = chain(item, self.options);
+        self.entries.insert(chain.entry().to_owned());
         let used = self.uses.entry(chain.entry().to_owned()).or_default();
         used.calls += item.count;
         used.wait_ns += item.wait_ns.mean.sum() + item.miss_wait_ns.mean.sum();
@@ -354,7 +363,7 @@ impl Writer<'_> {
             "services": self.written,
         });
         if !self.own.is_empty() {
-            let text = text(&self.own).map_err(|error| ImportError::Nothing {
+            let text = text(&self.own, &self.entries).map_err(|error| ImportError::Nothing {
                 files: "own traces".to_owned(),
                 why: error.to_string(),
             })?;

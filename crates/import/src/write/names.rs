@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::analyse::Method;
 use crate::names::Names;
+use crate::span::Method;
 
 /// The longest name of a service, with room for the number of a shape.
 const LONGEST: usize = 58;

@@ -73,15 +73,19 @@ impl Own {
 
 const SEND: [&str; 3] = ["Ser", "Encr", "TCP"];
 
-/// The text of all `own` traces, each under its name.
+/// The text of all `own` traces, each under its name. Of those that begin chains, only those that are
+/// `used`.
 ///
 /// # Errors
 /// None in practice; the builders are the fallible ones that users have.
-pub(crate) fn text(own: &BTreeSet<Own>) -> Result<String, SourceError> {
+pub(crate) fn text(own: &BTreeSet<Own>, used: &BTreeSet<String>) -> Result<String, SourceError> {
     let mut text = String::new();
     for own in own {
         text += &format!("# {}\n", own.about());
         for (name, nodes) in own.sources()? {
+            if BEGIN_CHAINS.contains(&name) && !used.contains(name) {
+                continue;
+            }
             text += &format!("trace {name}:\n");
             for line in listing(&nodes).lines() {
                 text += &format!("    {line}\n");
@@ -90,6 +94,18 @@ pub(crate) fn text(own: &BTreeSet<Own>) -> Result<String, SourceError> {
     }
     Ok(text)
 }
+
+/// The traces that begin chains; tails lead to the others.
+const BEGIN_CHAINS: [&str; 8] = [
+    "HttpReceive",
+    "HttpRespond",
+    "HttpRespond+Cmp",
+    "HttpCall",
+    "HttpCall+Cmp",
+    "DatabaseRead",
+    "ReadThrough",
+    "CacheOnly",
+];
 
 fn sent(next: &str) -> Result<Nodes, SourceError> {
     let mut nodes = seq(&SEND)?;

@@ -1,5 +1,9 @@
 //! Scenarios and what the simulator finds, for `accelflow.simulation`.
 
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
 use accelflow_kernel::ConfidenceInterval;
 use accelflow_scenario::{
     Checked, RunOptions, Scenario, ScenarioError, SimulatedOperation, json_schema,
@@ -122,6 +126,24 @@ pub(crate) fn scenario_run<'py>(
 pub(crate) fn scenario_demands(document: &str, recording: Option<String>) -> PyResult<String> {
     let demands = checked(document, recording)?.demands().map_err(failure)?;
     serde_json::to_string(&demands).map_err(failure)
+}
+
+/// Simulates the scenario in `document` (JSON) under its only system and writes the spans of its
+/// requests to `path` as lines of OTLP. Returns the number of requests. Raises AccelflowError for
+/// several systems, for what cannot be simulated and for what cannot be written.
+#[pyfunction]
+#[pyo3(signature = (document, recording, path))]
+pub(crate) fn scenario_spans(
+    py: Python<'_>,
+    document: &str,
+    recording: Option<String>,
+    path: PathBuf,
+) -> PyResult<u64> {
+    let checked = checked(document, recording)?;
+    py.detach(|| {
+        let file = File::create(&path).map_err(failure)?;
+        checked.write_spans(BufWriter::new(file)).map_err(failure)
+    })
 }
 
 /// The JSON Schema of a scenario.
