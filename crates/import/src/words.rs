@@ -86,14 +86,12 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 /// The kind of store that the first known word of `text` names.
 pub(crate) fn store_of_word(text: &str) -> Option<Store> {
     words(text).find_map(|word| {
-        let is = |known: &&str| **known == word;
-        match (
-            CACHES.iter().any(|k| is(&k)),
-            DATABASES.iter().any(|k| is(&k)),
-        ) {
-            (true, _) => Some(Store::Cache),
-            (_, true) => Some(Store::Database),
-            _ => None,
+        if CACHES.contains(&word.as_str()) {
+            Some(Store::Cache)
+        } else if DATABASES.contains(&word.as_str()) {
+            Some(Store::Database)
+        } else {
+            None
         }
     })
 }

@@ -57,7 +57,10 @@ fn phases(service: &Value) -> Vec<Phase> {
         .collect()
 }
 
-fn sorted_facts(phase: &Phase) -> Vec<(String, Vec<(String, String, i64)>)> {
+/// The first trace of a chain, and its facts in order.
+type Facts = (String, Vec<(String, String, i64)>);
+
+fn sorted_facts(phase: &Phase) -> Vec<Facts> {
     let chains = phase.chains().iter().map(|chain| {
         let facts = chain.facts();
         let mut facts: Vec<_> = facts

@@ -1,5 +1,6 @@
 //! Operations: their shapes, and for each shape how often it was taken and how long its parts took.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::calls::{Class, Request};
@@ -160,14 +161,14 @@ impl Operation {
                 false => whole.push(shape),
             }
         }
-        whole.sort_by(|a, b| b.requests.cmp(&a.requests));
+        whole.sort_by_key(|shape| Reverse(shape.requests));
         for shape in ended {
             match whole.iter_mut().find(|other| shape.begins(other)) {
                 Some(other) => other.merge(&shape),
                 None => whole.push(shape),
             }
         }
-        whole.sort_by(|a, b| b.requests.cmp(&a.requests));
+        whole.sort_by_key(|shape| Reverse(shape.requests));
         (self.totals, whole)
     }
 }
