@@ -1,4 +1,5 @@
 //! The traces that importers write: they compile with the paper's, and services walk them to their ends.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
