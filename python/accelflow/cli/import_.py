@@ -44,7 +44,7 @@ def _common(command: _Command) -> _Command:
 
 
 _OUT: Final = click.option(
-    "--out", type=_FILE, required=True, metavar="FILE.json", help="Write the workload here."
+    "--out", type=_FILE, required=True, metavar="FILE.toml", help="Write the workload here."
 )
 _NAME: Final = click.option(
     "--name", metavar="NAME", help="Name of the workload. Default: as --out."
@@ -218,7 +218,7 @@ def _profile(command: _Command) -> _Command:
             help="Requests that were served meanwhile.",
         ),
         click.option(
-            "--out", type=_FILE, required=True, metavar="FILE.json", help="Write the workload here."
+            "--out", type=_FILE, required=True, metavar="FILE.toml", help="Write the workload here."
         ),
         click.option(
             "--service", required=True, metavar="NAME", help="The service that was profiled."
@@ -290,6 +290,87 @@ def _import_costs(kind: str, options: dict[str, Any]) -> None:
     report = Report(kind, strict=strict)
     asked = importing.CostsOptions(asked=importing.Asked(**which), **options)
     _finish(importing.import_costs(kind, files, report, asked), report, out, as_json)
+
+
+def _spans(command: _Command) -> _Command:
+    """The options of spans."""
+    for option in (
+        click.option(
+            "--sampling",
+            type=float,
+            metavar="SHARE",
+            help="Share of requests whose spans were kept. Default: as the spans say, else 1.",
+        ),
+        click.option(
+            "--app-share",
+            type=float,
+            metavar="SHARE",
+            help="Share of a service's own time that is application logic. Default: 1.",
+        ),
+        click.option(
+            "--shapes",
+            type=int,
+            metavar="NUMBER",
+            help="Most services of an operation. Default: 3.",
+        ),
+        click.option(
+            "--waits",
+            metavar="KIND",
+            help="Waits are written as quantiles (default), log-normal or constant.",
+        ),
+        click.option(
+            "--calls",
+            metavar="KIND",
+            help="simulate (default): services of the file answer; fit: their times are waits.",
+        ),
+        click.option(
+            "--servers",
+            metavar="KIND",
+            help="one (default) for all services; by-service: one for each service of the spans.",
+        ),
+        click.option(
+            "--window-spans",
+            type=int,
+            metavar="NUMBER",
+            help="Most spans of unfinished traces in memory. Default: 200,000.",
+        ),
+        _NAME,
+        _OUT,
+    ):
+        command = option(command)
+    return _common(command)
+
+
+@import_command.command("jaeger")
+@_spans
+def jaeger(**options: Any) -> None:
+    """Take services from spans of Jaeger.
+
+    FILE is JSON of Jaeger's user interface or API, or lines of spans; gzipped or not. The report
+    has the coverage of each operation, and traces that the workload brings (docs/import-spans.md).
+    """
+    _import_spans("jaeger", options)
+
+
+@import_command.command("otlp")
+@_spans
+def otlp(**options: Any) -> None:
+    """Take services from spans of OpenTelemetry.
+
+    FILE is OTLP as JSON, one document or one a line, or as protocol buffers; gzipped or not. The
+    report has the coverage of each operation and the traces that the workload brings
+    (docs/import-spans.md).
+    """
+    _import_spans("otlp", options)
+
+
+def _import_spans(kind: str, options: dict[str, Any]) -> None:
+    files, out, as_json = options.pop("files"), options.pop("out"), options.pop("as_json")
+    _check_out(out)
+    name = _name_of(options.pop("name"), out)
+    imported, found = importing.import_spans(kind, files, {"name": name, **options})
+    written = importing.write_imported(imported, None, out)
+    _show(found, as_json, written)
 
 
 @import_command.command("deathstarbench")

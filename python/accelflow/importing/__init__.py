@@ -11,6 +11,7 @@ alibaba    :func:`import_alibaba`: call graphs and rates
 azure      :func:`import_azure`: functions
 costs      :func:`import_costs`: perf, pprof, folded stacks
 latencies  :func:`read_latencies`: wrk2 and locust
+spans      :func:`import_spans`: Jaeger and OpenTelemetry
 ========== ================================================
 """
 
@@ -28,6 +29,7 @@ from accelflow.importing.latencies import Measured, read_latencies
 from accelflow.importing.operation_rules import DEFAULT as OPERATION_RULES
 from accelflow.importing.report import Report
 from accelflow.importing.sampled import Asked
+from accelflow.importing.spans import import_spans
 from accelflow.importing.workloads import OWNER, Imported, plain_name, read_workload, service_of
 from accelflow.importing.write import check_out, write_imported, write_lines
 
@@ -51,6 +53,7 @@ __all__ = [
     "import_alibaba",
     "import_azure",
     "import_costs",
+    "import_spans",
     "plain_name",
     "read_arrivals",
     "read_latencies",

@@ -12,11 +12,12 @@ from accelflow.errors import refused
 from accelflow.files import write_whole
 from accelflow.importing.report import Report
 from accelflow.importing.workloads import OWNER, Imported, Tree, plain_name
+from accelflow.workload import workload_text
 
 __all__ = ["check_out", "text_of", "write_imported", "write_lines"]
 
 #: Endings of workload files that :func:`text_of` writes.
-ENDINGS = (".json",)
+ENDINGS = (".toml", ".json")
 
 
 def check_out(out: Path) -> None:
@@ -25,9 +26,14 @@ def check_out(out: Path) -> None:
         raise refused("--out", str(out), f"must end in {' or '.join(ENDINGS)}")
 
 
-def text_of(tree: dict[str, Any]) -> str:
-    """The text of a workload file."""
-    return json.dumps(tree, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+def text_of(tree: dict[str, Any], out: Path) -> str:
+    """The text of the workload file `out`: TOML, or JSON by its ending.
+
+    Raises InputError for a tree that is no workload.
+    """
+    if out.suffix == ".json":
+        return json.dumps(tree, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    return workload_text(tree)
 
 
 def write_imported(imported: Imported, report: Report | None, out: Path) -> list[Path]:
@@ -46,7 +52,7 @@ def write_imported(imported: Imported, report: Report | None, out: Path) -> list
         tree = _renamed(imported.tree, names)
         if report is not None:
             tree["origin"] = _joined(tree.get("origin"), report.origin())
-        (Path(scratch) / "workload").write_text(text_of(tree), encoding="utf-8")
+        (Path(scratch) / "workload").write_text(text_of(tree, out), encoding="utf-8")
         for name in names.values():
             (Path(scratch) / name).replace(out.parent / name)
         write_whole(out, (Path(scratch) / "workload").replace)

@@ -96,11 +96,16 @@ def size(
     _add_break_even(plan, systems)
     return {
         "schema": SCHEMA,
-        "plan": asdict(plan),
+        "plan": {**asdict(plan), "workload": _workload_name(plan)},
         "needed_rps": plan.needed_rps,
         "slo_us": slo_us,
         "systems": systems,
     }
+
+
+def _workload_name(plan: Plan) -> str:
+    workload = plan.workload
+    return workload if isinstance(workload, str) else str(workload["name"])
 
 
 def _recording(plan: Plan) -> str | None:

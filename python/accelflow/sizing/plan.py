@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
+from accelflow.chips import find_chip
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.files import parse_toml, read_text, why
 from accelflow.parameters import parameters
 from accelflow.scenario import Scenario, document, resolved
+from accelflow.workload import is_file, load_workload
 
 SCHEMA: Final = "accelflow.plan/1"
 
@@ -74,8 +76,13 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """What the accelerators add to the price of a server, and to its power at rest and at peak."""
+    """What the accelerators add to the price of a server, and to its power at rest and at peak.
 
+    `config` has the parameters of the simulated server that the chip sets (`docs/chips.md`); in a
+    plan's file ``file`` names the chip's file, or one of those in the package.
+    """
+
+    config: Mapping[str, float | str] = field(default_factory=dict)
     price: float = 0.0
     rest_w: float = 0.0
     peak_w: float = 0.0
@@ -93,7 +100,8 @@ class Electricity:
 class Plan:
     """The services of a fleet and what they need.
 
-    `rates_rps` has the rate of every service over the whole fleet today, in requests per second.
+    `workload` is a suite's name or the tree of a workload's file. `rates_rps` has the rate of every
+    service over the whole fleet today, in requests per second.
     The P99 of each service must be within `p99_us`; that of a service without an entry within
     `slo_factor` times its mean response time on an idle server with AccelFlow. `relative_error` is
     one standard error of the mean cost of an accelerator's operations on a core, or of ``app``, the
@@ -102,7 +110,7 @@ class Plan:
     intervals rest on.
     """
 
-    workload: str = "socialnetwork"
+    workload: str | Mapping[str, Any] = "socialnetwork"
     systems: Sequence[str] = DEFAULT_SYSTEMS
     rates_rps: Mapping[str, float] = field(default_factory=dict)
     p99_us: Mapping[str, float] = field(default_factory=dict)
@@ -128,6 +136,7 @@ class Plan:
         return Scenario(
             **{
                 **self.scenario,
+                "config": {**self.chip.config, **self.scenario.get("config", {})},
                 "workload": self.workload,
                 "orchestrators": (system,),
                 "services": tuple(self.rates_rps),
@@ -179,11 +188,47 @@ def read_plan(path: str | PathLike[str]) -> Plan:
     path = Path(path)
     try:
         tree = parse_toml(read_text(path))
+        _read_files(tree, path.parent)
         plan = _plan(tree)
         _check_systems(plan)
     except (OSError, ValueError, AccelflowError) as error:
         raise InputError(f"{path}: {why(error)}") from error
     return plan
+
+
+def _read_files(tree: dict[str, Any], folder: Path) -> None:
+    """Put the contents of the files that the plan names into `tree`; they are relative to `folder`.
+
+    A workload's file may say rates and errors of costs that the plan leaves out.
+    """
+    if is_file(tree.get("workload")):
+        workload = load_workload(folder / tree["workload"])
+        tree["workload"] = workload
+        tree.setdefault("rates_rps", _rates_of(workload))
+        tree.setdefault("relative_error", _errors_of(workload))
+    chip = tree.get("chip")
+    if isinstance(chip, dict) and isinstance(chip.get("file"), str):
+        place = chip.pop("file")
+        found = find_chip(str(folder / place) if Path(place).suffix else place)
+        tree["chip"] = {**chip, "config": found.config}
+
+
+def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
+    """The rates that the services of a workload have."""
+    common = workload.get("defaults", {}).get("rate_rps")
+    rates = {one["name"]: one.get("rate_rps", common) for one in workload["services"]}
+    return {name: rate for name, rate in rates.items() if rate is not None}
+
+
+def _errors_of(workload: Mapping[str, Any]) -> dict[str, float]:
+    """The largest standard error of each operation's cost that a workload states."""
+    found: dict[str, float] = {}
+    for place in (workload.get("defaults", {}), *workload["services"]):
+        for name, cost in place.get("costs", {}).items():
+            error = cost.get("relative_error") if isinstance(cost, Mapping) else None
+            if error is not None:
+                found[name] = max(error, found.get(name, 0.0))
+    return found
 
 
 def _plan(tree: Mapping[str, Any]) -> Plan:
@@ -221,7 +266,9 @@ def _table(name: str, value: object) -> Any:
     for key in value:
         if key not in known:
             raise refused(f"{name} key", key, known=known)
-    return of(**{key: _number(f"{name}.{key}", number) for key, number in value.items()})
+    numbers = {key: each for key, each in value.items() if key != "config"}
+    config = {key: each for key, each in value.items() if key == "config"}
+    return of(**config, **{key: _number(f"{name}.{key}", each) for key, each in numbers.items()})
 
 
 def _number(place: str, value: object) -> float:
@@ -235,9 +282,10 @@ def _number(place: str, value: object) -> float:
 
 
 def _check_texts(plan: Plan) -> None:
-    for name in ("workload", "currency"):
-        if not isinstance(getattr(plan, name), str):
-            raise refused(name, getattr(plan, name), "must be a text")
+    if not isinstance(plan.workload, str | Mapping):
+        raise refused("workload", plan.workload, "must be a suite's name or a file")
+    if not isinstance(plan.currency, str):
+        raise refused("currency", plan.currency, "must be a text")
     systems = plan.systems
     texts = isinstance(systems, list | tuple) and all(isinstance(one, str) for one in systems)
     if not texts or not systems:

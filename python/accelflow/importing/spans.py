@@ -1,0 +1,33 @@
+"""Spans of Jaeger and OpenTelemetry, which the engine reads (docs/import-spans.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError
+from accelflow.importing.report import SCHEMA
+from accelflow.importing.workloads import Imported
+
+__all__ = ["import_spans"]
+
+
+def import_spans(
+    kind: str, files: Sequence[Path], options: Mapping[str, Any]
+) -> tuple[Imported, dict[str, Any]]:
+    """Return the workload that the spans in `files` show, and the report as a JSON object.
+
+    `kind` is ``jaeger`` or ``otlp``; options that are None have their defaults. Raises InputError
+    for options that are not allowed, and for files that cannot be read, are not of the kind, end
+    too early or have no request.
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    try:
+        text = _native.import_spans(kind, [str(file) for file in files], json.dumps(given))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    found = json.loads(text)
+    return Imported(found["workload"], {}), {"schema": SCHEMA, "kind": kind, **found["report"]}
