@@ -68,9 +68,9 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path / "shop.toml"
 
 
-def small(workload: Any, **changes: Any) -> simulation.Experiment:
+def small(workload: Any, **changes: Any) -> simulation.Scenario:
     settings = {"orchestrators": ["accelflow"], "requests": 200, **changes}
-    return simulation.Experiment(workload=workload, **settings)
+    return simulation.Scenario(workload=workload, **settings)
 
 
 def invoke(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -115,7 +115,7 @@ def test_a_copy_of_a_suite_does_what_the_suite_does(suite: str, tmp_path: Path) 
     first = simulation.services(suite)[:1]
     changes = {"services": first, "profile": "paper", "rate_rps": 500.0, "requests": 100}
     own, copied = (
-        simulation.compare(small(workload, **changes), threads=1) for workload in (suite, path)
+        simulation.run(small(workload, **changes), threads=1) for workload in (suite, path)
     )
     assert copied.pop("workload") == "copy"
     assert own.pop("workload") == suite
@@ -128,13 +128,13 @@ def test_the_files_that_a_workload_names_are_read(shop: Path) -> None:
     assert len(tree["services"][0]["arrivals"]["times_us"]) == 400
     assert tree["services"][0]["sizes"] == {"histogram": [[100, 3], [5000, 1]]}
     assert tree["services"][1]["arrivals"]["rates"] == [[0.0, 1000.0], [1000000.0, 500.0]]
-    found = simulation.compare(small(shop), threads=1)
+    found = simulation.run(small(shop), threads=1)
     timed, rated = found["systems"][0]["services"]
     assert timed["offered_rps"] == pytest.approx(1000.0)
     assert rated["offered_rps"] == pytest.approx(1000.0, rel=0.3)
-    assert found == simulation.compare(small(tree), threads=1)
+    assert found == simulation.run(small(tree), threads=1)
     with pytest.raises(InputError, match="rate_rps = 5: must be left out, as the workload gives"):
-        simulation.compare(small(shop, rate_rps=5.0))
+        simulation.run(small(shop, rate_rps=5.0))
 
 
 def test_a_hash_covers_the_files_that_a_workload_names(shop: Path) -> None:
