@@ -1,7 +1,6 @@
 """Workloads as files: written by a command, read, simulated, refused."""
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -170,10 +169,8 @@ def test_what_cannot_be_read_is_refused_with_its_place(shop: Path) -> None:
             place.unlink()
         else:
             place.write_bytes(content.encode() if isinstance(content, str) else content)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises(InputError) as refused:
-                load_workload(shop)
+        with pytest.raises(InputError) as refused:
+            load_workload(shop)
         place.write_bytes(before)
         return str(refused.value)
 
@@ -220,7 +217,7 @@ def test_what_is_written_reads_the_same(tmp_path: Path) -> None:
     write_workload(tree, place)
     assert read_workload(place) == tree
     assert workload_text(read_workload(place)) == place.read_text()
-    with pytest.raises(InputError, match=r"workload: services = \[\]: must be|a list of 0"):
+    with pytest.raises(InputError, match="workload: services = a list of 0: must be a list of 1"):
         write_workload(tree | {"services": []}, tmp_path / "none.toml")
     assert not (tmp_path / "none.toml").exists()
 

@@ -211,62 +211,64 @@ fn odds_of_a_file_are_drawn_and_need_the_facts_they_lead_to() {
     assert!(drawn > common + 0.25 * 5.0, "{drawn} {common}");
 }
 
+/// What is changed in the shop, and what is said of it.
+const REFUSED: &[(&str, &str, &str)] = &[
+    (
+        "waits = { looked =",
+        "waits = { loked =",
+        "workload.services[0].waits.loked = 'loked': must be T1, ",
+    ),
+    (
+        "trace = \"T2\"",
+        "trace = \"T22\"",
+        "workload.services[0].path[4].trace = 'T22': must be T1, ",
+    ),
+    (
+        "{ stale = 0 }",
+        "{ stael = 0 }",
+        "workload.services[0].path[2].facts.looked.stael = 'stael': must be ",
+    ),
+    (
+        "facts = { looked = { stale = 0 } }",
+        "facts = {}",
+        "workload.services[0].path[2].facts.looked.stale = left out: must be stated, as trace \
+             looked branches on it",
+    ),
+    (
+        "tenant = 2",
+        "server = \"a\"",
+        "workload.services[0].server = 'a': must be left out, as the simulator has no ",
+    ),
+    (
+        "times = 4",
+        "calls = \"Stock\"",
+        "workload.services[0].path[2].calls = 'Stock': must be left out",
+    ),
+    (
+        "trace look:",
+        "trace T1:",
+        "workload.traces[0].source = 'T1': must be another name: the paper's trace has it",
+    ),
+    (
+        "TCP Decr Dser",
+        "TCP Decr Dsr",
+        "workload.traces[0].source = line 5: must be the text of traces: ",
+    ),
+    (
+        "rate_rps = 400.0\n",
+        "",
+        "workload.services[0].rate_rps = left out: must be a rate",
+    ),
+    (
+        "trace = \"T1\", facts = { T1 = { compressed = 1 } }",
+        "trace = \"T2\"",
+        "workload.services[0].path[0].trace = 'T2': must begin with TCP",
+    ),
+];
+
 #[test]
 fn what_a_file_may_not_be_is_refused_with_its_place() {
-    let cases = [
-        (
-            "waits = { looked =",
-            "waits = { loked =",
-            "workload.services[0].waits.loked = 'loked': must be T1, ",
-        ),
-        (
-            "trace = \"T2\"",
-            "trace = \"T22\"",
-            "workload.services[0].path[4].trace = 'T22': must be T1, ",
-        ),
-        (
-            "{ stale = 0 }",
-            "{ stael = 0 }",
-            "workload.services[0].path[2].facts.looked.stael = 'stael': must be ",
-        ),
-        (
-            "facts = { looked = { stale = 0 } }",
-            "facts = {}",
-            "workload.services[0].path[2].facts.looked.stale = left out: must be stated, as trace \
-             looked branches on it",
-        ),
-        (
-            "tenant = 2",
-            "server = \"a\"",
-            "workload.services[0].server = 'a': must be left out, as the simulator has no ",
-        ),
-        (
-            "times = 4",
-            "calls = \"Stock\"",
-            "workload.services[0].path[2].calls = 'Stock': must be left out",
-        ),
-        (
-            "trace look:",
-            "trace T1:",
-            "workload.traces[0].source = 'T1': must be another name: the paper's trace has it",
-        ),
-        (
-            "TCP Decr Dser",
-            "TCP Decr Dsr",
-            "workload.traces[0].source = line 5: must be the text of traces: ",
-        ),
-        (
-            "rate_rps = 400.0\n",
-            "",
-            "workload.services[0].rate_rps = left out: must be a rate",
-        ),
-        (
-            "trace = \"T1\", facts = { T1 = { compressed = 1 } }",
-            "trace = \"T2\"",
-            "workload.services[0].path[0].trace = 'T2': must begin with TCP",
-        ),
-    ];
-    for (old, new, expected) in cases {
+    for (old, new, expected) in REFUSED {
         let said = shop(&SHOP.replacen(old, new, 1))
             .check()
             .err()

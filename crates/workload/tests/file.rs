@@ -117,88 +117,109 @@ path = [
     assert!(text.contains("source = \"\"\"\ntrace front\n"), "{text}");
 }
 
+/// What is changed in the shop, and what is said of it.
+const REFUSED: &[(&str, &str, &str)] = &[
+    (
+        "rate_share",
+        "rate_shar",
+        "shop.toml:21:1: services[0].field = 'rate_shar': must be ",
+    ),
+    (
+        "rate_rps = 500.0",
+        "rate_rps = -3",
+        "shop.toml:20:12: services[0].rate_rps = -3: must be a number from 0.001 to 1e9",
+    ),
+    (
+        "times = 4",
+        "times = 80",
+        "shop.toml:26:31: services[0].path[2].times = 80: must be a whole number from 1 to 64",
+    ),
+    (
+        "hit = 0.93",
+        "hit = 1.5",
+        "shop.toml:28:56: services[0].path[4].parallel[0].odds.T5.hit = 1.5: must be a number \
+             from 0 to 1",
+    ),
+    (
+        "\"poisson\"",
+        "\"poison\"",
+        "shop.toml:14:24: defaults.arrivals.process = 'poison': must be poisson, modulated, \
+             preset, times or rates, did you mean poisson?",
+    ),
+    (
+        "{ preset = \"fleet\" }",
+        "{ fixed_bytes = 0 }",
+        "shop.toml:15:25: defaults.sizes.fixed_bytes = 0: must be a whole number from 1 to ",
+    ),
+    (
+        "{ preset = \"fleet\" }",
+        "{ fixed_byte = 9 }",
+        "shop.toml:15:9: defaults.sizes = {\"fixed_byte\":9}: must be a table with fixed_bytes, \
+             log_normal, quantiles, histogram_file, histogram or preset, did you mean fixed_bytes?",
+    ),
+    (
+        "{ preset = \"fleet\" }",
+        "{ preset = \"fleets\" }",
+        "shop.toml:15:20: defaults.sizes.preset = 'fleets': must be socialnetwork, fleet, \
+             fleet_whole or hypercompressbench, did you mean fleet",
+    ),
+    (
+        "name = \"Stock\"",
+        "name = \"Checkout\"",
+        "shop.toml:33:8: services[1].name = 'Checkout': must be a name of its own, services[0] \
+             has it",
+    ),
+    (
+        "calls = \"Stock\"",
+        "calls = \"Stok\"",
+        "shop.toml:28:92: services[0].path[4].parallel[1].calls = 'Stok': must be Checkout or \
+             Stock, did you mean Stock?",
+    ),
+    (
+        "calls = \"Stock\"",
+        "calls = \"Checkout\"",
+        "shop.toml:28:92: services[0].path[4].parallel[1].calls = 'Checkout': must be another \
+             service: a service that calls itself never answers",
+    ),
+    (
+        "name = \"shop\"",
+        "name = \"my shop\"",
+        "shop.toml:2:8: name = 'my shop': must be 1 to 64 letters, digits, - and _",
+    ),
+    (
+        "{ cpu_us = 30.0 }",
+        "{ cpu_us = nan }",
+        "shop.toml:25:14: services[0].path[1].cpu_us = NaN: must be a finite number",
+    ),
+    (
+        "{ cpu_us = 30.0 }",
+        "{ cpus = 30.0 }",
+        "shop.toml:25:3: services[0].path[1] = {\"cpus\":30.0}: must be a table with trace, \
+             parallel, cpu_us or cpu, did you mean ",
+    ),
+    (
+        "slo_us = 800.0",
+        "slo_us = 800.0\nslo_factor = 5",
+        "shop.toml:14:14: defaults.slo_factor = 5: must be left out beside slo_us",
+    ),
+    (
+        "name = \"Stock\"",
+        "method = \"Stock\"",
+        "shop.toml:32:1: services[1].name = left out: must be a text",
+    ),
+    (
+        "accelflow.workload/1",
+        "accelflow.workload/2",
+        "shop.toml:1:10: schema = 'accelflow.workload/2': must be accelflow.workload/1",
+    ),
+];
+
 #[test]
 fn refusals_name_file_line_column_path_value_and_what_is_allowed() {
-    let said = [
-        (
-            changed("rate_share", "rate_shar"),
-            "shop.toml:21:1: services[0].field = 'rate_shar': must be ",
-        ),
-        (
-            changed("rate_rps = 500.0", "rate_rps = -3"),
-            "shop.toml:20:12: services[0].rate_rps = -3: must be a number from 0.001 to 1e9",
-        ),
-        (
-            changed("times = 4", "times = 80"),
-            "shop.toml:26:31: services[0].path[2].times = 80: must be a whole number from 1 to 64",
-        ),
-        (
-            changed("hit = 0.93", "hit = 1.5"),
-            "shop.toml:28:56: services[0].path[4].parallel[0].odds.T5.hit = 1.5: must be a number \
-             from 0 to 1",
-        ),
-        (
-            changed("\"poisson\"", "\"poison\""),
-            "shop.toml:14:24: defaults.arrivals.process = 'poison': must be poisson, modulated, \
-             preset, times or rates, did you mean poisson?",
-        ),
-        (
-            changed("{ preset = \"fleet\" }", "{ fixed_bytes = 0 }"),
-            "shop.toml:15:25: defaults.sizes.fixed_bytes = 0: must be a whole number from 1 to ",
-        ),
-        (
-            changed("{ preset = \"fleet\" }", "{ fixed_byte = 9 }"),
-            "shop.toml:15:9: defaults.sizes = {\"fixed_byte\":9}: must be a table with fixed_bytes, \
-             log_normal, quantiles, histogram_file, histogram or preset, did you mean fixed_bytes?",
-        ),
-        (
-            changed("{ preset = \"fleet\" }", "{ preset = \"fleets\" }"),
-            "shop.toml:15:20: defaults.sizes.preset = 'fleets': must be socialnetwork, fleet, \
-             fleet_whole or hypercompressbench, did you mean fleet",
-        ),
-        (
-            changed("name = \"Stock\"", "name = \"Checkout\""),
-            "shop.toml:33:8: services[1].name = 'Checkout': must be a name of its own, services[0] \
-             has it",
-        ),
-        (
-            changed("calls = \"Stock\"", "calls = \"Stok\""),
-            "shop.toml:28:92: services[0].path[4].parallel[1].calls = 'Stok': must be Checkout or \
-             Stock, did you mean Stock?",
-        ),
-        (
-            changed("calls = \"Stock\"", "calls = \"Checkout\""),
-            "shop.toml:28:92: services[0].path[4].parallel[1].calls = 'Checkout': must be another \
-             service: a service that calls itself never answers",
-        ),
-        (
-            changed("name = \"shop\"", "name = \"my shop\""),
-            "shop.toml:2:8: name = 'my shop': must be 1 to 64 letters, digits, - and _",
-        ),
-        (
-            changed("{ cpu_us = 30.0 }", "{ cpu_us = nan }"),
-            "shop.toml:25:14: services[0].path[1].cpu_us = NaN: must be a finite number",
-        ),
-        (
-            changed("{ cpu_us = 30.0 }", "{ cpus = 30.0 }"),
-            "shop.toml:25:3: services[0].path[1] = {\"cpus\":30.0}: must be a table with trace, \
-             parallel, cpu_us or cpu, did you mean ",
-        ),
-        (
-            changed("slo_us = 800.0", "slo_us = 800.0\nslo_factor = 5"),
-            "shop.toml:14:14: defaults.slo_factor = 5: must be left out beside slo_us",
-        ),
-        (
-            changed("name = \"Stock\"", "method = \"Stock\""),
-            "shop.toml:32:1: services[1].name = left out: must be a text",
-        ),
-        (
-            changed("accelflow.workload/1", "accelflow.workload/2"),
-            "shop.toml:1:10: schema = 'accelflow.workload/2': must be accelflow.workload/1",
-        ),
-    ];
-    let differ: Vec<_> = said
+    let said = REFUSED
         .iter()
+        .map(|(old, new, expected)| (changed(old, new), *expected));
+    let differ: Vec<_> = said
         .filter(|(said, expected)| !said.starts_with(expected))
         .collect();
     assert!(differ.is_empty(), "{differ:#?}");
@@ -402,19 +423,23 @@ fn chain() -> impl Strategy<Value = Chain> {
         })
 }
 
-fn service() -> impl Strategy<Value = Service> {
+fn path() -> impl Strategy<Value = Vec<Phase>> {
     let middle = prop_oneof![
         chain().prop_map(Phase::Chain),
         vec(chain(), 1..4).prop_map(|parallel| Phase::Parallel(Parallel { parallel })),
         number(0.0, 1e9).prop_map(|cpu_us| Phase::Timed(Timed { cpu_us })),
         Just(Phase::Cpu(Cpu { cpu: true })),
     ];
-    let path = (chain(), vec(middle, 0..4), chain()).prop_map(|(first, middle, last)| {
+    (chain(), vec(middle, 0..4), chain()).prop_map(|(first, middle, last)| {
         let mut path = vec![Phase::Chain(first)];
         path.extend(middle);
         path.push(Phase::Chain(last));
         path
-    });
+    })
+}
+
+fn service() -> impl Strategy<Value = Service> {
+    let path = path();
     let numbers = (
         of(any::<u16>()),
         of(any::<u8>()),
@@ -468,13 +493,8 @@ fn service() -> impl Strategy<Value = Service> {
         )
 }
 
-fn workload() -> impl Strategy<Value = Workload> {
-    let traces = prop_oneof![
-        text().prop_map(Traces::Source),
-        text().prop_map(Traces::File),
-        name().prop_map(Traces::Module)
-    ];
-    let defaults = (
+fn defaults() -> impl Strategy<Value = Defaults> {
+    (
         of(number(0.001, 1e9)),
         of(arrivals()),
         of(sizes()),
@@ -486,9 +506,12 @@ fn workload() -> impl Strategy<Value = Workload> {
             sizes,
             costs,
             ..Defaults::default()
-        });
+        })
+}
+
+fn origin() -> impl Strategy<Value = Origin> {
     let counts = || btree_map(text(), 0..1_u64 << 60, 0..3);
-    let origin = (text(), vec((text(), text()), 0..3), counts(), counts()).prop_map(
+    (text(), vec((text(), text()), 0..3), counts(), counts()).prop_map(
         |(kind, files, understood, dropped)| Origin {
             kind,
             files: files
@@ -499,7 +522,16 @@ fn workload() -> impl Strategy<Value = Workload> {
             guessed: BTreeMap::new(),
             dropped,
         },
-    );
+    )
+}
+
+fn workload() -> impl Strategy<Value = Workload> {
+    let traces = prop_oneof![
+        text().prop_map(Traces::Source),
+        text().prop_map(Traces::File),
+        name().prop_map(Traces::Module)
+    ];
+    let (defaults, origin) = (defaults(), origin());
     let printed = number(0.0, 1.0).prop_map(|branching_share| Printed { branching_share });
     let rates = of(number(0.001, 1e9));
     (
