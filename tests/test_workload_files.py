@@ -154,11 +154,23 @@ def test_a_scenario_names_its_workload_or_holds_it(shop: Path) -> None:
     assert simulation.hashed(simulation.read_experiment(saved)) == simulation.hashed(experiment)
 
 
-def test_a_trace_that_no_service_uses_is_a_warning(shop: Path) -> None:
+def test_a_trace_that_no_service_uses_is_a_warning(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(shop.parent)
     text = shop.read_text().replace('trace = "more"', 'trace = "T2"')
     shop.write_text(text)
     with pytest.warns(WorkloadWarning, match=r"shop.toml: traces\[1\]: no service uses the trace"):
         load_workload(shop)
+    for arguments in (
+        ("service", "list", "--workload", str(shop)),
+        ("compare", str(shop), "--requests", "100", "--orchestrator", "relief", "--json"),
+    ):
+        code, _, messages = invoke(capsys, *arguments)
+        assert code == 0
+        warning = f"accelflow: warning: {shop}: traces[1]: no service uses the trace 'more'"
+        assert messages.splitlines().count(warning) == 1
+        assert "WorkloadWarning" not in messages
 
 
 def test_what_cannot_be_read_is_refused_with_its_place(shop: Path) -> None:

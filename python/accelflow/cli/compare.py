@@ -17,6 +17,7 @@ from accelflow.calibration import calibrated, calibration_of
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
+from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.naming import once
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.errors import AccelflowError, InputError
@@ -215,7 +216,8 @@ def compare(context: click.Context, /, **options: Any) -> None:
     started = time.monotonic()
     console = Console(stderr=True)
     out, threads = options["out"], options["threads"]
-    experiment = simulation.loaded(_asked_for(context, options["scenario_file"]))
+    with plain_warnings():
+        experiment = simulation.loaded(_asked_for(context, options["scenario_file"]))
     simulation.check(experiment, threads)
     check_place(out)
     spans_file = options["spans_file"]

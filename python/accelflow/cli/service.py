@@ -8,6 +8,7 @@ import click
 
 from accelflow import simulation
 from accelflow.cli import offered
+from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.output import check_file
 from accelflow.errors import InputError
 from accelflow.files import why, write_whole
@@ -72,7 +73,10 @@ def show(name: str, workload: str | None, as_json: bool) -> None:
 
 def _loaded(workload: str) -> str | dict[str, Any]:
     """The tree of a workload's file, read once; the name of a suite as it is."""
-    return load_workload(workload) if is_file(workload) else workload
+    if not is_file(workload):
+        return workload
+    with plain_warnings():
+        return load_workload(workload)
 
 
 def _print_walk(walked: dict[str, Any]) -> None:

@@ -1,0 +1,21 @@
+"""Warnings of a workload's file as lines of a command."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from accelflow.workload import WorkloadWarning
+
+__all__ = ["plain_warnings"]
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print each warning of a workload's file as one line on standard error."""
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", WorkloadWarning)
+        yield
+    for doubt in dict.fromkeys(str(doubt.message) for doubt in doubts):
+        click.echo(f"accelflow: warning: {doubt}", err=True)
