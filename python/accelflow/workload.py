@@ -196,6 +196,8 @@ def new_workload(name: str, like: str | None = None) -> str:
     It describes a small service of its own, or with `like` what the suite of that name does. Raises
     InputError for a name that no workload may have, and for an unknown suite.
     """
+    if name in dict(_native.scenario_choices())["workload"]:
+        raise refused("name", name, "must be another name than those of the suites")
     template = suite_text(like) if like is not None else _template()
     old = f'name = "{like if like is not None else "shop"}"\n'
     text = template.replace(old, f'name = "{name}"\n', 1)
