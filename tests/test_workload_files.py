@@ -150,11 +150,11 @@ def test_a_hash_covers_the_files_that_a_workload_names(shop: Path) -> None:
 def test_a_scenario_names_its_workload_or_holds_it(shop: Path) -> None:
     scenario = shop.parent / "scenario.toml"
     scenario.write_text('workload = "shop.toml"\nrequests = 200\n')
-    experiment = simulation.read_experiment(scenario)
+    experiment = simulation.read_scenario(scenario)
     saved = shop.parent / "saved.json"
-    simulation.write_experiment(experiment, saved)
+    simulation.write_scenario(experiment, saved)
     shop.unlink()
-    assert simulation.hashed(simulation.read_experiment(saved)) == simulation.hashed(experiment)
+    assert simulation.hashed(simulation.read_scenario(saved)) == simulation.hashed(experiment)
 
 
 def test_a_trace_that_no_service_uses_is_a_warning(
