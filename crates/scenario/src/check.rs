@@ -227,7 +227,6 @@ fn check_fit(
     resolved: &Resolved,
 ) -> Result<(), ScenarioError> {
     let own = Own { scenario, workload };
-    own.check_simulated()?;
     own.check_times()?;
     check_costs(scenario, workload, resolved)?;
     let rates = workload.rate_names();

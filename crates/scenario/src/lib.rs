@@ -15,6 +15,7 @@ mod check;
 mod chip;
 mod chip_schema;
 mod choice;
+mod connected;
 mod demands;
 mod error;
 mod hash;

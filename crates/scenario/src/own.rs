@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_parameters::{Refusal, quoted};
+use accelflow_parameters::Refusal;
 use accelflow_workload::file::{Costs as StatedCosts, EQUAL, OWN, Service, Sizes, Workload};
 use accelflow_workload::sizes::SizePreset;
 
@@ -157,37 +157,6 @@ impl Own<'_> {
         let stated = self.workload.services.iter();
         let stated = stated.filter_map(|service| Some((service.name.clone(), service.priority?)));
         stated.chain(self.scenario.priorities.clone()).collect()
-    }
-
-    /// Refuses what the format has and the simulator does not have.
-    ///
-    /// The place at which calls between services, servers and retries connect to the engine.
-    pub(crate) fn check_simulated(&self) -> Result<(), Refusal> {
-        let refuse = |place: String, value: &str, what: &str| {
-            let allowed = format!("must be left out, as the simulator has no {what} yet");
-            Err(Refusal::new(format!("workload.{place}"), value, allowed))
-        };
-        for (index, service) in self.workload.services.iter().enumerate() {
-            if let Some(server) = &service.server {
-                let place = format!("services[{index}].server");
-                return refuse(place, &quoted(server), "servers of a workload's own");
-            }
-            for (phase, _, chain) in service.chains() {
-                let place = format!("services[{index}].path[{phase}]");
-                if let Some(called) = &chain.calls {
-                    return refuse(
-                        format!("{place}.calls"),
-                        &quoted(called),
-                        "calls between services",
-                    );
-                }
-                if let Some(retry) = &chain.retry {
-                    let attempts = retry.attempts.to_string();
-                    return refuse(format!("{place}.retry.attempts"), &attempts, "retries");
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Refuses given times beside a rate from outside, which cannot change them.

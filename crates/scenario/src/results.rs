@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_sim::compare::{ServiceResult, SystemResult};
-use accelflow_sim::stats::{DataStats, Fallback, Part};
+use accelflow_sim::compare::{CalledResult, ServiceResult, SystemResult};
+use accelflow_sim::stats::{Breakdown, DataStats, Fallback, Part};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::profile::ProfileParameter;
@@ -82,7 +82,7 @@ fn service_json(result: &ServiceResult) -> Value {
         let named = |accel: &Accel| (accel.name(), shares[accel.index()]);
         Accel::ALL.iter().map(named).collect()
     };
-    json!({
+    let mut row = json!({
         "service": result.service,
         "offered_rps": result.offered_rps,
         "completed": result.completed,
@@ -121,8 +121,45 @@ fn service_json(result: &ServiceResult) -> Value {
         },
         "saturated": result.saturated,
         "dispatcher_instructions_mean": result.dispatcher_instructions,
-        "spent_us": (result.completed > 0).then(|| spent_json(result)),
+        "spent_us": (result.completed > 0).then(|| spent_json(&result.spent, result.completed)),
         "data": data_json(&result.data),
+    });
+    add_calls(&mut row, result);
+    row
+}
+
+/// Adds the requests from and to other services, and repeated attempts, if there are any.
+fn add_calls(row: &mut Value, result: &ServiceResult) {
+    if result.called.arrived > 0 {
+        row["called"] = called_json(&result.called);
+    }
+    if result.calls.sent > 0 {
+        row["calls"] = json!({
+            "sent": result.calls.sent,
+            "answered": result.calls.answered,
+            "timed_out": result.calls.timed_out,
+        });
+    }
+    if result.retries != (0, 0) {
+        let (again, gave_up) = result.retries;
+        row["retries"] = json!({"attempts": again, "gave_up": gave_up});
+    }
+}
+
+/// The requests of other services.
+fn called_json(called: &CalledResult) -> Value {
+    let us = |time: Option<Time>| time.map(Time::as_us_f64);
+    json!({
+        "requests": called.arrived,
+        "completed": called.completed,
+        "errors": called.errors,
+        "timed_out": called.timed_out,
+        "mean_us": us(called.mean),
+        "p50_us": us(called.percentiles[0]),
+        "p99_us": us(called.percentiles[1]),
+        "p999_us": us(called.percentiles[2]),
+        "slo": {"requests": called.slo.0, "missed": called.slo.1},
+        "spent_us": (called.completed > 0).then(|| spent_json(&called.spent, called.completed)),
     })
 }
 
@@ -141,12 +178,46 @@ fn fallbacks_json(result: &ServiceResult) -> Value {
     json!(counts)
 }
 
-/// The mean of each part of the response time in microseconds.
-fn spent_json(result: &ServiceResult) -> Value {
+/// The mean of each part of the response time of `requests` requests in microseconds.
+fn spent_json(spent: &Breakdown, requests: u64) -> Value {
     let mean = |&part: &Part| {
-        let mean = result.spent.mean(part, result.completed);
+        let mean = spent.mean(part, requests);
         (part.name(), mean.map(Time::as_us_f64))
     };
     let parts: BTreeMap<&str, Option<f64>> = Part::ALL.iter().map(mean).collect();
     json!(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use accelflow_sim::stats::CallStats;
+
+    use super::*;
+
+    #[test]
+    fn calls_and_attempts_are_shown_where_there_are_any() {
+        let mut result = ServiceResult::default();
+        let row = service_json(&result);
+        let rare = ["called", "calls", "retries"];
+        assert!(rare.iter().all(|key| row.get(key).is_none()), "{row}");
+        result.called.arrived = 5;
+        result.called.completed = 4;
+        result.called.mean = Some(Time::from_us(3));
+        result.calls = CallStats {
+            sent: 7,
+            answered: 6,
+            timed_out: 1,
+        };
+        result.retries = (2, 1);
+        let row = service_json(&result);
+        let called = &row["called"];
+        assert_eq!([&called["requests"], &called["completed"]], [5, 4]);
+        assert_eq!(called["mean_us"], 3.0);
+        assert_eq!(called["spent_us"]["cpu"], 0.0);
+        assert_eq!(
+            row["calls"],
+            json!({"sent": 7, "answered": 6, "timed_out": 1})
+        );
+        assert_eq!(row["retries"], json!({"attempts": 2, "gave_up": 1}));
+    }
 }

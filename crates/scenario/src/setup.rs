@@ -17,6 +17,7 @@ use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 
 use crate::check::Checked;
 use crate::choice::OrOwn;
+use crate::connected::connected;
 use crate::error::{ScenarioError, engine};
 use crate::names::{Arrivals, Costs, FactSource};
 use crate::options::RunOptions;
@@ -138,6 +139,10 @@ fn own_arrivals(
     }
     let process = |(service, share): (&Service, &f64)| {
         let stated = workload.service(service.name());
+        // A service that others call may have no requests from outside.
+        if *share == 0.0 {
+            return Ok(None);
+        }
         let rate_rps = checked.resolved.rate_rps * share;
         let made = stated.map(|stated| workload.arrival_process(stated, rate_rps));
         made.transpose().map(Option::flatten).map_err(engine)
@@ -205,6 +210,7 @@ fn plan(
         plan =
             plan.with_chain_waits(|service, place, trace| workload.own_wait(service, place, trace));
     }
+    let plan = connected(plan, workload, &checked.services)?;
     Ok(match checked.resolved.facts {
         FactSource::Common => plan,
         FactSource::Drawn if workload.has_odds() => plan

@@ -1,5 +1,6 @@
 //! Comparisons of orchestrators on the same requests: the simulations behind `accelflow compare`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,16 +16,19 @@ use crate::config::Config;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
 use crate::server::{
-    Load, Observer, Run, SimError, Watch, simulate, simulate_observed, simulate_watched,
+    Load, Observer, Run, ServerOutcome, SimError, Watch, simulate_observed, simulate_servers,
+    simulate_servers_watched,
 };
-use crate::stats::{Breakdown, DataStats, Fallback, Outcome, Sample, TenantStats};
+use crate::stats::{
+    Breakdown, CallStats, CalledStats, DataStats, Fallback, Outcome, Sample, TenantStats,
+};
 
 /// The placement of services on servers, which the paper's "average load per service" leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Each service has a server of its own.
     Isolated,
-    /// All services share one server.
+    /// Services share the servers that the plan says; without, all share one.
     Colocated,
 }
 
@@ -56,7 +60,8 @@ pub struct Comparison<'c> {
     /// The arrival processes of services that have one of their own, which `rate_shares` do not
     /// scale, in the order of the plan; those beyond the end have `arrivals`.
     pub own_arrivals: &'c [Option<ArrivalProcess>],
-    /// Factors of the arrival rate, in the order of the plan; 1 for services beyond the end.
+    /// Factors of the arrival rate, in the order of the plan; 1 for services beyond the end. Services
+    /// with 0 have no arrivals of `arrivals`: they have their own, or others must call them.
     pub rate_shares: &'c [f64],
     /// Number of requests of each service.
     pub requests: u64,
@@ -112,7 +117,7 @@ impl Comparison<'_> {
 }
 
 /// The result of one service under one orchestrator.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServiceResult {
     /// The service.
     pub service: String,
@@ -178,6 +183,36 @@ pub struct ServiceResult {
     pub spent: Breakdown,
     /// Data movement of the server: networks, caches, memory, translation.
     pub data: DataStats,
+    /// The requests of other services, which are in none of the figures above but those of the server
+    /// and of queues.
+    pub called: CalledResult,
+    /// The requests to other services.
+    pub calls: CallStats,
+    /// Number of attempts of chains after a failed one, and of chains whose last attempt failed.
+    pub retries: (u64, u64),
+}
+
+/// The requests of other services to one service.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CalledResult {
+    /// Number of requests that arrived, over the whole run.
+    pub arrived: u64,
+    /// Number of requests with a response time.
+    pub completed: u64,
+    /// Number of requests that were answered with an error, over the whole run.
+    pub errors: u64,
+    /// Number of requests that were terminated because a message did not arrive in time, over the
+    /// whole run.
+    pub timed_out: u64,
+    /// Number of requests after the warm-up that had an SLO, terminated ones included, and of those
+    /// that missed it.
+    pub slo: (u64, u64),
+    /// Mean response time.
+    pub mean: Option<Time>,
+    /// Percentiles 50, 99 and 99.9 of the response time.
+    pub percentiles: [Option<Time>; 3],
+    /// The sum of the response times, divided by what the time was spent on.
+    pub spent: Breakdown,
 }
 
 /// The results of all services under one orchestrator.
@@ -199,6 +234,11 @@ pub fn compare(
     comparison: &Comparison<'_>,
     progress: &(dyn Fn(u64, u64) -> bool + Sync),
 ) -> Result<Option<Vec<SystemResult>>, SimError> {
+    let plan = placed(comparison);
+    let comparison = &Comparison {
+        plan: &plan,
+        ..*comparison
+    };
     let groups = groups(comparison);
     let slos = slos(comparison)?;
     let cells: Vec<(usize, &[usize])> = (0..comparison.orchestrators.len())
@@ -207,21 +247,27 @@ pub fn compare(
     let Some(outcomes) = run_cells(comparison, &slos, &cells, progress)? else {
         return Ok(None);
     };
-    let mut systems: Vec<SystemResult> = comparison
-        .orchestrators
-        .iter()
-        .map(|system| SystemResult {
-            orchestrator: system.id().to_owned(),
-            services: Vec::new(),
-        })
+    let systems = comparison.orchestrators.iter();
+    let mut systems: Vec<_> = systems
+        .map(|system| (system.id().to_owned(), Vec::new()))
         .collect();
-    for (&(system, group), mut outcome) in cells.iter().zip(outcomes) {
+    for (&(system, group), mut servers) in cells.iter().zip(outcomes) {
         for &service in group {
-            let result = ServiceResult::new(comparison, &slos, service, &mut outcome);
-            systems[system].services.push(result);
+            if let Some(server) = server_of(&mut servers, service) {
+                let result = ServiceResult::new(comparison, &slos, service, &mut server.outcome);
+                systems[system].1.push((service, result));
+            }
         }
     }
-    Ok(Some(systems))
+    let systems = systems.into_iter().map(|(orchestrator, mut services)| {
+        services.sort_by_key(|(service, _)| *service);
+        let services = services.into_iter().map(|(_, result)| result).collect();
+        SystemResult {
+            orchestrator,
+            services,
+        }
+    });
+    Ok(Some(systems.collect()))
 }
 
 /// Simulates the services of `comparison` under its system number `system` once more, and shows
@@ -242,14 +288,49 @@ pub fn observe(
     Ok(())
 }
 
-/// The services of each server.
-fn groups(comparison: &Comparison<'_>) -> Vec<Vec<usize>> {
-    let services = comparison.plan.services.len();
+/// The plan with the servers of the placement.
+fn placed<'c>(comparison: &Comparison<'c>) -> Cow<'c, Plan> {
     match comparison.placement {
-        Placement::Isolated => (0..services).map(|service| vec![service]).collect(),
-        Placement::Colocated => vec![(0..services).collect()],
+        Placement::Isolated => Cow::Owned(comparison.plan.clone().isolated()),
+        Placement::Colocated => Cow::Borrowed(comparison.plan),
     }
 }
+
+/// The services whose servers have to be simulated together, as they share a server or call each
+/// other; the order is that of the plan.
+fn groups(comparison: &Comparison<'_>) -> Vec<Vec<usize>> {
+    let plan = comparison.plan;
+    let mut group: Vec<usize> = (0..plan.services.len()).collect();
+    let mut unite = |a: usize, b: usize| {
+        let (from, to) = (group[a].max(group[b]), group[a].min(group[b]));
+        for number in group.iter_mut().filter(|number| **number == from) {
+            *number = to;
+        }
+    };
+    for service in 0..plan.services.len() {
+        let server = plan.services[service].server;
+        let first = plan.services.iter().position(|s| s.server == server);
+        first
+            .into_iter()
+            .chain(plan.callees(service))
+            .for_each(|other| unite(service, other));
+    }
+    let mut groups = BTreeMap::new();
+    for (service, number) in group.into_iter().enumerate() {
+        groups.entry(number).or_insert_with(Vec::new).push(service);
+    }
+    groups.into_values().collect()
+}
+
+/// The server that a service is on.
+fn server_of(servers: &mut [ServerOutcome], service: usize) -> Option<&mut ServerOutcome> {
+    servers
+        .iter_mut()
+        .find(|server| server.services.contains(&service))
+}
+
+/// The outcomes of the servers that are simulated together.
+type CellOutcome = Result<Vec<ServerOutcome>, SimError>;
 
 /// Simulates the cells on worker threads: the outcomes, in the order of the cells; `None` if
 /// `progress` stops them.
@@ -261,7 +342,7 @@ fn run_cells(
     slos: &[Option<Time>],
     cells: &[(usize, &[usize])],
     progress: &(dyn Fn(u64, u64) -> bool + Sync),
-) -> Result<Option<Vec<Outcome>>, SimError> {
+) -> Result<Option<Vec<Vec<ServerOutcome>>>, SimError> {
     let in_turn = |&index: &usize| {
         let system = cells.get(index).map(|&(system, _)| system);
         system.is_some_and(|system| comparison.orchestrators[system].takes_turns())
@@ -271,7 +352,7 @@ fn run_cells(
     let watches: Vec<Watch> = cells.iter().map(|_| Watch::default()).collect();
     let size = |cell: &(usize, &[usize])| cell.1.len() as u64 * comparison.requests;
     let all: u64 = cells.iter().map(size).sum();
-    let outcomes: Vec<Mutex<Option<Result<Outcome, SimError>>>> =
+    let outcomes: Vec<Mutex<Option<CellOutcome>>> =
         cells.iter().map(|_| Mutex::new(None)).collect();
     let stop_all = || {
         for watch in &watches {
@@ -324,15 +405,15 @@ fn run_cells(
 /// The outcomes of all cells, `None` if one has none; the error of the first of `in_turn` that has
 /// failed, which has stopped the others, or else that of the first cell.
 fn collected(
-    mut outcomes: Vec<Option<Result<Outcome, SimError>>>,
+    mut outcomes: Vec<Option<CellOutcome>>,
     in_turn: &[usize],
-) -> Result<Option<Vec<Outcome>>, SimError> {
+) -> Result<Option<Vec<Vec<ServerOutcome>>>, SimError> {
     for &index in in_turn {
         if let Some(Err(error)) = outcomes[index].take_if(|outcome| outcome.is_err()) {
             return Err(error);
         }
     }
-    let outcomes: Option<Vec<Result<Outcome, SimError>>> = outcomes.into_iter().collect();
+    let outcomes: Option<Vec<CellOutcome>> = outcomes.into_iter().collect();
     outcomes
         .map(|outcomes| outcomes.into_iter().collect())
         .transpose()
@@ -365,23 +446,24 @@ fn slos(comparison: &Comparison<'_>) -> Result<Vec<Option<Time>>, SimError> {
         .collect()
 }
 
-/// The mean response time of a service on an idle server with AccelFlow; `None` if no request has
-/// a response.
+/// The mean response time of a service on idle servers with AccelFlow; `None` if no request has a
+/// response. The services that it calls are idle as well.
 ///
 /// # Errors
-/// As [`crate::simulate`].
+/// As [`simulate_servers`].
 pub fn unloaded(config: &Config, plan: &Plan, service: usize) -> Result<Option<Time>, SimError> {
     let arrivals = ArrivalProcess::Poisson {
         rate_rps: UNLOADED_RPS,
     };
-    let outcome = simulate(&Run {
+    let mut servers = simulate_servers(&Run {
         config,
         plan,
         orchestrator: &AccelFlow,
         loads: &[Load::new(service, arrivals, UNLOADED_REQUESTS, 0)],
         seed: 1,
     })?;
-    Ok(outcome.services[service].latency.mean())
+    let server = server_of(&mut servers, service);
+    Ok(server.and_then(|server| server.outcome.services[service].latency.mean()))
 }
 
 /// Time between two calls of `progress`: short enough for a person who waits.
@@ -393,7 +475,8 @@ fn run_cell(
     &(system, group): &(usize, &[usize]),
     watch: &Watch,
     observer: Option<&mut dyn Observer>,
-) -> Result<Option<Outcome>, SimError> {
+) -> Result<Option<Vec<ServerOutcome>>, SimError> {
+    let called = comparison.plan.called();
     let load = |&service: &usize| {
         let share = comparison.rate_share(service);
         let tenant = tenant(comparison, service);
@@ -404,14 +487,17 @@ fn run_cell(
             Some(ArrivalProcess::Trace(times)) => comparison.warmup.min(times.len() as u64 / 10),
             _ => counted(comparison.warmup),
         };
+        let arrives = own.is_some() || share > 0.0 || !called.contains(&service);
         let arrivals = own.unwrap_or_else(|| comparison.arrivals.scaled(share));
+        let new = match arrives {
+            true => Load::new(service, arrivals, counted(comparison.requests), warmup),
+            false => Load::called(service),
+        };
         Load {
             shaping: comparison.shaping.get(&tenant).copied(),
             slo: slos[service],
             priority: comparison.priorities.get(service).copied().unwrap_or(0),
-            ..Load::new(service, arrivals, counted(comparison.requests), warmup)
-                .of_tenant(tenant)
-                .sampling(comparison.samples)
+            ..new.of_tenant(tenant).sampling(comparison.samples)
         }
     };
     let run = Run {
@@ -422,11 +508,12 @@ fn run_cell(
         seed: comparison.seed,
     };
     if let Some(observer) = observer {
-        return simulate_observed(&run, observer).map(Some);
+        // The observer has seen what was asked for.
+        return simulate_observed(&run, observer).map(|_| None);
     }
     let mut outcome = Ok(None);
     run.orchestrator
-        .host(&mut || outcome = simulate_watched(&run, watch));
+        .host(&mut || outcome = simulate_servers_watched(&run, watch));
     outcome
 }
 
@@ -442,7 +529,10 @@ impl ServiceResult {
         outcome: &mut Outcome,
     ) -> ServiceResult {
         let operations: u64 = outcome.totals.on_accelerators.iter().sum();
-        let arrived: u64 = outcome.services.iter().map(|service| service.arrived).sum();
+        let arrived = outcome.services.iter();
+        let arrived: u64 = arrived
+            .map(|stats| stats.arrived + stats.called.arrived)
+            .sum();
         let tenant = tenant(comparison, service);
         let tenants = outcome.tenants.iter().copied();
         let tenant = tenants.into_iter().find(|stats| stats.tenant == tenant);
@@ -488,6 +578,24 @@ impl ServiceResult {
             dispatcher_instructions: outcome.dispatcher_instructions,
             spent: stats.spent,
             data: outcome.data,
+            called: CalledResult::new(&mut stats.called),
+            calls: stats.calls,
+            retries: (stats.retries, stats.gave_up),
+        }
+    }
+}
+
+impl CalledResult {
+    fn new(stats: &mut CalledStats) -> CalledResult {
+        CalledResult {
+            arrived: stats.arrived,
+            completed: stats.latency.count() as u64,
+            errors: stats.errors,
+            timed_out: stats.timed_out,
+            slo: (stats.with_slo, stats.slo_missed),
+            mean: stats.latency.mean(),
+            percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
+            spent: stats.spent,
         }
     }
 }

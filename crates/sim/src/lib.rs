@@ -15,6 +15,7 @@ pub mod stats;
 
 pub use config::Config;
 pub use server::{
-    Awaited, Happening, Load, Observer, Run, Seen, SimError, Watch, simulate, simulate_logged,
-    simulate_observed, simulate_watched,
+    Awaited, Happening, Load, Observer, Run, Seen, ServerOutcome, SimError, Watch, simulate,
+    simulate_logged, simulate_observed, simulate_servers, simulate_servers_watched,
+    simulate_watched,
 };

@@ -1,5 +1,8 @@
 //! The plan of a simulation: services whose chains have facts, costs and sizes.
 
+mod calls;
+mod retry;
+
 use accelflow_trace::{Accel, AtmAddress, Field, Image};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
@@ -9,6 +12,11 @@ use accelflow_workload::services::{ChainFacts, FactOdds, Phase, Place, ServiceEr
 use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
 
 use crate::orchestrators::Links;
+
+pub use retry::{MAX_ATTEMPTS, Retry};
+
+/// The largest number of a server.
+pub const MAX_SERVER: usize = 4_095;
 
 /// The field that says whether a message arrives compressed.
 const COMPRESSED: &str = "compressed";
@@ -26,6 +34,8 @@ pub struct Plan {
     /// The pairs that Cohort links.
     pub links: Links,
     waits: Vec<WaitDistribution>,
+    /// The time of a message from one server to another.
+    one_way: Time,
     compressed: Option<usize>,
 }
 
@@ -36,6 +46,8 @@ pub struct ServicePlan {
     pub name: String,
     /// Its path; the first phase receives the request, the last sends the response.
     pub phases: Vec<PhasePlan>,
+    /// The number of its server.
+    pub server: usize,
 }
 
 /// One phase of a service's path.
@@ -52,6 +64,10 @@ pub enum PhasePlan {
 pub struct ChainPlan {
     /// The facts of its payloads.
     pub facts: ChainFacts,
+    /// The service that answers its messages; the answers of others take the waits of the plan.
+    pub calls: Option<usize>,
+    /// How it is repeated after failures.
+    pub retry: Option<Retry>,
     place: (u16, u16),
     operations: Vec<Option<OperationPlan>>,
     messages: Vec<(SizeDistribution, Bytes)>,
@@ -124,6 +140,7 @@ impl Plan {
             services,
             links,
             waits,
+            one_way: Time::ZERO,
             compressed,
         })
     }
@@ -297,7 +314,11 @@ impl ServicePlan {
                 (Phase::Cpu, PhaseProfile::Traces(_)) => Ok(PhasePlan::Cpu(Time::ZERO)),
             })
             .collect::<Result<_, ServiceError>>()?;
-        Ok(ServicePlan { name, phases })
+        Ok(ServicePlan {
+            name,
+            phases,
+            server: 0,
+        })
     }
 }
 
@@ -326,6 +347,8 @@ impl ChainPlan {
         };
         ChainPlan {
             facts,
+            calls: None,
+            retry: None,
             place: (phase, chain),
             operations: operations(place, service, profile, image),
             messages: (0..Self::MESSAGES).map(message).collect(),

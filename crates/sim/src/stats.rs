@@ -156,7 +156,8 @@ pub struct Sample {
     pub spent: Breakdown,
 }
 
-/// The statistics of a service.
+/// The statistics of a service. Requests of other services are apart, in [`ServiceStats::called`],
+/// but deadlines, queue entries, fallbacks, calls and attempts are those of all its requests.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
     /// Number of requests that arrived, over the whole run.
@@ -194,6 +195,49 @@ pub struct ServiceStats {
     /// Single requests of [`ServiceStats::latency`], in the order of their responses, if the load
     /// asks for some ([`crate::Load::sampling`]).
     pub samples: Vec<Sample>,
+    /// The requests of other services.
+    pub called: CalledStats,
+    /// The requests to other services.
+    pub calls: CallStats,
+    /// Number of attempts after a failed one, over the whole run.
+    pub retries: u64,
+    /// Number of chains whose last attempt failed, over the whole run. Their requests were answered
+    /// with an error, and count as such.
+    pub gave_up: u64,
+}
+
+/// The requests of a service that other services have sent, over the whole run unless stated
+/// otherwise. Their warm-up is that of the request from outside that they are a part of.
+#[derive(Clone, Debug, Default)]
+pub struct CalledStats {
+    /// Number of requests that arrived.
+    pub arrived: u64,
+    /// Number of requests that ended with a response.
+    pub completed: u64,
+    /// Number of requests that were terminated because a message did not arrive in time. Their
+    /// callers get no response and time out as well.
+    pub timed_out: u64,
+    /// Number of requests that were answered with an error.
+    pub errors: u64,
+    /// Number of requests after the warm-up that had an SLO.
+    pub with_slo: u64,
+    /// Number of those whose response came later, or never.
+    pub slo_missed: u64,
+    /// Response times of the requests after the warm-up.
+    pub latency: Samples,
+    /// The sum of [`CalledStats::latency`], divided by what the time was spent on.
+    pub spent: Breakdown,
+}
+
+/// The requests that a service has sent to others, over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallStats {
+    /// Number of requests sent.
+    pub sent: u64,
+    /// Number of those whose response came in time.
+    pub answered: u64,
+    /// Number of those that timed out.
+    pub timed_out: u64,
 }
 
 /// The statistics of an accelerator type, in the measured window unless stated otherwise.

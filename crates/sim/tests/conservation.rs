@@ -226,6 +226,14 @@ fn an_overloaded_ensemble_falls_back_for_both_reasons() {
     assert_eq!(reasons, BTreeSet::from(["enqueue_denied", "overflow_full"]));
 }
 
+/// The accelerators that a chip does not have.
+fn absent() -> impl Strategy<Value = Vec<Accel>> {
+    prop_oneof![
+        2 => Just(Vec::new()),
+        1 => prop::sample::subsequence(Accel::ALL.to_vec(), 1..=Accel::COUNT),
+    ]
+}
+
 /// Servers so small that everything overflows, blocks and falls back.
 fn small_server() -> impl Strategy<Value = Config> {
     let numbers = (
@@ -242,11 +250,7 @@ fn small_server() -> impl Strategy<Value = Config> {
         prop::sample::select(vec![0_u32, 500, 20_000]),
         // The most traces that run at once, or 0 for no limit, and where traces wait.
         (0..=5_u32, 0..=2_u32),
-        // The accelerators that the chip does not have.
-        prop_oneof![
-            2 => Just(Vec::new()),
-            1 => prop::sample::subsequence(Accel::ALL.to_vec(), 1..=Accel::COUNT),
-        ],
+        absent(),
     );
     numbers.prop_map(
         |(

@@ -8,19 +8,19 @@ use accelflow_units::Time;
 use super::error::SimError;
 use super::observer::{Happening, Observer, Seen};
 use super::parts::{
-    Arrivals, Buffers, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures, Policies,
-    Requests, Tenancy, Timing, unloaded_phases,
+    Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures,
+    Policies, Requests, Retries, Tenancy, Timing, response_time, unloaded_phases,
 };
 use super::run::{Run, Watch};
 use super::state::{Event, Job, JobId, RequestId, Slab, Transfer};
 use crate::config::{Config, Heaps};
 use crate::hardware::{Dma, Movement, Uncore};
 use crate::orchestrators::{CoreRequests, Properties};
-use crate::plan::PhasePlan;
+use crate::plan::{PhasePlan, Plan};
 use crate::stats::{Fallback, Operated, Outcome, Part};
 
 /// Number of events between two looks at the watch: some milliseconds.
-const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
+pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// A server under simulation.
 pub(crate) struct Engine<'r> {
@@ -36,6 +36,10 @@ pub(crate) struct Engine<'r> {
     pub dispatchers: Dispatchers,
     pub manager: Manager,
     pub joins: Joins,
+    /// The calls to other services.
+    pub calls: Calls,
+    /// The attempts of chains that may be repeated.
+    pub retries: Retries,
     pub cores: Cores,
     /// Networks, caches and memory.
     pub uncore: Uncore,
@@ -51,8 +55,8 @@ pub(crate) struct Engine<'r> {
 }
 
 impl<'r> Engine<'r> {
-    /// The server of `run` before the first event.
-    pub(crate) fn new(run: &Run<'r>) -> Result<Engine<'r>, SimError> {
+    /// The server number `server` of `run`, whose loads are all on it, before the first event.
+    pub(crate) fn new(run: &Run<'r>, server: usize) -> Result<Engine<'r>, SimError> {
         let (config, plan) = (run.config, run.plan);
         config.check()?;
         check_paths(run)?;
@@ -63,6 +67,7 @@ impl<'r> Engine<'r> {
         let unloaded = || unloaded_phases(plan, config, &timing, &uncore);
         let has_deadlines = policies.has_deadlines();
         let deadlines = has_deadlines.then(unloaded).unwrap_or_default();
+        let calls = Calls::new(server, plan.one_way(), expected(plan, server, unloaded));
         Ok(Engine {
             calendar: Calendar::with_capacity(1024),
             arrivals,
@@ -73,6 +78,8 @@ impl<'r> Engine<'r> {
             dispatchers: Dispatchers::new(config),
             manager: Manager::new(config, &properties, unloaded),
             joins: Joins::new(),
+            calls,
+            retries: Retries::new(plan.has_retries()),
             cores: Cores::new(config, properties.requests == CoreRequests::SoftwareQueue),
             dma: Dma::new(config.network.dma_engines),
             buffers: Buffers::new(plan.services.len(), heaps(config)),
@@ -108,17 +115,43 @@ impl<'r> Engine<'r> {
 
     /// Simulates until nothing is left to do or the watch stops the run.
     pub(crate) fn run(mut self) -> Result<(Outcome, Vec<Operated>), SimError> {
+        self.begin();
+        let mut stopped = false;
+        while !stopped && self.step()?.is_some() {
+            let looks = self.measures.events().is_multiple_of(EVENTS_BETWEEN_LOOKS);
+            stopped = looks && self.stopped();
+        }
+        self.finish(stopped)
+    }
+
+    /// Schedules the first arrivals.
+    pub(crate) fn begin(&mut self) {
         for load in 0..self.arrivals.loads() {
             self.schedule_arrival(load);
         }
-        let mut stopped = false;
-        while !stopped && let Some((now, event)) = self.calendar.pop() {
-            self.handle(event, now)?;
-            self.settle(now)?;
-            self.policies.check()?;
-            let events = self.measures.count_event();
-            stopped = events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.stopped();
-        }
+    }
+
+    /// When the next event happens.
+    pub(crate) fn next_time(&self) -> Option<Time> {
+        self.calendar.peek_time()
+    }
+
+    /// Handles the next event: whether it was the arrival of a load's request; `None` without an
+    /// event.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Result<Option<bool>, SimError> {
+        let Some((now, event)) = self.calendar.pop() else {
+            return Ok(None);
+        };
+        self.measures.count_event();
+        self.handle(event, now)?;
+        self.settle(now)?;
+        self.policies.check()?;
+        Ok(Some(matches!(event, Event::Arrive(_))))
+    }
+
+    /// The outcome and the log at the end, or when the run is `stopped` before it.
+    pub(crate) fn finish(mut self, stopped: bool) -> Result<(Outcome, Vec<Operated>), SimError> {
         if !stopped {
             self.check_drained()?;
         }
@@ -129,11 +162,15 @@ impl<'r> Engine<'r> {
     /// Reports the progress to the watch: whether it stops the run.
     fn stopped(&self) -> bool {
         self.watch.is_some_and(|watch| {
-            let in_flight = self.requests.live() as u64;
-            let ended = self.arrivals.counted().saturating_sub(in_flight);
-            watch.ended.store(ended, Ordering::Relaxed);
+            watch.ended.store(self.ended(), Ordering::Relaxed);
             watch.stop.load(Ordering::Relaxed)
         })
+    }
+
+    /// Number of counted requests that have arrived and ended.
+    pub(crate) fn ended(&self) -> u64 {
+        let in_flight = self.requests.live() as u64;
+        self.arrivals.counted().saturating_sub(in_flight)
     }
 
     fn handle(&mut self, event: Event, now: Time) -> Result<(), SimError> {
@@ -150,6 +187,10 @@ impl<'r> Engine<'r> {
             Event::Grants => return self.grant_due(now),
             Event::Released(start) => return self.released(start, now),
             Event::CoreDone(core, number) => return self.core_done(core, number, now),
+            Event::Invoked(index) => return self.invoked(index, now),
+            Event::Returned(call) => return self.returned(call, now),
+            Event::Again(request, chain) => return self.again(request, chain, now),
+            Event::CallsDue => self.calls_due(now),
             Event::Computed(job) => self.computed(job, now),
             Event::WordRead(job) => self.dispatch(job, now),
             Event::TimedOut(job) => self.timed_out(job, now),
@@ -235,6 +276,19 @@ impl<'r> Engine<'r> {
     pub(crate) fn has_software_queues(&self) -> bool {
         self.properties.requests == CoreRequests::SoftwareQueue
     }
+}
+
+/// By service, the time on idle servers from a call by a service of `server` to its response; empty
+/// without calls.
+fn expected(plan: &Plan, server: usize, unloaded: impl Fn() -> Vec<Vec<Time>>) -> Vec<Time> {
+    if !plan.has_calls() {
+        return Vec::new();
+    }
+    let unloaded = unloaded();
+    let services = 0..plan.services.len();
+    services
+        .map(|to| response_time(plan, server, to, &unloaded))
+        .collect()
 }
 
 /// The number of heaps of a service's allocator.

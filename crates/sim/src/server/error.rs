@@ -51,6 +51,9 @@ pub enum SimError {
     /// The load is for a service that the plan does not have.
     #[error("there is no service number {0} in the plan")]
     UnknownService(usize),
+    /// The run needs several servers, where one is asked for.
+    #[error("the services are on {0} servers: `simulate_servers` simulates several")]
+    SeveralServers(usize),
     /// The load has no requests after the warm-up.
     #[error("service {service}: {requests} requests: must be more than its warm-up of {warmup}")]
     NoRequests {

@@ -9,6 +9,7 @@ mod observer;
 mod parts;
 mod report;
 mod run;
+mod servers;
 mod simulate;
 mod state;
 mod way;
@@ -16,4 +17,7 @@ mod way;
 pub use error::SimError;
 pub use observer::{Awaited, Happening, Observer, Seen};
 pub use run::{Load, Run, Watch};
-pub use simulate::{simulate, simulate_logged, simulate_observed, simulate_watched};
+pub use simulate::{
+    ServerOutcome, simulate, simulate_logged, simulate_observed, simulate_servers,
+    simulate_servers_watched, simulate_watched,
+};

@@ -142,6 +142,10 @@ impl Engine<'_> {
         if waiting > 0 {
             left.push(format!("{waiting} wait for their tenants"));
         }
+        let calls = self.calls.jobs().count();
+        if calls > 0 {
+            left.push(format!("{calls} calls wait for responses"));
+        }
         for accel in Accel::ALL {
             if !self.ensemble.of_type(accel).iter().all(Station::is_idle) {
                 left.push(format!("{accel} is not idle"));

@@ -54,6 +54,18 @@ impl Load {
         }
     }
 
+    /// The load on a service that only other services call: it has no arrivals of its own. Called
+    /// requests have the tenant, the priority, the SLO and the shaper of their service's load.
+    pub fn called(service: usize) -> Load {
+        Load::new(service, ArrivalProcess::Trace(Vec::new()), 0, 0)
+    }
+
+    /// Whether it is [`Load::called`]: without arrivals of its own.
+    pub fn is_called(&self) -> bool {
+        let none = matches!(&self.arrivals, ArrivalProcess::Trace(times) if times.is_empty());
+        none && (self.requests, self.warmup) == (0, 0)
+    }
+
     /// Sets the tenant.
     pub fn of_tenant(self, tenant: u16) -> Load {
         Load { tenant, ..self }
@@ -104,7 +116,7 @@ pub struct Run<'r> {
     pub plan: &'r Plan,
     /// The system under test.
     pub orchestrator: &'r dyn Orchestrator,
-    /// The loads. All services with a load share the server.
+    /// The loads. Services with a load and those they call share the servers that the plan says.
     pub loads: &'r [Load],
     /// The seed of arrivals, payload sizes and choices of cores. Requests are the same for every
     /// orchestrator.
@@ -112,10 +124,11 @@ pub struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    /// The same run on another server.
-    pub(super) fn on(&self, config: &'r Config) -> Run<'r> {
+    /// The same run with other server parameters, of these loads.
+    pub(super) fn on(&self, config: &'r Config, loads: &'r [Load]) -> Run<'r> {
         Run {
             config,
+            loads,
             ..self.clone()
         }
     }

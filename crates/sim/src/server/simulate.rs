@@ -5,16 +5,31 @@ use std::sync::atomic::Ordering;
 use super::engine::Engine;
 use super::error::SimError;
 use super::observer::Observer;
-use super::run::{Run, Watch};
+use super::run::{Load, Run, Watch};
+use super::servers::Servers;
+use crate::config::Config;
 use crate::stats::{Operated, Outcome};
+
+/// The outcome of one of several servers.
+#[derive(Clone, Debug)]
+pub struct ServerOutcome {
+    /// The number of the server.
+    pub server: usize,
+    /// Indices of its services with a load or with calls, in ascending order. The outcome has empty
+    /// statistics of the others.
+    pub services: Vec<usize>,
+    /// Its outcome.
+    pub outcome: Outcome,
+}
 
 /// Simulates `run` until every request has ended.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load.
+/// [`SimError`] for an invalid server, plan or load, and for services on several servers.
 pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
     let config = run.config.with_generation_costs();
-    Ok(Engine::new(&run.on(&config))?.run()?.0)
+    let (server, loads) = only_server(run)?;
+    Ok(Engine::new(&run.on(&config, &loads), server)?.run()?.0)
 }
 
 /// Simulates like [`simulate`] until `watch` asks to stop; `None` if it did.
@@ -23,7 +38,8 @@ pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
 /// As [`simulate`].
 pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>, SimError> {
     let config = run.config.with_generation_costs();
-    let engine = Engine::new(&run.on(&config))?.watched_by(watch);
+    let (server, loads) = only_server(run)?;
+    let engine = Engine::new(&run.on(&config, &loads), server)?.watched_by(watch);
     let (outcome, _) = engine.run()?;
     Ok((!watch.stop.load(Ordering::Relaxed)).then_some(outcome))
 }
@@ -34,7 +50,8 @@ pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>,
 /// As [`simulate`].
 pub fn simulate_observed(run: &Run<'_>, observer: &mut dyn Observer) -> Result<Outcome, SimError> {
     let config = run.config.with_generation_costs();
-    let engine = Engine::new(&run.on(&config))?.observed_by(observer);
+    let (server, loads) = only_server(run)?;
+    let engine = Engine::new(&run.on(&config, &loads), server)?.observed_by(observer);
     Ok(engine.run()?.0)
 }
 
@@ -44,7 +61,118 @@ pub fn simulate_observed(run: &Run<'_>, observer: &mut dyn Observer) -> Result<O
 /// As [`simulate`].
 pub fn simulate_logged(run: &Run<'_>) -> Result<(Outcome, Vec<Operated>), SimError> {
     let config = run.config.with_generation_costs();
-    Engine::new(&run.on(&config))?.with_log().run()
+    let (server, loads) = only_server(run)?;
+    Engine::new(&run.on(&config, &loads), server)?
+        .with_log()
+        .run()
+}
+
+/// Simulates all servers of `run` together until every request has ended: the servers of its loads
+/// and of all services that these call, in the order of their numbers. All have the parameters
+/// `run.config`.
+///
+/// # Errors
+/// [`SimError`] for an invalid server, plan or load.
+pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerOutcome>, SimError> {
+    simulate_all(run, None)
+}
+
+/// Simulates like [`simulate_servers`] until `watch` asks to stop; `None` if it did.
+///
+/// # Errors
+/// As [`simulate_servers`].
+pub fn simulate_servers_watched(
+    run: &Run<'_>,
+    watch: &Watch,
+) -> Result<Option<Vec<ServerOutcome>>, SimError> {
+    let outcomes = simulate_all(run, Some(watch))?;
+    Ok((!watch.stop.load(Ordering::Relaxed)).then_some(outcomes))
+}
+
+fn simulate_all(run: &Run<'_>, watch: Option<&Watch>) -> Result<Vec<ServerOutcome>, SimError> {
+    let config = run.config.with_generation_costs();
+    let servers = loads_by_server(run)?;
+    let outcomes = match &servers[..] {
+        [(server, loads)] => vec![run_alone(run, &config, *server, loads, watch)?],
+        _ => {
+            let mut engines = Vec::with_capacity(servers.len());
+            for (server, loads) in &servers {
+                engines.push((*server, Engine::new(&run.on(&config, loads), *server)?));
+            }
+            Servers::new(engines).run(watch)?
+        }
+    };
+    let named = servers.iter().zip(outcomes);
+    let named = named.map(|((server, loads), outcome)| {
+        let mut services: Vec<usize> = loads.iter().map(|load| load.service).collect();
+        services.sort_unstable();
+        services.dedup();
+        ServerOutcome {
+            server: *server,
+            services,
+            outcome,
+        }
+    });
+    Ok(named.collect())
+}
+
+fn run_alone(
+    run: &Run<'_>,
+    config: &Config,
+    server: usize,
+    loads: &[Load],
+    watch: Option<&Watch>,
+) -> Result<Outcome, SimError> {
+    let mut engine = Engine::new(&run.on(config, loads), server)?;
+    if let Some(watch) = watch {
+        engine = engine.watched_by(watch);
+    }
+    Ok(engine.run()?.0)
+}
+
+/// The number and the loads of the one server of `run`.
+fn only_server(run: &Run<'_>) -> Result<(usize, Vec<Load>), SimError> {
+    let mut servers = loads_by_server(run)?;
+    match servers.pop() {
+        Some(server) if servers.is_empty() => Ok(server),
+        _ => Err(SimError::SeveralServers(servers.len() + 1)),
+    }
+}
+
+/// The loads of each server of `run`, in the order of the servers' numbers. A service that is called
+/// and has no load gets one without arrivals.
+fn loads_by_server(run: &Run<'_>) -> Result<Vec<(usize, Vec<Load>)>, SimError> {
+    let plan = run.plan;
+    let unknown = run.loads.iter().map(|load| load.service);
+    if let Some(unknown) = unknown.filter(|&s| s >= plan.services.len()).min() {
+        return Err(SimError::UnknownService(unknown));
+    }
+    let arriving = run.loads.iter().filter(|load| !load.is_called());
+    let called = plan.reached_from(arriving.flat_map(|load| plan.callees(load.service)));
+    let mut loads = run.loads.to_vec();
+    for load in &loads {
+        if load.is_called() && !called.contains(&load.service) {
+            return Err(SimError::NoRequests {
+                service: plan.services[load.service].name.clone(),
+                requests: load.requests,
+                warmup: load.warmup,
+            });
+        }
+    }
+    for service in called {
+        if loads.iter().all(|load| load.service != service) {
+            loads.push(Load::called(service));
+        }
+    }
+    let mut servers = std::collections::BTreeMap::new();
+    for load in loads {
+        let server = plan.services[load.service].server;
+        servers.entry(server).or_insert_with(Vec::new).push(load);
+    }
+    if servers.is_empty() {
+        servers.insert(0, Vec::new());
+    }
+    Ok(servers.into_iter().collect())
 }
 
 #[cfg(test)]
@@ -83,7 +211,7 @@ mod tests {
             seed: 1,
         };
         // Nobody will free this entry.
-        let mut engine = Engine::new(&run).unwrap();
+        let mut engine = Engine::new(&run, 0).unwrap();
         let unit = Unit {
             accel: Accel::Ser,
             instance: 0,
@@ -97,7 +225,7 @@ mod tests {
             found.ends_with(": 0 traces are in flight, Ser is not idle"),
             "{found}"
         );
-        let engine = Engine::new(&run).unwrap();
+        let engine = Engine::new(&run, 0).unwrap();
         assert!(engine.run().unwrap().0.totals.drained);
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
+pub(crate) mod services;
 pub(crate) mod unloaded;
 
 use accelflow_sim::config::PARAMETERS;

@@ -34,7 +34,15 @@ impl Workload {
         let stated = service
             .stated_rate()
             .or_else(|| default.and_then(mean_rate));
-        stated.or(self.defaults.rate_rps.map(|rate| rate.0))
+        let stated = stated.or(self.defaults.rate_rps.map(|rate| rate.0));
+        stated.or_else(|| self.is_called(service).then_some(0.0))
+    }
+
+    /// Whether a service of the file calls `service`. Without a rate, it has no other requests.
+    pub fn is_called(&self, service: &Service) -> bool {
+        let callers = self.services.iter();
+        let mut chains = callers.flat_map(|caller| caller.chains());
+        chains.any(|(_, _, chain)| chain.calls.as_deref() == Some(&service.name))
     }
 
     /// The mean over the services of their mean rates; `None` if one has none.

@@ -6,10 +6,46 @@ use accelflow_workload::arrivals::{ArrivalProcess, Arrivals as ArrivalTimes};
 
 use crate::server::error::SimError;
 use crate::server::run::{Load, Run};
+use crate::server::state::Invocation;
 
 /// The arrivals of all loads.
 pub(crate) struct Arrivals {
     sources: Vec<Source>,
+    /// By service, whose requests those of other services are; of several loads the first's.
+    classes: Vec<Option<Class>>,
+    /// Whether the loads of all other servers are past their warm-ups.
+    others_warm: bool,
+    /// Whether all counted requests of the other servers have arrived.
+    others_ended: bool,
+}
+
+/// What the requests of a load have in common.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    tenant: u16,
+    priority: u8,
+    slo: Option<Time>,
+}
+
+impl Class {
+    fn of(load: &Load) -> Class {
+        Class {
+            tenant: load.tenant,
+            priority: load.priority,
+            slo: load.slo,
+        }
+    }
+
+    /// A request of `service` that arrives `now`.
+    fn arrival(self, service: u16, measured: bool, now: Time) -> Arrival {
+        Arrival {
+            service,
+            measured,
+            tenant: self.tenant,
+            priority: self.priority,
+            due: self.slo.map_or(Time::MAX, |slo| now + slo),
+        }
+    }
 }
 
 /// The arrivals of one load.
@@ -22,9 +58,7 @@ struct Source {
     scheduled: u64,
     warmup: u64,
     arrived: u64,
-    tenant: u16,
-    priority: u8,
-    slo: Option<Time>,
+    class: Class,
 }
 
 /// A request that arrives.
@@ -64,9 +98,7 @@ impl Source {
             scheduled: 0,
             warmup: load.warmup,
             arrived: 0,
-            tenant: load.tenant,
-            priority: load.priority,
-            slo: load.slo,
+            class: Class::of(load),
         })
     }
 }
@@ -74,13 +106,22 @@ impl Source {
 impl Arrivals {
     /// The arrivals of the loads of `run`.
     pub(crate) fn new(run: &Run<'_>) -> Result<Arrivals, SimError> {
-        let sources = run.loads.iter().map(|load| Source::new(run, load));
+        let mut classes = vec![None; run.plan.services.len()];
+        for load in run.loads.iter().rev() {
+            let class = classes.get_mut(load.service);
+            *class.ok_or(SimError::UnknownService(load.service))? = Some(Class::of(load));
+        }
+        let loads = run.loads.iter().filter(|load| !load.is_called());
+        let sources = loads.map(|load| Source::new(run, load));
         Ok(Arrivals {
             sources: sources.collect::<Result<_, SimError>>()?,
+            classes,
+            others_warm: true,
+            others_ended: true,
         })
     }
 
-    /// Number of loads.
+    /// Number of loads with arrivals.
     pub(crate) fn loads(&self) -> usize {
         self.sources.len()
     }
@@ -104,23 +145,45 @@ impl Arrivals {
         let source = &mut self.sources[load];
         let measured = (source.warmup..source.total).contains(&source.arrived);
         source.arrived += 1;
-        Arrival {
-            service: source.service,
-            measured,
-            tenant: source.tenant,
-            priority: source.priority,
-            due: source.slo.map_or(Time::MAX, |slo| now + slo),
-        }
+        source.class.arrival(source.service, measured, now)
     }
 
-    /// Whether all counted requests have arrived.
+    /// A request of another service, which arrives `now`.
+    pub(crate) fn called(&self, invocation: &Invocation, now: Time) -> Arrival {
+        let Invocation {
+            service, measured, ..
+        } = *invocation;
+        let class = self.classes[usize::from(service)].unwrap_or(Class {
+            tenant: 0,
+            priority: 0,
+            slo: None,
+        });
+        class.arrival(service, measured, now)
+    }
+
+    /// Whether all counted requests have arrived, at this server and at others.
     pub(crate) fn have_ended(&self) -> bool {
+        self.others_ended && self.own_ended()
+    }
+
+    /// Whether every load is past its warm-up, at this server and at others.
+    pub(crate) fn are_warm(&self) -> bool {
+        self.others_warm && self.own_warm()
+    }
+
+    /// Notes whether the loads of all other servers are past their warm-ups, and have ended.
+    pub(crate) fn set_others(&mut self, warm: bool, ended: bool) {
+        (self.others_warm, self.others_ended) = (warm, ended);
+    }
+
+    /// Whether all counted requests have arrived at this server.
+    pub(crate) fn own_ended(&self) -> bool {
         let mut sources = self.sources.iter();
         sources.all(|source| source.arrived >= source.total)
     }
 
-    /// Whether every load is past its warm-up.
-    pub(crate) fn are_warm(&self) -> bool {
+    /// Whether every load of this server is past its warm-up.
+    pub(crate) fn own_warm(&self) -> bool {
         let mut sources = self.sources.iter();
         sources.all(|source| source.arrived > source.warmup)
     }

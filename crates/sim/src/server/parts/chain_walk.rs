@@ -33,10 +33,12 @@ struct Position {
 }
 
 /// The time of `chain` to the end of its longest arm, if operations take the time that `duration`
-/// returns and messages arrive after their waits. A fault ends the walk; the run reports it.
+/// returns, messages arrive after their typical waits, and responses of the service that the chain
+/// calls after `called`. A fault ends the walk; the run reports it.
 pub(crate) fn walk(
     plan: &Plan,
     chain: &ChainPlan,
+    called: Time,
     duration: &mut dyn FnMut(Visit) -> Time,
 ) -> Time {
     let entry = chain.facts.entry();
@@ -46,7 +48,11 @@ pub(crate) fn walk(
         mark: PositionMark::START,
         ordinal: 0,
     };
-    walk_from(plan, chain, start, duration).0
+    let wait = |trace| match chain.calls {
+        Some(_) => called,
+        None => plan.typical_wait(trace),
+    };
+    walk_from(plan, chain, start, &wait, duration).0
 }
 
 /// The same from `at` on. With an enclosing join it is the time to the join, and the position after
@@ -55,6 +61,7 @@ fn walk_from(
     plan: &Plan,
     chain: &ChainPlan,
     mut at: Position,
+    wait: &dyn Fn(AtmAddress) -> Time,
     duration: &mut dyn FnMut(Visit) -> Time,
 ) -> (Time, Option<Position>) {
     let (mut total, mut longest) = (Time::ZERO, Time::ZERO);
@@ -80,13 +87,13 @@ fn walk_from(
             Action::Transform(_) => {}
             Action::Fork { arm } => {
                 let arm = Position { mark: arm, ..at };
-                let (time, _) = walk_from(plan, chain, arm, duration);
+                let (time, _) = walk_from(plan, chain, arm, wait, duration);
                 longest = longest.max(total + time);
             }
             Action::Scatter { arm } => {
                 let arm = Position { mark: arm, ..at };
-                let (first, meets) = walk_from(plan, chain, at, duration);
-                let (second, _) = walk_from(plan, chain, arm, duration);
+                let (first, meets) = walk_from(plan, chain, at, wait, duration);
+                let (second, _) = walk_from(plan, chain, arm, wait, duration);
                 total += first.max(second);
                 match meets {
                     Some(after) => at = after,
@@ -104,7 +111,7 @@ fn walk_from(
                         .word(address)
                         .is_ok_and(|word| word.first() == Some(Accel::Tcp));
                     if receives {
-                        total += plan.typical_wait(address);
+                        total += wait(address);
                     }
                 }
             }

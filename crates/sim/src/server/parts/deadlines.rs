@@ -6,7 +6,7 @@ use super::chain_walk::walk;
 use super::timing::Timing;
 use crate::config::Config;
 use crate::hardware::Uncore;
-use crate::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
+use crate::plan::{ChainPlan, PhasePlan, Plan};
 use crate::server::state::{Deadline, Request};
 
 /// The unloaded times of services, from which software sets deadlines.
@@ -50,32 +50,49 @@ impl Deadlines {
 }
 
 /// From each phase of each service to its end, the time on an idle server: operations on
-/// accelerators, application logic, and waits for messages.
+/// accelerators, application logic, waits for messages, and the same of services that it calls.
 pub(crate) fn unloaded_phases(
     plan: &Plan,
     config: &Config,
     timing: &Timing<'_>,
     uncore: &Uncore,
 ) -> Vec<Vec<Time>> {
-    let chain_time = |chain: &ChainPlan| {
-        walk(plan, chain, &mut |visit| {
+    let chain_time = |chain: &ChainPlan, called: Time| {
+        walk(plan, chain, called, &mut |visit| {
             let operation = visit.typical(chain);
             operation.map_or(Time::ZERO, |operation| {
                 timing.operation(uncore, visit.accel, operation)
             })
         })
     };
-    let phase_time = |phase: &PhasePlan| match phase {
-        PhasePlan::Cpu(time) => config.application_time(*time) + config.core.context_switch,
-        PhasePlan::Chains(chains) => chains.iter().map(chain_time).max().unwrap_or(Time::ZERO),
-    };
-    let service_times = |service: &ServicePlan| {
+    let mut unloaded = vec![Vec::new(); plan.services.len()];
+    for index in plan.callees_first() {
+        let service = &plan.services[index];
+        let chain_time = |chain: &ChainPlan| {
+            let called = chain.calls;
+            let called = called.map(|to| response_time(plan, service.server, to, &unloaded));
+            chain_time(chain, called.unwrap_or(Time::ZERO))
+        };
+        let phase_time = |phase: &PhasePlan| match phase {
+            PhasePlan::Cpu(time) => config.application_time(*time) + config.core.context_switch,
+            PhasePlan::Chains(chains) => chains.iter().map(chain_time).max().unwrap_or(Time::ZERO),
+        };
         let mut left: Vec<Time> = service.phases.iter().rev().map(phase_time).collect();
         for index in 1..left.len() {
             left[index] = left[index] + left[index - 1];
         }
         left.reverse();
-        left
-    };
-    plan.services.iter().map(service_times).collect()
+        unloaded[index] = left;
+    }
+    unloaded
+}
+
+/// The time on idle servers from a call of the service `to` by one on the server number `server` to
+/// its response, if the phases of services take `unloaded` to their ends.
+pub(crate) fn response_time(plan: &Plan, server: usize, to: usize, unloaded: &[Vec<Time>]) -> Time {
+    let there = unloaded[to].first().copied().unwrap_or(Time::ZERO);
+    match plan.services[to].server == server {
+        true => there,
+        false => there + plan.one_way() * 2,
+    }
 }

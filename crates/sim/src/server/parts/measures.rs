@@ -38,8 +38,8 @@ pub(crate) struct Measured {
 impl Measured {
     /// Number of response times recorded.
     pub(crate) fn recorded(&self) -> u64 {
-        let services = self.services.iter();
-        services.map(|stats| stats.latency.count() as u64).sum()
+        let recorded = |stats: &ServiceStats| stats.latency.count() + stats.called.latency.count();
+        self.services.iter().map(recorded).sum::<usize>() as u64
     }
 }
 
@@ -81,9 +81,13 @@ impl Measures {
         measured
     }
 
-    /// Counts an event: the number so far.
-    pub(crate) fn count_event(&mut self) -> u64 {
+    /// Counts an event.
+    pub(crate) fn count_event(&mut self) {
         self.measured.events += 1;
+    }
+
+    /// Number of events.
+    pub(crate) fn events(&self) -> u64 {
         self.measured.events
     }
 
@@ -193,6 +197,10 @@ impl Measures {
     /// Counts a request that has arrived.
     pub(crate) fn count_arrival(&mut self, request: &Request, now: Time) {
         let stats = self.service_of(request);
+        if request.caller.is_some() {
+            stats.called.arrived += 1;
+            return;
+        }
         stats.arrived += 1;
         if request.measured {
             let (first, _) = stats.measured.unwrap_or((now, now));
@@ -225,6 +233,17 @@ impl Measures {
         let with_slo = request.measured && request.due < Time::MAX;
         let sample_every = self.sample_every[usize::from(request.service)];
         let stats = self.service_of(request);
+        if request.caller.is_some() {
+            let called = &mut stats.called;
+            if request.measured {
+                called.spent += *spent;
+                called.latency.record(latency);
+            }
+            called.completed += 1;
+            called.with_slo += u64::from(with_slo);
+            called.slo_missed += u64::from(with_slo && now > request.due);
+            return;
+        }
         if request.measured {
             stats.spent += *spent;
             stats.latency.record(latency);
@@ -248,14 +267,57 @@ impl Measures {
         self.leave(request, now);
         let with_slo = request.measured && request.due < Time::MAX;
         let stats = self.service_of(request);
-        stats.timed_out += 1;
-        stats.with_slo += u64::from(with_slo);
-        stats.slo_missed += u64::from(with_slo);
+        let (timed_out, slo, missed) = match request.caller {
+            None => (
+                &mut stats.timed_out,
+                &mut stats.with_slo,
+                &mut stats.slo_missed,
+            ),
+            Some(_) => {
+                let called = &mut stats.called;
+                (
+                    &mut called.timed_out,
+                    &mut called.with_slo,
+                    &mut called.slo_missed,
+                )
+            }
+        };
+        *timed_out += 1;
+        *slo += u64::from(with_slo);
+        *missed += u64::from(with_slo);
     }
 
     /// Counts a request that is answered with an error.
     pub(crate) fn count_error(&mut self, request: &Request) {
-        self.service_of(request).errors += 1;
+        let stats = self.service_of(request);
+        match request.caller {
+            None => stats.errors += 1,
+            Some(_) => stats.called.errors += 1,
+        }
+    }
+
+    /// Counts a request to another service.
+    pub(crate) fn count_call(&mut self, request: &Request) {
+        self.service_of(request).calls.sent += 1;
+    }
+
+    /// Counts a response of another service.
+    pub(crate) fn count_answer(&mut self, request: &Request) {
+        self.service_of(request).calls.answered += 1;
+    }
+
+    /// Counts a request to another service whose response did not come in time.
+    pub(crate) fn count_call_timeout(&mut self, request: &Request) {
+        self.service_of(request).calls.timed_out += 1;
+    }
+
+    /// Counts an attempt of a chain that has failed, and after which the chain starts `again` or not.
+    pub(crate) fn count_failure(&mut self, request: &Request, again: bool) {
+        let stats = self.service_of(request);
+        match again {
+            true => stats.retries += 1,
+            false => stats.gave_up += 1,
+        }
     }
 
     /// The statistics of the request's service.

@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod buffers;
+mod calls;
 mod chain_walk;
 mod cores;
 mod deadlines;
@@ -14,6 +15,7 @@ mod measures;
 mod policies;
 mod reader;
 mod requests;
+mod retries;
 mod saturation;
 mod shaping;
 mod tenancy;
@@ -22,8 +24,9 @@ mod window;
 
 pub(super) use arrivals::{Arrival, Arrivals};
 pub(super) use buffers::{Buffers, REGION};
+pub(super) use calls::Calls;
 pub(super) use cores::Cores;
-pub(super) use deadlines::{Deadlines, unloaded_phases};
+pub(super) use deadlines::{Deadlines, response_time, unloaded_phases};
 pub(super) use dispatchers::Dispatchers;
 pub(super) use ensemble::Ensemble;
 pub(super) use joins::Joins;
@@ -32,6 +35,7 @@ pub(super) use measures::{Measured, Measures};
 pub(super) use policies::{Policies, Seen};
 pub(super) use reader::Reading;
 pub(super) use requests::Requests;
+pub(super) use retries::Retries;
 pub(super) use saturation::{Queues, saturation};
 pub(super) use tenancy::Tenancy;
 pub(super) use timing::Timing;

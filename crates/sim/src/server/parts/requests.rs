@@ -10,6 +10,9 @@ use crate::server::error::SimError;
 use crate::server::run::Run;
 use crate::server::state::{Job, Request, RequestId, Slab};
 
+/// The first of the attributes of a request from which waits of later attempts are drawn.
+const ATTEMPT: u64 = 0xA773 << 48;
+
 /// The requests in flight.
 ///
 /// Everything random about a request is a function of its service and number alone, so it is the
@@ -94,12 +97,17 @@ impl<'r> Requests<'r> {
         field.and_then(|field| facts.get(field)) == Some(1)
     }
 
-    /// How long a parked job waits for its message.
-    pub(crate) fn remote_wait(&self, job: &Job) -> Time {
+    /// How long a parked job waits for its message in the attempt number `attempt` of its chain. Each
+    /// attempt has a wait of its own.
+    pub(crate) fn remote_wait(&self, job: &Job, attempt: u16) -> Time {
         let request = self.get(job.request);
         let seed = self.seed(request);
         let trace = job.cursor.trace;
-        let wait = |chain| self.plan.wait(chain, trace, seed, request.number);
+        let number = match attempt {
+            0 => request.number,
+            _ => self.attribute(request, ATTEMPT | u64::from(attempt)),
+        };
+        let wait = |chain| self.plan.wait(chain, trace, seed, number);
         self.chain(job).map_or(Time::ZERO, wait)
     }
 

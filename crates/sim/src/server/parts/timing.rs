@@ -120,7 +120,7 @@ fn endless(run: &Run<'_>) -> [f64; Accel::COUNT] {
 /// Adds the shares of the operations of a chain.
 fn add_shares(run: &Run<'_>, chain: &ChainPlan, sums: &mut [Shares; Accel::COUNT]) {
     let half = run.config.accelerator.speedup_half;
-    walk(run.plan, chain, &mut |visit| {
+    walk(run.plan, chain, Time::ZERO, &mut |visit| {
         let Visit {
             accel,
             trace,

@@ -1,6 +1,6 @@
 //! Events of the simulation, and their data.
 
-use super::ids::{CoreId, JobId, Unit};
+use super::ids::{CoreId, JobId, RequestId, Unit};
 
 /// Something that happens at a point in time.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,14 @@ pub(crate) enum Event {
     TimedOut(JobId),
     /// A core has learned that a message has not arrived in time.
     Terminated(JobId),
+    /// A request that another service has sent arrives.
+    Invoked(u32),
+    /// The response to a call arrives.
+    Returned(u64),
+    /// Calls may time out.
+    CallsDue,
+    /// The pause before another attempt of a chain is over.
+    Again(RequestId, u16),
     /// A core can see that a job has ended.
     Notified(JobId),
     /// The traffic shaper may let a trace pass.

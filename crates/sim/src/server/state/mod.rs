@@ -1,5 +1,6 @@
 //! The state of requests, jobs, events and tasks.
 
+mod call;
 mod event;
 mod ids;
 mod job;
@@ -10,6 +11,7 @@ mod request;
 mod slab;
 mod task;
 
+pub(super) use call::{Caller, Envelope, Invocation, Message};
 pub(super) use event::{Event, Start, Transfer, TransferKind};
 pub(super) use ids::{CoreId, JobId, RequestId, Unit};
 pub(super) use job::{Cursor, Deadline, Exception, Held, Job};

@@ -2,6 +2,7 @@
 
 use accelflow_units::Time;
 
+use super::call::Caller;
 use super::ids::CoreId;
 use super::path::Path;
 use crate::hardware::Owner;
@@ -15,6 +16,8 @@ pub(crate) struct Request {
     /// Number within the service, from which its attributes are derived.
     pub number: u64,
     pub arrived: Time,
+    /// The call that has sent it; `None` for requests from outside.
+    pub caller: Option<Caller>,
     /// Index of the current phase.
     pub phase: u16,
     /// Executions of the current phase that have not ended.

@@ -13,6 +13,8 @@ pub(crate) enum Task {
     Decide(JobId),
     /// Retries the Enqueue of a job.
     Enqueue(JobId),
+    /// Starts the chain of a job after a failed attempt.
+    Again(JobId),
     /// Handles an exception, after which the element goes on.
     Handle(JobId),
     /// Handles an exception, after which the core goes on in software.

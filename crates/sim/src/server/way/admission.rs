@@ -73,22 +73,40 @@ impl Engine<'_> {
     fn within_limit(&mut self, start: Start, now: Time) -> bool {
         let tenant = self.tenant_of(start.job());
         let admitted = self.tenancy.admit(tenant, start, now);
-        let entry = &mut self.jobs.get_mut(start.job()).entry;
-        entry.counted = admitted;
-        if !admitted && entry.held == Held::Input {
-            let unit = self.tcp_of(start.job());
+        self.jobs.get_mut(start.job()).entry.counted = admitted;
+        if !admitted {
+            self.bar(start.job(), now);
+        }
+        admitted
+    }
+
+    /// Notes that a trace may have to wait for operations in the overflow area before it goes on, if
+    /// it has an input entry.
+    pub(crate) fn bar(&mut self, id: JobId, now: Time) {
+        if self.jobs.get(id).entry.held == Held::Input {
+            let unit = self.tcp_of(id);
             match self.manager.queue() {
                 Some(queue) => queue.bar(),
                 None => self.ensemble.station_mut(unit).bar(),
             }
             self.make_room(unit, now);
         }
-        admitted
     }
 
-    /// A running trace in the overflow area of `unit` must not wait for traces that wait for it to
-    /// end. So when these have all input entries, the one that waits for the shortest time changes
-    /// places with the next overflow entry.
+    /// Notes that a trace of [`Engine::bar`] goes on.
+    pub(crate) fn unbar(&mut self, id: JobId) {
+        if self.jobs.get(id).entry.held == Held::Input {
+            let unit = self.tcp_of(id);
+            match self.manager.queue() {
+                Some(queue) => queue.unbar(),
+                None => self.ensemble.station_mut(unit).unbar(),
+            }
+        }
+    }
+
+    /// An operation in the overflow area of `unit` must not wait for traces that wait for it. So when
+    /// these have all input entries, the one that waits for the shortest time changes places with the
+    /// next overflow entry.
     pub(crate) fn make_room(&mut self, unit: Unit, now: Time) {
         let barred = match self.manager.queue() {
             Some(queue) => queue.is_barred(),
@@ -108,10 +126,12 @@ impl Engine<'_> {
         }
     }
 
-    /// Of the traces that wait for their tenants in input entries of `unit`, the last.
+    /// Of the traces of [`Engine::bar`] in input entries of `unit`, the last: of those that wait for
+    /// their tenants, or else of those that wait for other services.
     fn last_barred(&self, unit: Unit) -> Option<JobId> {
         let central = self.manager.is_central();
-        let mut waiting = self.tenancy.waiting_for_limit().rev().map(Start::job);
+        let limited = self.tenancy.waiting_for_limit().rev().map(Start::job);
+        let mut waiting = limited.chain(self.calls.jobs().rev());
         waiting.find(|&id| {
             let held = self.jobs.get(id).entry.held == Held::Input;
             held && (central || self.tcp_of(id) == unit)
@@ -137,15 +157,8 @@ impl Engine<'_> {
     /// Starts traces that wait for `tenant` to have fewer traces running.
     pub(crate) fn admit_waiting(&mut self, tenant: u16, now: Time) -> Result<(), SimError> {
         while let Some(start) = self.tenancy.next_waiting(tenant, now) {
-            let entry = &mut self.jobs.get_mut(start.job()).entry;
-            entry.counted = true;
-            if entry.held == Held::Input {
-                let unit = self.tcp_of(start.job());
-                match self.manager.queue() {
-                    Some(queue) => queue.unbar(),
-                    None => self.ensemble.station_mut(unit).unbar(),
-                }
-            }
+            self.jobs.get_mut(start.job()).entry.counted = true;
+            self.unbar(start.job());
             self.spend(start.job(), Part::Queueing, now);
             self.begin_trace(start, now)?;
         }

@@ -26,7 +26,9 @@ impl Engine<'_> {
     pub(crate) fn arrive(&mut self, load: usize, now: Time) -> Result<(), SimError> {
         let arrival = self.arrivals.arrive(load, now);
         self.schedule_arrival(load);
-        let request = self.new_request(&arrival, now);
+        // Numbers are the service's, so that two loads on it have different requests.
+        let number = self.measures.arrived_at(arrival.service);
+        let request = self.new_request(&arrival, number, now);
         self.measures.count_arrival(&request, now);
         if request.measured {
             self.open_window(now);
@@ -41,13 +43,13 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn new_request(&self, arrival: &Arrival, now: Time) -> Request {
-        // Numbers are the service's, so that two loads on it have different requests.
-        let number = self.measures.arrived_at(arrival.service);
+    /// The request number `number` of its service.
+    pub(crate) fn new_request(&self, arrival: &Arrival, number: u64, now: Time) -> Request {
         let mut request = Request {
             service: arrival.service,
             number,
             arrived: now,
+            caller: None,
             phase: 0,
             outstanding: 0,
             core: 0,

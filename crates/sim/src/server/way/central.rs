@@ -39,7 +39,7 @@ impl Engine<'_> {
         }
         let here = match job.outlook.next {
             Next::Forward(accel) => self.timing.operation(&self.uncore, accel, job.operation),
-            Next::Park => self.run.plan.typical_wait(job.cursor.trace),
+            Next::Park => self.expected_wait(&job),
             Next::End => return Ok((Time::ZERO, None)),
         };
         let (rest, at) = self.time_after(job)?;
@@ -204,8 +204,6 @@ impl Engine<'_> {
         to: Accel,
         now: Time,
     ) -> Option<(TransferKind, Place)> {
-        let job = self.jobs.get(id);
-        let (latest, runtime) = (self.latest_start(job), self.operation_time(job));
         let there = self.has(to);
         let job = self.jobs.get_mut(id);
         // The manager picks the instance later; accelerators may have different numbers of them.
@@ -215,8 +213,11 @@ impl Engine<'_> {
         if !there {
             return None;
         }
+        let job = self.jobs.get(id);
+        let (latest, runtime) = (self.latest_start(job), self.operation_time(job));
         let queue = self.manager.queue()?;
         if let Some(instance) = queue.promote(to, latest, runtime, now) {
+            let job = self.jobs.get_mut(id);
             job.unit.instance = instance;
             self.ensemble.station_mut(job.unit).reserve_input();
             Some((TransferKind::Forward, job.unit.place()))

@@ -119,6 +119,7 @@ impl Engine<'_> {
                 self.resume_element(job, now);
                 Ok(())
             }
+            Task::Again(job) => self.begun_again(job, now),
             Task::Enqueue(job) => {
                 self.spend(job, Part::Cores, now);
                 self.enqueue_by_core(job, true, now)

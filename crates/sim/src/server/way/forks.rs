@@ -13,6 +13,9 @@ impl Engine<'_> {
     pub(crate) fn add_arm(&mut self, parent: JobId, mut arm: Job) -> JobId {
         arm.payload.buffer = None; // the parent's
         self.requests.get_mut(arm.request).outstanding += 1;
+        if self.retries.any() {
+            self.retries.fork(arm.request, arm.cursor.chain);
+        }
         self.count_arm(&arm);
         let arm = self.jobs.insert(arm);
         self.joins.add_forked(parent, arm);

@@ -198,6 +198,9 @@ impl Engine<'_> {
         *self.jobs.get_mut(lead) = job;
         for &id in arms.iter().filter(|&&id| id != lead) {
             self.requests.get_mut(job.request).outstanding -= 1;
+            if self.retries.any() {
+                self.retries.end(job.request, job.cursor.chain);
+            }
             self.trace_ended(id);
             self.remove_job(id);
         }

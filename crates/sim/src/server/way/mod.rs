@@ -2,11 +2,13 @@
 //!
 //! In the order of a request: [`arrival`], [`phases`], [`admission`], [`enqueue`], [`elements`],
 //! [`decide`], [`dispatch`], [`forward`], [`wait`], [`notify`], [`cores`], [`respond`]. Several
-//! steps use [`choose`], [`movements`] and [`placement`]. Only some requests or systems reach [`central`],
-//! [`exceptions`], [`forks`], [`joins`], [`software`] and [`polling`].
+//! steps use [`choose`], [`movements`] and [`placement`]. Only some requests or systems reach
+//! [`calls`], [`central`], [`exceptions`], [`forks`], [`joins`], [`software`], [`polling`] and
+//! [`retries`].
 
 mod admission;
 mod arrival;
+mod calls;
 mod central;
 mod choose;
 mod cores;
@@ -24,5 +26,6 @@ mod phases;
 mod placement;
 mod polling;
 mod respond;
+mod retries;
 mod software;
 mod wait;

@@ -6,7 +6,7 @@ use crate::config::Looks;
 use crate::orchestrators::Notification;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
-use crate::server::state::{CoreId, CoreMessage, Event, JobId, Path, Task};
+use crate::server::state::{CoreId, CoreMessage, Event, Job, JobId, Path, Task};
 use crate::stats::Part;
 
 impl Engine<'_> {
@@ -48,14 +48,16 @@ impl Engine<'_> {
     /// The core sees that a job has ended.
     pub(crate) fn see_end(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.follow(id, now);
-        let request = self.jobs.get(id).request;
+        let Job {
+            request, cursor, ..
+        } = *self.jobs.get(id);
         self.give_buffer(id);
         self.remove_job(id);
         let core = self.requests.get(request).core;
         let cost = self.charge_notice(core, now);
         self.measures.charge_cores(cost);
         self.requests.get_mut(request).overhead = cost;
-        self.execution_ended(request, false, now)
+        self.execution_ended(request, cursor.chain, false, now)
     }
 
     /// The request of a job goes on from where the job stands: it is the last of its phase so far.

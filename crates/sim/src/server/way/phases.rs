@@ -68,10 +68,14 @@ impl Engine<'_> {
                 let input = self.jobs.get(job).operation.input;
                 self.new_buffer(job, input);
             }
-            self.jobs.get_mut(job).path = Path {
+            let path = Path {
                 since: now,
                 ..self.requests.get(id).path
             };
+            self.jobs.get_mut(job).path = path;
+            if chain.retry.is_some() {
+                self.retries.begin(id, index as u16, 0, path);
+            }
             jobs.push(job);
         }
         self.free_thread_buffers(id);
@@ -91,7 +95,12 @@ impl Engine<'_> {
     }
 
     /// Creates a job at the beginning of a chain.
-    fn new_job(&mut self, id: RequestId, index: u16, chain: &ChainPlan) -> Result<JobId, SimError> {
+    pub(crate) fn new_job(
+        &mut self,
+        id: RequestId,
+        index: u16,
+        chain: &ChainPlan,
+    ) -> Result<JobId, SimError> {
         let (entry, request) = (chain.facts.entry(), self.requests.get(id));
         let unit = Unit {
             accel: Accel::Tcp,
@@ -125,14 +134,18 @@ impl Engine<'_> {
         self.start_phase(id, now)
     }
 
-    /// An execution of the current phase has ended; after the last one, the request goes on to its
-    /// next phase. `running` says that its thread has the core.
+    /// An execution of a chain of the current phase has ended; after the last one, the request goes
+    /// on to its next phase. `running` says that its thread has the core.
     pub(crate) fn execution_ended(
         &mut self,
         id: RequestId,
+        chain: u16,
         running: bool,
         now: Time,
     ) -> Result<(), SimError> {
+        if self.retries.any() && self.goes_again(id, chain, now) {
+            return Ok(());
+        }
         let request = self.requests.get_mut(id);
         request.outstanding -= 1;
         if request.outstanding > 0 {

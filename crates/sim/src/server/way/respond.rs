@@ -14,16 +14,28 @@ impl Engine<'_> {
         let id = job.request;
         let chain = Some(usize::from(job.cursor.chain));
         if job.outlook.error {
-            let request = self.requests.get_mut(id);
-            request.terminated = true;
-            let first = !request.responded;
-            if first {
-                self.measures.count_error(request);
-            }
-            self.respond(id, chain, &job.path.spent, now);
+            self.fail(id, chain, &job.path.spent, now);
         } else if self.requests.is_last_phase(self.requests.get(id)) {
             self.respond(id, chain, &job.path.spent, now);
         }
+    }
+
+    /// The request is answered with an error, unless it had its response before, and its path ends
+    /// with the current phase.
+    pub(crate) fn fail(
+        &mut self,
+        id: RequestId,
+        chain: Option<usize>,
+        spent: &Breakdown,
+        now: Time,
+    ) {
+        let request = self.requests.get_mut(id);
+        request.terminated = true;
+        let first = !request.responded;
+        if first {
+            self.measures.count_error(request);
+        }
+        self.respond(id, chain, spent, now);
     }
 
     /// The request has its response, unless it had it before: with the first message that its
@@ -45,6 +57,7 @@ impl Engine<'_> {
             error: engine.requests.get(id).terminated,
             chain,
         });
+        self.answer_caller(id, now);
     }
 
     /// Terminates a request. Without a response it has no response time.

@@ -116,7 +116,7 @@ impl Engine<'_> {
                 }
                 self.follow(id, now);
                 self.remove_job(id);
-                self.execution_ended(job.request, running, now)
+                self.execution_ended(job.request, job.cursor.chain, running, now)
             }
         }
     }

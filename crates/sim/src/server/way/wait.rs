@@ -96,11 +96,20 @@ impl Engine<'_> {
         self.show(request, now, |engine| {
             Happening::Sent(engine.awaited(engine.jobs.get(id)))
         });
-        let wait = self.requests.remote_wait(self.jobs.get(id));
+        let job = self.jobs.get(id);
+        let callee = self.requests.chain(job).and_then(|chain| chain.calls);
+        let wait = match callee {
+            Some(callee) => self.calls.expected(callee),
+            None => self.requests.remote_wait(job, self.attempt_of(job)),
+        };
         let timeout = self.run.config.tcp.timeout;
         let deadline = &mut self.jobs.get_mut(id).deadline;
         if deadline.is_set() {
             deadline.due = deadline.after(wait);
+        }
+        if let Some(callee) = callee {
+            self.call(id, callee, now);
+            return;
         }
         // A message after the time-out has no effect, so it need not arrive.
         if wait > timeout {
@@ -167,13 +176,15 @@ impl Engine<'_> {
 
     /// The core has learned that a message has not arrived in time.
     pub(crate) fn terminated(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
-        let request = self.jobs.get(id).request;
+        let Job {
+            request, cursor, ..
+        } = *self.jobs.get(id);
         self.remove_job(id);
         if self.properties.accelerated {
             let core = self.requests.get(request).core;
             self.charge_notice(core, now);
         }
         self.terminate(request, now);
-        self.execution_ended(request, false, now)
+        self.execution_ended(request, cursor.chain, false, now)
     }
 }

@@ -1,0 +1,52 @@
+//! What a workload's file says of calls between services, servers and retries.
+
+use accelflow_parameters::Refusal;
+use accelflow_sim::plan::{Plan, Retry};
+use accelflow_units::Time;
+use accelflow_workload::file::{Chain, Workload};
+use accelflow_workload::services::Service;
+
+/// `plan` of `services` with the calls, servers and retries of `workload`. A chain that calls a
+/// service which is not simulated keeps its waits.
+///
+/// # Errors
+/// [`Refusal`] for what the plan cannot have, such as a retry of the chain that receives a request.
+pub(crate) fn connected(
+    mut plan: Plan,
+    workload: &Workload,
+    services: &[Service],
+) -> Result<Plan, Refusal> {
+    let place_of = |name: &str| services.iter().position(|service| service.name() == name);
+    let mut servers: Vec<Option<&str>> = Vec::new();
+    for (index, service) in services.iter().enumerate() {
+        let Some(stated) = workload.service(service.name()) else {
+            continue;
+        };
+        let server = stated.server.as_deref();
+        let number = servers.iter().position(|known| *known == server);
+        let number = number.unwrap_or_else(|| {
+            servers.push(server);
+            servers.len() - 1
+        });
+        plan = plan.on_server(index, number)?;
+        for (phase, chain, of_file) in stated.chains() {
+            let callee = of_file.calls.as_deref().and_then(place_of);
+            if let Some(callee) = callee {
+                plan = plan.with_call(index, phase, chain, callee)?;
+            }
+            if let Some(retry) = retry_of(of_file) {
+                plan = plan.with_retry(index, phase, chain, retry)?;
+            }
+        }
+    }
+    Ok(plan)
+}
+
+fn retry_of(chain: &Chain) -> Option<Retry> {
+    let stated = chain.retry?;
+    Some(Retry {
+        odds: stated.odds.0,
+        attempts: u16::from(stated.attempts),
+        backoff: Time::from_ns_f64(stated.backoff_us.0 * 1e3),
+    })
+}

@@ -1,0 +1,266 @@
+//! Services that call services, servers, and attempts after failures.
+
+use accelflow_parameters::Refusal;
+use accelflow_trace::{Accel, AtmAddress, Image, Instruction, PositionMark};
+use accelflow_units::Time;
+
+use super::retry::MAX_ATTEMPTS;
+use super::{ChainPlan, MAX_SERVER, PhasePlan, Plan, Retry};
+
+impl Plan {
+    /// The plan in which a service answers a chain: instead of the chain's waits, the response
+    /// times of requests to the service `callee` are simulated.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a number that the plan does not have, for a chain none of whose traces waits
+    /// for a message, and for a service that would call itself, be it through others.
+    pub fn with_call(
+        mut self,
+        service: usize,
+        phase: usize,
+        chain: usize,
+        callee: usize,
+    ) -> Result<Plan, Refusal> {
+        let place = self.place(service, phase, chain, "calls");
+        self.check_service(&place, callee)?;
+        let name = self.services[callee].name.clone();
+        let entry = self.chain_mut(service, phase, chain)?.facts.entry();
+        if !can_wait(&self.image, entry) {
+            let allowed = "must not be set, as no trace of the chain waits for a message";
+            return Err(Refusal::new(place, format!("'{name}'"), allowed));
+        }
+        if callee == service || self.calls(callee, service) {
+            let allowed = format!(
+                "must be a service that does not call {}, directly or through others",
+                self.services[service].name
+            );
+            return Err(Refusal::new(place, format!("'{name}'"), allowed));
+        }
+        self.chain_mut(service, phase, chain)?.calls = Some(callee);
+        Ok(self)
+    }
+
+    /// The plan in which attempts of a chain fail and are repeated.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a number that the plan does not have, for a chain of the first or of the last
+    /// phase, which receive the request and send the response once, and for values outside the
+    /// ranges of [`Retry`].
+    pub fn with_retry(
+        mut self,
+        service: usize,
+        phase: usize,
+        chain: usize,
+        retry: Retry,
+    ) -> Result<Plan, Refusal> {
+        let place = self.place(service, phase, chain, "retry");
+        self.chain_mut(service, phase, chain)?;
+        if phase == 0 || phase + 1 == self.services[service].phases.len() {
+            let allowed = "must not be set in the first or the last phase, which receive the \
+                           request and send the response once";
+            return Err(Refusal::new(place, "given", allowed));
+        }
+        if !(0.0..=1.0).contains(&retry.odds) {
+            let place = format!("{place}.odds");
+            return Err(Refusal::number(place, retry.odds, "must be from 0 to 1"));
+        }
+        if !(1..=MAX_ATTEMPTS).contains(&retry.attempts) {
+            let allowed = format!("must be a whole number from 1 to {MAX_ATTEMPTS}");
+            let place = format!("{place}.attempts");
+            return Err(Refusal::new(place, retry.attempts, allowed));
+        }
+        self.chain_mut(service, phase, chain)?.retry = Some(retry);
+        Ok(self)
+    }
+
+    /// The plan with a service on the server number `server`; without, it is on server 0. Services
+    /// with the same number share a server.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a service that the plan does not have and for a number above [`MAX_SERVER`].
+    pub fn on_server(mut self, service: usize, server: usize) -> Result<Plan, Refusal> {
+        self.check_service("service", service)?;
+        if server > MAX_SERVER {
+            let place = format!("services.{}.server", self.services[service].name);
+            let allowed = format!("must be a whole number from 0 to {MAX_SERVER}");
+            return Err(Refusal::new(place, server, allowed));
+        }
+        self.services[service].server = server;
+        Ok(self)
+    }
+
+    /// The plan with a network that takes `time` from one server to another. Without, it takes none:
+    /// the time of messages on a network is not modelled.
+    #[must_use]
+    pub fn with_one_way(self, time: Time) -> Plan {
+        Plan {
+            one_way: time,
+            ..self
+        }
+    }
+
+    /// The plan with each service on a server of its own.
+    #[must_use]
+    pub fn isolated(mut self) -> Plan {
+        for (index, service) in self.services.iter_mut().enumerate() {
+            service.server = index;
+        }
+        self
+    }
+
+    /// The services that `service` calls, in the order of its chains.
+    pub fn callees(&self, service: usize) -> impl Iterator<Item = usize> {
+        let phases = self.services.get(service).map(|service| &service.phases);
+        let phases = phases.into_iter().flatten();
+        phases.flat_map(chains_of).filter_map(|chain| chain.calls)
+    }
+
+    /// The services that others call, in ascending order.
+    pub fn called(&self) -> Vec<usize> {
+        let services = 0..self.services.len();
+        let mut called: Vec<usize> = services.flat_map(|service| self.callees(service)).collect();
+        called.sort_unstable();
+        called.dedup();
+        called
+    }
+
+    /// Whether a service calls another.
+    pub fn has_calls(&self) -> bool {
+        !self.called().is_empty()
+    }
+
+    /// Whether a chain may be repeated.
+    pub fn has_retries(&self) -> bool {
+        let phases = self.services.iter().flat_map(|service| &service.phases);
+        phases
+            .flat_map(chains_of)
+            .any(|chain| chain.retry.is_some())
+    }
+
+    /// The time of a message from one server to another.
+    pub fn one_way(&self) -> Time {
+        self.one_way
+    }
+
+    /// The services that requests to `services` reach, these included, in ascending order.
+    pub fn reached_from(&self, services: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut left: Vec<usize> = services.into_iter().collect();
+        let mut reached = vec![false; self.services.len()];
+        while let Some(service) = left.pop() {
+            if let Some(new) = reached.get_mut(service).filter(|reached| !**reached) {
+                *new = true;
+                left.extend(self.callees(service));
+            }
+        }
+        (0..reached.len()).filter(|&index| reached[index]).collect()
+    }
+
+    /// The services, each after all that it calls.
+    pub(crate) fn callees_first(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.services.len());
+        let mut left: Vec<usize> = (0..self.services.len()).rev().collect();
+        while let Some(&service) = left.last() {
+            let open = |callee: &usize| !order.contains(callee);
+            let before: Vec<usize> = self.callees(service).filter(open).collect();
+            if before.is_empty() {
+                left.pop();
+                if !order.contains(&service) {
+                    order.push(service);
+                }
+            }
+            left.extend(before);
+        }
+        order
+    }
+
+    /// Whether `caller` calls `callee`, directly or through others.
+    fn calls(&self, caller: usize, callee: usize) -> bool {
+        self.reached_from(self.callees(caller)).contains(&callee)
+    }
+
+    fn chain_mut(
+        &mut self,
+        service: usize,
+        phase: usize,
+        chain: usize,
+    ) -> Result<&mut ChainPlan, Refusal> {
+        self.check_service("service", service)?;
+        let service = &mut self.services[service];
+        let count = service.phases.len();
+        let Some(phase_plan) = service.phases.get_mut(phase) else {
+            let allowed = format!("must be a phase, from 0 to {}", count.saturating_sub(1));
+            let place = format!("services.{}.path", service.name);
+            return Err(Refusal::new(place, phase, allowed));
+        };
+        let chains = match phase_plan {
+            PhasePlan::Chains(chains) => chains.as_mut_slice(),
+            PhasePlan::Cpu(_) => &mut [],
+        };
+        let count = chains.len();
+        chains.get_mut(chain).ok_or_else(|| {
+            let place = format!("services.{}.path[{phase}]", service.name);
+            let allowed = match count {
+                0 => "must not be named, as the phase is application time".to_owned(),
+                _ => format!("must be a chain, from 0 to {}", count - 1),
+            };
+            Refusal::new(place, chain, allowed)
+        })
+    }
+
+    fn check_service(&self, place: &str, service: usize) -> Result<(), Refusal> {
+        let count = self.services.len();
+        if service < count {
+            return Ok(());
+        }
+        let allowed = format!(
+            "must be the number of a service, from 0 to {}",
+            count.saturating_sub(1)
+        );
+        Err(Refusal::new(place, service, allowed))
+    }
+
+    /// How messages name `field` of a chain.
+    fn place(&self, service: usize, phase: usize, chain: usize, field: &str) -> String {
+        let found = self.services.get(service);
+        let name = found.map_or("?", |service| service.name.as_str());
+        format!("services.{name}.path[{phase}][{chain}].{field}")
+    }
+}
+
+fn chains_of(phase: &PhasePlan) -> &[ChainPlan] {
+    match phase {
+        PhasePlan::Chains(chains) => chains,
+        PhasePlan::Cpu(_) => &[],
+    }
+}
+
+/// Whether a trace of the chain that begins at `entry` may wait for a message: on any path.
+fn can_wait(image: &Image, entry: AtmAddress) -> bool {
+    let (mut left, mut seen) = (vec![entry], vec![entry]);
+    while let Some(address) = left.pop() {
+        let Ok(word) = image.word(address) else {
+            continue;
+        };
+        let mut at = PositionMark::START;
+        while let Ok((instruction, next)) = word.decode(at)
+            && next != at
+        {
+            at = next;
+            let to = match instruction {
+                Instruction::Tail(to) if begins_with_tcp(image, to) => return true,
+                Instruction::Tail(to) | Instruction::Continue(to) => to,
+                _ => continue,
+            };
+            if !seen.contains(&to) {
+                left.push(to);
+                seen.push(to);
+            }
+        }
+    }
+    false
+}
+
+fn begins_with_tcp(image: &Image, trace: AtmAddress) -> bool {
+    let word = image.word(trace);
+    word.is_ok_and(|word| word.first() == Some(Accel::Tcp))
+}

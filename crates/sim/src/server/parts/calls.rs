@@ -1,0 +1,149 @@
+//! The calls of services that wait for responses, and the requests that are under way to them.
+
+use std::collections::VecDeque;
+
+use accelflow_units::Time;
+
+use crate::server::state::{Caller, Envelope, Invocation, JobId, Slab};
+
+/// The calls of the services of one server.
+pub(crate) struct Calls {
+    /// The number of the server.
+    server: usize,
+    /// The time of a message to another server.
+    one_way: Time,
+    /// By service, the time on idle servers from a call to its response; empty if nobody needs it.
+    expected: Vec<Time>,
+    /// Number of the first of `open`.
+    first: u64,
+    /// The calls by number, from the oldest that waits. They time out in this order.
+    open: VecDeque<Call>,
+    /// Whether a look at the time-outs is planned.
+    watched: bool,
+    /// Requests on their way to services of this server.
+    under_way: Slab<Invocation>,
+    /// Messages to other servers.
+    outbox: Vec<Envelope>,
+}
+
+/// A call.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    /// The job that waits for the response.
+    job: JobId,
+    /// When it times out.
+    due: Time,
+    /// The response is there.
+    answered: bool,
+}
+
+impl Calls {
+    /// No calls of services of the server number `server`.
+    pub(crate) fn new(server: usize, one_way: Time, expected: Vec<Time>) -> Calls {
+        Calls {
+            server,
+            one_way,
+            expected,
+            first: 0,
+            open: VecDeque::new(),
+            watched: false,
+            under_way: Slab::new(),
+            outbox: Vec::new(),
+        }
+    }
+
+    /// The time on idle servers from a call of the service with the index `callee` to its response.
+    pub(crate) fn expected(&self, callee: usize) -> Time {
+        self.expected.get(callee).copied().unwrap_or(Time::ZERO)
+    }
+
+    /// Begins a call for `job` that times out at `due`: where its response goes.
+    pub(crate) fn begin(&mut self, job: JobId, due: Time) -> Caller {
+        let call = self.first + self.open.len() as u64;
+        self.open.push_back(Call {
+            job,
+            due,
+            answered: false,
+        });
+        Caller {
+            server: self.server,
+            call,
+        }
+    }
+
+    /// Ends a call with its response: the job that has waited for it. `None` if it has timed out.
+    pub(crate) fn answer(&mut self, call: u64) -> Option<JobId> {
+        let index = call.checked_sub(self.first)?;
+        let call = self.open.get_mut(index as usize)?;
+        call.answered = true;
+        let job = call.job;
+        self.forget_answered();
+        Some(job)
+    }
+
+    /// Ends a call that has timed out by `now`: the job that has waited for it.
+    pub(crate) fn time_out(&mut self, now: Time) -> Option<JobId> {
+        let call = self.open.front().filter(|call| call.due <= now)?;
+        let job = call.job;
+        self.open.pop_front();
+        self.first += 1;
+        self.forget_answered();
+        Some(job)
+    }
+
+    /// Plans a look at the time-outs unless one is planned: when.
+    pub(crate) fn plan_look(&mut self) -> Option<Time> {
+        let due = self.open.front().map(|call| call.due)?;
+        (!std::mem::replace(&mut self.watched, true)).then_some(due)
+    }
+
+    /// A look at the time-outs is taken.
+    pub(crate) fn looked(&mut self) {
+        self.watched = false;
+    }
+
+    /// The jobs that wait for responses, in the order of their calls.
+    pub(crate) fn jobs(&self) -> impl DoubleEndedIterator<Item = JobId> {
+        let open = self.open.iter().filter(|call| !call.answered);
+        open.map(|call| call.job)
+    }
+
+    /// Keeps a request on its way to a service of this server: its index.
+    pub(crate) fn keep(&mut self, invocation: Invocation) -> u32 {
+        self.under_way.insert(invocation)
+    }
+
+    /// Takes a request that has arrived.
+    pub(crate) fn take(&mut self, index: u32) -> Invocation {
+        let invocation = *self.under_way.get(index);
+        self.under_way.remove(index);
+        invocation
+    }
+
+    /// The time of a message to the server number `server`; `None` for this one.
+    pub(crate) fn way_to(&self, server: usize) -> Option<Time> {
+        (server != self.server).then_some(self.one_way)
+    }
+
+    /// Hands a message to the network.
+    pub(crate) fn post(&mut self, envelope: Envelope) {
+        self.outbox.push(envelope);
+    }
+
+    /// Whether there are messages to other servers.
+    pub(crate) fn has_posted(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Takes the messages to other servers, in the order in which they were sent.
+    pub(crate) fn take_posted(&mut self) -> Vec<Envelope> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    fn forget_answered(&mut self) {
+        while self.open.front().is_some_and(|call| call.answered) {
+            self.open.pop_front();
+            self.first += 1;
+        }
+    }
+}

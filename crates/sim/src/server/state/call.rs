@@ -1,0 +1,42 @@
+//! Messages between services.
+
+use accelflow_units::Time;
+
+/// The call that the response to a called request answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// The number of the caller's server.
+    pub server: usize,
+    /// The number of the call on that server.
+    pub call: u64,
+}
+
+/// A request that a service sends to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Invocation {
+    /// Index of the service that is called.
+    pub service: u16,
+    /// Number of the request within that service, from which its attributes are derived.
+    pub number: u64,
+    /// The outside request that it is a part of arrived after the warm-up.
+    pub measured: bool,
+    pub caller: Caller,
+}
+
+/// A message from a service to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Message {
+    Request(Invocation),
+    /// The response to the call with this number.
+    Response(u64),
+}
+
+/// A message to another server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Envelope {
+    /// The number of the server.
+    pub server: usize,
+    /// When it arrives.
+    pub at: Time,
+    pub message: Message,
+}

@@ -1,0 +1,126 @@
+//! Services call services: a request leaves for another service, and its response comes back.
+
+use accelflow_kernel::Priority;
+use accelflow_units::Time;
+
+use crate::server::engine::Engine;
+use crate::server::error::SimError;
+use crate::server::state::{Caller, Envelope, Event, Invocation, Job, JobId, Message, RequestId};
+
+/// The first of the attributes of a request that are numbers of the requests it sends.
+const CALLED: u64 = 0xCA11 << 48;
+/// The bit that numbers of called requests have, and those of requests from outside do not.
+const CALLED_NUMBER: u64 = 1 << 63;
+
+impl Engine<'_> {
+    /// Sends a request to the service with the index `callee`, for whose response `id` waits. The
+    /// caller's message has left: it is on its way to the callee from now on. The callee, or what it
+    /// calls, may need a queue entry of this server.
+    pub(crate) fn call(&mut self, id: JobId, callee: usize, now: Time) {
+        let caller = self.calls.begin(id, now + self.run.config.tcp.timeout);
+        self.look_at_calls();
+        self.bar(id, now);
+        let job = self.jobs.get(id);
+        let request = self.requests.get(job.request);
+        self.measures.count_call(request);
+        let invocation = Invocation {
+            service: callee as u16,
+            number: self.called_number(job),
+            measured: request.measured,
+            caller,
+        };
+        let server = self.run.plan.services[callee].server;
+        self.send(server, Message::Request(invocation), now);
+    }
+
+    /// The number of the request that `job` sends: a function of its own request, phase, chain,
+    /// trace and attempt alone, so it is the same in every system.
+    fn called_number(&self, job: &Job) -> u64 {
+        let (request, cursor) = (self.requests.get(job.request), job.cursor);
+        let attempt = self.attempt_of(job);
+        let place = u64::from(request.phase & 0xFFF) << 36
+            | u64::from(cursor.chain & 0xFFF) << 24
+            | (cursor.trace.index() as u64 & 0xFFFF) << 8
+            | u64::from(attempt & 0xFF);
+        self.requests.attribute(request, CALLED | place) | CALLED_NUMBER
+    }
+
+    fn send(&mut self, server: usize, message: Message, now: Time) {
+        match self.calls.way_to(server) {
+            None => self.receive(message, now),
+            Some(time) => self.calls.post(Envelope {
+                server,
+                at: now + time,
+                message,
+            }),
+        }
+    }
+
+    /// Takes a message to a service of this server that arrives at `at`.
+    pub(crate) fn receive(&mut self, message: Message, at: Time) {
+        let event = match message {
+            Message::Request(invocation) => Event::Invoked(self.calls.keep(invocation)),
+            Message::Response(call) => Event::Returned(call),
+        };
+        self.schedule(at, event);
+    }
+
+    /// A request of another service arrives.
+    pub(crate) fn invoked(&mut self, index: u32, now: Time) -> Result<(), SimError> {
+        let invocation = self.calls.take(index);
+        let arrival = self.arrivals.called(&invocation, now);
+        let mut request = self.new_request(&arrival, invocation.number, now);
+        request.caller = Some(invocation.caller);
+        self.measures.count_arrival(&request, now);
+        self.measures.enter(now);
+        let id = self.requests.insert(request);
+        self.start_phase(id, now)
+    }
+
+    /// A request has its response, which goes to its caller if a service has sent it.
+    pub(crate) fn answer_caller(&mut self, id: RequestId, now: Time) {
+        if let Some(Caller { server, call }) = self.requests.get(id).caller {
+            self.send(server, Message::Response(call), now);
+        }
+    }
+
+    /// The response to a call arrives. After the time-out it has no effect.
+    pub(crate) fn returned(&mut self, call: u64, now: Time) -> Result<(), SimError> {
+        let Some(job) = self.calls.answer(call) else {
+            return Ok(());
+        };
+        let request = self.requests.get(self.jobs.get(job).request);
+        self.measures.count_answer(request);
+        self.unbar(job);
+        self.answered(job, now)
+    }
+
+    /// Plans a look at the calls that may time out. Of a response and a time-out at the same time
+    /// the response counts.
+    fn look_at_calls(&mut self) {
+        if let Some(due) = self.calls.plan_look() {
+            self.calendar.schedule(due, Priority::LAST, Event::CallsDue);
+        }
+    }
+
+    /// Times out the calls whose responses have not come in time.
+    pub(crate) fn calls_due(&mut self, now: Time) {
+        self.calls.looked();
+        while let Some(job) = self.calls.time_out(now) {
+            let request = self.requests.get(self.jobs.get(job).request);
+            self.measures.count_call_timeout(request);
+            self.unbar(job);
+            self.timed_out(job, now);
+        }
+        self.look_at_calls();
+    }
+
+    /// The time that a job waits for its message on idle servers.
+    pub(crate) fn expected_wait(&self, job: &Job) -> Time {
+        let chain = self.requests.chain(job);
+        match chain.and_then(|chain| chain.calls) {
+            Some(callee) => self.calls.expected(callee),
+            None => self.run.plan.typical_wait(job.cursor.trace),
+        }
+    }
+}
