@@ -148,7 +148,7 @@ fn social_network_comes_back_with_its_paths_times_and_rates() {
         same_paths(&imported, &services);
         same_times(&imported, &services);
         for expected in &services {
-            // 440 requests with those of the warm-up: the standard error is 5 %.
+            // Of 400 requests the standard error is 5 %.
             let rate = &service(&imported, expected.name())["rate_rps"];
             assert!(error(rate, 2000.0) < 0.15, "{rate}");
         }
