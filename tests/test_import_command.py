@@ -14,7 +14,7 @@ from accelflow.importing import AlibabaOptions, Report, import_alibaba, read_lat
 from conftest import ROOT
 from test_import import DATA, alibaba, counts, table
 
-SHOP = ROOT / "examples/import/shop.json"
+SHOP = ROOT / "tests/data/shop.json"
 
 # Response times of load generators.
 

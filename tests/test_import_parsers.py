@@ -33,7 +33,7 @@ from test_import_profiles import pprof
 from workload_form import check_arrivals, check_costs, check_workload
 
 DATA = ROOT / "tests/data/import"
-SHOP = ROOT / "examples/import/shop.json"
+SHOP = ROOT / "tests/data/shop.json"
 
 #: A file is made anew for each example, so that the fixture of the folder may be shared.
 MANY = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
