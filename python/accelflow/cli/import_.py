@@ -7,7 +7,6 @@ reads its files into an :class:`accelflow.importing.Imported` and hands that to 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -21,6 +20,8 @@ from accelflow.importing import Imported, Report
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
+#: So many places of a line are printed; the JSON has more.
+_PLACES: Final = 2
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -453,6 +454,12 @@ def _finish(imported: Imported, report: Report, out: Path, as_json: bool) -> Non
     _show(report.as_json(), as_json, written)
 
 
+def _without_folders(place: str) -> str:
+    """A place in a file with the file's name alone: ``calls.csv:7``, ``spans.json, trace 8c1``."""
+    file, separator, rest = place.partition(", ") if ", " in place else place.rpartition(":")
+    return Path(file).name + separator + rest if "/" in file else place
+
+
 def _show(found: dict[str, Any], as_json: bool, written: Sequence[Path] = ()) -> None:
     """Print the report `found`, as a table or as JSON; name written files on standard error."""
     if as_json:
@@ -465,7 +472,7 @@ def _show(found: dict[str, Any], as_json: bool, written: Sequence[Path] = ()) ->
                 click.echo(f"{section:10}{line['count']:>12,}  {line['what']}{done}")
                 if line["places"]:
                     # Folders are in the JSON.
-                    places = [re.sub(r"^.*/([^/]+:\d+)$", r"\1", each) for each in line["places"]]
+                    places = [_without_folders(each) for each in line["places"][:_PLACES]]
                     click.echo(f"{'':24}{', '.join(places)}")
         if "service" in found:
             click.echo(f"service: {json.dumps(found['service'])}")

@@ -53,6 +53,20 @@ class Interval(NamedTuple):
         return (self.high - self.low) / 2
 
 
+@dataclass(frozen=True, kw_only=True)
+class Called:
+    """The requests of a service that other services made; those from outside are not among them.
+
+    Latencies are in us, and None if no request completed.
+    """
+
+    completed: int
+    mean_us: float | None
+    p50_us: float | None
+    p99_us: float | None
+    p999_us: float | None
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
@@ -93,6 +107,7 @@ class ServiceResult:
     deadlines: int = 0
     deadlines_missed: int = 0
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    called: Called | None = None
 
     def __repr__(self) -> str:
         from accelflow.report.shown import of_service  # noqa: PLC0415 (it imports this module)
@@ -468,6 +483,19 @@ def _read_service(reader: _Reader) -> ServiceResult:
         deadlines=reader.optional("deadlines", 0, _Reader.count),
         deadlines_missed=reader.optional("deadlines_missed", 0, _Reader.count),
         intervals=reader.each_if_any("intervals", _Reader.interval),
+        called=_read_called(_Reader(reader.mapping("called"), f"{reader.place}.called"))
+        if reader.value.get("called") is not None
+        else None,
+    )
+
+
+def _read_called(reader: _Reader) -> Called:
+    return Called(
+        completed=reader.count("completed"),
+        mean_us=reader.number_or_none("mean_us"),
+        p50_us=reader.number_or_none("p50_us"),
+        p99_us=reader.number_or_none("p99_us"),
+        p999_us=reader.number_or_none("p999_us"),
     )
 
 

@@ -209,15 +209,22 @@ def _server_cells(result: ServiceResult) -> list[str]:
 
 
 def _cells(result: ServiceResult, *, own: bool) -> list[str]:
-    p999_us = result.p999_us if result.completed >= _P999_RESPONSES else None
-    latencies = [result.mean_us, result.p50_us, result.p99_us, p999_us]
+    shown = result.called if _only_called(result) and result.called else result
+    p999_us = shown.p999_us if shown.completed >= _P999_RESPONSES else None
+    latencies = [shown.mean_us, shown.p50_us, shown.p99_us, p999_us]
     mark = "*" if result.saturated else ""
+    of_calls = "" if shown is result else "c"
     return [
-        *(_latency(value) + mark for value in latencies),
+        *(_latency(value) + mark + (of_calls if value else "") for value in latencies),
         f"{result.throughput_rps / 1000:,.1f}",
         *(_server_cells(result) if own else ()),
         f"{result.total_fallbacks:,}",
     ]
+
+
+def _only_called(result: ServiceResult) -> bool:
+    """Whether all requests of a service came from other services."""
+    return result.completed == 0 and result.called is not None
 
 
 def _latency(value_us: float | None) -> str:
@@ -271,7 +278,8 @@ def _of_absent(comparison: Comparison) -> list[str]:
 
 def _of_tails(comparison: Comparison) -> list[str]:
     """A note on why P99.9 is missing, if it is."""
-    counts = [result.completed for system in comparison.systems for result in system.services]
+    results = [result for system in comparison.systems for result in system.services]
+    counts = [result.completed for result in results if not _only_called(result)]
     if min(counts, default=_P999_RESPONSES) >= _P999_RESPONSES:
         return []
     return [f"P99.9 needs {_P999_RESPONSES:,} responses; a service has {min(counts):,}."]
@@ -280,6 +288,8 @@ def _of_tails(comparison: Comparison) -> list[str]:
 def _notes(comparison: Comparison) -> list[str]:
     """Notes on uncertain costs, saturated systems, and operations that fell back to cores."""
     notes = [*_of_costs(comparison), *_of_tails(comparison)]
+    if any(_only_called(result) for system in comparison.systems for result in system.services):
+        notes.append("c All requests of these services came from other services of the workload.")
     for system in comparison.systems:
         grown: dict[str, list[str]] = {}
         for result in system.services:
