@@ -77,7 +77,7 @@ def to_table(comparison: Comparison) -> pa.Table:
     column("workload", pa.string(), [comparison.workload] * len(pairs))
     column("profile", pa.string(), [comparison.profile] * len(pairs))
     column("seed", pa.uint64(), [comparison.seed] * len(pairs))
-    column("system", pa.string(), (system.orchestrator for system, _ in pairs))
+    column("system", pa.string(), (system.id for system, _ in pairs))
     if comparison.chips:
         column("chip", pa.string(), (system.chip for system, _ in pairs))
     of_result("service", pa.string(), lambda r: r.service)
