@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from accelflow.requests import Request, within_request
     from accelflow.scenario import Scenario
     from accelflow.server import Server
+    from accelflow.services import Service, Workload
     from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
     from accelflow.tenants import Shaping, Tenant
     from accelflow.trace import (
@@ -60,6 +61,7 @@ __all__ = [
     "Request",
     "Scenario",
     "Server",
+    "Service",
     "Shaping",
     "Steering",
     "Telemetry",
@@ -69,6 +71,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceWarning",
+    "Workload",
     "__version__",
     "branch",
     "compare",
@@ -107,6 +110,7 @@ _PLACES: Final = {
     "accelflow.requests": ("Request", "within_request"),
     "accelflow.scenario": ("Scenario",),
     "accelflow.server": ("Server",),
+    "accelflow.services": ("Service", "Workload"),
     "accelflow.settings": ("Execution", "Limits", "Observability", "Timeouts", "Tls"),
     "accelflow.tenants": ("Shaping", "Tenant"),
     "accelflow.trace": (

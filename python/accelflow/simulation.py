@@ -65,7 +65,7 @@ __all__ = [
     "Choice",
     "Parameter",
     "Scenario",
-    "Workload",
+    "Suite",
     "check",
     "check_samples",
     "configured",
@@ -98,7 +98,7 @@ MAX_THREADS: Final = 4_096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workload:
+class Suite:
     """A suite of services.
 
     `branching_share` is the share of its sequences of accelerators that have a conditional, and
@@ -285,10 +285,10 @@ def systems() -> list[tuple[str, str]]:
     return _native.system_names()
 
 
-def workloads() -> list[Workload]:
+def workloads() -> list[Suite]:
     """The workloads, with how many of their sequences of accelerators branch."""
     return [
-        Workload(name=name, branching_share=share, paper_branching_share=printed)
+        Suite(name=name, branching_share=share, paper_branching_share=printed)
         for name, share, printed in _native.workload_names()
     ]
 

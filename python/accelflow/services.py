@@ -1,0 +1,156 @@
+"""Workloads built in Python: services with their paths, as a workload's file has them.
+
+The fields are those of the file (docs/workloads.md) and are checked by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from typing import Any, Final, Self
+
+from accelflow.errors import InputError, refused
+from accelflow.workload import load_workload, workload_text, write_workload
+
+__all__ = ["Service", "Workload", "chain", "cpu", "parallel"]
+
+SCHEMA: Final = "accelflow.workload/1"
+
+#: A phase of a path: see :func:`chain`, :func:`cpu` and :func:`parallel`.
+Phase = Mapping[str, Any]
+
+
+def cpu(time_us: float | None = None) -> Phase:
+    """A phase of application logic.
+
+    Without a time, it has its part of the service's `app_us`, or what the costs say.
+    """
+    return {"cpu": True} if time_us is None else {"cpu_us": time_us}
+
+
+def chain(trace: str, **options: Any) -> Phase:
+    """A chain of traces that begins with `trace`.
+
+    Options are those of the file: `times`, `facts`, `odds`, `sizes`, `waits`, `calls`, `retry`.
+    """
+    return {"trace": trace, **options}
+
+
+def parallel(*chains: Phase) -> Phase:
+    """Different chains at once; the phase ends with the last of them."""
+    return {"parallel": list(chains)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """A service: what one request to it does, and how often requests come.
+
+    `path` has the phases one after another; the first receives the request, the last sends the
+    answer. What is None is as the workload's `defaults` say.
+    """
+
+    name: str
+    path: Sequence[Phase]
+    method: str | None = None
+    tenant: int | None = None
+    priority: int | None = None
+    server: str | None = None
+    rate_rps: float | None = None
+    rate_share: float | None = None
+    slo_us: float | None = None
+    slo_factor: float | None = None
+    app_us: float | None = None
+    arrivals: Mapping[str, Any] | None = None
+    sizes: Mapping[str, Any] | None = None
+    costs: Mapping[str, Any] | None = None
+    waits: Mapping[str, Any] | None = None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the service as a workload's file has it."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {key: value for key, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A set of services that are simulated together.
+
+    ::
+
+        from accelflow.services import chain, cpu
+
+        shop = accelflow.Workload(
+            name="shop",
+            services=[
+                accelflow.Service(
+                    name="Checkout",
+                    rate_rps=4000.0,
+                    path=[chain("T1", facts={"T1": {"compressed": 0}}), cpu(60.0), chain("T2")],
+                )
+            ],
+        )
+        result = accelflow.simulate(shop)
+
+    `defaults` holds for every service that does not say otherwise; `traces` are traces of its own.
+    `rest` has the other tables of a file, such as ``origin``.
+    """
+
+    name: str
+    services: Sequence[Service]
+    description: str | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    traces: Sequence[Mapping[str, Any]] = ()
+    rest: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Self:
+        """Read the workload in the file at `path`, with the contents of the files that it names.
+
+        Raises InputError as :func:`accelflow.workload.load_workload`.
+        """
+        return cls.from_document(load_workload(path))
+
+    @classmethod
+    def from_document(cls, tree: Mapping[str, Any]) -> Self:
+        """Make a workload of the tree of a file.
+
+        Raises InputError for a tree that is none of a workload.
+        """
+        workload_text(tree)
+        own = {one.name for one in fields(cls)} - {"services", "rest"}
+        known = {key: value for key, value in tree.items() if key in own}
+        rest = {key: tree[key] for key in tree if key not in {*own, "services", "schema"}}
+        services = [Service(**service) for service in tree["services"]]
+        return cls(**known, services=services, rest=rest)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the tree of the workload's file.
+
+        Raises InputError for the first value that is not allowed.
+        """
+        if any(not isinstance(service, Service) for service in self.services):
+            raise refused("services", self.services, "must be a list of Service")
+        tree: dict[str, Any] = {"schema": SCHEMA, "name": self.name}
+        if self.description is not None:
+            tree["description"] = self.description
+        tree |= {"defaults": dict(self.defaults)} if self.defaults else {}
+        tree |= {"traces": list(self.traces)} if self.traces else {}
+        tree["services"] = [service.to_document() for service in self.services]
+        tree |= dict(self.rest)
+        workload_text(tree)
+        return tree
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the workload to the file at `path`, whole or not at all.
+
+        Raises InputError for a value that is not allowed, and for a file that cannot be written.
+        """
+        write_workload(self.to_document(), path)
+
+    def service(self, name: str) -> Service:
+        """Return the service called `name`. Raises InputError for an unknown name."""
+        for service in self.services:
+            if service.name == name:
+                return service
+        raise InputError(str(refused("service", name, known=[one.name for one in self.services])))
