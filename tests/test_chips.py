@@ -281,3 +281,12 @@ def test_campaigns_take_a_chip(command: str, tmp_path: Path) -> None:
     assert "bad.toml:2:1: core.count = 0: must be" in done.stderr
     done = run(command, "--set", "core.cuont=3")
     assert "did you mean core.count?" in done.stderr
+
+
+def test_chips_are_named_as_on_the_command_line() -> None:
+    named = small(chips=["paper", "small"])
+    assert simulation.hashed(named) == simulation.hashed(
+        small(chips=[find_chip("paper"), find_chip("small")])
+    )
+    with pytest.raises(InputError, match="did you mean small"):
+        simulation.check(small(chips=["smal"]))

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import accelflow
 from accelflow import InputError, sizing
 from accelflow.cli.size import size as command
+from accelflow.services import chain, cpu
 from accelflow.sizing.plan import demands
 
 EXAMPLE = Path(__file__).parents[1] / "examples/sizing/socialnetwork.toml"
@@ -137,6 +139,42 @@ def test_p99s_of_the_found_load_are_within_their_slos():
 def test_answers_repeat_to_the_bit():
     one = plan(systems=("accelflow",))
     assert answer(one, simulate=True) == answer(one, simulate=True)
+
+
+def test_services_that_others_call_are_planned_for(tmp_path: Path):
+    request = chain("T1", facts={"T1": {"compressed": 0}})
+    call = chain("T9", facts={"T10": {"exception": 0, "compressed": 0}}, calls="Back", times=2)
+    workload = accelflow.Workload(
+        name="pair",
+        services=[
+            accelflow.Service(
+                name="Front", rate_rps=1e6, path=[request, cpu(10.0), call, cpu(5.0), chain("T2")]
+            ),
+            accelflow.Service(name="Back", path=[request, cpu(100.0), chain("T2")]),
+        ],
+    )
+    workload.write(tmp_path / "pair.toml")
+    (tmp_path / "plan.toml").write_text(
+        "schema = 'accelflow.plan/1'\nworkload = 'pair.toml'\nsystems = ['accelflow']\n"
+        "slo_factor = 1000\nrequests = 4000\nseeds = 2\n"
+    )
+    one = sizing.read_plan(tmp_path / "plan.toml")
+    assert one.rates_rps == {"Front": 1e6}
+    assert one.effective_rps == {"Front": 1e6, "Back": 2e6}
+    row = answer(one, simulate=True)["accelflow"]
+    closed, simulated = row["closed_form"], row["simulated"]
+    assert closed["binding"]["text"] == simulated["binding"]["text"] == "cores"
+    ratio = simulated["load_per_server_ratio"] / closed["load_per_server_ratio"]
+    assert ratio == pytest.approx(1.0, abs=0.06)
+
+
+def test_servers_of_a_workloads_own_are_refused(tmp_path: Path):
+    path = [chain("T1", facts={"T1": {"compressed": 0}}), cpu(10.0), chain("T2")]
+    service = accelflow.Service(name="Front", rate_rps=1e6, server="a", path=path)
+    accelflow.Workload(name="pair", services=[service]).write(tmp_path / "pair.toml")
+    (tmp_path / "plan.toml").write_text("schema = 'accelflow.plan/1'\nworkload = 'pair.toml'\n")
+    with pytest.raises(InputError, match="server of Front = 'a': must be left out"):
+        sizing.read_plan(tmp_path / "plan.toml")
 
 
 def test_the_example_answers_in_closed_form():

@@ -204,6 +204,7 @@ def _results(
     return {
         "schema": SCHEMA,
         "workload": asked["workload"],
+        **({"workload_sha256": asked["workload_sha256"]} if asked.get("workload_sha256") else {}),
         "profile": asked["costs"],
         "profile_parameters": found["profile_parameters"],
         "calibration": _calibration(scenario.recording),

@@ -83,7 +83,7 @@ pub enum PlatformError {
         path: &'static str,
     },
     /// A flow whose policy is a promise, and that has no SLO.
-    #[error("flow '{name}': its policy is {policy}, which needs an SLO")]
+    #[error("flow '{name}': its class is {policy}, which needs an SLO")]
     NeedsSlo {
         /// The flow.
         name: String,

@@ -82,7 +82,7 @@ impl Scenario {
             .collect();
         let resolved = Resolved::new(self, workload, ids, names, (config, chips))?;
         check_fit(self, workload, &resolved)?;
-        check_rates(self, &services)?;
+        check_rates(self, workload, &services)?;
         Ok(Checked {
             servers: servers(&resolved)?,
             flows: flows(&self.shaping)?,
@@ -245,7 +245,11 @@ fn check_fit(
 }
 
 /// Refuses rates of single services that do not say the rate of each, or beside other rates.
-fn check_rates(scenario: &Scenario, services: &[Service]) -> Result<(), ScenarioError> {
+fn check_rates(
+    scenario: &Scenario,
+    workload: &Workload,
+    services: &[Service],
+) -> Result<(), ScenarioError> {
     let given = &scenario.rates_rps;
     if given.is_empty() {
         return Ok(());
@@ -258,7 +262,13 @@ fn check_rates(scenario: &Scenario, services: &[Service]) -> Result<(), Scenario
         return Err(Refusal::new("rates", quoted(rates), beside).into());
     }
     let names: Vec<&str> = services.iter().map(Service::name).collect();
-    if let Some(missing) = names.iter().find(|name| !given.contains_key(**name)) {
+    // A service that others call may have no other requests.
+    let is_called = |name: &str| {
+        let stated = workload.service(name);
+        stated.is_some_and(|service| workload.is_called(service))
+    };
+    let silent = |name: &&&str| !given.contains_key(**name) && !is_called(name);
+    if let Some(missing) = names.iter().find(silent) {
         let place = format!("rates_rps['{missing}']");
         return Err(Refusal::new(place, "nothing", "must be a rate in requests per second").into());
     }

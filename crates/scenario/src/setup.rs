@@ -118,7 +118,9 @@ fn rate_shares(checked: &Checked, workload: &Workload) -> Result<Vec<f64>, Scena
     // The check has refused other names.
     let shares = shares.unwrap_or_else(|| vec![1.0; workload.services.len()]);
     let share = |service: &Service| {
-        if let Some(rate_rps) = checked.scenario.rates_rps.get(service.name()) {
+        let given = &checked.scenario.rates_rps;
+        if !given.is_empty() {
+            let rate_rps = given.get(service.name()).copied().unwrap_or(0.0);
             return rate_rps / checked.resolved.rate_rps;
         }
         let mut all = workload.services.iter().zip(&shares);

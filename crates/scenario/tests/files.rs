@@ -235,16 +235,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
              looked branches on it",
     ),
     (
-        "tenant = 2",
-        "server = \"a\"",
-        "workload.services[0].server = 'a': must be left out, as the simulator has no ",
-    ),
-    (
-        "times = 4",
-        "calls = \"Stock\"",
-        "workload.services[0].path[2].calls = 'Stock': must be left out",
-    ),
-    (
         "trace look:",
         "trace T1:",
         "workload.traces[0].source = 'T1': must be another name: the paper's trace has it",

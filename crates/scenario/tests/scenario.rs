@@ -415,7 +415,7 @@ fn samples_are_kept_up_to_a_bound() {
     assert!(checked.check_samples(u64::MAX, runs).is_ok());
     let refused = |samples| checked.check_samples(samples, runs + 1).err().unwrap();
     let rule = "must be at most 89 of each service, since systems (1) times services (1) times \
-                seeds (22223) keep at most 2000000 together";
+                seeds and chips (22223) keep at most 2000000 together";
     let text = refused(u64::MAX).to_string();
     assert_eq!(text, format!("samples = all: {rule}"));
     assert_eq!(refused(90).to_string(), format!("samples = 90: {rule}"));

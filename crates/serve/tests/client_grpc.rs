@@ -192,7 +192,8 @@ fn deadlines_reach_the_service_and_end_the_call_on_both_sides() {
     });
     let client = client(address, None, config());
     let late = ("timeout", Executed::Perhaps, GrpcCode::DeadlineExceeded);
-    let soon = || Instant::now() + Duration::from_secs(1);
+    // Long enough for a busy machine to have sent the call.
+    let soon = || Instant::now() + Duration::from_secs(3);
     let options = CallOptions {
         deadline: Some(soon()),
         ..CallOptions::default()

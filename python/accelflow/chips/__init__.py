@@ -1,7 +1,7 @@
 """Chips as data: named sets of parameters of the simulated server, in files (docs/chips.md)."""
 
-from accelflow.chips.chip import Chip, chip_schema, named_chips, read_chip, read_config
-from accelflow.chips.packaged import find_chip, packaged
+from accelflow.chips.chip import Chip, chip_schema, read_chip, read_config
+from accelflow.chips.packaged import find_chip, named_chips, packaged
 from accelflow.chips.text import chip_text
 
 __all__ = [

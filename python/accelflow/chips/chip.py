@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,7 @@ from accelflow import _native
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import read_text, why
 
-__all__ = ["Chip", "chip_schema", "named_chips", "read_chip", "read_config"]
+__all__ = ["Chip", "chip_schema", "read_chip", "read_config"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,27 +69,6 @@ def read_config(path: str | PathLike[str]) -> dict[str, float]:
     Raises InputError as :func:`read_chip`.
     """
     return {key: float(value) for key, value in read_chip(path).config.items()}
-
-
-def named_chips(chips: object) -> list[tuple[str, Mapping[str, float | str]]]:
-    """Names and parameters of `chips`, in order.
-
-    They are a mapping from names to parameters, or several of :class:`Chip` and pairs of the two.
-    Raises TypeError for anything else.
-    """
-    if isinstance(chips, Mapping):
-        return list(chips.items())
-    if isinstance(chips, str | bytes) or not isinstance(chips, Iterable):
-        raise TypeError(type(chips))
-    found = []
-    for chip in chips:
-        if isinstance(chip, Chip):
-            found.append((chip.name, chip.config))
-        elif isinstance(chip, tuple | list) and len(chip) == 2:
-            found.append((chip[0], chip[1]))
-        else:
-            raise TypeError(type(chip))
-    return found
 
 
 def chip_schema() -> str:

@@ -1,6 +1,8 @@
 """The chips that come with accelflow."""
 
+from collections.abc import Iterable, Mapping
 from functools import cache
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
@@ -8,7 +10,7 @@ from accelflow.chips.chip import Chip, parse_chip, read_chip
 from accelflow.errors import refused
 from accelflow.files import read_text
 
-__all__ = ["find_chip", "packaged"]
+__all__ = ["find_chip", "named_chips", "packaged"]
 
 _FOLDER: Final = Path(__file__).parent
 
@@ -33,3 +35,26 @@ def find_chip(place: str) -> Chip:
     if Path(place).suffix or Path(place).exists() or "/" in place:
         return read_chip(place)
     raise refused("chip", place, f"must be a file, or one of {', '.join(known)}", known)
+
+
+def named_chips(chips: object) -> list[tuple[str, Mapping[str, float | str]]]:
+    """Names and parameters of `chips`, in order.
+
+    They are a mapping from names to parameters, or several of :class:`Chip`, files, names of
+    packaged chips (:func:`find_chip`), and pairs of name and parameters. Raises InputError as
+    :func:`find_chip`, and TypeError for anything else.
+    """
+    if isinstance(chips, Mapping):
+        return list(chips.items())
+    if isinstance(chips, str | bytes) or not isinstance(chips, Iterable):
+        raise TypeError(type(chips))
+    found: list[tuple[str, Mapping[str, float | str]]] = []
+    for given in chips:
+        chip = find_chip(fspath(given)) if isinstance(given, str | PathLike) else given
+        if isinstance(chip, Chip):
+            found.append((chip.name, chip.config))
+        elif isinstance(chip, tuple | list) and len(chip) == 2:
+            found.append((chip[0], chip[1]))
+        else:
+            raise TypeError(type(chip))
+    return found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.importing.report import SCHEMA
 from accelflow.importing.workloads import Imported
 
@@ -25,6 +26,9 @@ def import_spans(
     too early or have no request.
     """
     given = {key: value for key, value in options.items() if value is not None}
+    for key, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise refused(f"--{key.replace('_', '-')}", value, "must be a finite number")
     try:
         text = _native.import_spans(kind, [str(file) for file in files], json.dumps(given))
     except AccelflowError as error:

@@ -36,6 +36,9 @@ COLORS: Final = {
     "ideal": "#CC79A7",
 }
 
+#: So many letters of services' names fit below a picture side by side.
+_LABELS: Final = 90
+
 #: Okabe and Ito's palette once more, for what is no system.
 PALETTE: Final = (
     "#0072B2",
@@ -210,11 +213,11 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
     for index, system in enumerate(comparison.systems):
         offset = (index - (len(comparison.systems) - 1) / 2) * width
         shown = [
-            (place + offset, result, result.p99_us, result.mean_us)
+            (place + offset, result, result.latencies.p99_us, result.latencies.mean_us)
             for place, name in enumerate(services)
             if (result := system.service(name)) is not None
-            and result.p99_us is not None
-            and result.mean_us is not None
+            and result.latencies.p99_us is not None
+            and result.latencies.mean_us is not None
         ]
         places = [place for place, *_ in shown]
         bars = axes.bar(
@@ -261,7 +264,10 @@ def _mark_saturated(axes: Axes, place: float, p99_us: float) -> None:
 
 def _label(axes: Axes, comparison: Comparison) -> None:
     services = comparison.service_names
-    axes.set_xticks(range(len(services)), services)
+    # Long names would be printed over each other.
+    long = sum(map(len, services)) > _LABELS
+    turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
+    axes.set_xticks(range(len(services)), services, **turned)
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.5 - 0.05, len(services) - 0.5 + 0.05)
     axes.set_ylabel("P99 latency (\N{MICRO SIGN}s)")
@@ -283,5 +289,5 @@ def _label(axes: Axes, comparison: Comparison) -> None:
 def _latency_range(comparison: Comparison) -> tuple[float, float]:
     """Return the lowest and highest latency to show, or an arbitrary decade if there is none."""
     results = [result for system in comparison.systems for result in system.services]
-    shown = [value for r in results for value in (r.mean_us, r.p99_us) if value]
+    shown = [value for r in results for value in (r.latencies.mean_us, r.latencies.p99_us) if value]
     return (min(shown), max(shown)) if shown else (1.0, 10.0)

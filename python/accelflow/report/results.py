@@ -115,6 +115,16 @@ class ServiceResult:
         return of_service(self)
 
     @property
+    def only_called(self) -> bool:
+        """Whether all its requests came from other services: see `called`."""
+        return self.completed == 0 and self.called is not None
+
+    @property
+    def latencies(self) -> ServiceResult | Called:
+        """The latencies of its requests from outside; of those of other services, if all were."""
+        return self.called if self.called is not None and self.only_called else self
+
+    @property
     def slo_missed_share(self) -> float | None:
         """The share of requests without a response within the SLO; None without an SLO."""
         return self.slo_missed / self.slo_requests if self.slo_requests else None
@@ -179,9 +189,9 @@ class SystemResult(_Shown, Named[ServiceResult]):
 
     Latencies of the system (`mean_us`, `p50_us`, `p99_us`, `p999_us`) are means over its services,
     which weigh the same, as in the paper's averages (section VII.A); they are None if that of a
-    service is. `intervals` has those of several seeds, by name. `source` is the checked object with
-    this system alone. `samples` has a row for each request, if they were asked for
-    (:func:`accelflow.compare`), as a table of pyarrow.
+    service is. Services that only others call are not among them. `intervals` has those of several
+    seeds, by name. `source` is the checked object with this system alone. `samples` has a row for
+    each request, if they were asked for (:func:`accelflow.compare`), as a table of pyarrow.
     """
 
     part: ClassVar[str] = "service"
@@ -268,7 +278,8 @@ class SystemResult(_Shown, Named[ServiceResult]):
         return next((result for result in self.services if result.service == name), None)
 
     def _mean(self, statistic: str) -> float | None:
-        return mean_of([getattr(result, statistic) for result in self.services])
+        outside = [result for result in self.services if not result.only_called]
+        return mean_of([getattr(result, statistic) for result in outside])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -142,9 +142,10 @@ def _notes(comparison: Comparison) -> list[str]:
 def _measures(result: SystemResult | ServiceResult) -> list[str]:
     mark = "*" if result.saturated else ""
     missed = result.slo_missed_share
+    shown = result.latencies if isinstance(result, ServiceResult) else result
     return [
-        _number(result.mean_us, result.intervals, "mean_us") + mark,
-        _number(result.p99_us, result.intervals, "p99_us") + mark,
+        _number(shown.mean_us, result.intervals, "mean_us") + mark,
+        _number(shown.p99_us, result.intervals, "p99_us") + mark,
         _number(result.throughput_rps, result.intervals, "throughput_rps"),
         "-" if missed is None else f"{missed:.1%}",
     ]

@@ -110,7 +110,9 @@ def server_table(comparison: Comparison) -> Table | None:
 
 
 def _share_a_server(comparison: Comparison) -> bool:
-    return comparison.placement == "colocated"
+    """Whether all services are on one server: then its cores are as busy for each of them."""
+    loads = [{one.core_utilization for one in system.services} for system in comparison.systems]
+    return comparison.placement == "colocated" and all(len(of) <= 1 for of in loads)
 
 
 def _title(comparison: Comparison) -> str:
@@ -209,7 +211,7 @@ def _server_cells(result: ServiceResult) -> list[str]:
 
 
 def _cells(result: ServiceResult, *, own: bool) -> list[str]:
-    shown = result.called if _only_called(result) and result.called else result
+    shown = result.latencies
     p999_us = shown.p999_us if shown.completed >= _P999_RESPONSES else None
     latencies = [shown.mean_us, shown.p50_us, shown.p99_us, p999_us]
     mark = "*" if result.saturated else ""
@@ -220,11 +222,6 @@ def _cells(result: ServiceResult, *, own: bool) -> list[str]:
         *(_server_cells(result) if own else ()),
         f"{result.total_fallbacks:,}",
     ]
-
-
-def _only_called(result: ServiceResult) -> bool:
-    """Whether all requests of a service came from other services."""
-    return result.completed == 0 and result.called is not None
 
 
 def _latency(value_us: float | None) -> str:
@@ -279,7 +276,7 @@ def _of_absent(comparison: Comparison) -> list[str]:
 def _of_tails(comparison: Comparison) -> list[str]:
     """A note on why P99.9 is missing, if it is."""
     results = [result for system in comparison.systems for result in system.services]
-    counts = [result.completed for result in results if not _only_called(result)]
+    counts = [result.completed for result in results if not result.only_called]
     if min(counts, default=_P999_RESPONSES) >= _P999_RESPONSES:
         return []
     return [f"P99.9 needs {_P999_RESPONSES:,} responses; a service has {min(counts):,}."]
@@ -288,7 +285,7 @@ def _of_tails(comparison: Comparison) -> list[str]:
 def _notes(comparison: Comparison) -> list[str]:
     """Notes on uncertain costs, saturated systems, and operations that fell back to cores."""
     notes = [*_of_costs(comparison), *_of_tails(comparison)]
-    if any(_only_called(result) for system in comparison.systems for result in system.services):
+    if any(result.only_called for system in comparison.systems for result in system.services):
         notes.append("c All requests of these services came from other services of the workload.")
     for system in comparison.systems:
         grown: dict[str, list[str]] = {}

@@ -196,8 +196,9 @@ def closed_form(
     if over is None:
         return None
     services = {row["service"]: _scaled(row, factors or {}) for row in demands["services"]}
-    total_rps = math.fsum(plan.needed_rps.values())
-    weights = {name: rate / total_rps for name, rate in plan.needed_rps.items()}
+    rates_rps = plan.effective_rps
+    total_rps = math.fsum(rates_rps.values())
+    weights = {name: rate / total_rps for name, rate in rates_rps.items()}
     bare = system == "non_acc"
 
     def mix(of: _OfService) -> float:
@@ -221,8 +222,10 @@ def closed_form(
         servers["manager"] = 1
     visits = {name: max(1, row["cpu_phases"]) for name, row in services.items()}
     return ClosedForm(
-        rates_rps=plan.needed_rps,
-        serial_ns={name: _serial_ns(row, over, bare=bare) for name, row in services.items()},
+        rates_rps=rates_rps,
+        serial_ns=_with_calls(
+            plan, {name: _serial_ns(row, over, bare=bare) for name, row in services.items()}
+        ),
         visits=visits,
         slo_us=slo_us,
         busy_ns=busy,
@@ -235,7 +238,8 @@ def closed_form(
 def idle_mean_us(plan: Plan, demands: Mapping[str, Any]) -> dict[str, float]:
     """The response time of each service on an idle server with AccelFlow, in us."""
     over = overheads(plan, "accelflow") or Overheads(core_ns={})
-    return {row["service"]: _serial_ns(row, over, bare=False) * 1e-3 for row in demands["services"]}
+    alone = {row["service"]: _serial_ns(row, over, bare=False) for row in demands["services"]}
+    return {name: time * 1e-3 for name, time in _with_calls(plan, alone).items()}
 
 
 def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:
@@ -290,6 +294,16 @@ def _serial_ns(row: Mapping[str, Any], over: Overheads, *, bare: bool) -> float:
     if bare:
         return waits_ns + float(row["serial_core_ns"])
     return waits_ns + float(row["serial_accelerator_ns"]) + operations * over.hand_over_ns
+
+
+def _with_calls(plan: Plan, alone_ns: Mapping[str, float]) -> dict[str, float]:
+    """Response times with those of called services: of calls at once, the longest counts."""
+
+    def whole(name: str) -> float:
+        phases = plan.calls_of(name)
+        return alone_ns[name] + math.fsum(max(map(whole, each)) for each in phases if each)
+
+    return {name: whole(name) for name in alone_ns}
 
 
 def _speedup(

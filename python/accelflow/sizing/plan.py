@@ -131,6 +131,30 @@ class Plan:
         """The rate of each service that the fleet must hold: that of today with its growth."""
         return {name: rate * self.growth.factor for name, rate in self.rates_rps.items()}
 
+    @property
+    def effective_rps(self) -> dict[str, float]:
+        """The rate of each service, requests from other services of the workload included."""
+        rates = self.needed_rps
+        added = dict(rates)
+        # A workload has no circles of calls, so at some point there is nothing to add.
+        while added:
+            further: dict[str, float] = {}
+            for name, rate in added.items():
+                for callees in self.calls_of(name):
+                    for callee in callees:
+                        further[callee] = further.get(callee, 0.0) + rate
+            for name, rate in further.items():
+                rates[name] = rates.get(name, 0.0) + rate
+            added = further
+        return rates
+
+    def calls_of(self, name: str) -> list[list[str]]:
+        """The services that the service called `name` calls, phase by phase."""
+        if isinstance(self.workload, str):
+            return []
+        services = {one["name"]: one for one in self.workload["services"]}
+        return [_callees(phase) for phase in services.get(name, {}).get("path", ())]
+
     def scenario_of(self, load: float, *, system: str, seed: int) -> Scenario:
         """The scenario of one server under `system` that takes the share `load` of all rates."""
         return Scenario(
@@ -139,7 +163,7 @@ class Plan:
                 "config": {**self.chip.config, **self.scenario.get("config", {})},
                 "workload": self.workload,
                 "orchestrators": (system,),
-                "services": tuple(self.rates_rps),
+                "services": tuple(self.effective_rps),
                 "rates_rps": {name: rate * load for name, rate in self.needed_rps.items()},
                 "placement": "colocated",
                 "requests": self.requests,
@@ -148,6 +172,14 @@ class Plan:
                 "slo_factor": self.slo_factor,
             }
         )
+
+
+def _callees(phase: Mapping[str, Any]) -> list[str]:
+    """The services that a phase of a workload's file calls, each as often as it does."""
+    chains = phase.get("parallel", [phase])
+    return [
+        chain["calls"] for chain in chains for _ in range(chain.get("times", 1)) if "calls" in chain
+    ]
 
 
 _TABLES: Final = {
@@ -237,7 +269,7 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
         if key not in known:
             raise refused("key", key, known=sorted(known))
     if tree.get("schema") != SCHEMA:
-        raise refused("schema", tree.get("schema"), f"must be {SCHEMA}")
+        raise refused("schema", tree.get("schema", "left out"), f"must be {SCHEMA}")
     plan = Plan(**{key: _read(key, value) for key, value in tree.items() if key != "schema"})
     _check_texts(plan)
     _check_services(plan)
@@ -284,6 +316,11 @@ def _number(place: str, value: object) -> float:
 def _check_texts(plan: Plan) -> None:
     if not isinstance(plan.workload, str | Mapping):
         raise refused("workload", plan.workload, "must be a suite's name or a file")
+    for service in () if isinstance(plan.workload, str) else plan.workload["services"]:
+        if "server" in service:
+            place = f"server of {service['name']}"
+            allowed = "must be left out, since a plan puts all services on each server"
+            raise refused(place, service["server"], allowed)
     if not isinstance(plan.currency, str):
         raise refused("currency", plan.currency, "must be a text")
     systems = plan.systems
@@ -296,7 +333,11 @@ def _check_texts(plan: Plan) -> None:
 
 def _check_services(plan: Plan) -> None:
     if not isinstance(plan.rates_rps, Mapping) or not plan.rates_rps:
-        raise refused("rates_rps", plan.rates_rps, "must be a table with the rate of each service")
+        raise refused(
+            "rates_rps",
+            plan.rates_rps,
+            "must be a table with the rate of each service, unless a workload's file has them",
+        )
     _check_mapping("rates_rps", plan.rates_rps, 1e-3, _MOST_RPS)
     _check_mapping("p99_us", plan.p99_us, 1e-3, 1e9)
     for name in plan.p99_us:

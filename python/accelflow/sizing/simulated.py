@@ -90,7 +90,7 @@ def measure(plan: Plan, system: str, load: float, *, seed: int, recording: str |
     utilization["manager"] = _manager(results)
     return Measured(
         utilization=utilization,
-        p99_us={row.service: row.p99_us for row in rows},
+        p99_us={row.service: row.latencies.p99_us for row in rows},
         slo_us={row.service: row.slo_us for row in rows},
         saturated=_saturated(rows),
         power_w=chip.energy(results, system)["power_w"]["total_w"],

@@ -49,10 +49,11 @@ def _cells(side: Mapping[str, Any]) -> str:
 def _reading(answer: Mapping[str, Any]) -> list[str]:
     rates = answer["needed_rps"]
     limit = answer["plan"]["limits"]["utilization_ratio"]
+    services = "1 service" if len(rates) == 1 else f"{len(rates)} services"
     return _wrapped(
-        f"For {sum(rates.values()):,.0f} requests a second over {len(rates)} services, with no "
-        f"resource busy for more than {limit:.0%} of the time and the P99 of each service within "
-        "its SLO. servers: with the 95 % interval where its ends differ; limit: what forbids more "
+        f"For {sum(rates.values()):,.0f} requests a second over {services}, with no resource busy "
+        f"for more than {limit:.0%} of the time and the P99 of each service within its SLO. "
+        "servers: with the 95 % interval where its ends differ; limit: what forbids more "
         "load on a server; headroom: the further load that the servers would take; chip worth: "
         "the price at which a server's chip pays."
     )
