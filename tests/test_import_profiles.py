@@ -19,7 +19,7 @@ from test_pprof import function, location, number, part, texts, value_type
 from workload_form import check_costs
 
 EXAMPLES = ROOT / "examples/import"
-SHOP = EXAMPLES / "shop.json"
+SHOP = ROOT / "tests/data/shop.json"
 FOLDED = EXAMPLES / "checkout.folded"
 PERF = ROOT / "tests/data/import/checkout.perf"
 
