@@ -121,7 +121,21 @@ def test_a_copy_of_a_suite_does_what_the_suite_does(suite: str, tmp_path: Path) 
     )
     assert copied.pop("workload") == "copy"
     assert own.pop("workload") == suite
+    # What a file says is told apart by its content; a suite does not change.
+    assert len(copied.pop("workload_sha256")) == 64
     assert copied == own
+
+
+def test_results_of_an_edited_file_do_not_replace_those_before(
+    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [str(shop), "--requests", "100", "--orchestrator", "ideal", "--out", str(tmp_path)]
+    assert invoke(capsys, "compare", *asked)[0] == 0
+    before = (tmp_path / "compare-shop.json").read_bytes()
+    shop.write_text(shop.read_text().replace("cpu_us = 5 ", "cpu_us = 6 "))
+    assert invoke(capsys, "compare", *asked)[0] == 0
+    assert (tmp_path / "compare-shop.json").read_bytes() == before
+    assert (tmp_path / "compare-shop-2.json").exists()
 
 
 def test_the_files_that_a_workload_names_are_read(shop: Path) -> None:
