@@ -62,7 +62,7 @@ def test_times_are_sorted_shifted_and_every_defect_is_counted(tmp_path: Path) ->
     assert counts(report, "guessed") == {"times before the one above them": 1}
     assert counts(report, "dropped") == {
         "negative times": 1,
-        "times that are none": 1,
+        "values that are not times": 1,
         "rows with another number of cells than the first line": 1,
     }
     places = {line.what: line.places for line in report.lines("dropped")}

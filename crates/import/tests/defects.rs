@@ -219,7 +219,7 @@ fn kinds_that_are_missing_follow_from_services_stores_and_names() {
     );
     assert_eq!(path(&found, "buy"), "T1 10.0 T9>pay_handler 50.0 T2");
     assert_eq!(path(&found, "pay_handler"), "T1 5.0 T8 10.0 T2");
-    // The span in the middle has no kind because it is of none.
+    // The span in the middle is internal, so it states no kind.
     assert_eq!(count(&found, "guessed", "spans without a kind"), 4);
 }
 

@@ -66,8 +66,8 @@ impl<C> Table<C> {
             && self.by_member(of).as_deref() == Some(key)
     }
 
-    /// The spellings of keys that may have been meant by `key`, which is none: those of its member
-    /// where it names one, else all keys, and all second spellings where it begins like these.
+    /// The spellings to propose for the unknown key `key`: those of its member where it names one,
+    /// else all keys, and all second spellings where it begins like these.
     fn spellings(&self, key: &str) -> Vec<String> {
         let (group, members) = self.members;
         let keys = self.parameters().map(|one| one.key.to_owned());

@@ -1,4 +1,4 @@
-//! The text of traces: what is printed reads the same, and what is wrong is named with its line.
+//! Traces as text: printing and reading return the same trace, and errors name their line.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Workloads as files: what is read, how it is written, and what refusals say.
+//! Workloads' files: reading, writing and refusals.
 
 #![allow(clippy::unwrap_used)]
 

@@ -17,7 +17,7 @@ __all__ = ["NO_TIME", "UNITS", "Clock", "unit_of"]
 UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "iso": 0}
 
 #: What the report calls a text that is no time.
-NO_TIME: Final = "times that are none"
+NO_TIME: Final = "values that are not times"
 
 _HOUR_NS: Final = 3_600_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

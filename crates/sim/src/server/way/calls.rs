@@ -77,7 +77,7 @@ impl Engine<'_> {
         self.start_phase(id, now)
     }
 
-    /// A request has its response, which goes to its caller if a service has sent it.
+    /// Delivers the response of a request to the service that called it, if one did.
     pub(crate) fn answer_caller(&mut self, id: RequestId, now: Time) {
         if let Some(Caller { server, call }) = self.requests.get(id).caller {
             self.send(server, Message::Response(call), now);
