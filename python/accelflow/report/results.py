@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from accelflow.errors import InputError
+from accelflow.report.called import Called
 from accelflow.report.named import Named
 
 if TYPE_CHECKING:
@@ -51,20 +52,6 @@ class Interval(NamedTuple):
     def half_width(self) -> float:
         """Half the distance from `low` to `high`."""
         return (self.high - self.low) / 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Called:
-    """The requests of a service that other services made; those from outside are not among them.
-
-    Latencies are in us, and None if no request completed.
-    """
-
-    completed: int
-    mean_us: float | None
-    p50_us: float | None
-    p99_us: float | None
-    p999_us: float | None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

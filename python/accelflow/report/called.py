@@ -1,0 +1,19 @@
+"""What results say of requests that other services made."""
+
+from dataclasses import dataclass
+
+__all__ = ["Called"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Called:
+    """The requests of a service that other services made; those from outside are not among them.
+
+    Latencies are in us, and None if no request completed.
+    """
+
+    completed: int
+    mean_us: float | None
+    p50_us: float | None
+    p99_us: float | None
+    p999_us: float | None
