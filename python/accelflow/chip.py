@@ -192,12 +192,11 @@ def _elements(sizes: Mapping[str, float], accelerator: str) -> float:
     """The number of processing elements of all instances of one accelerator."""
 
     def own(size: str, default: float) -> float:
-        return sizes.get(f"{size}.{accelerator}") or sizes.get(size, default)
+        found = sizes.get(f"{size}.{accelerator}", -1.0)
+        return sizes.get(size, default) if found < 0 else found
 
-    instances = sizes.get(f"instances.{accelerator}", -1.0)
-    if instances < 0:
-        instances = sizes.get("instances", 1.0)
-    return own("pes", 8.0) * instances
+    entries = own("input_entries", 64.0), own("output_entries", 64.0)
+    return own("pes", 8.0) * own("instances", 1.0) * all(entries)
 
 
 def _measured(

@@ -19,17 +19,23 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// These sizes, with those of `all` in the place of zeros and of negative instances.
+    /// These sizes, with those of `all` in the place of negative ones. Without an element or an entry
+    /// there are no instances.
     pub(crate) fn or(self, all: Sizes) -> Sizes {
-        let own_or = |own: f64, common: f64| if own == 0.0 { common } else { own };
-        Sizes {
-            instances: match self.instances < 0.0 {
-                true => all.instances,
-                false => self.instances,
-            },
+        let own_or = |own: f64, common: f64| if own < 0.0 { common } else { own };
+        let sizes = Sizes {
+            instances: own_or(self.instances, all.instances),
             pes: own_or(self.pes, all.pes),
             input_entries: own_or(self.input_entries, all.input_entries),
             output_entries: own_or(self.output_entries, all.output_entries),
+        };
+        let parts = [sizes.pes, sizes.input_entries, sizes.output_entries];
+        match parts.contains(&0.0) {
+            true => Sizes {
+                instances: 0.0,
+                ..sizes
+            },
+            false => sizes,
         }
     }
 }
@@ -67,8 +73,8 @@ pub struct AreaInputs {
     pub cores: f64,
     /// Sizes of every accelerator that has none of its own.
     pub all: Sizes,
-    /// Sizes of single accelerators, in the order of [`ACCELERATORS`]; 0 where one has those of all,
-    /// and -1 for instances, of which 0 is a chip without it.
+    /// Sizes of single accelerators, in the order of [`ACCELERATORS`]; -1 where one has those of all.
+    /// 0 of anything is a chip without it.
     pub own: [Sizes; ACCELERATORS.len()],
     /// Bytes of a queue entry.
     pub entry_bytes: f64,

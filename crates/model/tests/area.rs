@@ -140,6 +140,14 @@ fn one_accelerator_may_have_sizes_of_its_own() {
         assert_eq!(told.len(), 1, "{change:?} is not among the inputs in use");
         assert!(base.rows().all(|(it, _)| it.key != change.0));
     }
+    for none in [
+        "instances.TCP",
+        "pes.TCP",
+        "input_entries.TCP",
+        "output_entries.TCP",
+    ] {
+        assert_eq!(area(&[(none, 0.0)]).part_mm2("TCP"), Some(0.0), "{none}");
+    }
     let both = area(&[("pes", 4.0), ("pes.TCP", 8.0)]);
     assert_eq!(both.part_mm2("TCP"), base.part_mm2("TCP"));
     assert_eq!(

@@ -157,8 +157,8 @@ fn bad_chips_are_refused_by_name() {
             "chips['a'].field = 'cfg': must be name or config",
         ),
         (
-            json!([{"name": "a", "config": {"accelerator.TCP.pes": -1}}]),
-            "chips['a'].config.accelerator.TCP.pes = -1: must be a whole number from 0 to 1024",
+            json!([{"name": "a", "config": {"accelerator.TCP.pes": -2}}]),
+            "chips['a'].config.accelerator.TCP.pes = -2: must be a whole number from -1 to 1024",
         ),
         (
             json!([{"name": "a", "config": {"accelerator.TCP.pse": 1}}]),
@@ -241,7 +241,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "[accelerator.TCP]\n\npes = 3000",
-        "3:1: accelerator.TCP.pes = 3000: must be a whole number from 0 to 1024 PEs",
+        "3:1: accelerator.TCP.pes = 3000: must be a whole number from -1 to 1024 PEs",
     ),
     (
         "accelerator = { pes = 1.5 }",

@@ -72,6 +72,24 @@ fn a_message_without_tcp_is_received_in_software() {
 }
 
 #[test]
+fn an_accelerator_without_elements_or_entries_is_absent() {
+    let plan = fixed_plan(&uniq_id(), 50_000.0, 1_000, &round_cost);
+    for id in SYSTEMS {
+        let found = |size: &str| {
+            let mut config = Config::default();
+            set(&mut config, &[(&format!("{size}.RPC"), 0.0)]);
+            run(&config, &plan, id, &together(1), 1)
+        };
+        let expected = found("instances");
+        for size in ["pes", "input_entries", "output_entries"] {
+            let found = found(size);
+            assert_eq!(missed(&found), missed(&expected), "{id}: {size}");
+            assert_eq!(found.services[0].latency, expected.services[0].latency);
+        }
+    }
+}
+
+#[test]
 fn what_no_trace_needs_is_not_missed() {
     for id in SYSTEMS {
         let found = one_request(id, &[Accel::Cmp, Accel::Dcmp]);

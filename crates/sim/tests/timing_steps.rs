@@ -356,9 +356,9 @@ const OWN_TIMES: &[Row] = &[
 fn own_steps() -> Vec<Row> {
     let steps = [
         ("instances", -1.0, 2.0),
-        ("pes", 0.0, 1.0),
-        ("input_entries", 0.0, 1.0),
-        ("output_entries", 0.0, 1.0),
+        ("pes", -1.0, 1.0),
+        ("input_entries", -1.0, 1.0),
+        ("output_entries", -1.0, 1.0),
         ("overflow_entries", -1.0, 0.0),
     ];
     let rows = steps.into_iter().flat_map(|(what, from, to)| {

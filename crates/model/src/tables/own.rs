@@ -52,15 +52,20 @@ pub(super) const MOST_INSTANCES: f64 = 64.0;
 /// The most entries of a queue.
 pub(super) const MOST_ENTRIES: f64 = 65_536.0;
 
-pub(super) const PES: &[Row<AreaInputs>] = &rows!("pes", "PEs", 0.0, MOST_PES, pes);
+pub(super) const PES: &[Row<AreaInputs>] = &rows!("pes", "PEs", -1.0, MOST_PES, pes);
 pub(super) const INSTANCES: &[Row<AreaInputs>] =
     &rows!("instances", "", -1.0, MOST_INSTANCES, instances);
-pub(super) const INPUT_ENTRIES: &[Row<AreaInputs>] =
-    &rows!("input_entries", "entries", 0.0, MOST_ENTRIES, input_entries);
+pub(super) const INPUT_ENTRIES: &[Row<AreaInputs>] = &rows!(
+    "input_entries",
+    "entries",
+    -1.0,
+    MOST_ENTRIES,
+    input_entries
+);
 pub(super) const OUTPUT_ENTRIES: &[Row<AreaInputs>] = &rows!(
     "output_entries",
     "entries",
-    0.0,
+    -1.0,
     MOST_ENTRIES,
     output_entries
 );

@@ -53,7 +53,14 @@ pub struct AcceleratorConfig {
 impl AcceleratorConfig {
     /// Instances of `accel`; 0 if the chip does not have it.
     pub fn instances_of(&self, accel: Accel) -> usize {
-        self.own[accel.index()].instances.unwrap_or(self.instances)
+        let own = self.own[accel.index()];
+        let is_usable = self.pes_of(accel) > 0
+            && self.input_entries_of(accel) > 0
+            && self.output_entries_of(accel) > 0;
+        match is_usable {
+            true => own.instances.unwrap_or(self.instances),
+            false => 0,
+        }
     }
 
     /// Whether the chip has `accel`.
@@ -69,22 +76,20 @@ impl AcceleratorConfig {
 
     /// Processing elements of each instance of `accel`.
     pub fn pes_of(&self, accel: Accel) -> usize {
-        own_or(self.own[accel.index()].pes, self.pes)
+        self.own[accel.index()].pes.unwrap_or(self.pes)
     }
 
     /// Entries of each input queue of `accel`.
     pub fn input_entries_of(&self, accel: Accel) -> usize {
-        own_or(self.own[accel.index()].input_entries, self.input_entries)
+        let own = self.own[accel.index()].input_entries;
+        own.unwrap_or(self.input_entries)
     }
 
     /// Entries of each output queue of `accel`.
     pub fn output_entries_of(&self, accel: Accel) -> usize {
-        own_or(self.own[accel.index()].output_entries, self.output_entries)
+        let own = self.own[accel.index()].output_entries;
+        own.unwrap_or(self.output_entries)
     }
-}
-
-fn own_or(own: usize, common: usize) -> usize {
-    if own == 0 { common } else { own }
 }
 
 /// Whether idle elements do the operations of other accelerators.

@@ -2,18 +2,19 @@
 
 use accelflow_units::Time;
 
-/// Sizes of one type of accelerator in place of the numbers for all types. Where it has none of its
-/// own, a count of at least 1 is 0 here, and one that may be 0 is `None`.
+/// Sizes of one type of accelerator in place of the numbers for all types; `None` where it has none
+/// of its own. A chip with 0 instances, elements, input entries or output entries of an accelerator
+/// does not have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnSizes {
-    /// Instances; 0 for a chip without this accelerator.
+    /// Instances.
     pub instances: Option<usize>,
     /// Processing elements of each instance.
-    pub pes: usize,
+    pub pes: Option<usize>,
     /// Entries of each input queue.
-    pub input_entries: usize,
+    pub input_entries: Option<usize>,
     /// Entries of each output queue.
-    pub output_entries: usize,
+    pub output_entries: Option<usize>,
     /// Entries of the overflow area of each input queue.
     pub overflow_entries: Option<usize>,
     /// Time of every operation, whatever its payload; 0 applies the speedup.

@@ -6,7 +6,7 @@ use accelflow_units::Time;
 
 use crate::config::server::Config;
 
-/// Stands for a count that may be 0 where a type has the number for all.
+/// Stands for a count where a type has the number for all.
 const NOT_OWN: f64 = -1.0;
 
 /// Where the numbers for all types come from, which each type has by default.
@@ -70,35 +70,35 @@ pub(super) const INSTANCES: &[Row<Config>] = &rows!(
 pub(super) const PES: &[Row<Config>] = &rows!(
     "pes",
     "PEs",
-    Kind::whole(0.0, 1024.0),
-    0.0,
+    Kind::whole(NOT_OWN, 1024.0),
+    NOT_OWN,
     PRINTED,
-    "0 takes accelerator.pes: the processor evaluated has the same number of each type.",
+    "-1 takes accelerator.pes: the processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
     pes,
-    number,
-    count
+    own,
+    some
 );
 pub(super) const INPUT_ENTRIES: &[Row<Config>] = &rows!(
     "input_entries",
     "entries",
-    Kind::whole(0.0, 65536.0),
-    0.0,
+    Kind::whole(NOT_OWN, 65536.0),
+    NOT_OWN,
     PRINTED,
-    "0 takes accelerator.input_entries: the processor evaluated has the same number of each type.",
+    "-1 takes accelerator.input_entries: the processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
     input_entries,
-    number,
-    count
+    own,
+    some
 );
 pub(super) const OUTPUT_ENTRIES: &[Row<Config>] = &rows!(
     "output_entries",
     "entries",
-    Kind::whole(0.0, 65536.0),
-    0.0,
+    Kind::whole(NOT_OWN, 65536.0),
+    NOT_OWN,
     PRINTED,
-    "0 takes accelerator.output_entries: the processor evaluated has the same number of each type.",
+    "-1 takes accelerator.output_entries: the processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
     output_entries,
-    number,
-    count
+    own,
+    some
 );
 pub(super) const OVERFLOW_ENTRIES: &[Row<Config>] = &rows!(
     "overflow_entries",
@@ -123,18 +123,10 @@ pub(super) const MEAN_OPERATION: &[Row<Config>] = &rows!(
     Time::from_ns_f64
 );
 
-fn number(count: usize) -> f64 {
-    count as f64
-}
-
-fn count(number: f64) -> usize {
-    number as usize
-}
-
 fn own(count: Option<usize>) -> f64 {
-    count.map_or(NOT_OWN, number)
+    count.map_or(NOT_OWN, |count| count as f64)
 }
 
 fn some(number: f64) -> Option<usize> {
-    (number > NOT_OWN).then(|| count(number))
+    (number > NOT_OWN).then_some(number as usize)
 }
