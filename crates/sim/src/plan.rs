@@ -1,5 +1,6 @@
 //! The plan of a simulation: services whose chains have facts, costs and sizes.
 
+mod application;
 mod calls;
 mod retry;
 
@@ -35,7 +36,7 @@ pub struct Plan {
     pub links: Links,
     waits: Vec<WaitDistribution>,
     /// The time of a message from one server to another.
-    one_way: Time,
+    one_way: WaitDistribution,
     compressed: Option<usize>,
 }
 
@@ -48,12 +49,14 @@ pub struct ServicePlan {
     pub phases: Vec<PhasePlan>,
     /// The number of its server.
     pub server: usize,
+    /// By phase, application logic whose time is drawn for each request.
+    application: Vec<(u16, WaitDistribution)>,
 }
 
 /// One phase of a service's path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhasePlan {
-    /// Application logic, with its core time.
+    /// Application logic, with its core time; the mean, if it is drawn.
     Cpu(Time),
     /// Chains that run in parallel; the phase ends with the last of them.
     Chains(Vec<ChainPlan>),
@@ -68,11 +71,15 @@ pub struct ChainPlan {
     pub calls: Option<usize>,
     /// How it is repeated after failures.
     pub retry: Option<Retry>,
+    /// Nobody waits for it: neither its phase nor the response.
+    pub detached: bool,
     place: (u16, u16),
     operations: Vec<Option<OperationPlan>>,
     messages: Vec<(SizeDistribution, Bytes)>,
     /// By address of the trace that waits, those that differ from the plan's.
     waits: Vec<(AtmAddress, WaitDistribution)>,
+    /// The time of its messages from one server to another, if it differs from the plan's.
+    one_way: Option<WaitDistribution>,
 }
 
 /// An accelerator operation on a payload of the mean size.
@@ -140,7 +147,7 @@ impl Plan {
             services,
             links,
             waits,
-            one_way: Time::ZERO,
+            one_way: WaitDistribution::constant(Time::ZERO),
             compressed,
         })
     }
@@ -318,6 +325,7 @@ impl ServicePlan {
             name,
             phases,
             server: 0,
+            application: Vec::new(),
         })
     }
 }
@@ -349,10 +357,12 @@ impl ChainPlan {
             facts,
             calls: None,
             retry: None,
+            detached: false,
             place: (phase, chain),
             operations: operations(place, service, profile, image),
             messages: (0..Self::MESSAGES).map(message).collect(),
             waits: Vec::new(),
+            one_way: None,
         }
     }
 

@@ -11,6 +11,7 @@ use accelflow_sim::{Config, Load, ServerOutcome, simulate_servers};
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::profile::WaitDistribution;
 use accelflow_workload::services::Operation;
 use accelflow_workload::sizes::{PayloadSizes, QuantileTable, SizeDistribution};
 use common::services::{
@@ -64,7 +65,7 @@ fn an_idle_service_adds_its_response_time_in_the_place_of_the_wait() {
             alone + idle,
             "{id}"
         );
-        let far = there.with_one_way(one_way);
+        let far = there.with_one_way(WaitDistribution::constant(one_way));
         let expected = alone + idle + one_way * 2;
         assert_eq!(
             response(&config, &far, id, FRONT) + assumed,

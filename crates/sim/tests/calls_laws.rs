@@ -14,6 +14,7 @@ use accelflow_sim::{Config, Load, SimError, simulate, simulate_logged};
 use accelflow_sim::{simulate_servers, simulate_servers_watched};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::profile::WaitDistribution;
 use accelflow_workload::services::{Chain, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
 use common::services::{
@@ -231,7 +232,7 @@ fn impossible_runs_are_refused() {
     );
     assert_eq!(
         nobody.to_string(),
-        "service Stock: 0 requests: must be more than its warm-up of 0"
+        "service Stock: 0 requests: must be more than its warm-up of 0; more requests or a higher rate of the service help"
     );
     let none = error(
         &pair(NOTHING_NS, NOTHING_NS),
@@ -241,7 +242,7 @@ fn impossible_runs_are_refused() {
     let caller = error(&pair(NOTHING_NS, NOTHING_NS), &[Load::called(FRONT)]);
     assert_eq!(
         caller.to_string(),
-        "service Front: 0 requests: must be more than its warm-up of 0"
+        "service Front: 0 requests: must be more than its warm-up of 0; more requests or a higher rate of the service help"
     );
     // The callee alone is on one server.
     assert!(simulate(&run(&config, &split, "ideal", &[together(STOCK, 1)], 1)).is_ok());
@@ -268,7 +269,7 @@ fn deep(servers: [usize; 3]) -> Plan {
     for (service, server) in servers.into_iter().enumerate() {
         plan = plan.on_server(service, server).unwrap();
     }
-    plan.with_one_way(Time::from_us(2))
+    plan.with_one_way(WaitDistribution::constant(Time::from_us(2)))
 }
 
 proptest! {

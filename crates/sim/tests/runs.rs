@@ -178,12 +178,12 @@ fn impossible_runs_are_refused() {
     );
     assert_eq!(
         message(load(0, poisson(1.0), 10, 10)),
-        "service UniqId: 10 requests: must be more than its warm-up of 10"
+        "service UniqId: 10 requests: must be more than its warm-up of 10; more requests or a higher rate of the service help"
     );
     let recorded = ArrivalProcess::Trace(vec![Time::ZERO; 3]);
     assert_eq!(
         message(load(0, recorded, 10, 5)),
-        "service UniqId: 3 requests: must be more than its warm-up of 5"
+        "service UniqId: 3 requests: must be more than its warm-up of 5; more requests or a higher rate of the service help"
     );
     assert!(message(load(0, poisson(f64::NAN), 10, 0)).starts_with("rate_rps = NaN"));
     let mut config = Config::default();

@@ -2,7 +2,7 @@
 
 use accelflow_parameters::Refusal;
 use accelflow_trace::{Accel, AtmAddress, Image, Instruction, PositionMark};
-use accelflow_units::Time;
+use accelflow_workload::profile::WaitDistribution;
 
 use super::retry::MAX_ATTEMPTS;
 use super::{ChainPlan, MAX_SERVER, PhasePlan, Plan, Retry};
@@ -89,14 +89,53 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan with a network that takes `time` from one server to another. Without, it takes none:
-    /// the time of messages on a network is not modelled.
+    /// The plan in which messages from one server to another take a time drawn from `time`, each a
+    /// time of its own. Without, they take none. Messages between services of one server never do.
     #[must_use]
-    pub fn with_one_way(self, time: Time) -> Plan {
+    pub fn with_one_way(self, time: WaitDistribution) -> Plan {
         Plan {
             one_way: time,
             ..self
         }
+    }
+
+    /// The plan in which the messages of one chain, the request and the response of its call, take
+    /// a time drawn from `time` from one server to another.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a number that the plan does not have.
+    pub fn with_chain_one_way(
+        mut self,
+        service: usize,
+        phase: usize,
+        chain: usize,
+        time: WaitDistribution,
+    ) -> Result<Plan, Refusal> {
+        self.chain_mut(service, phase, chain)?.one_way = Some(time);
+        Ok(self)
+    }
+
+    /// The plan in which nobody waits for a chain: it runs as others do, but its phase ends without
+    /// it, and so does the request. What it costs, it costs all the same.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a number that the plan does not have, for a chain of the first phase, which
+    /// receives the request, and for one of the last phase, which sends the response.
+    pub fn with_detached(
+        mut self,
+        service: usize,
+        phase: usize,
+        chain: usize,
+    ) -> Result<Plan, Refusal> {
+        let place = self.place(service, phase, chain, "detached");
+        self.chain_mut(service, phase, chain)?;
+        if phase == 0 || phase + 1 == self.services[service].phases.len() {
+            let allowed = "must be left out of the first and the last phase, which receive the \
+                           request and send the response";
+            return Err(Refusal::new(place, true, allowed));
+        }
+        self.chain_mut(service, phase, chain)?.detached = true;
+        Ok(self)
     }
 
     /// The plan with each service on a server of its own.
@@ -137,9 +176,9 @@ impl Plan {
             .any(|chain| chain.retry.is_some())
     }
 
-    /// The time of a message from one server to another.
-    pub fn one_way(&self) -> Time {
-        self.one_way
+    /// The time of a message of `chain` from one server to another.
+    pub fn one_way<'p>(&'p self, chain: &'p ChainPlan) -> &'p WaitDistribution {
+        chain.one_way.as_ref().unwrap_or(&self.one_way)
     }
 
     /// The services that requests to `services` reach, these included, in ascending order.

@@ -9,7 +9,7 @@ use super::error::SimError;
 use super::observer::{Happening, Observer, Seen};
 use super::parts::{
     Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures,
-    Policies, Requests, Retries, Tenancy, Timing, response_time, unloaded_phases,
+    Policies, Requests, Retries, Tenancy, Timing, unloaded_phases,
 };
 use super::run::{Run, Watch};
 use super::state::{Event, Job, JobId, RequestId, Slab, Transfer};
@@ -67,7 +67,7 @@ impl<'r> Engine<'r> {
         let unloaded = || unloaded_phases(plan, config, &timing, &uncore);
         let has_deadlines = policies.has_deadlines();
         let deadlines = has_deadlines.then(unloaded).unwrap_or_default();
-        let calls = Calls::new(server, plan.one_way(), expected(plan, server, unloaded));
+        let calls = Calls::new(server, expected(plan, unloaded));
         Ok(Engine {
             calendar: Calendar::with_capacity(1024),
             arrivals,
@@ -278,17 +278,14 @@ impl<'r> Engine<'r> {
     }
 }
 
-/// By service, the time on idle servers from a call by a service of `server` to its response; empty
-/// without calls.
-fn expected(plan: &Plan, server: usize, unloaded: impl Fn() -> Vec<Vec<Time>>) -> Vec<Time> {
+/// By service, the time on idle servers from the arrival of a call to its response; empty without
+/// calls.
+fn expected(plan: &Plan, unloaded: impl Fn() -> Vec<Vec<Time>>) -> Vec<Time> {
     if !plan.has_calls() {
         return Vec::new();
     }
-    let unloaded = unloaded();
-    let services = 0..plan.services.len();
-    services
-        .map(|to| response_time(plan, server, to, &unloaded))
-        .collect()
+    let whole = |phases: &Vec<Time>| phases.first().copied().unwrap_or(Time::ZERO);
+    unloaded().iter().map(whole).collect()
 }
 
 /// The number of heaps of a service's allocator.

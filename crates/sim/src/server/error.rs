@@ -55,7 +55,9 @@ pub enum SimError {
     #[error("the services are on {0} servers: `simulate_servers` simulates several")]
     SeveralServers(usize),
     /// The load has no requests after the warm-up.
-    #[error("service {service}: {requests} requests: must be more than its warm-up of {warmup}")]
+    #[error(
+        "service {service}: {requests} requests: must be more than its warm-up of {warmup}; more requests or a higher rate of the service help"
+    )]
     NoRequests {
         /// The service.
         service: String,

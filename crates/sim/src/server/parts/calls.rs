@@ -10,9 +10,8 @@ use crate::server::state::{Caller, Envelope, Invocation, JobId, Slab};
 pub(crate) struct Calls {
     /// The number of the server.
     server: usize,
-    /// The time of a message to another server.
-    one_way: Time,
-    /// By service, the time on idle servers from a call to its response; empty if nobody needs it.
+    /// By service, the time on idle servers from the arrival of a call to its response; empty if
+    /// nobody needs it.
     expected: Vec<Time>,
     /// Number of the first of `open`.
     first: u64,
@@ -39,10 +38,9 @@ struct Call {
 
 impl Calls {
     /// No calls of services of the server number `server`.
-    pub(crate) fn new(server: usize, one_way: Time, expected: Vec<Time>) -> Calls {
+    pub(crate) fn new(server: usize, expected: Vec<Time>) -> Calls {
         Calls {
             server,
-            one_way,
             expected,
             first: 0,
             open: VecDeque::new(),
@@ -52,13 +50,15 @@ impl Calls {
         }
     }
 
-    /// The time on idle servers from a call of the service with the index `callee` to its response.
+    /// The time on idle servers from the arrival of a call of the service with the index `callee` to
+    /// its response.
     pub(crate) fn expected(&self, callee: usize) -> Time {
         self.expected.get(callee).copied().unwrap_or(Time::ZERO)
     }
 
-    /// Begins a call for `job` that times out at `due`: where its response goes.
-    pub(crate) fn begin(&mut self, job: JobId, due: Time) -> Caller {
+    /// Begins a call for `job` that times out at `due`: where its response goes, which is on the
+    /// network for `back`.
+    pub(crate) fn begin(&mut self, job: JobId, due: Time, back: Time) -> Caller {
         let call = self.first + self.open.len() as u64;
         self.open.push_back(Call {
             job,
@@ -68,6 +68,7 @@ impl Calls {
         Caller {
             server: self.server,
             call,
+            back,
         }
     }
 
@@ -120,9 +121,14 @@ impl Calls {
         invocation
     }
 
-    /// The time of a message to the server number `server`; `None` for this one.
-    pub(crate) fn way_to(&self, server: usize) -> Option<Time> {
-        (server != self.server).then_some(self.one_way)
+    /// Whether `server` is the number of this server.
+    pub(crate) fn is_here(&self, server: usize) -> bool {
+        server == self.server
+    }
+
+    /// The number of this server.
+    pub(crate) fn server(&self) -> usize {
+        self.server
     }
 
     /// Hands a message to the network.

@@ -69,13 +69,18 @@ pub(crate) fn unloaded_phases(
     for index in plan.callees_first() {
         let service = &plan.services[index];
         let chain_time = |chain: &ChainPlan| {
-            let called = chain.calls;
-            let called = called.map(|to| response_time(plan, service.server, to, &unloaded));
+            let called = chain.calls.map(|to| {
+                let there = unloaded[to].first().copied().unwrap_or(Time::ZERO);
+                there + round_trip(plan, service.server, chain)
+            });
             chain_time(chain, called.unwrap_or(Time::ZERO))
         };
         let phase_time = |phase: &PhasePlan| match phase {
             PhasePlan::Cpu(time) => config.application_time(*time) + config.core.context_switch,
-            PhasePlan::Chains(chains) => chains.iter().map(chain_time).max().unwrap_or(Time::ZERO),
+            PhasePlan::Chains(chains) => {
+                let waited = chains.iter().filter(|chain| !chain.detached);
+                waited.map(chain_time).max().unwrap_or(Time::ZERO)
+            }
         };
         let mut left: Vec<Time> = service.phases.iter().rev().map(phase_time).collect();
         for index in 1..left.len() {
@@ -87,12 +92,12 @@ pub(crate) fn unloaded_phases(
     unloaded
 }
 
-/// The time on idle servers from a call of the service `to` by one on the server number `server` to
-/// its response, if the phases of services take `unloaded` to their ends.
-pub(crate) fn response_time(plan: &Plan, server: usize, to: usize, unloaded: &[Vec<Time>]) -> Time {
-    let there = unloaded[to].first().copied().unwrap_or(Time::ZERO);
-    match plan.services[to].server == server {
-        true => there,
-        false => there + plan.one_way() * 2,
+/// The mean time that the request and the response of a call of `chain`, on the server number
+/// `server`, are on the network.
+pub(crate) fn round_trip(plan: &Plan, server: usize, chain: &ChainPlan) -> Time {
+    let callee = chain.calls.and_then(|to| plan.services.get(to));
+    match callee.is_some_and(|callee| callee.server != server) {
+        true => plan.one_way(chain).mean() * 2,
+        false => Time::ZERO,
     }
 }

@@ -26,7 +26,7 @@ pub(super) use arrivals::{Arrival, Arrivals};
 pub(super) use buffers::{Buffers, REGION};
 pub(super) use calls::Calls;
 pub(super) use cores::Cores;
-pub(super) use deadlines::{Deadlines, response_time, unloaded_phases};
+pub(super) use deadlines::{Deadlines, round_trip, unloaded_phases};
 pub(super) use dispatchers::Dispatchers;
 pub(super) use ensemble::Ensemble;
 pub(super) use joins::Joins;

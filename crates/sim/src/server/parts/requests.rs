@@ -111,6 +111,12 @@ impl<'r> Requests<'r> {
         self.chain(job).map_or(Time::ZERO, wait)
     }
 
+    /// The core time of the application logic `mean` in the current phase of a request.
+    pub(crate) fn application_time(&self, request: &Request, mean: Time) -> Time {
+        let service = &self.plan.services[usize::from(request.service)];
+        service.application_time(request.phase, mean, self.seed(request), request.number)
+    }
+
     /// The current phase of a request; `None` after the last.
     pub(crate) fn phase(&self, request: &Request) -> Option<&'r PhasePlan> {
         let service = &self.plan.services[usize::from(request.service)];

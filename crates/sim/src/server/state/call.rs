@@ -9,6 +9,8 @@ pub(crate) struct Caller {
     pub server: usize,
     /// The number of the call on that server.
     pub call: u64,
+    /// The time of the response on the network, if the caller is on another server.
+    pub back: Time,
 }
 
 /// A request that a service sends to another.

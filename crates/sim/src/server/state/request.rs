@@ -28,6 +28,8 @@ pub(crate) struct Request {
     /// It arrived after the warm-up.
     pub measured: bool,
     pub responded: bool,
+    /// It is a part of a request that nobody waits for: one chain of one phase.
+    pub is_part: bool,
     /// A time-out or an error has ended it: what runs already still ends, but nothing new starts.
     pub terminated: bool,
     /// Index of its tenant.

@@ -56,6 +56,7 @@ impl Engine<'_> {
             balanced: false,
             measured: arrival.measured,
             responded: false,
+            is_part: false,
             terminated: false,
             tenant: self.tenancy.index_of(arrival.tenant),
             priority: arrival.priority,

@@ -3,12 +3,16 @@
 use accelflow_kernel::Priority;
 use accelflow_units::Time;
 
+use crate::plan::ChainPlan;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
+use crate::server::parts::round_trip;
 use crate::server::state::{Caller, Envelope, Event, Invocation, Job, JobId, Message, RequestId};
 
 /// The first of the attributes of a request that are numbers of the requests it sends.
 const CALLED: u64 = 0xCA11 << 48;
+/// The first of the attributes of a called request that are its times on the network.
+const ON_NETWORK: u64 = 0x0E70 << 48;
 /// The bit that numbers of called requests have, and those of requests from outside do not.
 const CALLED_NUMBER: u64 = 1 << 63;
 
@@ -17,7 +21,11 @@ impl Engine<'_> {
     /// caller's message has left: it is on its way to the callee from now on. The callee, or what it
     /// calls, may need a queue entry of this server.
     pub(crate) fn call(&mut self, id: JobId, callee: usize, now: Time) {
-        let caller = self.calls.begin(id, now + self.run.config.tcp.timeout);
+        let server = self.run.plan.services[callee].server;
+        let number = self.called_number(self.jobs.get(id));
+        let [there, back] = self.times_on_network(self.jobs.get(id), server, number);
+        let due = now + self.run.config.tcp.timeout;
+        let caller = self.calls.begin(id, due, back);
         self.look_at_calls();
         self.bar(id, now);
         let job = self.jobs.get(id);
@@ -25,12 +33,24 @@ impl Engine<'_> {
         self.measures.count_call(request);
         let invocation = Invocation {
             service: callee as u16,
-            number: self.called_number(job),
+            number,
             measured: request.measured,
             caller,
         };
-        let server = self.run.plan.services[callee].server;
-        self.send(server, Message::Request(invocation), now);
+        self.send(server, Message::Request(invocation), now, there);
+    }
+
+    /// The times of the request number `number`, which `job` sends to the server number `server`,
+    /// and of its response on the network. They are a function of the number alone, so they are the
+    /// same in every system.
+    fn times_on_network(&self, job: &Job, server: usize, number: u64) -> [Time; 2] {
+        let chain = self.requests.chain(job);
+        let Some(chain) = chain.filter(|_| !self.calls.is_here(server)) else {
+            return [Time::ZERO; 2];
+        };
+        let seed = self.requests.seed(self.requests.get(job.request));
+        let one_way = self.run.plan.one_way(chain);
+        [0, 2].map(|index| one_way.draw(seed, number, ON_NETWORK | index))
     }
 
     /// The number of the request that `job` sends: a function of its own request, phase, chain,
@@ -45,15 +65,17 @@ impl Engine<'_> {
         self.requests.attribute(request, CALLED | place) | CALLED_NUMBER
     }
 
-    fn send(&mut self, server: usize, message: Message, now: Time) {
-        match self.calls.way_to(server) {
-            None => self.receive(message, now),
-            Some(time) => self.calls.post(Envelope {
-                server,
-                at: now + time,
-                message,
-            }),
+    /// Sends a message to a service of the server number `server`: to another one it takes `time`.
+    fn send(&mut self, server: usize, message: Message, now: Time, time: Time) {
+        if self.calls.is_here(server) {
+            self.receive(message, now);
+            return;
         }
+        self.calls.post(Envelope {
+            server,
+            at: now + time,
+            message,
+        });
     }
 
     /// Takes a message to a service of this server that arrives at `at`.
@@ -79,8 +101,8 @@ impl Engine<'_> {
 
     /// Delivers the response of a request to the service that called it, if one did.
     pub(crate) fn answer_caller(&mut self, id: RequestId, now: Time) {
-        if let Some(Caller { server, call }) = self.requests.get(id).caller {
-            self.send(server, Message::Response(call), now);
+        if let Some(Caller { server, call, back }) = self.requests.get(id).caller {
+            self.send(server, Message::Response(call), now, back);
         }
     }
 
@@ -118,9 +140,15 @@ impl Engine<'_> {
     /// The time that a job waits for its message on idle servers.
     pub(crate) fn expected_wait(&self, job: &Job) -> Time {
         let chain = self.requests.chain(job);
-        match chain.and_then(|chain| chain.calls) {
-            Some(callee) => self.calls.expected(callee),
+        match chain.and_then(|chain| Some((chain, chain.calls?))) {
+            Some((chain, callee)) => self.expected_call(chain, callee),
             None => self.run.plan.typical_wait(job.cursor.trace),
         }
+    }
+
+    /// The time from a call of `chain` to its response on idle servers.
+    pub(crate) fn expected_call(&self, chain: &ChainPlan, callee: usize) -> Time {
+        let there = self.calls.expected(callee);
+        there + round_trip(self.run.plan, self.calls.server(), chain)
     }
 }

@@ -7,7 +7,7 @@ use crate::plan::{ChainPlan, PhasePlan};
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::observer::Happening;
-use crate::server::state::{Cursor, Job, JobId, Path, Payload, RequestId, Task, Unit};
+use crate::server::state::{Cursor, Job, JobId, Path, Payload, Request, RequestId, Task, Unit};
 
 impl Engine<'_> {
     /// Starts the current phase of a request; after the last one, the request has ended.
@@ -19,8 +19,8 @@ impl Engine<'_> {
                 self.end_request(id);
                 Ok(())
             }
-            Some(PhasePlan::Cpu(time)) => {
-                let own = self.run.config.application_time(*time);
+            Some(PhasePlan::Cpu(mean)) => {
+                let own = self.own_time(&request, *mean);
                 let cpu = self.run.config.core.context_switch + own;
                 let duration = self.application(id, cpu);
                 self.push_task(request.core, Task::Application(id), duration, now);
@@ -28,6 +28,12 @@ impl Engine<'_> {
             }
             Some(PhasePlan::Chains(chains)) => self.start_chains(id, chains, now),
         }
+    }
+
+    /// The core time of the application logic `mean` in the current phase of `request`.
+    fn own_time(&self, request: &Request, mean: Time) -> Time {
+        let time = self.requests.application_time(request, mean);
+        self.run.config.application_time(time)
     }
 
     /// The duration of an application task: `cpu`, and the time to start the chains after it.
@@ -57,12 +63,17 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), SimError> {
         let accelerated = self.properties.accelerated;
+        let waited = chains.iter().filter(|chain| !chain.detached).count();
         let request = self.requests.get_mut(id);
-        request.outstanding = chains.len() as u16;
+        request.outstanding = waited as u16;
         request.overhead = Time::ZERO;
-        let first = request.phase == 0;
+        let (whole, first) = (id, request.phase == 0);
         let mut jobs = Vec::with_capacity(chains.len());
         for (index, chain) in chains.iter().enumerate() {
+            let id = match chain.detached {
+                true => self.part(whole),
+                false => whole,
+            };
             let job = self.new_job(id, index as u16, chain)?;
             if !first && accelerated {
                 let input = self.jobs.get(job).operation.input;
@@ -91,7 +102,23 @@ impl Engine<'_> {
                 self.run_software(job, !first, now)?;
             }
         }
-        Ok(())
+        match waited {
+            0 => self.next_phase(id, false, now),
+            _ => Ok(()),
+        }
+    }
+
+    /// A part of a request for a chain that nobody waits for. It has the attributes of the request
+    /// and ends with the chain.
+    fn part(&mut self, whole: RequestId) -> RequestId {
+        self.requests.insert(Request {
+            caller: None,
+            outstanding: 1,
+            balanced: false,
+            responded: true,
+            is_part: true,
+            ..*self.requests.get(whole)
+        })
     }
 
     /// Creates a job at the beginning of a chain.
@@ -122,9 +149,9 @@ impl Engine<'_> {
     /// The application task of a request has ended.
     pub(crate) fn application_done(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
         self.show(id, now, |engine| {
-            let phase = engine.requests.phase(engine.requests.get(id));
-            Happening::Application(match phase {
-                Some(PhasePlan::Cpu(time)) => engine.run.config.application_time(*time),
+            let request = engine.requests.get(id);
+            Happening::Application(match engine.requests.phase(request) {
+                Some(PhasePlan::Cpu(mean)) => engine.own_time(request, *mean),
                 _ => Time::ZERO,
             })
         });
@@ -151,15 +178,21 @@ impl Engine<'_> {
         if request.outstanding > 0 {
             return Ok(());
         }
-        if request.terminated {
+        if request.terminated || request.is_part {
             self.end_request(id);
             return Ok(());
         }
+        self.next_phase(id, running, now)
+    }
+
+    /// A request goes on to its next phase. `running` says that its thread has the core.
+    fn next_phase(&mut self, id: RequestId, running: bool, now: Time) -> Result<(), SimError> {
+        let request = self.requests.get_mut(id);
         request.phase += 1;
         let request = *request;
         match self.requests.phase(&request) {
-            Some(PhasePlan::Cpu(time)) if running => {
-                let own = self.run.config.application_time(*time);
+            Some(PhasePlan::Cpu(mean)) if running => {
+                let own = self.own_time(&request, *mean);
                 let duration = self.application(id, own);
                 self.resume_task(request.core, Task::Application(id), duration, now);
                 Ok(())

@@ -97,9 +97,10 @@ impl Engine<'_> {
             Happening::Sent(engine.awaited(engine.jobs.get(id)))
         });
         let job = self.jobs.get(id);
-        let callee = self.requests.chain(job).and_then(|chain| chain.calls);
-        let wait = match callee {
-            Some(callee) => self.calls.expected(callee),
+        let chain = self.requests.chain(job);
+        let callee = chain.and_then(|chain| chain.calls);
+        let wait = match chain.zip(callee) {
+            Some((chain, callee)) => self.expected_call(chain, callee),
             None => self.requests.remote_wait(job, self.attempt_of(job)),
         };
         let timeout = self.run.config.tcp.timeout;

@@ -1,0 +1,46 @@
+//! Application logic whose time differs between requests.
+
+use accelflow_units::Time;
+use accelflow_workload::profile::WaitDistribution;
+
+use super::{PhasePlan, Plan, ServicePlan};
+
+/// Keeps draws of application times apart from other attributes of a request.
+const APPLICATION: u64 = 0xA991 << 48;
+
+impl Plan {
+    /// The plan in which the time of application logic is drawn for each request: from what `times`
+    /// returns for a service and one of its phases. Others keep their times.
+    #[must_use]
+    pub fn with_application_times(
+        mut self,
+        times: impl Fn(&str, usize) -> Option<WaitDistribution>,
+    ) -> Plan {
+        for service in &mut self.services {
+            let name = service.name.clone();
+            for (number, phase) in service.phases.iter_mut().enumerate() {
+                let PhasePlan::Cpu(mean) = phase else {
+                    continue;
+                };
+                if let Some(drawn) = times(&name, number) {
+                    *mean = drawn.mean();
+                    service.application.push((number as u16, drawn));
+                }
+            }
+        }
+        self
+    }
+}
+
+impl ServicePlan {
+    /// The core time of the application logic `mean` in the phase number `phase`, for the request
+    /// number `request`. It is a function of the arguments alone, so it is the same in every system.
+    #[inline]
+    pub(crate) fn application_time(&self, phase: u16, mean: Time, seed: u64, request: u64) -> Time {
+        let mut drawn = self.application.iter();
+        match drawn.find(|(of, _)| *of == phase) {
+            None => mean,
+            Some((_, times)) => times.draw(seed, request, APPLICATION | u64::from(phase) << 16),
+        }
+    }
+}
