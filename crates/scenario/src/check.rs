@@ -20,6 +20,7 @@ use crate::resolved::{Resolved, ResolvedChip};
 use crate::rules;
 use crate::scenario::{Limiter, Scenario};
 use crate::settings::{self, Numbers};
+use crate::shares;
 use accelflow_parameters::{Refusal, any_of, quoted};
 
 /// A scenario that can be run, with every default filled in.
@@ -83,6 +84,7 @@ impl Scenario {
         let resolved = Resolved::new(self, workload, ids, names, (config, chips))?;
         check_fit(self, workload, &resolved)?;
         check_rates(self, workload, &services)?;
+        shares::check_requests(self, workload, &resolved, &services)?;
         Ok(Checked {
             servers: servers(&resolved)?,
             flows: flows(&self.shaping)?,

@@ -1,4 +1,4 @@
-//! What a workload's file says of calls between services, servers and retries.
+//! What a workload's file says of calls between services, servers, the network and retries.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::plan::{Plan, Retry};
@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use accelflow_workload::file::{Chain, Workload};
 use accelflow_workload::services::Service;
 
-/// `plan` of `services` with the calls, servers and retries of `workload`. A chain that calls a
+/// `plan` of `services` with the calls, servers, network and retries of `workload`. A chain that calls a
 /// service which is not simulated keeps its waits.
 ///
 /// # Errors
@@ -16,6 +16,9 @@ pub(crate) fn connected(
     workload: &Workload,
     services: &[Service],
 ) -> Result<Plan, Refusal> {
+    if let Some(network) = &workload.defaults.network {
+        plan = plan.with_one_way(network.distribution());
+    }
     let place_of = |name: &str| services.iter().position(|service| service.name() == name);
     let mut servers: Vec<Option<&str>> = Vec::new();
     for (index, service) in services.iter().enumerate() {
@@ -30,6 +33,12 @@ pub(crate) fn connected(
         });
         plan = plan.on_server(index, number)?;
         for (phase, chain, of_file) in stated.chains() {
+            if of_file.is_detached() {
+                plan = plan.with_detached(index, phase, chain)?;
+            }
+            if let Some(network) = &of_file.network {
+                plan = plan.with_chain_one_way(index, phase, chain, network.distribution())?;
+            }
             let callee = of_file.calls.as_deref().and_then(place_of);
             if let Some(callee) = callee {
                 plan = plan.with_call(index, phase, chain, callee)?;

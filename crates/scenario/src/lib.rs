@@ -32,6 +32,7 @@ mod scenario;
 mod schema;
 mod settings;
 mod setup;
+mod shares;
 mod shown;
 mod source;
 mod spans;

@@ -1,7 +1,6 @@
 //! The JSON Schema of a scenario, for editors and for the checks of other languages.
 
-use schemars::generate::SchemaSettings;
-use serde_json::{Value, json};
+use accelflow_workload::file::{schema_of, schema_text};
 
 use crate::scenario::Scenario;
 
@@ -10,33 +9,5 @@ use crate::scenario::Scenario;
 /// It says which fields there are, with their kinds, ranges, names and defaults. What goes
 /// together is for [`Scenario::check`] to say.
 pub fn json_schema() -> String {
-    let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<Scenario>();
-    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        let editors = "The address of this schema, for editors. It is ignored.";
-        let of_editors = json!({"type": "string", "description": editors});
-        properties.insert("$schema".to_owned(), of_editors);
-    }
-    format!("{:#}\n", sorted(schema.as_value()))
-}
-
-/// The same value with the keys of its objects in alphabetical order, whatever order serde_json
-/// keeps, and with its descriptions on one line each.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
-            sorted.sort_by_key(|(key, _)| *key);
-            let one_line = |key: &str, value: &Value| match value {
-                Value::String(text) if key == "description" => text.replace('\n', " ").into(),
-                other => self::sorted(other),
-            };
-            let fields = sorted.into_iter();
-            fields
-                .map(|(key, value)| (key.clone(), one_line(key, value)))
-                .collect()
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        scalar => scalar.clone(),
-    }
+    schema_text(&schema_of::<Scenario>())
 }

@@ -22,6 +22,7 @@ use crate::error::{ScenarioError, engine};
 use crate::names::{Arrivals, Costs, FactSource};
 use crate::options::RunOptions;
 use crate::own::Own;
+use crate::shares::rate_shares;
 
 /// What a comparison on one chip borrows.
 pub(crate) struct Setup<'c> {
@@ -54,7 +55,8 @@ impl<'s> Setup<'s> {
             OrOwn::Chosen(arrivals) => arrivals,
             OrOwn::Own => Arrivals::Poisson,
         };
-        let rate_shares = rate_shares(checked, own.workload)?;
+        let services = &checked.services;
+        let rate_shares = rate_shares(scenario, own.workload, resolved, services);
         let due = |(name, us): (String, f64)| (name, Time::from_ns_f64(us * 1e3));
         Ok(Setup {
             plan: plan(checked, server, &own, &profile, &sizes)?,
@@ -109,25 +111,6 @@ impl<'s> Setup<'s> {
 /// The trace memory with the paper's traces.
 pub(crate) fn memory() -> Result<Image, ScenarioError> {
     templates().map_err(engine)?.link().map_err(engine)
-}
-
-/// The factor on the rate of each simulated service.
-fn rate_shares(checked: &Checked, workload: &Workload) -> Result<Vec<f64>, ScenarioError> {
-    let scaled = checked.scenario.rate_rps.is_some();
-    let shares = workload.rate_shares(&checked.resolved.rates, scaled);
-    // The check has refused other names.
-    let shares = shares.unwrap_or_else(|| vec![1.0; workload.services.len()]);
-    let share = |service: &Service| {
-        let given = &checked.scenario.rates_rps;
-        if !given.is_empty() {
-            let rate_rps = given.get(service.name()).copied().unwrap_or(0.0);
-            return rate_rps / checked.resolved.rate_rps;
-        }
-        let mut all = workload.services.iter().zip(&shares);
-        let own = all.find(|(stated, _)| stated.name == service.name());
-        own.map_or(1.0, |(_, share)| *share)
-    };
-    Ok(checked.services.iter().map(share).collect())
 }
 
 /// The arrivals of each simulated service that the workload's file describes.
@@ -211,6 +194,10 @@ fn plan(
     if checked.resolved.remote == OrOwn::Own {
         plan =
             plan.with_chain_waits(|service, place, trace| workload.own_wait(service, place, trace));
+    }
+    // A recording given from outside has application times of its own.
+    if checked.scenario.recording.is_none() {
+        plan = plan.with_application_times(|name, phase| workload.drawn_cpu_time(name, phase));
     }
     let plan = connected(plan, workload, &checked.services)?;
     Ok(match checked.resolved.facts {

@@ -189,8 +189,9 @@ fn odds_of_a_file_are_drawn_and_need_the_facts_they_lead_to() {
     let error = shop(&hits("")).check().err().unwrap().to_string();
     assert_eq!(
         error,
-        "workload.services[0].path[1].facts.T6.found = left out: must be stated, as trace T6 \
-         branches on it"
+        "workload.services[0].path[1].facts.T6.found = left out: must be 0 or 1, or have odds, as \
+         trace T6 branches on it; Get leaves out as well: path[1].facts.T6.compressed (if T6.found = 1), \
+         path[1].facts.T6.c_compressed (if T6.found = 1), path[1].facts.T7.exception (if T6.found = 1)"
     );
     let scenario = Scenario {
         requests: 4_000,
@@ -231,8 +232,13 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "facts = { looked = { stale = 0 } }",
         "facts = {}",
-        "workload.services[0].path[2].facts.looked.stale = left out: must be stated, as trace \
-             looked branches on it",
+        "workload.services[0].path[2].facts.looked.stale = left out: must be 0 or 1, or have odds, \
+             as trace looked branches on it",
+    ),
+    (
+        "{ stale = 0 }",
+        "{ stale = 2 }",
+        "workload.services[0].path[2].facts.looked.stale = 2: must be 0 or 1: branches test it",
     ),
     (
         "trace look:",
@@ -280,6 +286,190 @@ fn what_a_file_may_not_be_is_refused_with_its_place() {
         "workload.services[1].costs.RPC = left out: must be stated, as service Stock uses it"
     );
     assert!(run("{ cpu_us = 9 }", "{ cpu = true }").starts_with(
-        "workload.services[1].path[1].cpu = true: must be cpu_us = TIME, or the service must have"
+        "workload.services[1].path[1].cpu = true: must be cpu_us = TIME or cpu = DISTRIBUTION, or the"
     ));
+}
+
+#[test]
+fn application_time_that_is_drawn_from_a_constant_is_that_constant() {
+    let fixed = shop(SHOP);
+    for constant in [
+        "{ cpu = { constant_us = 30 } }",
+        "{ cpu = { quantiles_us = [[0, 30], [1, 30]] } }",
+        "{ cpu = { histogram_us = [[30, 4]] } }",
+    ] {
+        let drawn = shop(&SHOP.replace("{ cpu_us = 30.0 }", constant));
+        let systems = |scenario: &Scenario| ran(scenario)["systems"].clone();
+        assert_eq!(systems(&drawn), systems(&fixed), "{constant}");
+    }
+}
+
+#[test]
+fn drawn_application_time_adds_its_mean_and_its_spread() {
+    let measured = |phase: &str| {
+        let text = SHOP.replace("{ cpu_us = 30.0 }", phase);
+        let found = ran(&Scenario {
+            requests: 6_000,
+            ..shop(&text)
+        });
+        let number = |key: &str| found["systems"][0]["services"][0][key].as_f64().unwrap();
+        (number("mean_us"), number("p99_us"))
+    };
+    let (mean, p99) = measured("{ cpu_us = 30.0 }");
+    // exp(1 / 2) of a median of 60 us; nothing else of the requests changes.
+    let (drawn, tail) = measured("{ cpu = { log_normal = { median_us = 60, sigma = 1.0 } } }");
+    let expected = 60.0 * 0.5_f64.exp() - 30.0;
+    assert!(
+        ((drawn - mean) / expected - 1.0).abs() < 0.08,
+        "{drawn} {mean}"
+    );
+    assert!(tail - p99 > 300.0, "{tail} {p99}");
+    let (counted, _) = measured("{ cpu = { histogram_us = [[10, 3], [90, 1]] } }");
+    assert!((counted - mean).abs() < 2.5, "{counted} {mean}");
+}
+
+const CALLS: &str = r#"
+schema = "accelflow.workload/1"
+name = "calls"
+
+[defaults]
+slo_us = 900.0
+
+[[services]]
+name = "Front"
+rate_rps = 400.0
+server = "front"
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { trace = "T9", calls = "Mail", facts = { T10 = { exception = 0, compressed = 0 } } },
+  { cpu_us = 20 },
+  { trace = "T2" },
+]
+
+[[services]]
+name = "Mail"
+server = "mail"
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 500 }, { trace = "T2" }]
+"#;
+
+#[test]
+fn the_network_between_servers_takes_its_time_and_nobody_waits_for_a_detached_call() {
+    let mean = |text: &str| {
+        let found = ran(&shop(text));
+        let services = found["systems"][0]["services"].as_array().unwrap().clone();
+        let called = services[1]["called"]["completed"].as_u64().unwrap();
+        (services[0]["mean_us"].as_f64().unwrap(), called)
+    };
+    let (near, called) = mean(CALLS);
+    assert_eq!(called, 360);
+    let network = |time: &str| {
+        CALLS.replace(
+            "slo_us = 900.0",
+            &format!("slo_us = 900.0\nnetwork = {time}"),
+        )
+    };
+    let far = mean(&network("{ constant_us = 100 }")).0;
+    // Arrivals at other times wait for other entries of translation caches.
+    assert!((far - near - 200.0).abs() < 0.05, "{far} {near}");
+    let of_call = CALLS.replace(
+        "calls = \"Mail\",",
+        "calls = \"Mail\", network = { constant_us = 100 },",
+    );
+    assert_eq!(mean(&of_call).0, far);
+    let drawn = mean(&network(
+        "{ log_normal = { median_us = 100, sigma = 0.5 } }",
+    ))
+    .0;
+    let expected = 200.0 * 0.125_f64.exp();
+    assert!(
+        ((drawn - near) / expected - 1.0).abs() < 0.1,
+        "{drawn} {near}"
+    );
+    let free = CALLS.replace("calls = \"Mail\",", "calls = \"Mail\", detached = true,");
+    let (free, called) = mean(&free);
+    assert_eq!(called, 360);
+    assert!(free < near - 500.0, "{free} {near}");
+}
+
+#[test]
+fn services_that_only_others_call_do_not_count_in_the_mean_rate() {
+    let scenario = shop(CALLS);
+    assert_eq!(scenario.check().unwrap().resolved().rate_rps, 400.0);
+    let scaled = Scenario {
+        rate_rps: Some(100.0),
+        ..shop(CALLS)
+    };
+    let offered = ran(&scaled)["systems"][0]["services"][0]["offered_rps"].as_f64();
+    assert!((offered.unwrap() / 100.0 - 1.0).abs() < 0.2, "{offered:?}");
+}
+
+#[test]
+fn rates_and_requests_that_leave_a_service_without_any_are_refused_by_what_was_given() {
+    let refused = |scenario: Scenario| scenario.check().err().unwrap().to_string();
+    let alone = Scenario {
+        services: vec!["Mail".to_owned()],
+        ..shop(CALLS)
+    };
+    assert_eq!(
+        refused(alone),
+        "service = 'Mail': must be beside a service that calls it (Front), or have rate_rps in the \
+         workload: it has no requests of its own"
+    );
+    let fast = Scenario {
+        rate_rps: Some(1e9),
+        arrivals: Some(Arrivals::Poisson),
+        ..shop(SHOP)
+    };
+    assert_eq!(
+        refused(fast),
+        "rate_rps = 1e9: must be at most 666666666.6666666: Stock has 1.5 times the mean"
+    );
+    let rare = SHOP.replace("name = \"Checkout\"", "name = \"Checkout\"\nrate_rps = 1.0");
+    let few = Scenario {
+        requests: 100,
+        ..shop(&rare)
+    };
+    let said = refused(few);
+    assert!(
+        said.starts_with("requests = 100: must be at least "),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_has_no_effect_is_a_warning() {
+    let doubts = |text: &str| {
+        let document = read(text, "shop.toml").unwrap();
+        document.check().unwrap();
+        let image = document.workload.memory().unwrap();
+        document.workload.check_traces(&image).unwrap()
+    };
+    assert_eq!(doubts(CALLS), [""; 0]);
+    let silent = CALLS.replace(
+        "{ cpu_us = 20 },\n  { trace = \"T2\" },",
+        "{ trace = \"T9\", facts = { T10 = { exception = 0, compressed = 0 } } },",
+    );
+    assert_eq!(
+        doubts(&silent),
+        [""; 0],
+        "a request to another service is a message"
+    );
+    let own = "[[traces]]\nsource = \"\"\"\ntrace keep:\n    Ser Encr\n\"\"\"\n[[services]]\nname = \"Front\"";
+    let silent = CALLS
+        .replacen("[[services]]\nname = \"Front\"", own, 1)
+        .replacen("  { trace = \"T2\" },\n", "  { trace = \"keep\" },\n", 1);
+    assert_eq!(
+        doubts(&silent),
+        [
+            "services[0].path[3]: sends no answer, as none of its traces sends a message by TCP; a \
+          request ends with the phase (T2 sends an answer)"
+        ]
+    );
+    let near = CALLS
+        .replace("slo_us = 900.0", "network = { constant_us = 9 }")
+        .replace("server = \"mail\"", "server = \"front\"");
+    assert_eq!(
+        doubts(&near),
+        ["defaults.network: has no effect, as no call leads to another `server`"]
+    );
 }

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use accelflow_workload::file::{
-    Arrivals, ArrivalsPreset, Chain, Costs, Cpu, Defaults, Document, Duration, LogNormalBytes,
-    LogNormalTime, MessageSizes, OperationCost, Origin, OriginFile, Parallel, Phase, Printed,
-    Probability, Rate, Retry, SchemaName, Service, Size, Sizes, SizesPreset, Timed, Traces, Wait,
-    Workload, json_schema, read, write,
+    Arrivals, ArrivalsPreset, Chain, Costs, Cpu, CpuTime, Defaults, Document, Duration,
+    LogNormalBytes, LogNormalTime, MessageSizes, OperationCost, Origin, OriginFile, Parallel,
+    Phase, Printed, Probability, Rate, Retry, SchemaName, Service, Size, Sizes, SizesPreset, Timed,
+    Traces, Wait, Workload, json_schema, read, write,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
@@ -76,7 +76,12 @@ fn a_file_is_read_with_what_it_says_and_nothing_else() {
     };
     assert_eq!((checkout.path.len(), stock.path.len()), (6, 2));
     assert_eq!(checkout.path[1], Phase::Timed(Timed { cpu_us: 30.0 }));
-    assert_eq!(checkout.path[3], Phase::Cpu(Cpu { cpu: true }));
+    assert_eq!(
+        checkout.path[3],
+        Phase::Cpu(Cpu {
+            cpu: CpuTime::Elsewhere(true)
+        })
+    );
     assert_eq!(checkout.path[2].chains()[0].count(), 4);
     assert_eq!(checkout.path[4].chains()[1].calls.as_deref(), Some("Stock"));
     assert_eq!((checkout.method.as_ref(), stock.rate_rps), (None, None));
@@ -180,6 +185,51 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "calls = \"Checkout\"",
         "shop.toml:28:92: services[0].path[4].parallel[1].calls = 'Checkout': must be another \
              service: a service that calls itself never answers",
+    ),
+    (
+        "{ cpu_us = 30.0 }",
+        "{ cpu = false }",
+        "shop.toml:25:11: services[0].path[1].cpu = false: must be true",
+    ),
+    (
+        "{ cpu_us = 30.0 }",
+        "{ cpu = { log_norml = { median_us = 3, sigma = 1 } } }",
+        "shop.toml:25:11: services[0].path[1].cpu = {\"log_norml\":{\"median_us\":3,\"sigma\":1}}: must \
+             be a table with constant_us, log_normal, quantiles_us, histogram_file or histogram_us, \
+             did you mean log_normal?",
+    ),
+    (
+        "{ cpu_us = 30.0 }",
+        "{ cpu = { quantiles_us = [[0.0, 3], [0.9, 5]] } }",
+        "shop.toml:25:28: services[0].path[1].cpu.quantiles_us = from 0 to 0.9: must go from \
+             probability 0 to probability 1",
+    ),
+    (
+        "{ cpu_us = 30.0 }",
+        "{ cpu = { histogram_us = [[3, 1], [3, 2]] } }",
+        "shop.toml:25:37: services[0].path[1].cpu.histogram_us[1] = 3: must be longer than the \
+             time before it",
+    ),
+    (
+        "{ cpu_us = 30.0 }",
+        "{ cpu = { histogram_us = [[3, 0]] } }",
+        "shop.toml:25:28: services[0].path[1].cpu.histogram_us = [...]: must have a count above 0",
+    ),
+    (
+        "{ cpu_us = 30.0 }",
+        "{ trace = \"T9\", network = { constant_us = 9 } }",
+        "shop.toml:25:29: services[0].path[1].network = given: must stand beside calls",
+    ),
+    (
+        "slo_us = 800.0",
+        "slo_us = 800.0\nnetwork = { quantiles_us = [[0.0, 3], [1.0, 2]] }",
+        "shop.toml:14:39: defaults.network.quantiles_us[1] = [1, 2]: must not decrease",
+    ),
+    (
+        "  { trace = \"T2\" },",
+        "  { trace = \"T2\", detached = true },",
+        "shop.toml:29:30: services[0].path[5].detached = true: must be left out of the first and \
+             the last phase",
     ),
     (
         "name = \"shop\"",
@@ -326,6 +376,10 @@ fn wait() -> impl Strategy<Value = Wait> {
         (number(0.0, 1e9), number(0.0, 4.0))
             .prop_map(|(median_us, sigma)| Wait::LogNormal(LogNormalTime { median_us, sigma })),
         time().prop_map(|time| Wait::QuantilesUs(vec![(0.0, Duration(0.0)), (1.0, time)])),
+        name().prop_map(Wait::HistogramFile),
+        (1_u64..1000).prop_map(|count| {
+            Wait::HistogramUs(vec![(Duration(0.5), count), (Duration(7.0), 0)])
+        }),
     ]
 }
 
@@ -409,9 +463,9 @@ fn chain() -> impl Strategy<Value = Chain> {
         odds,
         of(message_sizes),
         btree_map(name(), wait(), 0..3),
-        of(retry),
+        (of(retry), of(any::<bool>())),
     )
-        .prop_map(|(trace, times, facts, odds, sizes, waits, retry)| Chain {
+        .prop_map(|(trace, times, facts, odds, sizes, waits, rest)| Chain {
             trace,
             times,
             facts,
@@ -419,7 +473,9 @@ fn chain() -> impl Strategy<Value = Chain> {
             sizes,
             waits,
             calls: None,
-            retry,
+            retry: rest.0,
+            network: None,
+            detached: rest.1,
         })
 }
 
@@ -428,9 +484,15 @@ fn path() -> impl Strategy<Value = Vec<Phase>> {
         chain().prop_map(Phase::Chain),
         vec(chain(), 1..4).prop_map(|parallel| Phase::Parallel(Parallel { parallel })),
         number(0.0, 1e9).prop_map(|cpu_us| Phase::Timed(Timed { cpu_us })),
-        Just(Phase::Cpu(Cpu { cpu: true })),
+        Just(Phase::Cpu(Cpu {
+            cpu: CpuTime::Elsewhere(true)
+        })),
+        wait().prop_map(|times| Phase::Cpu(Cpu {
+            cpu: CpuTime::Drawn(times)
+        })),
     ];
-    (chain(), vec(middle, 0..4), chain()).prop_map(|(first, middle, last)| {
+    (chain(), vec(middle, 0..4), chain()).prop_map(|(mut first, middle, mut last)| {
+        (first.detached, last.detached) = (None, Some(false));
         let mut path = vec![Phase::Chain(first)];
         path.extend(middle);
         path.push(Phase::Chain(last));
@@ -499,12 +561,14 @@ fn defaults() -> impl Strategy<Value = Defaults> {
         of(arrivals()),
         of(sizes()),
         of(costs()),
+        of(wait()),
     )
-        .prop_map(|(rate, arrivals, sizes, costs)| Defaults {
+        .prop_map(|(rate, arrivals, sizes, costs, network)| Defaults {
             rate_rps: rate.map(Rate),
             arrivals,
             sizes,
             costs,
+            network,
             ..Defaults::default()
         })
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use accelflow_parameters::{Refusal, number_text, quoted};
 use accelflow_units::{Bytes, Time};
 
-use super::tree::{Chain, Phase, Service, Workload};
-use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, SizesPreset, Wait};
+use super::times;
+use super::tree::{Chain, CpuTime, Phase, Service, Workload};
+use super::values::{Arrivals, Costs, MessageSizes, Size, Sizes, SizesPreset, Wait};
 use crate::arrivals::{ArrivalsError, Modulation};
 use crate::services::MAX_PARALLEL_CHAINS;
 use crate::sizes::{MAX_SIZE, QuantileTable, SizeError, message_names};
@@ -46,6 +47,9 @@ pub(super) fn workload(workload: &Workload) -> Result<(), Refusal> {
         waits: &defaults.waits,
     };
     of_defaults.check("defaults")?;
+    if let Some(network) = &defaults.network {
+        times::check(network, "defaults.network")?;
+    }
     for (index, service) in workload.services.iter().enumerate() {
         let place = format!("services[{index}]");
         check_own_messages(workload, service, &place)?;
@@ -260,7 +264,7 @@ fn check_sizes(sizes: &Sizes, place: &str) -> Result<(), Refusal> {
                         let value = format!("[{probability}, {}]", size.get());
                         Refusal::new(place, value, "must not decrease")
                     }
-                    SizeError::Ends { first, last } => ends(&place, first, last),
+                    SizeError::Ends { first, last } => times::ends(&place, first, last),
                     other => Refusal::new(place, "[...]", other.to_string()),
                 })
         }
@@ -321,33 +325,9 @@ fn check_own_messages(workload: &Workload, service: &Service, place: &str) -> Re
     Ok(())
 }
 
-fn ends(place: &str, first: f64, last: f64) -> Refusal {
-    let value = format!("from {} to {}", number_text(first), number_text(last));
-    Refusal::new(place, value, "must go from probability 0 to probability 1")
-}
-
 fn check_waits(waits: &BTreeMap<String, Wait>, place: &str) -> Result<(), Refusal> {
-    for (trace, wait) in waits {
-        let Wait::QuantilesUs(points) = wait else {
-            continue;
-        };
-        let place = format!("{place}.waits.{trace}.quantiles_us");
-        let falls = |pair: &[(f64, Duration)]| pair[0].0 > pair[1].0 || pair[0].1 > pair[1].1;
-        if let Some(index) = points.windows(2).position(falls) {
-            let (probability, time) = points[index + 1];
-            let value = format!("[{probability}, {}]", time.0);
-            let place = format!("{place}[{}]", index + 1);
-            return Err(Refusal::new(place, value, "must not decrease"));
-        }
-        let (first, last) = (
-            points.first().map(|point| point.0),
-            points.last().map(|point| point.0),
-        );
-        if (first, last) != (Some(0.0), Some(1.0)) {
-            return Err(ends(&place, first.unwrap_or(0.0), last.unwrap_or(0.0)));
-        }
-    }
-    Ok(())
+    let mut each = waits.iter();
+    each.try_for_each(|(trace, wait)| times::check(wait, &format!("{place}.waits.{trace}")))
 }
 
 fn path(workload: &Workload, service: &Service, place: &str) -> Result<(), Refusal> {
@@ -355,6 +335,11 @@ fn path(workload: &Workload, service: &Service, place: &str) -> Result<(), Refus
     for (index, phase) in service.path.iter().enumerate() {
         let place = format!("{place}[{index}]");
         let count: usize = phase.chains().iter().map(Chain::count).sum();
+        if let Phase::Cpu(phase) = phase
+            && let CpuTime::Drawn(drawn) = &phase.cpu
+        {
+            times::check(drawn, &format!("{place}.cpu"))?;
+        }
         let first = index == 0;
         if first && count != 1 {
             let allowed = "must be one chain, which receives the request";
@@ -370,6 +355,11 @@ fn path(workload: &Workload, service: &Service, place: &str) -> Result<(), Refus
                 _ => place.clone(),
             };
             check_chain(workload, chain, first, &place)?;
+            if chain.is_detached() && (first || index + 1 == service.path.len()) {
+                let allowed = "must be left out of the first and the last phase, which receive \
+                               the request and send the answer";
+                return Err(Refusal::new(format!("{place}.detached"), true, allowed));
+            }
         }
     }
     match service.path.last().map(Phase::chains) {
@@ -408,6 +398,14 @@ fn check_chain(
         check_sizes(sizes, &place)?;
     }
     check_waits(&chain.waits, place)?;
+    if let Some(network) = &chain.network {
+        let place = format!("{place}.network");
+        if chain.calls.is_none() {
+            let allowed = "must stand beside calls: other messages have no network of their own";
+            return Err(Refusal::new(place, "given", allowed));
+        }
+        times::check(network, &place)?;
+    }
     let Some(called) = &chain.calls else {
         return Ok(());
     };

@@ -4,7 +4,7 @@ use accelflow_parameters::Refusal;
 use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
-use super::tree::{Phase, Service, Workload};
+use super::tree::{CpuTime, Phase, Service, Workload};
 use super::values::{
     Arrivals, ArrivalsPreset, Costs, Duration, MessageSizes, OperationCost, Sizes, SizesPreset,
     Wait,
@@ -162,10 +162,19 @@ impl Workload {
         };
         let own = service.path.iter().filter_map(|phase| match phase {
             Phase::Timed(phase) => Some(Some(time(phase.cpu_us))),
-            Phase::Cpu(_) => Some(None),
+            Phase::Cpu(phase) => Some(phase.cpu.drawn().map(|times| times.distribution().mean())),
             Phase::Chain(_) | Phase::Parallel(_) => None,
         });
         (own.collect(), service.app_us.map(time))
+    }
+
+    /// The distribution of the application time in the phase number `phase` of the service called
+    /// `name`, if it is drawn.
+    pub fn drawn_cpu_time(&self, name: &str, phase: usize) -> Option<WaitDistribution> {
+        match self.service(name)?.path.get(phase)? {
+            Phase::Cpu(phase) => phase.cpu.drawn().map(Wait::distribution),
+            Phase::Timed(_) | Phase::Chain(_) | Phase::Parallel(_) => None,
+        }
     }
 
     /// The profile of `paths`, services of this workload, with the costs of its file. `reference`
@@ -243,12 +252,12 @@ fn check_cpu(service: &Service, index: usize) -> Result<(), Refusal> {
     let open = service
         .path
         .iter()
-        .position(|phase| matches!(phase, Phase::Cpu(_)));
+        .position(|phase| matches!(phase, Phase::Cpu(cpu) if cpu.cpu.drawn().is_none()));
     match open {
         Some(phase) if service.app_us.is_none() => {
             let place = format!("services[{index}].path[{phase}].cpu");
-            let allowed = "must be cpu_us = TIME, or the service must have app_us, since costs of \
-                           operations say nothing of application time";
+            let allowed = "must be cpu_us = TIME or cpu = DISTRIBUTION, or the service must have \
+                           app_us, since costs of operations say nothing of application time";
             Err(Refusal::new(place, "true", allowed))
         }
         _ => Ok(()),
@@ -400,6 +409,32 @@ impl Wait {
                 let table = WaitDistribution::of_quantiles(&points);
                 table.unwrap_or(WaitDistribution::constant(longest))
             }
+            Wait::HistogramUs(rows) => {
+                let counted: Vec<_> = rows.iter().filter(|row| row.1 > 0).collect();
+                let all: f64 = counted.iter().map(|row| row.1 as f64).sum();
+                let mut points = Vec::with_capacity(2 * counted.len());
+                let mut below = 0.0;
+                for (us, count) in &counted {
+                    points.push((below / all, time(us.0)));
+                    below += *count as f64;
+                    points.push((below / all, time(us.0)));
+                }
+                // The check has refused counts that are all 0.
+                let table = WaitDistribution::of_quantiles(&points);
+                table.unwrap_or(WaitDistribution::constant(Time::ZERO))
+            }
+            // The contents of files are in the tree before anything is drawn.
+            Wait::HistogramFile(_) => WaitDistribution::constant(Time::ZERO),
+        }
+    }
+}
+
+impl CpuTime {
+    /// The distribution, if it is drawn.
+    pub(super) fn drawn(&self) -> Option<&Wait> {
+        match self {
+            CpuTime::Elsewhere(_) => None,
+            CpuTime::Drawn(times) => Some(times),
         }
     }
 }

@@ -9,8 +9,8 @@ use accelflow_trace::{Image, MAGIC, TEMPLATES, text};
 
 use super::document::Document;
 use super::error::FileError;
-use super::tree::{Traces, Workload};
-use super::values::{Arrivals, Costs, MessageSizes, Size, Sizes};
+use super::tree::{Cpu, CpuTime, Phase, Traces, Workload};
+use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 
 /// The most bytes that a file may have that a workload names.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
@@ -45,14 +45,25 @@ fn inline(workload: &mut Workload, files: &Files<'_>) -> Result<(), Refusal> {
     files.arrivals(defaults.arrivals.as_mut(), "defaults")?;
     files.costs(defaults.costs.as_mut(), "defaults")?;
     files.sizes(defaults.sizes.as_mut(), "defaults.sizes")?;
+    files.waits(&mut defaults.waits, "defaults")?;
+    files.times(defaults.network.as_mut(), "defaults.network")?;
     for (index, service) in workload.services.iter_mut().enumerate() {
         let place = format!("services[{index}]");
         files.arrivals(service.arrivals.as_mut(), &place)?;
         files.costs(service.costs.as_mut(), &place)?;
         files.sizes(service.sizes.as_mut(), &format!("{place}.sizes"))?;
+        files.waits(&mut service.waits, &place)?;
         for (number, phase) in service.path.iter_mut().enumerate() {
             let place = format!("{place}.path[{number}]");
+            if let Phase::Cpu(Cpu {
+                cpu: CpuTime::Drawn(times),
+            }) = phase
+            {
+                files.times(Some(times), &format!("{place}.cpu"))?;
+            }
             for chain in phase.chains_mut() {
+                files.waits(&mut chain.waits, &place)?;
+                files.times(chain.network.as_mut(), &format!("{place}.network"))?;
                 let each = match &mut chain.sizes {
                     Some(MessageSizes::All(sizes)) => std::slice::from_mut(sizes),
                     Some(MessageSizes::Each(each)) => each.as_mut_slice(),
@@ -152,6 +163,28 @@ impl Files<'_> {
         Ok(())
     }
 
+    fn waits(&self, waits: &mut BTreeMap<String, Wait>, place: &str) -> Result<(), Refusal> {
+        let mut each = waits.iter_mut();
+        each.try_for_each(|(trace, wait)| self.times(Some(wait), &format!("{place}.waits.{trace}")))
+    }
+
+    fn times(&self, times: Option<&mut Wait>, place: &str) -> Result<(), Refusal> {
+        let Some(times) = times else { return Ok(()) };
+        let Wait::HistogramFile(file) = times else {
+            return Ok(());
+        };
+        let place = format!("{place}.histogram_file");
+        let rows = self.table(file, &place, ["time_us", "count"])?;
+        if let Some(index) = rows.iter().position(|row| !is_count(row[1])) {
+            let value = format!("{} in row {} of {file}", rows[index][1], index + 1);
+            let allowed = "must be a count: a whole number, 0 or more";
+            return Err(Refusal::new(place, value, allowed));
+        }
+        let row = |[time, count]: [f64; 2]| (Duration(time), count as u64);
+        *times = Wait::HistogramUs(rows.into_iter().map(row).collect());
+        Ok(())
+    }
+
     fn sizes(&self, sizes: Option<&mut Sizes>, place: &str) -> Result<(), Refusal> {
         let Some(sizes) = sizes else { return Ok(()) };
         let Sizes::HistogramFile(file) = sizes else {
@@ -159,8 +192,10 @@ impl Files<'_> {
         };
         let place = format!("{place}.histogram_file");
         let rows = self.table(file, &place, ["size_bytes", "count"])?;
-        let whole = |number: f64| number.fract() == 0.0 && (0.0..1e15).contains(&number);
-        if let Some(index) = rows.iter().position(|row| !row.iter().copied().all(whole)) {
+        if let Some(index) = rows
+            .iter()
+            .position(|row| !row.iter().copied().all(is_count))
+        {
             let [size, count] = rows[index];
             let value = format!("{size}, {count} in row {} of {file}", index + 1);
             let allowed = "must be two whole numbers, 0 or more";
@@ -227,6 +262,11 @@ impl Files<'_> {
             false => Ok(rows),
         }
     }
+}
+
+/// Whether `number` is whole and not negative, and small enough that none in between is left out.
+fn is_count(number: f64) -> bool {
+    number.fract() == 0.0 && (0.0..1e15).contains(&number)
 }
 
 /// The text of the traces of a trace file, without those of the paper.

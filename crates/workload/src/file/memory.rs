@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::{
-    Fault, Image, Node, Nodes, Part, TEMPLATES, is_name, link, tails, templates, text,
+    Accel, Fault, Image, Node, Nodes, Part, TEMPLATES, is_name, link, tails, templates, text,
 };
 
 use super::tree::{Phase, Traces, Workload};
 use super::values::Wait;
-use crate::services::{Place, ServiceError};
+use crate::services::{ChainWalk, PhaseWalk, Place, ServiceError};
 
 impl Workload {
     /// The trace memory: the paper's traces, then those of the file.
@@ -79,25 +79,26 @@ impl Workload {
     }
 
     /// Refuses chains that the traces of `image` cannot run, whatever their odds make of their
-    /// payloads. Returns warnings: traces of the file that no service uses.
+    /// payloads. Returns warnings of what has no effect: traces of the file that no service uses,
+    /// paths that send no answer, a network without a call between servers.
     ///
     /// # Errors
     /// [`Refusal`] of the first chain that cannot run.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         self.check_waits(image)?;
+        self.check_bits(image)?;
+        let mut warnings = Vec::new();
         let paths = self.paths().map_err(|error| self.refusal(error, image))?;
-        for (path, service) in paths.iter().zip(&self.services) {
-            path.walk(image)
-                .map_err(|error| self.refusal(error, image))?;
+        for (index, (path, service)) in paths.iter().zip(&self.services).enumerate() {
+            let walk = path.walk(image);
+            let walk = walk.map_err(|error| self.refusal(error, image))?;
+            warnings.extend(silent(walk.last(), index, service.path.len()));
             for ((place, chain), (_, _, stated)) in path.chains().zip(service.chains()) {
                 if stated.odds.is_empty() {
                     continue;
                 }
-                let is_open = |trace: &str, field: &str| {
-                    let odds = stated.odds.get(trace).and_then(|fields| fields.get(field));
-                    odds.is_some_and(|odds| odds.0 > 0.0 && odds.0 < 1.0)
-                };
-                let ends = chain.check_odds(&place, image, &is_open);
+                let ends =
+                    chain.check_odds(&place, image, &|trace, field| stated.is_open(trace, field));
                 ends.map_err(|error| self.refusal(error, image))?;
             }
         }
@@ -109,10 +110,23 @@ impl Workload {
         let warning = |(index, name, _): &(usize, String, Nodes)| {
             format!("traces[{index}]: no service uses the trace '{name}'")
         };
-        Ok(unused
-            .filter(|(_, name, _)| is_name(name))
-            .map(warning)
-            .collect())
+        warnings.extend(unused.filter(|(_, name, _)| is_name(name)).map(warning));
+        if self.defaults.network.is_some() && !self.leaves_a_server() {
+            let warning = "defaults.network: has no effect, as no call leads to another `server`";
+            warnings.push(warning.to_owned());
+        }
+        Ok(warnings)
+    }
+
+    /// Whether a service calls one on another server.
+    fn leaves_a_server(&self) -> bool {
+        self.services.iter().any(|caller| {
+            let callees = caller
+                .chains()
+                .filter_map(|(_, _, chain)| chain.calls.as_deref());
+            let mut callees = callees.filter_map(|name| self.service(name));
+            callees.any(|callee| callee.server != caller.server)
+        })
     }
 
     /// Refuses waits of traces that `image` does not have.
@@ -181,13 +195,12 @@ impl Workload {
                 fault,
             } => {
                 let path = self.path_of(&place).0;
-                let Fault::MissingField(field) = &fault else {
+                let missing = matches!(fault, Fault::MissingField(_));
+                let missing = missing.then(|| self.missing_facts(&place.service, image));
+                missing.flatten().unwrap_or_else(|| {
                     let allowed = format!("must be a trace that can go on: {fault}");
-                    return Refusal::new(path, quoted(&trace), allowed);
-                };
-                let place = format!("{path}.facts.{trace}.{field}");
-                let allowed = format!("must be stated, as trace {trace} branches on it");
-                Refusal::new(place, "left out", allowed)
+                    Refusal::new(path, quoted(&trace), allowed)
+                })
             }
             ServiceError::Trigger {
                 place,
@@ -232,6 +245,22 @@ impl Workload {
         }
         (path, None)
     }
+}
+
+/// The warning for a service whose last phase, with this walk, sends no message.
+fn silent(walk: Option<&PhaseWalk>, index: usize, phases: usize) -> Option<String> {
+    let sends = |chain: &ChainWalk| {
+        let mut operations = chain.operations.iter();
+        operations.any(|operation| operation.accel == Accel::Tcp && !operation.receives)
+    };
+    let chains = walk.map(PhaseWalk::chains).unwrap_or_default();
+    (!chains.iter().any(sends)).then(|| {
+        let place = format!("services[{index}].path[{}]", phases.saturating_sub(1));
+        format!(
+            "{place}: sends no answer, as none of its traces sends a message by TCP; a request \
+             ends with the phase (T2 sends an answer)"
+        )
+    })
 }
 
 /// Whether a trace is a part that a compiler has split off, or one that goes on in another part.

@@ -9,6 +9,7 @@ mod check;
 mod document;
 mod engine;
 mod error;
+mod facts;
 mod inline;
 mod memory;
 mod paths;
@@ -17,6 +18,7 @@ mod rates;
 mod read;
 mod schema;
 mod shape;
+mod times;
 mod tree;
 mod values;
 mod write;
@@ -28,10 +30,10 @@ pub use inline::MAX_FILE_BYTES;
 pub use places::Position;
 pub use rates::{EQUAL, OWN};
 pub use read::{MAX_TEXT_BYTES, read};
-pub use schema::json_schema;
+pub use schema::{json_schema, schema_of, schema_text};
 pub use tree::{
-    Chain, Cpu, Defaults, MAX_PHASES, MAX_SERVICES, Origin, OriginFile, Parallel, Phase, Printed,
-    Rate, SCHEMA, SchemaName, Service, Timed, Traces, Workload,
+    Chain, Cpu, CpuTime, Defaults, MAX_PHASES, MAX_SERVICES, Origin, OriginFile, Parallel, Phase,
+    Printed, Rate, SCHEMA, SchemaName, Service, Timed, Traces, Workload,
 };
 pub use values::{
     Arrivals, ArrivalsPreset, Costs, Duration, LogNormalBytes, LogNormalTime, MessageSizes,

@@ -45,7 +45,8 @@ impl Workload {
         chains.any(|(_, _, chain)| chain.calls.as_deref() == Some(&service.name))
     }
 
-    /// The mean over the services of their mean rates; `None` if one has none.
+    /// The mean of the services' mean rates; `None` if one has none. Services that only others call
+    /// have no requests of their own, and do not count.
     pub fn mean_rate(&self) -> Option<f64> {
         // One default for all is the mean, to the bit.
         if !self
@@ -57,8 +58,9 @@ impl Workload {
             return Some(rate.0);
         }
         let rates = self.services.iter().map(|service| self.rate_of(service));
-        let sum = rates.sum::<Option<f64>>()?;
-        Some(sum / self.services.len() as f64)
+        let rates: Vec<f64> = rates.collect::<Option<_>>()?;
+        let own = rates.iter().filter(|rate| **rate > 0.0).count();
+        Some(rates.iter().sum::<f64>() / own as f64)
     }
 
     /// The factor on the mean rate of each service, in order, by the shares called `name`; `None`

@@ -1,5 +1,6 @@
 //! The JSON Schema of a workload's file, for editors and for the check of shapes.
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
@@ -10,19 +11,25 @@ use super::tree::Workload;
 /// It says which fields there are, with their kinds, ranges and names. What goes together is for
 /// [`super::Document::check`] to say.
 pub fn json_schema() -> String {
-    format!("{:#}\n", sorted(&tree()))
+    schema_text(&schema_of::<Workload>())
 }
 
-/// The schema as a tree.
-pub(super) fn tree() -> Value {
+/// The JSON Schema (draft 2020-12) of `T`, which is an object of a file, for editors.
+pub fn schema_of<T: JsonSchema>() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<Workload>();
+    let mut schema = generator.into_root_schema_for::<T>();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let editors = "The address of this schema, for editors. It is ignored.";
         let of_editors = json!({"type": "string", "description": editors});
         properties.insert("$schema".to_owned(), of_editors);
     }
     schema.to_value()
+}
+
+/// A schema as indented text with its keys in alphabetical order and its descriptions on one line
+/// each.
+pub fn schema_text(schema: &Value) -> String {
+    format!("{:#}\n", sorted(schema))
 }
 
 /// The same value with the keys of its objects in alphabetical order, whatever order serde_json

@@ -8,8 +8,9 @@ use accelflow_parameters::{Refusal, any_of, number_text, quoted};
 use serde_json::{Map, Value};
 
 use super::schema;
+use super::tree::Workload;
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(schema::tree);
+static SCHEMA: LazyLock<Value> = LazyLock::new(schema::schema_of::<Workload>);
 
 /// A value that is not allowed.
 #[derive(Debug)]

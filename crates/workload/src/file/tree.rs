@@ -143,6 +143,9 @@ pub struct Defaults {
     /// Waits for remote sides, by the trace that receives the answer; `other` for the others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
+    /// The time of a message of a call from one server to another, each way; by default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Wait>,
 }
 
 impl Defaults {
@@ -221,7 +224,7 @@ pub enum Phase {
     Parallel(Parallel),
     /// Application logic of this time.
     Timed(Timed),
-    /// Application logic whose time comes from `app_us` or the costs.
+    /// Application logic whose time is drawn, or comes from `app_us` or the costs.
     Cpu(Cpu),
 }
 
@@ -262,13 +265,22 @@ pub struct Timed {
     pub cpu_us: f64,
 }
 
-/// Application logic whose time is stated elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Application logic whose time is drawn for each request, or stated elsewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
-    /// true.
-    #[schemars(extend("const" = true))]
-    pub cpu: bool,
+    /// true, or the distribution of its core time.
+    pub cpu: CpuTime,
+}
+
+/// The time of application logic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CpuTime {
+    /// true: its part of `app_us`, or what the costs say.
+    Elsewhere(#[schemars(extend("const" = true))] bool),
+    /// Drawn for each request.
+    Drawn(Wait),
 }
 
 /// A trace and those that its tails lead to.
@@ -297,6 +309,13 @@ pub struct Chain {
     /// trace that receives the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
+    /// The time of the call's messages from one server to another, each way; by default that of the
+    /// defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Wait>,
+    /// Whether nobody waits for it: its phase and the response end without it. By default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detached: Option<bool>,
     /// What happens when an attempt fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
@@ -306,5 +325,10 @@ impl Chain {
     /// How many such chains run at once.
     pub fn count(&self) -> usize {
         usize::from(self.times.unwrap_or(1))
+    }
+
+    /// Whether nobody waits for it.
+    pub fn is_detached(&self) -> bool {
+        self.detached == Some(true)
     }
 }

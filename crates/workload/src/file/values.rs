@@ -190,7 +190,7 @@ pub struct OperationCost {
     pub relative_error: Option<f64>,
 }
 
-/// How long a remote side takes to answer.
+/// How long something takes: a remote side to answer, application logic, a message on the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
@@ -200,6 +200,10 @@ pub enum Wait {
     LogNormal(LogNormalTime),
     /// Probability and time in us, from probability 0 to 1; evenly spread between.
     QuantilesUs(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Duration)>),
+    /// A CSV file with the columns time_us and count, relative to this file.
+    HistogramFile(String),
+    /// Time in us, ascending, and how often.
+    HistogramUs(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Duration, u64)>),
 }
 
 /// A time in us, at most 1,000 s.

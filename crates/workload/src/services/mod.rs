@@ -8,6 +8,7 @@
 
 mod error;
 mod facts;
+mod missing;
 mod odds;
 mod outcomes;
 mod payload_facts;
@@ -18,6 +19,7 @@ mod walk;
 
 pub use error::ServiceError;
 pub use facts::ChainFacts;
+pub use missing::MissingFact;
 pub use odds::{DrawnFacts, FactOdds, Odds, OddsError};
 pub use outcomes::{ChainOutcome, Sequence, branching_share, sequences};
 pub use payload_facts::PayloadFacts;

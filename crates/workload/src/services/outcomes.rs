@@ -73,7 +73,7 @@ impl Chain {
 }
 
 /// The most ways through one chain that are looked at.
-const MAX_WAYS: usize = 1 << 16;
+pub(super) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
     /// Refuses a chain that cannot go on with its facts, whichever of the values 0 and 1 those
@@ -120,7 +120,11 @@ impl Chain {
 }
 
 /// Follows `chain` to its end and counts branches; else the trace that could not go on, and why.
-fn execute(chain: &Chain, entry: AtmAddress, image: &Image) -> Result<u32, (String, Fault)> {
+pub(super) fn execute(
+    chain: &Chain,
+    entry: AtmAddress,
+    image: &Image,
+) -> Result<u32, (String, Fault)> {
     let mut open = vec![(entry, entry, PositionMark::START, None)];
     let mut joins = Joins::default();
     let mut branches = 0;

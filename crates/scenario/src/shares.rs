@@ -1,0 +1,112 @@
+//! The rates and the numbers of requests of single services.
+
+use accelflow_parameters::{Refusal, number_text, quoted};
+use accelflow_workload::file::Workload;
+use accelflow_workload::services::Service;
+
+use crate::error::ScenarioError;
+use crate::limits::{MAX_RATE_RPS, MIN_RATE_RPS};
+use crate::resolved::Resolved;
+use crate::scenario::Scenario;
+
+/// The factor on the mean rate of each of `services`.
+pub(crate) fn rate_shares(
+    scenario: &Scenario,
+    workload: &Workload,
+    resolved: &Resolved,
+    services: &[Service],
+) -> Vec<f64> {
+    let scaled = scenario.rate_rps.is_some();
+    let shares = workload.rate_shares(&resolved.rates, scaled);
+    // The check has refused other names.
+    let shares = shares.unwrap_or_else(|| vec![1.0; workload.services.len()]);
+    let share = |service: &Service| {
+        let given = &scenario.rates_rps;
+        if !given.is_empty() {
+            let rate_rps = given.get(service.name()).copied().unwrap_or(0.0);
+            return rate_rps / resolved.rate_rps;
+        }
+        let mut all = workload.services.iter().zip(&shares);
+        let own = all.find(|(stated, _)| stated.name == service.name());
+        own.map_or(1.0, |(_, share)| *share)
+    };
+    services.iter().map(share).collect()
+}
+
+/// Refuses rates of single services that are out of range, services that nobody sends a request
+/// to, and so few requests that a service has none that counts.
+pub(crate) fn check_requests(
+    scenario: &Scenario,
+    workload: &Workload,
+    resolved: &Resolved,
+    services: &[Service],
+) -> Result<(), ScenarioError> {
+    let shares = rate_shares(scenario, workload, resolved, services);
+    for (service, share) in services.iter().zip(shares) {
+        let name = service.name();
+        if share == 0.0 {
+            check_called(workload, services, name)?;
+            continue;
+        }
+        check_rate(resolved, name, share)?;
+        let requests = |count: u64| (count as f64 * share).round();
+        let counted = requests(resolved.requests) - requests(resolved.warmup_requests);
+        if resolved.by_rate && counted < 1.0 && !has_times(workload, name) {
+            let allowed = format!(
+                "must be at least {}: of these {name} has {} times as many, by its rate",
+                number_text((1.0 / share).ceil() * 2.0),
+                number_text(share)
+            );
+            return Err(Refusal::new("requests", resolved.requests, allowed).into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a service without a rate that no simulated service calls.
+fn check_called(
+    workload: &Workload,
+    services: &[Service],
+    name: &str,
+) -> Result<(), ScenarioError> {
+    let calls = |caller: &&accelflow_workload::file::Service| {
+        let mut chains = caller.chains();
+        chains.any(|(_, _, chain)| chain.calls.as_deref() == Some(name))
+    };
+    let callers = workload.services.iter().filter(calls);
+    let callers: Vec<&str> = callers.map(|caller| caller.name.as_str()).collect();
+    if services.iter().any(|one| callers.contains(&one.name())) {
+        return Ok(());
+    }
+    let allowed = format!(
+        "must be beside a service that calls it ({}), or have rate_rps in the workload: it has no \
+         requests of its own",
+        callers.join(", ")
+    );
+    Err(Refusal::new("service", quoted(name), allowed).into())
+}
+
+fn check_rate(resolved: &Resolved, name: &str, share: f64) -> Result<(), ScenarioError> {
+    let rate_rps = resolved.rate_rps * share;
+    let (least, most) = (MIN_RATE_RPS / share, MAX_RATE_RPS / share);
+    let bound = match (rate_rps < MIN_RATE_RPS, rate_rps > MAX_RATE_RPS) {
+        (true, _) => format!("at least {}", number_text(least)),
+        (_, true) => format!("at most {}", number_text(most)),
+        _ => return Ok(()),
+    };
+    let allowed = format!(
+        "must be {bound}: {name} has {} times the mean",
+        number_text(share)
+    );
+    Err(Refusal::number("rate_rps", resolved.rate_rps, allowed).into())
+}
+
+/// Whether a service's requests come at given times, of which a tenth is its warm-up.
+fn has_times(workload: &Workload, name: &str) -> bool {
+    use accelflow_workload::file::Arrivals;
+    let own = workload
+        .service(name)
+        .and_then(|service| service.arrivals.as_ref());
+    let arrivals = own.or(workload.defaults.arrivals.as_ref());
+    matches!(arrivals, Some(Arrivals::Times { .. }))
+}

@@ -1,0 +1,165 @@
+//! The facts that a workload's file states: which are missing, and which have impossible values.
+
+use accelflow_parameters::Refusal;
+use accelflow_trace::{Binary, Expr, Image};
+
+use super::tree::{Phase, Service, Workload};
+use crate::services;
+
+impl Workload {
+    /// Refuses facts other than 0 and 1 of fields that branches of `image` test as bits.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first such fact.
+    pub(super) fn check_bits(&self, image: &Image) -> Result<(), Refusal> {
+        for (index, service) in self.services.iter().enumerate() {
+            for (path, chain) in placed_chains(service, index) {
+                for (trace, fields) in &chain.facts {
+                    let wrong = fields
+                        .iter()
+                        .find(|(field, value)| !matches!(value, 0 | 1) && is_bit(image, field));
+                    if let Some((field, value)) = wrong {
+                        let place = format!("{path}.facts.{trace}.{field}");
+                        let allowed = "must be 0 or 1: branches test it as a bit";
+                        return Err(Refusal::new(place, value, allowed));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The refusal of all facts that the service called `name` leaves out and that branches of its
+    /// traces test; `None` if there are none.
+    pub(super) fn missing_facts(&self, name: &str, image: &Image) -> Option<Refusal> {
+        let (index, service) = self
+            .services
+            .iter()
+            .enumerate()
+            .find(|(_, one)| one.name == name)?;
+        let paths = service.to_path().ok()?;
+        let mut found: Vec<(String, String)> = Vec::new();
+        let chains = paths.chains().zip(service.chains());
+        for ((_, chain), (phase, number, stated)) in chains {
+            let path = place_of(service, index, phase, number);
+            for fact in chain.missing_facts(image, &|trace, field| stated.is_open(trace, field)) {
+                let place = format!("{path}.facts.{}.{}", fact.trace, fact.field);
+                if found.iter().all(|(known, _)| *known != place) {
+                    found.push((place, condition(&fact)));
+                }
+            }
+        }
+        let (first, _) = found.first()?.clone();
+        let trace = first.rsplit('.').nth(1).unwrap_or_default().to_owned();
+        let mut allowed = format!("must be 0 or 1, or have odds, as trace {trace} branches on it");
+        let prefix = format!("services[{index}].");
+        let others = found[1..].iter().map(|(place, given)| {
+            let place = place.strip_prefix(&prefix).unwrap_or(place);
+            format!("{place}{given}")
+        });
+        let others: Vec<String> = others.collect();
+        if !others.is_empty() {
+            allowed += &format!("; {name} leaves out as well: {}", others.join(", "));
+        }
+        Some(Refusal::new(first, "left out", allowed))
+    }
+}
+
+impl super::tree::Chain {
+    /// Whether requests have both values of a field: its odds are neither 0 nor 1.
+    pub(super) fn is_open(&self, trace: &str, field: &str) -> bool {
+        let odds = self.odds.get(trace).and_then(|fields| fields.get(field));
+        odds.is_some_and(|odds| odds.0 > 0.0 && odds.0 < 1.0)
+    }
+}
+
+/// The chains of a service as the file has them, each with its place.
+pub(super) fn placed_chains(
+    service: &Service,
+    index: usize,
+) -> impl Iterator<Item = (String, &super::tree::Chain)> {
+    service
+        .path
+        .iter()
+        .enumerate()
+        .flat_map(move |(phase, part)| {
+            let chains = part.chains().iter().enumerate();
+            chains.map(move |(number, chain)| (place(part, index, phase, number), chain))
+        })
+}
+
+/// The place of a chain of `part`, the phase number `phase`.
+fn place(part: &Phase, index: usize, phase: usize, number: usize) -> String {
+    let inside = match part {
+        Phase::Parallel(_) => format!(".parallel[{number}]"),
+        _ => String::new(),
+    };
+    format!("services[{index}].path[{phase}]{inside}")
+}
+
+/// The place of the chain with the number `number` in its phase, where equal ones count each.
+fn place_of(service: &Service, index: usize, phase: usize, number: usize) -> String {
+    let Some(part) = service.path.get(phase) else {
+        return format!("services[{index}].path[{phase}]");
+    };
+    let mut left = number;
+    for (number, chain) in part.chains().iter().enumerate() {
+        if left < chain.count() {
+            return place(part, index, phase, number);
+        }
+        left -= chain.count();
+    }
+    place(part, index, phase, 0)
+}
+
+/// In words, when a branch tests a missing fact.
+fn condition(fact: &services::MissingFact) -> String {
+    let each = fact.given.iter();
+    let each = each.map(|(trace, field, value)| format!("{trace}.{field} = {value}"));
+    let given: Vec<String> = each.collect();
+    match given.is_empty() {
+        true => String::new(),
+        false => format!(" (if {})", given.join(" and ")),
+    }
+}
+
+/// Whether every branch of `image` tests `field` as a bit, and one does: by itself, or whether it is
+/// 0 or 1.
+fn is_bit(image: &Image, field: &str) -> bool {
+    let table = image.predicates();
+    let conditions = (0..=u8::MAX).map_while(|nibble| table.condition(nibble));
+    let uses: Vec<Use> = conditions.map(|one| used(one.expr(), field)).collect();
+    uses.contains(&Use::Bit) && !uses.contains(&Use::Number)
+}
+
+/// How a condition tests a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    None,
+    Bit,
+    Number,
+}
+
+fn used(expr: &Expr, field: &str) -> Use {
+    let is_it = |expr: &Expr| matches!(expr, Expr::Field(name) if name == field);
+    match expr {
+        Expr::Const(_) => Use::None,
+        Expr::Field(_) if is_it(expr) => Use::Bit,
+        Expr::Field(_) => Use::None,
+        Expr::Not(inner) => used(inner, field),
+        Expr::Binary(Binary::And | Binary::Or, left, right) => {
+            used(left, field).max(used(right, field))
+        }
+        Expr::Binary(operator, left, right) => {
+            let of_bit = matches!(operator, Binary::Eq | Binary::Ne);
+            let bit = |expr: &Expr| matches!(expr, Expr::Const(0 | 1));
+            if of_bit && ((is_it(left) && bit(right)) || (is_it(right) && bit(left))) {
+                return Use::Bit;
+            }
+            match used(left, field).max(used(right, field)) {
+                Use::None => Use::None,
+                _ => Use::Number,
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Facts that branches test and that a chain does not state.
+
+use std::collections::VecDeque;
+
+use accelflow_trace::{Fault, Image};
+
+use super::outcomes::{MAX_WAYS, execute};
+use super::service::Chain;
+
+/// A fact that a branch tests and that the chain does not state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFact {
+    /// The trace whose payload it is of.
+    pub trace: String,
+    /// The field.
+    pub field: String,
+    /// Missing facts, with the values at which a branch tests this one: trace, field, value.
+    pub given: Vec<(String, String, i64)>,
+}
+
+impl Chain {
+    /// The facts that branches test and that this chain does not state, in the order in which they
+    /// are met; those that are `is_open` have the values 0 and 1. Empty for a chain that stops for
+    /// another reason.
+    pub fn missing_facts(
+        &self,
+        image: &Image,
+        is_open: &dyn Fn(&str, &str) -> bool,
+    ) -> Vec<MissingFact> {
+        let Some(entry) = image.entry(self.entry()) else {
+            return Vec::new();
+        };
+        let mut closed = Chain::new(self.entry());
+        for (trace, field, value) in self.facts().filter(|fact| !is_open(fact.0, fact.1)) {
+            closed = closed.with(trace, field, value);
+        }
+        let mut found: Vec<MissingFact> = Vec::new();
+        let mut ways = VecDeque::from([(closed, Vec::new())]);
+        let mut looked_at = 0;
+        while let Some((chain, given)) = ways.pop_front().filter(|_| looked_at < MAX_WAYS) {
+            looked_at += 1;
+            let Err((trace, Fault::MissingField(field))) = execute(&chain, entry, image) else {
+                continue;
+            };
+            let stays_open = is_open(&trace, &field);
+            if !stays_open {
+                note(&mut found, &trace, &field, &given);
+            }
+            for value in [0, 1] {
+                let mut given = given.clone();
+                if !stays_open {
+                    given.push((trace.clone(), field.clone(), value));
+                }
+                ways.push_back((chain.clone().with(&trace, &field, value), given));
+            }
+        }
+        found
+    }
+}
+
+/// Adds a fact that is met where the facts `given` have these values. One that is met on several
+/// ways depends on what they have in common.
+fn note(found: &mut Vec<MissingFact>, trace: &str, field: &str, given: &[(String, String, i64)]) {
+    let same = |fact: &&mut MissingFact| fact.trace == trace && fact.field == field;
+    match found.iter_mut().find(same) {
+        Some(known) => known.given.retain(|one| given.contains(one)),
+        None => found.push(MissingFact {
+            trace: trace.to_owned(),
+            field: field.to_owned(),
+            given: given.to_vec(),
+        }),
+    }
+}
