@@ -70,7 +70,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::bind::simulation::recording::{
-        check_recording, executed_operations, machine_name, record_services,
+        check_recording, executed_operations, machine_name, quantile_table, record_services,
+        recording_lacks,
     };
 
     #[pymodule_export]

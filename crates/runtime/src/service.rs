@@ -49,12 +49,17 @@ impl PhaseRun {
 /// Errors of running a service.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceRunError {
-    /// A service without messages.
-    #[error("there are no messages for service '{name}'; known are {known}")]
+    /// A service without messages: neither its name nor its method is one of SocialNetwork's.
+    #[error(
+        "service {name}: method = '{method}': must be the remote procedure of a service whose \
+         messages are built in: {known}"
+    )]
     NoMessages {
         /// Its name.
         name: String,
-        /// The services that have messages.
+        /// Its method.
+        method: String,
+        /// The methods that have messages.
         known: String,
     },
     /// A chain that none of the service's messages fits.
@@ -367,15 +372,17 @@ struct Contents {
 
 impl Contents {
     fn new(service: &Service, seed: u64, index: u64) -> Result<Contents, ServiceRunError> {
-        let name = service.name();
-        let known = SERVICES.iter().find(|known| known.name == name);
+        let (name, method) = (service.name(), service.method());
+        let by_name = SERVICES.iter().find(|known| known.name == name);
+        let known = by_name.or_else(|| SERVICES.iter().find(|known| known.method == method));
         let messages = known.ok_or_else(|| ServiceRunError::NoMessages {
             name: name.to_owned(),
-            known: SERVICES.map(|known| known.name).join(", "),
+            method: method.to_owned(),
+            known: SERVICES.map(|known| known.method).join(", "),
         })?;
         Ok(Contents {
             messages: *messages,
-            document: messages::document(name, seed, index),
+            document: messages::document(messages.name, seed, index),
             seed,
             index,
         })

@@ -99,7 +99,9 @@ fn services_without_messages_are_refused() {
     let error = refusal("Nobody", vec![]);
     assert!(matches!(error, ServiceRunError::NoMessages { .. }));
     assert!(
-        error.to_string().contains("known are CPost, ReadH"),
+        error
+            .to_string()
+            .contains("service Nobody: method = 'Anything': must be"),
         "{error}"
     );
 

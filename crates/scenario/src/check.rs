@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::choice::{Choice, OrOwn};
 use crate::error::{ScenarioError, engine};
-use crate::names::{CostSource, Costs, FactSource};
+use crate::names::{CostSource, Costs, FactSource, Times};
 use crate::own::Own;
 use crate::resolved::{Resolved, ResolvedChip};
 use crate::rules;
@@ -302,6 +302,17 @@ fn check_costs(
         return Err(misfit(
             "facts",
             resolved.facts,
+            &others,
+            "without a recording",
+        ));
+    }
+    let measured = resolved.costs == Costs::Measured;
+    if resolved.recorded_times == Times::Distribution && !recorded && !measured {
+        let times = resolved.recorded_times;
+        let others = [Times::Median.name()];
+        return Err(misfit(
+            "recorded_times",
+            times,
             &others,
             "without a recording",
         ));

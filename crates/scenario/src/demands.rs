@@ -6,7 +6,9 @@ use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
-use accelflow_workload::profile::{OperationProfile, PhaseProfile, ServiceProfile};
+use accelflow_workload::profile::{
+    OperationProfile, PhaseProfile, ServiceProfile, WaitDistribution,
+};
 use serde::Serialize;
 
 use crate::check::Checked;
@@ -47,6 +49,10 @@ pub struct ServiceDemand {
     pub serial_core_ns: f64,
     /// The operations on that way, on accelerators.
     pub serial_accelerator_ns: f64,
+    /// Outside of operations and application logic, on a core where software executes the traces.
+    pub outside_core_ns: f64,
+    /// The same at the client, beyond the server.
+    pub outside_client_ns: f64,
     /// By accelerator, the operations of all chains.
     pub operations: BTreeMap<&'static str, OperationDemand>,
 }
@@ -118,6 +124,8 @@ fn demand(
         remote_ns: 0.0,
         serial_core_ns: 0.0,
         serial_accelerator_ns: 0.0,
+        outside_core_ns: mean_ns(profile.outside().core.as_ref()),
+        outside_client_ns: mean_ns(profile.outside().client.as_ref()),
         operations: BTreeMap::new(),
     };
     for operation in profile.operations() {
@@ -150,6 +158,11 @@ fn demand(
         }
     }
     found
+}
+
+/// The mean of times; 0 without any.
+fn mean_ns(times: Option<&WaitDistribution>) -> f64 {
+    times.map_or(0.0, |times| times.mean().as_ns_f64())
 }
 
 /// The way through `chain`. The chain that `receives` the request awaits no message.

@@ -46,7 +46,7 @@ pub use demands::{Demands, OperationDemand, ServiceDemand};
 pub use error::ScenarioError;
 pub use idle::{SimulatedOperation, simulated_operations, simulated_payloads};
 pub use limits::{ASSUMED_TCP_COST_NS, MAX_REQUESTS, MAX_SAMPLES, MIN_REQUESTS, PAPER_SLO_FACTOR};
-pub use names::{Arrivals, CostSource, Costs, FactSource, Remote};
+pub use names::{Arrivals, CostSource, Costs, FactSource, Remote, Times};
 pub use options::RunOptions;
 pub use resolved::{Resolved, ResolvedChip};
 pub use rules::{allowed, choices};
@@ -56,5 +56,6 @@ pub use schema::json_schema;
 pub use source::Source;
 pub use walks::{
     TimesByCategory, WalkedService, WorkloadRow, app_and_tax_times, dwell, find_service,
-    paper_parameters, paper_profile, service_names, timeouts_by_service, walk_service, workloads,
+    paper_parameters, paper_profile, service_names, timeouts_by_service, walk_service,
+    workload_paths, workloads,
 };

@@ -4,7 +4,7 @@ use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
 use accelflow_sim::config::Policy;
 use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, ArrivalsError, Modulation};
-use accelflow_workload::profile::RemoteWaits;
+use accelflow_workload::profile::{RecordedTimes, RemoteWaits};
 use accelflow_workload::sizes::SizePreset;
 use accelflow_workload::suites::Suite;
 
@@ -50,6 +50,27 @@ choices! {
         Drawn = "drawn",
         /// Those of one of the requests in the recording, drawn for each request.
         Recorded = "recorded",
+    }
+}
+
+choices! {
+    /// What is taken from the times of a recording.
+    Times {
+        /// The medians, the same for each request.
+        Median = "median",
+        /// A time for each request, drawn from the recorded distributions, and the time of requests
+        /// outside of their steps.
+        Distribution = "distribution",
+    }
+}
+
+impl Times {
+    /// The profile's name for it.
+    pub(crate) fn recorded(self) -> RecordedTimes {
+        match self {
+            Times::Median => RecordedTimes::Median,
+            Times::Distribution => RecordedTimes::Distribution,
+        }
     }
 }
 

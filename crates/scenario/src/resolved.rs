@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::choice::{self, OrOwn};
 use crate::error::ScenarioError;
 use crate::limits::WARMUP_DIVISOR;
-use crate::names::{Arrivals, Costs, FactSource, Remote};
+use crate::names::{Arrivals, Costs, FactSource, Remote, Times};
 use crate::own::Own;
 use crate::scenario::{Limiter, Scenario, SchemaName};
 use crate::source::Source;
@@ -55,6 +55,12 @@ pub struct Resolved {
     pub seed: u64,
     /// SHA-256 of the recording's text, in hexadecimal.
     pub recording_sha256: Option<String>,
+    /// What is taken from the recording's times, if not the medians.
+    #[serde(
+        skip_serializing_if = "is_median",
+        serialize_with = "choice::serialize"
+    )]
+    pub recorded_times: Times,
     /// Where costs come from.
     #[serde(with = "choice")]
     pub costs: Costs,
@@ -122,6 +128,7 @@ impl Resolved {
             warmup_requests: scenario.requests / WARMUP_DIVISOR,
             seed: scenario.seed,
             recording_sha256: recording.map(|text| sha256(text.as_bytes())),
+            recorded_times: scenario.recorded_times.unwrap_or(Times::Median),
             costs: own.costs(),
             tcp_cost_ns: own.tcp_cost_ns(),
             remote: own.remote(),
@@ -135,6 +142,12 @@ impl Resolved {
             shaping: scenario.shaping.clone(),
         })
     }
+}
+
+/// Whether `times` are those of every scenario before there was a choice. They are left out, so
+/// that hashes stay the same.
+fn is_median(times: &Times) -> bool {
+    *times == Times::Median
 }
 
 /// SHA-256 of `bytes`, in hexadecimal.

@@ -17,7 +17,7 @@ use crate::limits::{
     MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS,
     MAX_SLO_FACTOR, MAX_SLO_US, MAX_TCP_COST_NS, MAX_TENANT, MIN_RATE_RPS, MIN_REQUESTS,
 };
-use crate::names::{Arrivals, CostSource, FactSource, Remote};
+use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::scenario::SCHEMA;
 use crate::settings::{place_of_chip, setting};
 use crate::shown::shown;
@@ -85,6 +85,7 @@ const FIELDS: &[Field] = &[
         OPEN,
         Kind::Text("the text of a recording, not where it is"),
     ),
+    Field("recorded_times", OPEN, Kind::Choice(Times::names)),
     Field("profile", OPEN, Kind::Choice(CostSource::names)),
     Field("tcp_cost_ns", OPEN, Kind::Positive(MAX_TCP_COST_NS)),
     Field("remote", OPEN, Kind::Choice(Remote::names)),

@@ -15,7 +15,7 @@ use crate::limits::{
     DEFAULT_REQUESTS, MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER,
     MAX_REQUESTS, MAX_SLO_FACTOR, MAX_TCP_COST_NS, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
 };
-use crate::names::{Arrivals, CostSource, FactSource, Remote};
+use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::source::Source;
 
 /// The name of this version of the description.
@@ -70,6 +70,13 @@ pub struct Scenario {
     pub seed: u64,
     /// The text of a recording (docs/recording-format.md) that costs and sizes are taken from.
     pub recording: Option<String>,
+    /// What is taken from the recording's times: medians, the same for each request, or a time for
+    /// each request, drawn from the recorded distributions, with the time of requests outside of
+    /// their steps. Null: median, since a comparison wants the same costs for all systems, and a
+    /// distribution has what else the recording machine did.
+    #[serde(with = "choice::open")]
+    #[schemars(with = "Option<ByName<Times>>")]
+    pub recorded_times: Option<Times>,
     /// Where costs come from: real bytes on this machine, or the paper's shares. Null: the
     /// recording if there is one, else as the workload says; socialnetwork says measured, the other
     /// suites paper.
@@ -183,6 +190,7 @@ impl Default for Scenario {
             by_rate: None,
             seed: 1,
             recording: None,
+            recorded_times: None,
             profile: None,
             tcp_cost_ns: None,
             remote: None,

@@ -154,6 +154,7 @@ fn profile(
         let recording = Recording::from_json(text)?;
         let options = RecordingOptions {
             waits,
+            times: resolved.recorded_times.recorded(),
             ..RecordingOptions::default()
         };
         return Ok(Profile::from_recording(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_trace::Accel;
+use accelflow_trace::{Accel, Image};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::file::read;
@@ -133,6 +133,17 @@ pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
     let workload = source.workload().map_err(engine)?;
     let names = workload.services.iter().map(|service| service.name.clone());
     Ok(names.collect())
+}
+
+/// The trace memory of `workload`, a suite's name or the tree of a workload's file, and its services'
+/// paths.
+///
+/// # Errors
+/// [`ScenarioError`] for an unknown workload.
+pub fn workload_paths(workload: &str) -> Result<(Image, Vec<Service>), ScenarioError> {
+    let source = source(workload)?;
+    let workload = source.workload().map_err(engine)?;
+    Ok((workload.memory()?, workload.paths().map_err(engine)?))
 }
 
 /// By service of `workload`, the mean number of messages of a request that are awaited for longer

@@ -172,7 +172,10 @@ fn live_requests_make_a_recording_for_the_simulator() {
     let options = RecordingOptions::default();
     let profile = Profile::from_recording(&again, &services, &image, &options);
     profile.expect("the simulator takes it");
-    let RecordedPhase::Cpu { app_ns, samples } = &again.services[0].phases[1] else {
+    let RecordedPhase::Cpu {
+        app_ns, samples, ..
+    } = &again.services[0].phases[1]
+    else {
         panic!("{:?}", again.services[0].phases);
     };
     assert!(app_ns.is_some_and(|time| time >= 1.0) && (19..=20).contains(samples));

@@ -3,6 +3,7 @@
 mod application;
 mod calls;
 mod retry;
+mod spreads;
 
 use accelflow_trace::{Accel, AtmAddress, Field, Image};
 use accelflow_units::{Bytes, Time};
@@ -13,8 +14,10 @@ use accelflow_workload::services::{ChainFacts, FactOdds, Phase, Place, ServiceEr
 use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
 
 use crate::orchestrators::Links;
+use spreads::CostSpreads;
 
 pub use retry::{MAX_ATTEMPTS, Retry};
+pub use spreads::ServiceSpreads;
 
 /// The largest number of a server.
 pub const MAX_SERVER: usize = 4_095;
@@ -51,6 +54,8 @@ pub struct ServicePlan {
     pub server: usize,
     /// By phase, application logic whose time is drawn for each request.
     application: Vec<(u16, WaitDistribution)>,
+    /// Its times that vary from request to request.
+    pub spreads: ServiceSpreads,
 }
 
 /// One phase of a service's path.
@@ -75,6 +80,8 @@ pub struct ChainPlan {
     pub detached: bool,
     place: (u16, u16),
     operations: Vec<Option<OperationPlan>>,
+    /// By [`slot`].
+    spreads: CostSpreads,
     messages: Vec<(SizeDistribution, Bytes)>,
     /// By address of the trace that waits, those that differ from the plan's.
     waits: Vec<(AtmAddress, WaitDistribution)>,
@@ -325,7 +332,8 @@ impl ServicePlan {
             name,
             phases,
             server: 0,
-            application: Vec::new(),
+            application: application::application_of(service),
+            spreads: ServiceSpreads::new(service),
         })
     }
 }
@@ -360,6 +368,7 @@ impl ChainPlan {
             detached: false,
             place: (phase, chain),
             operations: operations(place, service, profile, image),
+            spreads: CostSpreads::new((phase, chain), spreads(place, service, image)),
             messages: (0..Self::MESSAGES).map(message).collect(),
             waits: Vec::new(),
             one_way: None,
@@ -442,6 +451,19 @@ impl ChainPlan {
             output,
         })
     }
+
+    /// The core time of an operation of the request number `request`, where its mean is `mean`. It
+    /// is a function of the arguments alone.
+    pub fn cost(
+        &self,
+        (trace, accel, receives): (AtmAddress, Accel, bool),
+        mean: Time,
+        seed: u64,
+        request: u64,
+    ) -> Time {
+        let slot = slot(trace, accel, receives);
+        self.spreads.cost(slot, mean, seed, request)
+    }
 }
 
 impl Form {
@@ -512,6 +534,27 @@ fn operations(
         }
     }
     operations
+}
+
+/// The distributions of a chain's costs, by [`slot`].
+fn spreads(
+    place: &Place,
+    service: &ServiceProfile,
+    image: &Image,
+) -> Vec<Option<WaitDistribution>> {
+    let words = image.words().len();
+    let mut spreads = vec![None; words * Accel::COUNT * 2];
+    let entries = (0..words).filter_map(AtmAddress::new);
+    for address in entries.filter(|address| image.is_entry(*address)) {
+        let trace = image.name(address);
+        for accel in Accel::ALL {
+            for receives in [false, true] {
+                let of = service.operation(place.phase, place.chain, trace, accel, receives);
+                spreads[slot(address, accel, receives)] = of.and_then(|of| of.spread.clone());
+            }
+        }
+    }
+    spreads
 }
 
 /// The index of an operation in [`ChainPlan::operations`].

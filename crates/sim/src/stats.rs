@@ -59,7 +59,7 @@ pub enum Part {
     Cores,
     /// Transfers, waits for A-DMA engines, and notifications on their way.
     Communication,
-    /// Other servers.
+    /// Other servers, and clients, as far as their time outside of this server is known.
     Remote,
     /// Waits for elements, for output entries, and for cores with other work.
     Queueing,

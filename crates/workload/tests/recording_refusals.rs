@@ -109,14 +109,15 @@ fn wrong_phases_and_services_are_named() {
         refusal(
             |recording| recording.services[6].phases[1] = RecordedPhase::Cpu {
                 app_ns: Some(-3.0),
+                app_quantiles_ns: Vec::new(),
                 samples: 1
             }
         ),
         "service UniqId, phase 1: app_ns = -3: must be from 0.001 to 1e12"
     );
     assert_eq!(
-        refusal(|recording| recording.version = 4),
-        "version 4 of the recording format is unknown; known are 1, 2 and 3"
+        refusal(|recording| recording.version = 5),
+        "version 5 of the recording format is unknown; known are 1, 2, 3 and 4"
     );
 }
 
@@ -125,7 +126,7 @@ fn wrong_files_are_named() {
     let refusal = |text: &str| Recording::from_json(text).unwrap_err().to_string();
     assert_eq!(
         refusal(r#"{"format": "accelflow-recording", "version": 9, "extra": 1}"#),
-        "version 9 of the recording format is unknown; known are 1, 2 and 3"
+        "version 9 of the recording format is unknown; known are 1, 2, 3 and 4"
     );
     assert_eq!(
         refusal(r#"{"format": "accelflow-trace", "version": 1}"#),

@@ -36,7 +36,7 @@ fn calibrations_are_kept_checked_and_of_version_3() {
     let text = recording.to_json().unwrap();
     assert_eq!(Recording::from_json(&text).unwrap(), recording);
     assert!(measured(&recording).is_ok());
-    let older = text.replace("\"version\": 3", "\"version\": 2");
+    let older = text.replace("\"version\": 4", "\"version\": 2");
     assert_eq!(
         Recording::from_json(&older).unwrap_err().to_string(),
         "service UniqId: 'calibration' is of version 3, the recording of version 2"
@@ -117,6 +117,7 @@ fn application_logic_that_was_not_measured_has_the_papers_share() {
     let mut recording = recording();
     recording.services[6].phases[1] = RecordedPhase::Cpu {
         app_ns: None,
+        app_quantiles_ns: Vec::new(),
         samples: 0,
     };
     let profile = measured(&recording).unwrap();

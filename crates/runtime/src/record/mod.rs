@@ -13,8 +13,8 @@
 //! sockets, since where they lie in memory is part of what varies from run to run, and begins with
 //! another service. In a round, a step's cost is the median, over the samples, of the medians over
 //! the repetitions; the recorded cost is the median over the rounds, and what a service's steps took
-//! together in each round is kept, as is the share of the time in which the measuring thread had no
-//! core. Nothing is dropped but [`WARM_UP_RUNS`] runs of each service before each round.
+//! together in each round is kept, as are the distribution of each step's cost over all calls, and
+//! the share of the time in which the measuring thread had no core. Nothing is dropped but [`WARM_UP_RUNS`] runs of each service before each round.
 //! Application logic is not part of this project, so its time is left open (`app_ns` is null).
 
 mod clock;

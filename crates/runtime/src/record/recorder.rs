@@ -7,6 +7,7 @@ use accelflow_accel::{AccelError, Ensemble};
 use accelflow_trace::Image;
 use accelflow_workload::profile::{
     Calibration, Direction, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
+    quantiles,
 };
 use accelflow_workload::services::Service;
 
@@ -225,6 +226,7 @@ impl<'o> Recorder<'o> {
         }
         for (costs, into) in costs.iter_mut().zip(&mut found.steps) {
             into.cost_ns.push(median(costs));
+            into.all_costs_ns.append(costs);
         }
         Ok(true)
     }
@@ -280,6 +282,7 @@ impl Found {
         let phases = phases.map(|phase| match phase {
             PhaseRun::Cpu => RecordedPhase::Cpu {
                 app_ns: None,
+                app_quantiles_ns: Vec::new(),
                 samples: 0,
             },
             PhaseRun::Chains(chains) => {
@@ -290,6 +293,8 @@ impl Found {
             service: service.name().to_owned(),
             phases: phases.collect(),
             requests: Vec::new(),
+            // No server runs.
+            outside: None,
             calibration: Some(Calibration {
                 round_costs_ns: self.round_costs_ns,
                 waited_ratio: Some(self.clock.waited_ratio()),
@@ -306,6 +311,8 @@ struct Measured {
     output_bytes: Vec<u64>,
     /// By message sample of this round.
     cost_ns: Vec<f64>,
+    /// Of all calls.
+    all_costs_ns: Vec<f64>,
     /// By round.
     round_costs_ns: Vec<f64>,
 }
@@ -330,6 +337,7 @@ impl Measured {
             output_bytes: median_size(&mut self.output_bytes),
             facts: step.facts.iter().cloned().collect(),
             cost_ns: median(&mut self.round_costs_ns),
+            cost_quantiles_ns: quantiles(&self.all_costs_ns),
             samples,
         }
     }

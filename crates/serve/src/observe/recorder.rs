@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use accelflow_runtime::Step;
 use accelflow_runtime::trail::{Trail, TrailPhase};
 use accelflow_trace::Accel;
 use accelflow_workload::profile::{
-    Direction, RecordedChain, RecordedPhase, RecordedRequest, RecordedService, RecordedStep,
-    Recording,
+    Direction, RecordedChain, RecordedOutside, RecordedPhase, RecordedRequest, RecordedService,
+    RecordedStep, Recording, quantiles,
 };
 
 use super::run::{TraceRun, nanoseconds};
@@ -53,12 +54,14 @@ struct Path {
     /// The times of each phase of application logic.
     app_ns: Vec<Vec<f64>>,
     /// How long responses were waited for, by the trace that received them.
-    waits_ns: BTreeMap<String, Waits>,
+    waits_ns: BTreeMap<String, Latest>,
+    /// Processor time outside of steps and the handler, of requests of which it is known.
+    outside_ns: Latest,
 }
 
-/// How long the latest responses were waited for, and how many were seen.
+/// The latest of some times in nanoseconds, and how many were seen.
 #[derive(Default)]
-struct Waits {
+struct Latest {
     kept: Vec<f64>,
     seen: usize,
 }
@@ -95,11 +98,21 @@ pub struct RecordedPath {
     /// How long the latest responses were waited for, in nanoseconds, by the trace that received
     /// them.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
+    /// The processor time of the latest requests outside of steps and the handler, if it is known.
+    pub outside: Option<RecordedOutside>,
 }
 
 impl Recorder {
-    /// Keeps a request that was answered with a result.
-    pub(crate) fn keep(&self, function: &str, received: &TraceRun, trail: &Trail, sent: &TraceRun) {
+    /// Keeps a request that was answered with a result. `outside` is the processor time of its
+    /// thread outside of the traces' steps and the handler, if the thread did nothing else.
+    pub(crate) fn keep(
+        &self,
+        function: &str,
+        received: &TraceRun,
+        trail: &Trail,
+        sent: &TraceRun,
+        outside: Option<Duration>,
+    ) {
         let timed = |run: &TraceRun| run.costs_ns.len() == run.outcome.steps.len();
         if !timed(received) || !timed(sent) || !is_timed(trail) {
             // A core has done some of the work, which was not timed.
@@ -129,6 +142,9 @@ impl Recorder {
             }
         };
         paths[index].keep(received, trail, sent);
+        if let Some(outside) = outside {
+            paths[index].outside_ns.put(nanoseconds(outside));
+        }
     }
 
     /// All paths that requests to `function` have taken, the most common one first.
@@ -144,6 +160,7 @@ impl Recorder {
                 requests: path.seen as u64,
                 phases: path.phases(),
                 waits_ns: path.waits_ns(),
+                outside: path.outside(),
             })
             .collect();
         recorded.sort_by_key(|path| std::cmp::Reverse(path.requests));
@@ -178,6 +195,7 @@ impl Recorder {
                 calibration: None,
                 service: (*service).to_owned(),
                 phases: most_common.phases(),
+                outside: most_common.outside(),
                 requests: paths
                     .iter()
                     .filter(|path| path.has_phases_of(most_common))
@@ -227,6 +245,7 @@ impl Path {
                 .collect(),
             app_ns: vec![Vec::new(); shape.iter().filter(cpu).count()],
             waits_ns: BTreeMap::new(),
+            outside_ns: Latest::default(),
             shape,
         }
     }
@@ -247,8 +266,7 @@ impl Path {
                     chains.extend(several.iter().map(|chain| (&chain.steps, &chain.costs_ns)));
                     for (trace, wait) in several.iter().flat_map(|chain| &chain.waits) {
                         let waits = self.waits_ns.entry(trace.clone()).or_default();
-                        put(&mut waits.kept, waits.seen % KEPT, nanoseconds(*wait));
-                        waits.seen += 1;
+                        waits.put(nanoseconds(*wait));
                     }
                 }
             }
@@ -269,6 +287,15 @@ impl Path {
         waits
             .map(|(trace, waits)| (trace.clone(), waits.kept.clone()))
             .collect()
+    }
+
+    fn outside(&self) -> Option<RecordedOutside> {
+        let kept = &self.outside_ns.kept;
+        (!kept.is_empty()).then(|| RecordedOutside {
+            core_quantiles_ns: quantiles(kept),
+            client_quantiles_ns: Vec::new(),
+            samples: kept.len() as u64,
+        })
     }
 
     /// Whether it has as many phases, with as many chains in each. The requests of a recorded
@@ -301,6 +328,7 @@ impl Path {
                 let kept = logic.next().map(Vec::as_slice).unwrap_or(&[]);
                 RecordedPhase::Cpu {
                     app_ns: Some(median(kept, f64::total_cmp)),
+                    app_quantiles_ns: quantiles(kept),
                     samples: kept.len() as u64,
                 }
             }
@@ -319,6 +347,13 @@ impl Path {
     }
 }
 
+impl Latest {
+    fn put(&mut self, time_ns: f64) {
+        put(&mut self.kept, self.seen % KEPT, time_ns);
+        self.seen += 1;
+    }
+}
+
 impl Samples {
     fn step(&self, place: &Place) -> RecordedStep {
         RecordedStep {
@@ -329,6 +364,7 @@ impl Samples {
             output_bytes: median(&self.output_bytes, u64::cmp),
             facts: place.facts.iter().cloned().collect(),
             cost_ns: median(&self.cost_ns, f64::total_cmp),
+            cost_quantiles_ns: quantiles(&self.cost_ns),
             samples: self.cost_ns.len() as u64,
         }
     }

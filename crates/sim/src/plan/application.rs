@@ -1,7 +1,7 @@
 //! Application logic whose time differs between requests.
 
 use accelflow_units::Time;
-use accelflow_workload::profile::WaitDistribution;
+use accelflow_workload::profile::{ServiceProfile, WaitDistribution};
 
 use super::{PhasePlan, Plan, ServicePlan};
 
@@ -24,12 +24,22 @@ impl Plan {
                 };
                 if let Some(drawn) = times(&name, number) {
                     *mean = drawn.mean();
-                    service.application.push((number as u16, drawn));
+                    let number = number as u16;
+                    service.application.retain(|(phase, _)| *phase != number);
+                    service.application.push((number, drawn));
                 }
             }
         }
         self
     }
+}
+
+/// By phase, the times of application logic that a recording says vary.
+pub(super) fn application_of(service: &ServiceProfile) -> Vec<(u16, WaitDistribution)> {
+    let phases = 0..service.phases().len();
+    phases
+        .filter_map(|phase| Some((phase as u16, service.app_spread(phase)?.clone())))
+        .collect()
 }
 
 impl ServicePlan {

@@ -124,11 +124,13 @@ fn recording_on(
         output_bytes: bytes,
         facts: Default::default(),
         cost_ns: cost_ns(operation),
+        cost_quantiles_ns: Vec::new(),
         samples: 1,
     };
     let phase = |walk: &PhaseWalk| match walk {
         PhaseWalk::Cpu => RecordedPhase::Cpu {
             app_ns: Some(app_ns),
+            app_quantiles_ns: Vec::new(),
             samples: 1,
         },
         PhaseWalk::Traces(chains) => RecordedPhase::Chains(
@@ -143,6 +145,7 @@ fn recording_on(
     let mut recording = Recording::new("by hand", "2026-01-01");
     recording.services.push(RecordedService {
         calibration: None,
+        outside: None,
         service: service.name().to_owned(),
         requests: Vec::new(),
         phases: service.walk(image).unwrap().iter().map(phase).collect(),

@@ -9,12 +9,15 @@ use accelflow_units::{Bytes, Time};
 use super::cost::{ASSUMED_SIZE_SHARES, Cost, Payload, size_share_parameters};
 use super::number::{ProfileParameter, number};
 use super::paper::{PAPER_SHARES, ShareKind};
+use super::quantiles::distribution;
 use super::recording::{
     Direction, FORMAT, READ_VERSIONS, RecordedPhase, RecordedService, RecordedStep, Recording,
     RecordingError, Spot,
 };
-use super::services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
-use super::waits::RemoteWaits;
+use super::services::{
+    Drawn, OperationProfile, OutsideTimes, PhaseProfile, Profile, ServiceProfile,
+};
+use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
 /// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.
@@ -23,7 +26,18 @@ const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
 /// The most rounds that a calibration may have.
 const MAX_ROUNDS: usize = 1_000;
 
-/// The values that a recording does not contain.
+/// What is taken from the times of a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RecordedTimes {
+    /// The medians, the same for each request. Times outside of steps are left out.
+    #[default]
+    Median,
+    /// A time for each request, drawn from the recorded distribution where there is one, and the
+    /// time outside of steps. Where there is none, as in recordings before version 4, the median.
+    Distribution,
+}
+
+/// The values that a recording does not contain, and what is taken from those that it contains.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
@@ -31,6 +45,9 @@ pub struct RecordingOptions {
     pub size_shares: [f64; Accel::COUNT],
     /// The waits for remote sides; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
+    /// By default medians: comparisons of systems want the same costs for all, and the long times
+    /// of a distribution are the recording machine's as much as the service's.
+    pub times: RecordedTimes,
 }
 
 impl Default for RecordingOptions {
@@ -38,6 +55,7 @@ impl Default for RecordingOptions {
         RecordingOptions {
             size_shares: ASSUMED_SIZE_SHARES,
             waits: RemoteWaits::short(),
+            times: RecordedTimes::Median,
         }
     }
 }
@@ -189,6 +207,7 @@ impl Reader<'_> {
             service: service.clone(),
             phases,
             requests: RecordedRequests::default(),
+            drawn: self.drawn()?,
         };
         let app = self.unmeasured_app_time(&profile);
         for (phase, recorded) in profile.phases.iter_mut().zip(recorded) {
@@ -226,8 +245,13 @@ impl Reader<'_> {
                 RecordedPhase::Cpu {
                     app_ns: Some(app_ns),
                     samples,
+                    ..
                 },
-            ) => Ok(PhaseProfile::Cpu(time(*app_ns, *samples, "app_ns", &spot)?)),
+            ) => {
+                let median = time(*app_ns, *samples, "app_ns", &spot)?;
+                let spread = self.app_spread(&spot, recorded)?;
+                Ok(PhaseProfile::Cpu(spread.map_or(median, |it| it.mean())))
+            }
             (PhaseWalk::Traces(walks), RecordedPhase::Chains(chains)) => {
                 if walks.len() != chains.len() {
                     let expected = format!("{} chains", walks.len());
@@ -327,15 +351,80 @@ impl Reader<'_> {
                 describe(&found),
             ));
         }
-        let mean = time(step.cost_ns, step.samples, "cost_ns", spot)?;
+        let median = time(step.cost_ns, step.samples, "cost_ns", spot)?;
+        let spread = self.spread(&step.cost_quantiles_ns, "cost_quantiles_ns", &|| {
+            spot.to_string()
+        })?;
         let payload = Payload {
             input: Bytes(step.input_bytes),
             output: Bytes(step.output_bytes),
         };
         Ok(OperationProfile {
             operation: operation.clone(),
-            cost: Cost::new(mean, self.options.size_shares[accel.index()]),
+            // A recorded distribution has the variation of the messages' sizes already.
+            cost: match &spread {
+                Some(spread) => Cost::new(spread.mean(), 0.0),
+                None => Cost::new(median, self.options.size_shares[accel.index()]),
+            },
             payload: Some(payload),
+            spread,
+        })
+    }
+
+    /// The distribution that `table` describes, if distributions are used. It is checked in any case.
+    fn spread(
+        &self,
+        table: &[(f64, f64)],
+        member: &'static str,
+        place: &dyn Fn() -> String,
+    ) -> Result<Option<WaitDistribution>, RecordingError> {
+        let found = distribution(table, *COSTS_NS.start(), member, place)?;
+        Ok(found.filter(|_| self.options.times == RecordedTimes::Distribution))
+    }
+
+    fn app_spread(
+        &self,
+        spot: &Spot,
+        recorded: &RecordedPhase,
+    ) -> Result<Option<WaitDistribution>, RecordingError> {
+        match recorded {
+            RecordedPhase::Cpu {
+                app_ns: Some(_),
+                app_quantiles_ns,
+                ..
+            } => self.spread(app_quantiles_ns, "app_quantiles_ns", &|| spot.to_string()),
+            _ => Ok(None),
+        }
+    }
+
+    /// What varies beside the costs of operations.
+    fn drawn(&self) -> Result<Drawn, RecordingError> {
+        let phases = self.recorded.phases.iter().enumerate();
+        let app = phases.map(|(phase, recorded)| self.app_spread(&self.spot(phase), recorded));
+        Ok(Drawn {
+            app: app.collect::<Result<_, _>>()?,
+            outside: self.outside()?,
+        })
+    }
+
+    fn outside(&self) -> Result<OutsideTimes, RecordingError> {
+        let Some(outside) = &self.recorded.outside else {
+            return Ok(OutsideTimes::default());
+        };
+        let (core, client) = (&outside.core_quantiles_ns, &outside.client_quantiles_ns);
+        let service = || self.recorded.service.clone();
+        if outside.samples == 0 || (core.is_empty() && client.is_empty()) {
+            return Err(RecordingError::EmptyOutside(service()));
+        }
+        let place = || format!("service {}, outside", service());
+        let used = self.options.times == RecordedTimes::Distribution;
+        let read = |table: &[(f64, f64)], member| {
+            let found = distribution(table, 0.0, member, &place);
+            found.map(|times| times.filter(|_| used))
+        };
+        Ok(OutsideTimes {
+            core: read(core, "core_quantiles_ns")?,
+            client: read(client, "client_quantiles_ns")?,
         })
     }
 
@@ -349,8 +438,13 @@ impl Reader<'_> {
             operations.as_ns_f64(),
             Provenance::Measured,
             format!(
-                "sum of the recorded medians; {}, {}",
-                recording.machine, recording.date
+                "sum of the recorded {}; {}, {}",
+                match self.options.times {
+                    RecordedTimes::Median => "medians",
+                    RecordedTimes::Distribution => "distributions' means",
+                },
+                recording.machine,
+                recording.date
             ),
         )];
         for (index, phase) in profile.phases.iter().enumerate() {
@@ -362,6 +456,9 @@ impl Reader<'_> {
                 RecordedPhase::Cpu { app_ns: None, .. }
             );
             let (provenance, source) = match measured {
+                true if profile.app_spread(index).is_some() => {
+                    (Provenance::Measured, "mean of the recorded distribution")
+                }
                 true => (Provenance::Measured, "recorded median"),
                 false => (
                     Provenance::Derived,
@@ -370,6 +467,15 @@ impl Reader<'_> {
             };
             let key = format!("{name}.phase_{index}.app_ns");
             list.push(number(key, time.as_ns_f64(), provenance, source));
+        }
+        let OutsideTimes { core, client } = profile.outside();
+        for (place, times) in [("core", core), ("client", client)] {
+            if let Some(times) = times {
+                let key = format!("{name}.outside_{place}_ns");
+                let source = "mean of the recorded time of a request outside of its steps";
+                let mean_ns = times.mean().as_ns_f64();
+                list.push(number(key, mean_ns, Provenance::Measured, source));
+            }
         }
         list
     }

@@ -10,6 +10,7 @@ mod measured;
 mod number;
 mod operations;
 mod paper;
+mod quantiles;
 mod recording;
 mod requests;
 mod services;
@@ -17,14 +18,16 @@ mod timeouts;
 mod waits;
 
 pub use cost::{ASSUMED_SIZE_SHARES, Cost, Payload};
-pub use measured::RecordingOptions;
+pub use measured::{RecordedTimes, RecordingOptions};
 pub use number::ProfileParameter;
 pub use operations::{StatedCost, StatedCosts, StatedCostsError};
 pub use paper::{Averaging, PAPER_SHARES, PaperOptions, PaperProfileError, ShareKind, shares};
+pub use quantiles::{MAX_QUANTILES, quantiles};
 pub use recording::{
-    Calibration, Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedPhase,
-    RecordedRequest, RecordedService, RecordedStep, Recording, RecordingError, Spot, VERSION,
+    Calibration, Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedOutside,
+    RecordedPhase, RecordedQuantiles, RecordedRequest, RecordedService, RecordedStep, Recording,
+    RecordingError, Spot, VERSION,
 };
-pub use services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
+pub use services::{OperationProfile, OutsideTimes, PhaseProfile, Profile, ServiceProfile};
 pub use timeouts::timeouts_per_request;
 pub use waits::{RemoteWaits, WaitDistribution};

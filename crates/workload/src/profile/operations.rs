@@ -6,7 +6,7 @@ use accelflow_units::{Bytes, Time};
 
 use super::cost::Cost;
 use super::number::{ProfileParameter, number};
-use super::services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
+use super::services::{Drawn, OperationProfile, PhaseProfile, Profile, ServiceProfile};
 use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, PhaseWalk, RecordedRequests, Service, ServiceError};
 use crate::sizes::{MessagePlace, PayloadSizes};
@@ -80,6 +80,7 @@ impl Profile {
             service: service.clone(),
             phases,
             requests: RecordedRequests::default(),
+            drawn: Drawn::default(),
         };
         let name = service.name();
         let parameters = Accel::ALL.into_iter().flat_map(|accel| {
@@ -199,6 +200,7 @@ fn priced(
             operation,
             cost,
             payload: None,
+            spread: None,
         })
     });
     operations.collect()

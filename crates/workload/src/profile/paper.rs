@@ -6,7 +6,7 @@ use accelflow_units::Time;
 
 use super::cost::{ASSUMED_SIZE_SHARES, Cost, size_share_parameters};
 use super::number::{ProfileParameter, number};
-use super::services::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
+use super::services::{Drawn, OperationProfile, PhaseProfile, Profile, ServiceProfile};
 use super::waits::RemoteWaits;
 use crate::services::{PhaseWalk, RecordedRequests, Service, ServiceError};
 
@@ -191,6 +191,7 @@ impl Profile {
                 service: service.clone(),
                 phases: phases.collect(),
                 requests: RecordedRequests::default(),
+                drawn: Drawn::default(),
             }
         });
         let waits = options.waits.clone();
@@ -293,6 +294,7 @@ fn priced(phase: PhaseWalk, costs: &[Time; 7], options: &PaperOptions) -> PhaseP
                 operation,
                 cost,
                 payload: None,
+                spread: None,
             }
         });
         operations.collect()

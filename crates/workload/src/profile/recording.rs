@@ -12,11 +12,15 @@ use crate::services::ServiceError;
 pub const FORMAT: &str = "accelflow-recording";
 
 /// The version of the format that this crate writes.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
-/// The versions that it reads. Version 1 has no requests, and before version 3 there is no
-/// calibration.
-pub const READ_VERSIONS: [u32; 3] = [1, 2, 3];
+/// The versions that it reads. Version 1 has no requests, before version 3 there is no calibration,
+/// and before version 4 there are neither quantiles nor times outside of steps.
+pub const READ_VERSIONS: [u32; 4] = [1, 2, 3, 4];
+
+/// Probabilities, and the times in nanoseconds that so much of the measured times are at most; empty
+/// if they were not kept.
+pub type RecordedQuantiles = Vec<(f64, f64)>;
 
 /// The most different requests that a service of a recording may have.
 pub const MAX_REQUESTS: usize = 4_096;
@@ -48,6 +52,9 @@ pub struct RecordedService {
     pub calibration: Option<Calibration>,
     /// Its phases, as in the service's path.
     pub phases: Vec<RecordedPhase>,
+    /// The time of its requests outside of steps and application logic, if it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<RecordedOutside>,
     /// Requests that were recorded one by one, on whatever path, if any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RecordedRequest>,
@@ -62,6 +69,20 @@ pub struct Calibration {
     /// The share of the time in which the measuring thread did not run, as others had its core;
     /// `None` if the system does not report it.
     pub waited_ratio: Option<f64>,
+}
+
+/// The time of requests outside of steps and application logic: kernel, sockets, scheduling.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedOutside {
+    /// Processor time at the server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub core_quantiles_ns: RecordedQuantiles,
+    /// Response time at the client beyond the server's time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_quantiles_ns: RecordedQuantiles,
+    /// The number of requests measured.
+    pub samples: u64,
 }
 
 /// Requests with the same facts.
@@ -83,6 +104,9 @@ pub enum RecordedPhase {
     Cpu {
         /// The median core time in nanoseconds; `None` if it was not measured.
         app_ns: Option<f64>,
+        /// The distribution of the core time.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        app_quantiles_ns: RecordedQuantiles,
         /// The number of invocations measured.
         samples: u64,
     },
@@ -128,6 +152,9 @@ pub struct RecordedStep {
     pub facts: BTreeMap<String, i64>,
     /// The median core time in nanoseconds.
     pub cost_ns: f64,
+    /// The distribution of the core time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cost_quantiles_ns: RecordedQuantiles,
     /// The number of calls measured.
     pub samples: u64,
 }
@@ -176,7 +203,7 @@ pub enum RecordingError {
     #[error("format '{0}': must be 'accelflow-recording'")]
     Format(String),
     /// A file of an unknown version.
-    #[error("version {0} of the recording format is unknown; known are 1, 2 and 3")]
+    #[error("version {0} of the recording format is unknown; known are 1, 2, 3 and 4")]
     Version(u32),
     /// A member in a file of a version that does not have it.
     #[error(
@@ -279,6 +306,33 @@ pub enum RecordingError {
         /// The value.
         value: f64,
     },
+    /// A table of quantiles that is no distribution of times.
+    #[error(
+        "{place}: {member}[{point}] = [{probability}, {value}]: must be of 2 to {most} points whose \
+         probabilities go from 0 to 1, with times from {least} to 1e12, neither decreasing"
+    )]
+    Quantiles {
+        /// Where.
+        place: String,
+        /// The member.
+        member: &'static str,
+        /// The point, counted from 0.
+        point: usize,
+        /// Its probability.
+        probability: f64,
+        /// Its time.
+        value: f64,
+        /// The shortest allowed time.
+        least: f64,
+        /// The most points.
+        most: usize,
+    },
+    /// Times outside of steps without any table.
+    #[error(
+        "service {0}, outside: must have core_quantiles_ns, client_quantiles_ns or both, and samples \
+         of at least 1"
+    )]
+    EmptyOutside(String),
     /// A measurement without samples.
     #[error("{0}: samples = 0: must be at least 1")]
     NoSamples(Spot),
@@ -353,6 +407,42 @@ impl Recording {
         }
     }
 
+    /// What this recording lacks of what [`super::RecordedTimes::Distribution`] uses, a sentence
+    /// each; recordings before version 4 lack all of it.
+    pub fn lacks(&self) -> Vec<String> {
+        type Has = fn(&RecordedService) -> bool;
+        let parts: [(&str, Has); 4] = [
+            (
+                "distributions of the costs of steps; their medians stand for them",
+                |service| service.has_quantiles().1,
+            ),
+            (
+                "distributions of application logic; its medians stand for them",
+                |service| service.has_quantiles().0,
+            ),
+            (
+                "the processor time of requests outside of their steps; it counts as none",
+                |service| {
+                    let outside = service.outside.as_ref();
+                    outside.is_some_and(|outside| !outside.core_quantiles_ns.is_empty())
+                },
+            ),
+            (
+                "the time of requests at the client; it counts as none",
+                |service| {
+                    let outside = service.outside.as_ref();
+                    outside.is_some_and(|outside| !outside.client_quantiles_ns.is_empty())
+                },
+            ),
+        ];
+        let sentence = |(part, has): &(&str, Has)| {
+            let lacking = self.services.iter().filter(|service| !has(service));
+            let names: Vec<&str> = lacking.map(|service| &*service.service).collect();
+            (!names.is_empty()).then(|| format!("{}: the recording lacks {part}", names.join(", ")))
+        };
+        parts.iter().filter_map(sentence).collect()
+    }
+
     /// The text of this recording, with indentation.
     ///
     /// # Errors
@@ -368,6 +458,9 @@ impl RecordedService {
         let found = [
             ("requests", 2, !self.requests.is_empty()),
             ("calibration", 3, self.calibration.is_some()),
+            ("outside", 4, self.outside.is_some()),
+            ("app_quantiles_ns", 4, self.has_quantiles().0),
+            ("cost_quantiles_ns", 4, self.has_quantiles().1),
         ];
         let (member, since, _) = found
             .into_iter()
@@ -379,5 +472,22 @@ impl RecordedService {
             since,
             version,
         })
+    }
+
+    /// Whether phases of application logic, and whether steps have distributions.
+    fn has_quantiles(&self) -> (bool, bool) {
+        let (mut app, mut steps) = (false, false);
+        for phase in &self.phases {
+            match phase {
+                RecordedPhase::Cpu {
+                    app_quantiles_ns, ..
+                } => app |= !app_quantiles_ns.is_empty(),
+                RecordedPhase::Chains(chains) => {
+                    let mut all = chains.iter().flat_map(|chain| &chain.steps);
+                    steps |= all.any(|step| !step.cost_quantiles_ns.is_empty());
+                }
+            }
+        }
+        (app, steps)
     }
 }

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use super::cost::{Cost, Payload};
 use super::number::ProfileParameter;
-use super::waits::RemoteWaits;
+use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{Operation, RecordedRequests, Service};
 
 /// An operation of a chain with its cost.
@@ -17,6 +17,9 @@ pub struct OperationProfile {
     pub cost: Cost,
     /// Its sizes, if they were measured; else they are drawn from [`crate::sizes`].
     pub payload: Option<Payload>,
+    /// The distribution of the cost on a core, if it is drawn for each request. Its mean is that of
+    /// `cost`.
+    pub spread: Option<WaitDistribution>,
 }
 
 /// A phase of a service with its costs.
@@ -28,12 +31,31 @@ pub enum PhaseProfile {
     Traces(Vec<Vec<OperationProfile>>),
 }
 
+/// The time of a request outside of its operations and application logic: kernel, sockets,
+/// scheduling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutsideTimes {
+    /// Processor time at the server, where software executes the traces.
+    pub core: Option<WaitDistribution>,
+    /// Response time at the client beyond the server's time.
+    pub client: Option<WaitDistribution>,
+}
+
+/// What varies from request to request beside the costs of operations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Drawn {
+    /// By phase, the distribution of application logic, whose mean the phase has.
+    pub(super) app: Vec<Option<WaitDistribution>>,
+    pub(super) outside: OutsideTimes,
+}
+
 /// A service with its costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceProfile {
     pub(super) service: Service,
     pub(super) phases: Vec<PhaseProfile>,
     pub(super) requests: RecordedRequests,
+    pub(super) drawn: Drawn,
 }
 
 impl ServiceProfile {
@@ -50,6 +72,18 @@ impl ServiceProfile {
     /// Requests that were recorded one by one; none if they were not.
     pub fn requests(&self) -> &RecordedRequests {
         &self.requests
+    }
+
+    /// The distribution of the application logic of the phase number `phase`, if it is drawn for
+    /// each request. Its mean is the phase's time.
+    pub fn app_spread(&self, phase: usize) -> Option<&WaitDistribution> {
+        self.drawn.app.get(phase)?.as_ref()
+    }
+
+    /// The time of a request outside of operations and application logic; empty unless a recording
+    /// has it and its distributions are used.
+    pub fn outside(&self) -> &OutsideTimes {
+        &self.drawn.outside
     }
 
     /// All operations, phase by phase and chain by chain.

@@ -27,12 +27,14 @@ pub(crate) fn record(service: &Service) -> RecordedService {
         output_bytes: 200 + index as u64,
         facts: [("compressed".to_owned(), 0)].into(),
         cost_ns: 1_000.0 * (index + 1) as f64,
+        cost_quantiles_ns: Vec::new(),
         samples: 50,
     };
     let phases = service.walk(&image()).unwrap();
     let phases = phases.iter().map(|phase| match phase {
         PhaseWalk::Cpu => RecordedPhase::Cpu {
             app_ns: Some(30_000.0),
+            app_quantiles_ns: Vec::new(),
             samples: 50,
         },
         PhaseWalk::Traces(walks) => {
@@ -48,6 +50,7 @@ pub(crate) fn record(service: &Service) -> RecordedService {
     RecordedService {
         service: service.name().to_owned(),
         calibration: None,
+        outside: None,
         requests: Vec::new(),
         phases: phases.collect(),
     }

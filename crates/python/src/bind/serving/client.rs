@@ -1,7 +1,7 @@
 //! The clients (`accelflow_serve::Client`, `HttpClient`) for `accelflow.client`.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{Codec, Settings};
@@ -12,7 +12,9 @@ use accelflow_serve::{
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::bind::serving::load::Load;
 use crate::bind::serving::scope::{PyScope, Value, detached, metadata};
+use crate::bind::simulation::progress::Progress;
 use crate::convert;
 use crate::errors::{AccelflowError, CallError, DeclaredError, seconds};
 
@@ -238,6 +240,37 @@ impl PyClient {
             value if value.is_empty() => Ok(py.None().into_bound(py)),
             value => convert::to_python(py, &value),
         }
+    }
+
+    /// Calls `Service.method` again and again with the dicts `arguments` in turn, each call when it
+    /// is due, in seconds after the start, or as soon as one of `callers` threads is free. Returns
+    /// (lateness, response time from the due time, success) of each call, in us. `progress` is
+    /// called from time to time with the calls done and of all; an exception of it ends the load.
+    #[pyo3(signature = (method, arguments, due_s, callers, progress=None))]
+    fn drive(
+        &self,
+        py: Python<'_>,
+        method: &str,
+        arguments: Vec<Bound<'_, PyAny>>,
+        due_s: Vec<f64>,
+        callers: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<(f64, f64, bool)>> {
+        let arguments = arguments.iter().map(convert::from_python);
+        let load = Load {
+            method: method.to_owned(),
+            arguments: arguments.collect::<PyResult<_>>()?,
+            due_s,
+            callers,
+        };
+        let progress = Progress::new(progress);
+        let calls = py.detach(|| load.drive(&self.inner, &|done, all| progress.report(done, all)));
+        progress.finish()?;
+        let us = |time: Duration| time.as_secs_f64() * 1e6;
+        let calls = calls.map_err(refused)?.into_iter();
+        Ok(calls
+            .map(|call| (us(call.late), us(call.response), call.good))
+            .collect())
     }
 
     /// The numbers of connections, of those that are idle, and of calls that wait for one.

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod client;
 pub(crate) mod handler;
+pub(crate) mod load;
 pub(crate) mod operations;
 pub(crate) mod promise;
 pub(crate) mod scope;

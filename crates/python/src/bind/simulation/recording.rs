@@ -6,7 +6,7 @@ use accelflow_runtime::record::{RecordOptions, machine, record};
 use accelflow_runtime::{Executor, run_service};
 use accelflow_scenario::find_service;
 use accelflow_trace::templates;
-use accelflow_workload::profile::Recording;
+use accelflow_workload::profile::{Recording, quantiles};
 use accelflow_workload::services::social_network;
 use pyo3::prelude::*;
 
@@ -19,26 +19,51 @@ pub(crate) fn check_recording(text: &str) -> PyResult<()> {
     Recording::from_json(text).map(drop).map_err(failure)
 }
 
+/// What the recording `text` lacks of what simulations by its distributions use, a sentence each.
+///
+/// Raises AccelflowError if `text` is no recording.
+#[pyfunction]
+pub(crate) fn recording_lacks(text: &str) -> PyResult<Vec<String>> {
+    let recording = Recording::from_json(text).map_err(failure)?;
+    Ok(recording.lacks())
+}
+
+/// `samples` as a table of quantiles with their mean, as recordings have it.
+#[pyfunction]
+pub(crate) fn quantile_table(samples: Vec<f64>) -> Vec<(f64, f64)> {
+    quantiles(&samples)
+}
+
 /// The processor and system of this machine.
 #[pyfunction]
 pub(crate) fn machine_name() -> String {
     machine()
 }
 
-/// Runs all services on real bytes and measures every step; the recording as JSON.
+/// Runs the services of `workload` on real bytes and measures every step; the recording as JSON.
 ///
-/// `date` is written into it. `progress` is called with the invocations done and of all. Raises
-/// AccelflowError if the machine has no loopback sockets; an exception of `progress` ends the
+/// `workload` is a suite's name or the tree of a workload's file (JSON), by default socialnetwork, and
+/// `names` are those of its services to be run, all of them if there is none. `date` is written into
+/// the recording. `progress` is called with the invocations done and of all. Raises
+/// AccelflowError if the machine has no loopback sockets, for an unknown workload or service, and for
+/// a service without built-in messages; an exception of `progress` ends the
 /// recording and is passed on.
 #[pyfunction]
-#[pyo3(signature = (date, progress=None))]
+#[pyo3(signature = (date, progress=None, workload="socialnetwork", names=Vec::new()))]
 pub(crate) fn record_services(
     py: Python<'_>,
     date: &str,
     progress: Option<Py<PyAny>>,
+    workload: &str,
+    names: Vec<String>,
 ) -> PyResult<String> {
-    let image = templates().map_err(failure)?.link().map_err(failure)?;
-    let services = social_network().map_err(failure)?;
+    let (image, mut services) = accelflow_scenario::workload_paths(workload).map_err(failure)?;
+    for name in &names {
+        find_service(&services, name).map_err(failure)?;
+    }
+    if !names.is_empty() {
+        services.retain(|service| names.iter().any(|name| name == service.name()));
+    }
     let options = RecordOptions::new(&machine(), date);
     let progress = Progress::new(progress);
     let recorded = py.detach(|| {

@@ -86,7 +86,9 @@ impl Account {
         };
         whole(&mut received, names.0, true, &request.records);
         whole(&mut sent, names.1, false, records);
+        // The thread also serves the connection's other streams: its time outside is not this
+        // request's alone.
         self.recorder
-            .keep(&request.function, &received, &request.trail, &sent);
+            .keep(&request.function, &received, &request.trail, &sent, None);
     }
 }

@@ -57,6 +57,9 @@ pub(crate) struct Connection<'s> {
     counters: Counters,
     /// Time of the system calls that received the message, if requests are recorded.
     receiving: Duration,
+    /// Processor time of this thread when the last message had been answered, if requests are
+    /// recorded.
+    since: Option<Duration>,
     /// The terms of the tenant, and of the message that is being answered.
     terms: Terms,
     /// The span of the message that is being answered, if spans are made.
@@ -97,6 +100,7 @@ impl<'s> Connection<'s> {
             outbound: Outbound::default(),
             counters: Counters::default(),
             receiving: Duration::ZERO,
+            since: None,
             terms: Terms {
                 tenant: peer.peer.tenant,
                 ..Terms::default()
@@ -144,6 +148,7 @@ impl<'s> Connection<'s> {
                 spans.emit(span);
             }
             answered?;
+            self.since = self.shared.observers.records().then(trail::thread_time);
             if self.shared.admission.is_stopping() && self.is_between_messages() {
                 return Err(Close::Drained);
             }
@@ -379,7 +384,8 @@ impl<'s> Connection<'s> {
         let (shared, schema, peer) = (self.shared, self.schema, &self.peer.peer);
         let context = self.span.as_ref().map(RequestSpan::context);
         let handle = || handle(shared, schema, peer, &call, &job, context);
-        let (result, trail) = self.place.busy(|| trail::follow(recorded, handle));
+        let handle = || self.place.busy(|| trail::follow(recorded, handle));
+        let ((result, trail), handler) = shared.observers.timed(handle);
         let app = start.elapsed();
         shared.observers.metrics.handler(app);
         shared.dispatch.took(call.function, app);
@@ -399,9 +405,21 @@ impl<'s> Connection<'s> {
         let sent = self.reply_with(&call, result, compressed)?;
         if let (Some(recorder), Some(trail), Some(sent)) = (&shared.observers.recorder, trail, sent)
         {
-            recorder.keep(&name(&call), &received, &trail.or_wall(app), &sent);
+            let outside = self.outside(handler, [&received, &sent]);
+            let trail = trail.or_wall(app);
+            recorder.keep(&name(&call), &received, &trail, &sent, outside);
         }
         Ok(())
+    }
+
+    /// The processor time of this thread since the last answer outside of the handler, which took
+    /// `handler`, and the steps of `runs`; `None` for the first message, before which the connection
+    /// was set up.
+    fn outside(&self, handler: Duration, runs: [&TraceRun; 2]) -> Option<Duration> {
+        let spent = trail::thread_time().checked_sub(self.since?)?;
+        let steps_ns: f64 = runs.iter().flat_map(|run| &run.costs_ns).sum();
+        let steps = Duration::from_nanos(steps_ns as u64);
+        Some(spent.saturating_sub(handler).saturating_sub(steps))
     }
 
     /// Replies with the handler's result; returns the trace run that sent it.

@@ -127,6 +127,12 @@ impl Requests<'_> {
     ) -> Result<Operation, SimError> {
         let (trace, message) = (job.cursor.trace, job.payload.message);
         let found = chain.operation(trace, job.accel, receives, message, self.form(job));
+        let found = found.map(|mut operation| {
+            let request = self.get(job.request);
+            let (place, seed) = ((trace, job.accel, receives), self.seed(request));
+            operation.core = chain.cost(place, operation.core, seed, request.number);
+            operation
+        });
         found.ok_or_else(|| SimError::NoCost {
             service: self.service_name(job.request),
             trace: self.plan.image.name(trace).to_owned(),

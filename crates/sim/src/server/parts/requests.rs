@@ -67,6 +67,22 @@ impl<'r> Requests<'r> {
         attribute(self.seed(request), request.number, purpose)
     }
 
+    /// The time of a core for a request outside of operations and application logic.
+    pub(crate) fn outside_core(&self, request: &Request) -> Time {
+        let service = &self.plan.services[usize::from(request.service)];
+        service
+            .spreads
+            .outside_core(self.seed(request), request.number)
+    }
+
+    /// The same at the client.
+    pub(crate) fn outside_client(&self, request: &Request) -> Time {
+        let service = &self.plan.services[usize::from(request.service)];
+        service
+            .spreads
+            .outside_client(self.seed(request), request.number)
+    }
+
     /// The message that the trace number `ordinal` of a chain handles.
     pub(crate) fn message(&self, id: RequestId, chain: &ChainPlan, ordinal: u16) -> Message {
         let request = self.get(id);

@@ -7,6 +7,8 @@ use super::ids::{CoreId, JobId, RequestId, Unit};
 pub(crate) enum Event {
     /// The next request of a load arrives.
     Arrive(u16),
+    /// The message of a request has come from its client to the server.
+    Received(RequestId),
     /// A processing element has computed a result that does not fit a queue entry.
     Computed(JobId),
     /// A processing element has completed a job's operation.

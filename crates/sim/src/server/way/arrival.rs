@@ -7,7 +7,8 @@ use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::observer::Happening;
 use crate::server::parts::Arrival;
-use crate::server::state::{CoreId, Event, Path, Request};
+use crate::server::state::{CoreId, Event, Path, Request, RequestId};
+use crate::stats::Part;
 
 /// The attribute of a request that chooses the core that its message is steered to.
 const HOME_CORE: u64 = 0;
@@ -36,10 +37,26 @@ impl Engine<'_> {
         self.measures.enter(now);
         let id = self.requests.insert(request);
         self.show(id, now, |_| Happening::Arrived);
-        self.start_phase(id, now)?;
+        self.come_from_client(id, now)?;
         if self.arrivals.have_ended() {
             self.close_window(now);
         }
+        Ok(())
+    }
+
+    /// Starts the first phase of a request as soon as the client's side of its way is over.
+    ///
+    /// What the client and the network add to a response time has no part in the server's work, so
+    /// it passes before that: a Poisson process whose requests are delayed independently remains one.
+    fn come_from_client(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+        let request = self.requests.get(id);
+        let outside = self.requests.outside_client(request);
+        if outside == Time::ZERO {
+            return self.start_phase(id, now);
+        }
+        let at = now + outside;
+        self.requests.get_mut(id).path.spend(Part::Remote, at);
+        self.schedule(at, Event::Received(id));
         Ok(())
     }
 

@@ -20,7 +20,8 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), SimError> {
         self.trace_ended(id);
-        let own = self.execute(id, now)?;
+        let outside = self.outside(id);
+        let own = outside + self.execute(id, now)?;
         let switch = if running {
             Time::ZERO
         } else {
@@ -36,6 +37,20 @@ impl Engine<'_> {
             self.push_task(core, Task::Software(id), duration, now);
         }
         Ok(())
+    }
+
+    /// The time of the operating system and the server around a request's traces, if a recording has
+    /// it. All of it is spent with the first trace, which receives the request. Where accelerators
+    /// execute traces there is none: what they leave to cores is the orchestrator's.
+    fn outside(&self, id: JobId) -> Time {
+        let job = self.jobs.get(id);
+        let request = self.requests.get(job.request);
+        let first = request.phase == 0 && job.cursor.chain == 0 && job.cursor.ordinal == 0;
+        if self.properties.accelerated || !first || self.attempt_of(job) > 0 {
+            return Time::ZERO;
+        }
+        let outside = self.requests.outside_core(request);
+        self.run.config.system_time(outside)
     }
 
     /// Executes the trace of a job, and the arms of its forks one after the other: the core time.

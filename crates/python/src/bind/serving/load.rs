@@ -1,0 +1,147 @@
+//! An open-loop load on a live server: calls begin when they are due, whether or not earlier ones
+//! have ended.
+//!
+//! As in wrk2, a response time is measured from the due time of its call, so that a server that
+//! stalls is charged for all calls that were due meanwhile.
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use accelflow_serve::{CallOptions, Client};
+use rustix::thread::set_current_timer_slack;
+
+/// Time until the first due time, in which the threads start.
+const LEAD: Duration = Duration::from_millis(50);
+/// Time between two reports of progress.
+const REPORT: Duration = Duration::from_millis(100);
+/// The longest sleep of a thread, so that it sees the end of the load.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Calls of one function.
+pub(super) struct Load {
+    pub(super) method: String,
+    /// The arguments as JSON, taken in turn.
+    pub(super) arguments: Vec<Vec<u8>>,
+    /// When calls are due, in seconds after the start.
+    pub(super) due_s: Vec<f64>,
+    /// The most calls at a time.
+    pub(super) callers: usize,
+}
+
+/// One call of a load.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Driven {
+    /// Time from the due time to the call's beginning.
+    pub(super) late: Duration,
+    /// Time from the due time to the response.
+    pub(super) response: Duration,
+    /// Whether the service answered with a result.
+    pub(super) good: bool,
+}
+
+impl Load {
+    /// Calls `client`; `report` is told of the calls done and of all, and ends the load by returning
+    /// false. The calls are in the order of their due times.
+    ///
+    /// # Errors
+    /// A sentence for a load of nothing, for a due time that is no time, and for threads that cannot
+    /// start.
+    pub(super) fn drive(
+        &self,
+        client: &Client,
+        report: &dyn Fn(u64, u64) -> bool,
+    ) -> Result<Vec<Driven>, String> {
+        let due: Vec<Duration> = self.due()?;
+        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let start = Instant::now() + LEAD;
+        let calls = || {
+            // Wake-ups of 50 us too late, the default, would be most of a response time.
+            let _ = set_current_timer_slack(NonZeroU64::new(1));
+            let mut calls = Vec::new();
+            while !stopped.load(Ordering::Relaxed) {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(due) = due.get(number) else { break };
+                let due = start + *due;
+                if !sleep_until(due, &stopped) {
+                    break;
+                }
+                calls.push((number, self.call(client, number, due)));
+            }
+            calls
+        };
+        thread::scope(|scope| {
+            let mut threads = Vec::with_capacity(self.callers);
+            for _ in 0..self.callers {
+                let started = thread::Builder::new().spawn_scoped(scope, calls);
+                if started.is_err() {
+                    stopped.store(true, Ordering::Relaxed);
+                }
+                threads.push(started.map_err(|error| format!("callers: {error}"))?);
+            }
+            let all = due.len() as u64;
+            while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
+                let done = (next.load(Ordering::Relaxed) as u64).min(all);
+                if !report(done, all) {
+                    stopped.store(true, Ordering::Relaxed);
+                }
+                // The last calls are short, and so is the wait for them.
+                thread::sleep(REPORT.min(until(start, due.last())));
+            }
+            let mut found = vec![Driven::default(); due.len()];
+            for thread in threads {
+                let calls = thread
+                    .join()
+                    .map_err(|_| "a caller has panicked".to_owned())?;
+                for (number, call) in calls {
+                    found[number] = call;
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn due(&self) -> Result<Vec<Duration>, String> {
+        if self.arguments.is_empty() || self.callers == 0 {
+            return Err("a load must have arguments and at least one caller".to_owned());
+        }
+        let due = self.due_s.iter().map(|seconds| {
+            let time = Duration::try_from_secs_f64(*seconds);
+            time.map_err(|error| format!("due_s = {seconds}: {error}"))
+        });
+        due.collect()
+    }
+
+    fn call(&self, client: &Client, number: usize, due: Instant) -> Driven {
+        let late = due.elapsed();
+        let arguments = &self.arguments[number % self.arguments.len()];
+        let called = client.call_with(&self.method, arguments, &CallOptions::default());
+        Driven {
+            late,
+            response: due.elapsed(),
+            good: called.is_ok(),
+        }
+    }
+}
+
+/// The time until the last call is due, at least a millisecond.
+fn until(start: Instant, last: Option<&Duration>) -> Duration {
+    let end = last.map_or(start, |last| start + *last);
+    end.saturating_duration_since(Instant::now())
+        .max(Duration::from_millis(1))
+}
+
+/// Sleeps until `due`; false if the load has ended before.
+fn sleep_until(due: Instant, stopped: &AtomicBool) -> bool {
+    loop {
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        if stopped.load(Ordering::Relaxed) {
+            return false;
+        }
+        thread::sleep(left.min(NAP));
+    }
+}

@@ -1,0 +1,73 @@
+//! Times that are drawn for each request from distributions.
+//!
+//! Each is a function of its place, the seed and the request's number alone, so it is the same in
+//! every system.
+
+use accelflow_units::Time;
+use accelflow_workload::profile::{OutsideTimes, ServiceProfile, WaitDistribution};
+
+/// Keeps draws of the costs of operations apart from other attributes of a request.
+const COST: u64 = 0xC057 << 48;
+/// The same for draws of the times outside of operations.
+const OUTSIDE: u64 = 0x0075 << 48;
+
+/// The times of a service outside of operations and application logic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceSpreads {
+    outside: OutsideTimes,
+}
+
+impl ServiceSpreads {
+    pub(super) fn new(service: &ServiceProfile) -> ServiceSpreads {
+        ServiceSpreads {
+            outside: service.outside().clone(),
+        }
+    }
+
+    /// The time of a core outside of operations and application logic, for the request number
+    /// `request`: kernel, sockets and scheduling, where software executes the traces.
+    pub fn outside_core(&self, seed: u64, request: u64) -> Time {
+        let outside = self.outside.core.as_ref();
+        outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE))
+    }
+
+    /// The same at the client, beyond the server.
+    pub fn outside_client(&self, seed: u64, request: u64) -> Time {
+        let outside = self.outside.client.as_ref();
+        outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE | 2))
+    }
+}
+
+/// The distributions of the costs of a chain's operations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct CostSpreads {
+    /// The phase and the chain, as part of an attribute's number.
+    place: u64,
+    /// By the number of the operation in its chain; empty if no cost varies.
+    by_operation: Vec<Option<WaitDistribution>>,
+}
+
+impl CostSpreads {
+    /// Those that `by_operation` has, of the chain at `place`: its phase and its number in it.
+    pub(super) fn new(
+        place: (u16, u16),
+        by_operation: Vec<Option<WaitDistribution>>,
+    ) -> CostSpreads {
+        if by_operation.iter().all(Option::is_none) {
+            return CostSpreads::default();
+        }
+        CostSpreads {
+            place: (u64::from(place.0) & 0x3FFF) << 34 | (u64::from(place.1) & 0x3FFF) << 20,
+            by_operation,
+        }
+    }
+
+    /// The core time of the operation number `operation` for the request number `request`, where
+    /// its mean is `mean`.
+    pub(super) fn cost(&self, operation: usize, mean: Time, seed: u64, request: u64) -> Time {
+        let Some(Some(spread)) = self.by_operation.get(operation) else {
+            return mean;
+        };
+        spread.draw(seed, request, COST | self.place | (operation as u64) << 1)
+    }
+}
