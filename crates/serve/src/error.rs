@@ -70,6 +70,9 @@ pub enum ServeError {
     /// The traces could not be linked.
     #[error("traces: {0}")]
     Traces(String),
+    /// Traces of the service's own that cannot be used.
+    #[error(transparent)]
+    OwnTraces(#[from] crate::traces::refusal::TraceRefusal),
     /// The worker pools could not be started.
     #[error("pools: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),

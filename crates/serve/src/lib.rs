@@ -19,7 +19,8 @@
 //!
 //! `server` and `client` are the two ends of a connection. They share `transport` (sockets, TLS,
 //! HTTP/2, the framing of gRPC) and `memory` (buffers and wiping). `handler` is the application's side
-//! of a server, and `observe` the operators': metrics, spans, recordings, error reports.
+//! of a server, and `observe` the operators': metrics, spans, recordings, error reports. `traces`
+//! checks and links traces of a service's own.
 //!
 //! ```
 //! use std::time::Duration;
@@ -49,6 +50,7 @@ mod observe;
 mod scope;
 mod server;
 mod time_limit;
+mod traces;
 mod transport;
 
 pub use accelflow_runtime::{
@@ -74,7 +76,13 @@ pub use server::running::Running;
 pub use server::setup::Server;
 pub use server::steering::settings::{Steering, SteeringPolicy};
 pub use server::tenants::settings::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};
+pub use server::traces::ServerTraces;
 pub use time_limit::MAX_TIME_LIMIT;
+pub use traces::fit::{Task, Wire};
+pub use traces::memory::{Root, Stock};
+pub use traces::refusal::{FileFault, FitFault, Misfit, TraceRefusal};
+pub use traces::slot::{Given, Slot};
+pub use traces::source::TraceSource;
 pub use transport::ensemble::SocketTcp;
 pub use transport::grpc::code::Code as GrpcCode;
 pub use transport::grpc::metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};

@@ -21,6 +21,21 @@ pub enum RegisterError {
     /// Another trace has the name.
     #[error("a different trace is already registered as '{0}'")]
     Duplicate(String),
+    /// The name is of a trace that a service may not change.
+    #[error("trace '{trace}' belongs to {}: nobody else can replace or remove it", owner_text(.owner))]
+    Owned {
+        /// The trace.
+        trace: String,
+        /// The service that it belongs to; `None` if all use it.
+        owner: Option<String>,
+    },
+}
+
+fn owner_text(owner: &Option<String>) -> String {
+    match owner {
+        Some(owner) => format!("the service '{owner}'"),
+        None => "all services".to_owned(),
+    }
 }
 
 /// A registered trace: its source, its parts, and warnings.
@@ -34,6 +49,15 @@ pub struct Registered {
     pub warnings: Vec<Warning>,
     /// The parts, the entry first.
     pub parts: Vec<Part>,
+    /// The service that it belongs to; `None` for a trace that all services may use.
+    pub owner: Option<String>,
+}
+
+impl Registered {
+    /// Whether a service may run the trace; `None` stands for the operator, who may run all.
+    pub fn is_for(&self, service: Option<&str>) -> bool {
+        service.is_none() || self.owner.is_none() || self.owner.as_deref() == service
+    }
 }
 
 /// Named traces that may refer to one another in any order of registration.
@@ -53,6 +77,21 @@ impl Library {
     /// # Errors
     /// [`RegisterError`] for an impossible trace or a name that is taken by another one.
     pub fn register(&mut self, name: &str, source: Nodes) -> Result<&[Warning], RegisterError> {
+        self.register_for(None, name, source)
+    }
+
+    /// Registers a trace that belongs to `service`: no other can run, replace or remove it. As
+    /// [`Library::register`] in all else.
+    ///
+    /// # Errors
+    /// Those of [`Library::register`], and [`RegisterError::Owned`] for the name of a different
+    /// trace that is not the service's.
+    pub fn register_for(
+        &mut self,
+        service: Option<&str>,
+        name: &str,
+        source: Nodes,
+    ) -> Result<&[Warning], RegisterError> {
         let checked = if is_name(name) {
             check(&source, Role::Trace)
         } else {
@@ -64,6 +103,7 @@ impl Library {
         })?;
         if let Some(index) = self.traces.iter().position(|t| t.name == name) {
             if self.traces[index].source != source {
+                self.may_change(service, name)?;
                 return Err(RegisterError::Duplicate(name.to_owned()));
             }
             return Ok(&self.traces[index].warnings);
@@ -74,6 +114,7 @@ impl Library {
             source,
             warnings,
             parts,
+            owner: service.map(str::to_owned),
         });
         Ok(self.traces.last().map_or(&[], |t| &t.warnings))
     }
@@ -83,6 +124,28 @@ impl Library {
         let before = self.traces.len();
         self.traces.retain(|t| t.name != name);
         self.traces.len() < before
+    }
+
+    /// Removes `name` for `service`; whether it was there. `None` stands for the operator, who may
+    /// remove all traces.
+    ///
+    /// # Errors
+    /// [`RegisterError::Owned`] for a trace that is not the service's.
+    pub fn remove_for(&mut self, service: Option<&str>, name: &str) -> Result<bool, RegisterError> {
+        self.may_change(service, name)?;
+        Ok(self.remove(name))
+    }
+
+    /// Checks that `service` may replace or remove `name`: only what belongs to it.
+    fn may_change(&self, service: Option<&str>, name: &str) -> Result<(), RegisterError> {
+        let own = |trace: &&Registered| service.is_none() || trace.owner.as_deref() == service;
+        match self.get(name) {
+            Some(trace) if !own(&trace) => Err(RegisterError::Owned {
+                trace: name.to_owned(),
+                owner: trace.owner.clone(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The trace called `name`.
@@ -106,6 +169,15 @@ impl Library {
             .flat_map(|t| t.parts.iter().cloned())
             .collect();
         link(parts)
+    }
+
+    /// Lays out the traces that `service` may run: its own and those of nobody.
+    ///
+    /// # Errors
+    /// [`LinkError`], as for [`Library::link`]; a tail to another service's trace leads to nothing.
+    pub fn link_for(&self, service: Option<&str>) -> Result<Image, LinkError> {
+        let usable = self.traces.iter().filter(|t| t.is_for(service));
+        link(usable.flat_map(|t| t.parts.iter().cloned()).collect())
     }
 
     /// Lays out the trace called `name` and those that its tails lead to, and no others, so errors

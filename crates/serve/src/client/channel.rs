@@ -8,7 +8,6 @@ use std::time::Instant;
 use accelflow_accel::{Call, Job, Settings};
 use accelflow_runtime::Executor;
 use accelflow_runtime::trail::{Clocked, Exchanges};
-use accelflow_trace::Image;
 use zeroize::Zeroizing;
 
 use super::cancel::{Cancel, sleep};
@@ -20,7 +19,7 @@ use super::metrics::ClientMetrics;
 use super::names::Names;
 use super::pool::{NoPlace, Place, Pool, PoolCounts};
 use super::retry::Retries;
-use super::traces::{CallTraces, image};
+use super::traces::{Kind, Speaks, TraceSlot};
 use super::trust::TlsTrust;
 use super::wire::{Framing, Wire, WireError};
 use crate::error::ServeError;
@@ -36,7 +35,7 @@ pub(super) struct Channel {
     pub(super) settings: Settings,
     config: ClientConfig,
     trust: Option<TlsTrust>,
-    image: Image,
+    pub(super) traces: TraceSlot,
     pool: Arc<Pool<Connection>>,
     retries: Retries,
     metrics: Arc<ClientMetrics>,
@@ -45,8 +44,6 @@ pub(super) struct Channel {
 
 /// A request, before its connection is chosen.
 pub(super) struct Request<'a> {
-    pub(super) over_tls: &'a CallTraces,
-    pub(super) plain: &'a CallTraces,
     pub(super) answered: bool,
     pub(super) framing: Framing,
     pub(super) call: Call,
@@ -58,6 +55,7 @@ pub(super) struct Request<'a> {
 
 impl Channel {
     pub(super) fn new(
+        speaks: Speaks,
         address: Address,
         settings: Settings,
         trust: Option<TlsTrust>,
@@ -83,7 +81,10 @@ impl Channel {
         };
         Ok(Channel {
             name,
-            image: image()?,
+            traces: TraceSlot::new(Kind {
+                speaks,
+                tls: trust.is_some(),
+            })?,
             retries: Retries::new(&config.retry),
             address,
             names: Names::default(),
@@ -158,11 +159,9 @@ impl Channel {
         read: impl Fn(Job) -> Result<T, CallError>,
     ) -> Result<Option<T>, CallError> {
         let (lease, mut connection) = self.connection(deadline, cancel)?;
+        let traces = self.traces.now();
         let outgoing = Outgoing {
-            traces: match connection.control {
-                Some(_) => request.over_tls,
-                None => request.plain,
-            },
+            traces: &traces,
             compress: self.config.compress,
             answered: request.answered,
             framing: request.framing,
@@ -265,8 +264,10 @@ impl Channel {
             failed => failed.of(&self.name),
         })?;
         let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
+        let traces = self.traces.now();
         Ok(Connection {
-            executor: Executor::new(self.image.clone(), Clocked::new(bodies)),
+            executor: Executor::new(traces.image.clone(), Clocked::new(bodies)),
+            traces,
             conversation: dialled.conversation,
             opened: Zeroizing::default(),
             broken: false,

@@ -11,7 +11,7 @@ use accelflow_trace::Accel;
 use zeroize::Zeroizing;
 
 use super::metrics::ClientMetrics;
-use super::traces::CallTraces;
+use super::traces::ClientImage;
 use super::trust::ClientControl;
 use super::wire::{Framing, Wire, WireError};
 use crate::transport::close::Close;
@@ -21,6 +21,8 @@ use crate::transport::tls::alerts;
 /// A connection that calls are made over, one at a time.
 pub(super) struct Connection {
     pub(super) executor: Executor<Clocked<Ensemble>>,
+    /// The traces that the executor has.
+    pub(super) traces: Arc<ClientImage>,
     pub(super) conversation: Conversation,
     /// The control path of TLS, on a connection that has it.
     pub(super) control: Option<ClientControl>,
@@ -35,7 +37,7 @@ pub(super) struct Connection {
 /// A request for a connection, and how to read its response.
 #[derive(Clone, Copy)]
 pub(super) struct Outgoing<'a> {
-    pub(super) traces: &'a CallTraces,
+    pub(super) traces: &'a Arc<ClientImage>,
     pub(super) compress: bool,
     /// Whether a response will come.
     pub(super) answered: bool,
@@ -50,12 +52,12 @@ pub(super) struct Outgoing<'a> {
 
 impl Outgoing<'_> {
     /// The trace that sends the request.
-    fn trace(&self) -> &'static str {
+    fn trace(&self) -> &str {
         match (self.answered, self.compress) {
-            (true, false) => self.traces.call,
-            (true, true) => self.traces.call_compressed,
-            (false, false) => self.traces.oneway,
-            (false, true) => self.traces.oneway_compressed,
+            (true, false) => &self.traces.call,
+            (true, true) => &self.traces.call_compressed,
+            (false, false) => &self.traces.oneway,
+            (false, true) => &self.traces.oneway_compressed,
         }
     }
 }
@@ -84,6 +86,7 @@ impl Connection {
     ) -> Result<Option<Job>, ExchangeError> {
         let begun = trail::is_open().then(trail::thread_time);
         self.note(begun.is_some());
+        self.take_up(outgoing.traces);
         self.wire.begin(outgoing.framing, deadline);
         self.refresh_keys()?;
         self.wire.written = 0;
@@ -127,6 +130,14 @@ impl Connection {
         self.alert_service(answer).map(Some)
     }
 
+    /// Makes the next exchange with `traces`.
+    fn take_up(&mut self, traces: &Arc<ClientImage>) {
+        if !Arc::ptr_eq(&self.traces, traces) {
+            self.executor.set_image(traces.image.clone());
+            self.traces = traces.clone();
+        }
+    }
+
     /// Notes the costs of the next exchange, or not.
     fn note(&mut self, noted: bool) {
         self.wire.exchanges.note(noted);
@@ -138,7 +149,7 @@ impl Connection {
     }
 
     /// The noted costs of an exchange, under the paper's names of its traces.
-    fn chain(&mut self, traces: &CallTraces, outcome: &Outcome) -> TrailChain {
+    fn chain(&mut self, traces: &ClientImage, outcome: &Outcome) -> TrailChain {
         let costs_ns = self.executor.bodies_mut().take();
         let exchanges = self.wire.exchanges.take();
         let steps = outcome.steps.iter().cloned().map(|mut step| {
@@ -151,12 +162,12 @@ impl Connection {
     /// Reads a response that ends with its connection, which the trace cannot see.
     fn receive_until_close(
         &mut self,
-        traces: &CallTraces,
+        traces: &ClientImage,
         expected: &Call,
     ) -> Result<Job, ExchangeError> {
-        self.metrics.fallback(traces.answer, "until_close");
+        self.metrics.fallback(&traces.answer, "until_close");
         let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
-        let run = self.run_answer(traces.answer, expected, &bytes);
+        let run = self.run_answer(&traces.answer, expected, &bytes);
         self.answer(run.map_err(ExchangeError::Response)?)
     }
 
@@ -248,7 +259,7 @@ impl Connection {
         failure: &Failure,
     ) -> Result<Job, ExchangeError> {
         let limits = self.wire.limits;
-        let trace = outgoing.traces.answer;
+        let trace = &*outgoing.traces.answer;
         self.rewind_to(before);
         if failure.error.accelerator == Some(Accel::Decr) && self.skip_control(&limits)? {
             // The core has handled the control records: the rest is for the trace.

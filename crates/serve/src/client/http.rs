@@ -10,7 +10,7 @@ use super::channel::{Channel, Request};
 use super::config::{Address, CallOptions, ClientConfig};
 use super::error::CallError;
 use super::pool::PoolCounts;
-use super::traces::{HTTP_OVER_TLS, HTTP_PLAIN};
+use super::traces::{ClientTraces, Speaks};
 use super::trust::TlsTrust;
 use super::wire::Framing;
 use crate::error::ServeError;
@@ -71,12 +71,29 @@ impl HttpClient {
         config: ClientConfig,
     ) -> Result<HttpClient, ServeError> {
         let trust = trust.map(|trust| trust.speaking(b"http/1.1"));
-        let channel = Channel::new(address.into(), settings, trust, config)?;
+        let channel = Channel::new(Speaks::Http, address.into(), settings, trust, config)?;
         Ok(HttpClient {
             host: channel.name().into(),
             accepts: ("accept-encoding".into(), "zstd, gzip".into()),
             channel,
         })
+    }
+
+    /// Makes further calls with traces of the client's own; `None` for those that every client has.
+    /// Calls that are under way end with the old ones. Returns how often traces were replaced.
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
+    pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
+        self.channel.traces.replace(traces)
+    }
+
+    /// Reads the file again that the traces were given as; otherwise as [`HttpClient::set_traces`].
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`], also if there is no such file.
+    pub fn reload_traces(&self) -> Result<u64, ServeError> {
+        self.channel.traces.reload()
     }
 
     /// Sends a request and returns the response, whatever its status.
@@ -144,8 +161,6 @@ impl HttpClient {
             ..expected.clone()
         };
         let request = Request {
-            over_tls: &HTTP_OVER_TLS,
-            plain: &HTTP_PLAIN,
             answered: true,
             framing: Framing::Http {
                 to_head: request.method == "HEAD",

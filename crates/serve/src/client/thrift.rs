@@ -22,7 +22,7 @@ use super::channel::{Channel, Request};
 use super::config::{Address, CallOptions, ClientConfig};
 use super::error::CallError;
 use super::pool::PoolCounts;
-use super::traces::{THRIFT_OVER_TLS, THRIFT_PLAIN};
+use super::traces::{ClientTraces, Speaks};
 use super::trust::TlsTrust;
 use super::wire::Framing;
 use crate::error::ServeError;
@@ -78,7 +78,7 @@ impl Client {
         config: ClientConfig,
     ) -> Result<Client, ServeError> {
         Ok(Client {
-            channel: Channel::new(address.into(), settings, trust, config)?,
+            channel: Channel::new(Speaks::Thrift, address.into(), settings, trust, config)?,
             protocol,
             multiplexed: false,
             sequence: AtomicI32::new(0),
@@ -90,6 +90,23 @@ impl Client {
     /// (Thrift's multiplexed protocol).
     pub fn set_multiplexed(&mut self, multiplexed: bool) {
         self.multiplexed = multiplexed;
+    }
+
+    /// Makes further calls with traces of the client's own; `None` for those that every client has.
+    /// Calls that are under way end with the old ones. Returns how often traces were replaced.
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
+    pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
+        self.channel.traces.replace(traces)
+    }
+
+    /// Reads the file again that the traces were given as; otherwise as [`Client::set_traces`].
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`], also if there is no such file.
+    pub fn reload_traces(&self) -> Result<u64, ServeError> {
+        self.channel.traces.reload()
     }
 
     /// Declares that executing `Service.method` twice does no harm: calls of it may be repeated
@@ -167,8 +184,6 @@ impl Client {
         call.multiplexed = self.multiplexed;
         let answered = call.message_type != MessageType::Oneway;
         let request = Request {
-            over_tls: &THRIFT_OVER_TLS,
-            plain: &THRIFT_PLAIN,
             answered,
             framing: Framing::Thrift,
             call: Call::Thrift(call.clone()),

@@ -1,35 +1,59 @@
-//! The traces of Thrift and HTTP calls.
+//! The traces of Thrift, HTTP and gRPC calls: those that a client has anyway, and its own.
+
+use std::sync::Arc;
 
 use accelflow_trace::source::{Nodes, branch, seq, tail};
-use accelflow_trace::{Image, templates};
+use accelflow_trace::{Image, Library, templates};
 
 use crate::error::ServeError;
-use crate::transport::grpc::traces::register_calls;
+use crate::traces::fit::{Task, Wire};
+use crate::traces::memory::{Root, Stock};
+use crate::traces::slot::{Given, Slot};
+use crate::traces::source::TraceSource;
+use crate::transport::grpc::traces::{self as grpc, PipeTraces};
+
+/// The traces that a client makes its calls with.
+#[derive(Clone, Debug, Default)]
+pub struct ClientTraces {
+    /// Where they are from. Its traces take the place of the client's of the same name.
+    pub source: TraceSource,
+    /// The trace that sends a request, which must go on with the one of the answer. Default: the
+    /// paper's T9, or for HTTP T11, without its error subtrace; without TLS also without Encr; for
+    /// gRPC its part on messages, `T9_grpc`, which does not go on.
+    pub call: Option<String>,
+    /// The same for requests that are compressed. Default: `call` if that is given.
+    pub call_compressed: Option<String>,
+    /// The trace that sends a request without an answer (Thrift). Default: T9 without its tail.
+    pub oneway: Option<String>,
+    /// The same for requests that are compressed. Default: `oneway` if that is given.
+    pub oneway_compressed: Option<String>,
+    /// The trace that receives the answer. Default: T10 or T12 likewise.
+    pub answer: Option<String>,
+}
+
+impl Given for ClientTraces {
+    fn source(&self) -> &TraceSource {
+        &self.source
+    }
+
+    fn from(self, source: TraceSource) -> ClientTraces {
+        ClientTraces { source, ..self }
+    }
+}
 
 /// The names of the traces that calls of one kind take over one kind of connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CallTraces {
-    pub(super) call: &'static str,
-    pub(super) call_compressed: &'static str,
-    /// The trace of a request without an answer.
-    pub(super) oneway: &'static str,
-    pub(super) oneway_compressed: &'static str,
-    /// The trace that receives the response, in which the first two end.
-    pub(super) answer: &'static str,
-}
-
-impl CallTraces {
-    /// The paper's name of a trace, which recordings use: `T9+Cmp` for `T9_call+Cmp`. The steps are
-    /// the same but for the error subtrace. Traces without Encr and Decr are not in the paper and
-    /// keep their names.
-    pub(super) fn paper_name(&self, trace: &str) -> String {
-        trace.replace("_call", "")
-    }
+struct Names {
+    call: &'static str,
+    call_compressed: &'static str,
+    oneway: &'static str,
+    oneway_compressed: &'static str,
+    answer: &'static str,
 }
 
 /// T9 and T10 without the error subtrace: errors are reported to the calling core, and not to the
 /// service's own caller.
-pub(super) const THRIFT_OVER_TLS: CallTraces = CallTraces {
+const THRIFT_OVER_TLS: Names = Names {
     call: "T9_call",
     call_compressed: "T9_call+Cmp",
     oneway: "T9_oneway",
@@ -38,7 +62,7 @@ pub(super) const THRIFT_OVER_TLS: CallTraces = CallTraces {
 };
 
 /// T9 and T10 without Encr and Decr.
-pub(super) const THRIFT_PLAIN: CallTraces = CallTraces {
+const THRIFT_PLAIN: Names = Names {
     call: "T9_plain",
     call_compressed: "T9_plain+Cmp",
     oneway: "T9_oneway_plain",
@@ -47,7 +71,7 @@ pub(super) const THRIFT_PLAIN: CallTraces = CallTraces {
 };
 
 /// T11 and T12, as they are.
-pub(super) const HTTP_OVER_TLS: CallTraces = CallTraces {
+const HTTP_OVER_TLS: Names = Names {
     call: "T11",
     call_compressed: "T11+Cmp",
     // Every request is answered.
@@ -57,7 +81,7 @@ pub(super) const HTTP_OVER_TLS: CallTraces = CallTraces {
 };
 
 /// The same less Encr and Decr.
-pub(super) const HTTP_PLAIN: CallTraces = CallTraces {
+const HTTP_PLAIN: Names = Names {
     call: "T11_plain",
     call_compressed: "T11_plain+Cmp",
     oneway: "T11_plain",
@@ -65,8 +89,169 @@ pub(super) const HTTP_PLAIN: CallTraces = CallTraces {
     answer: "T12_plain",
 };
 
-/// The trace memory of a client: the templates and the traces above.
-pub(super) fn image() -> Result<Image, ServeError> {
+/// The parts of T9 and T10 on gRPC's messages.
+const GRPC: Names = Names {
+    call: grpc::CALL,
+    call_compressed: grpc::CALL_COMPRESSED,
+    oneway: grpc::CALL,
+    oneway_compressed: grpc::CALL_COMPRESSED,
+    answer: grpc::RESPONSE,
+};
+
+/// The traces with which a call is made.
+#[derive(Debug)]
+pub(super) struct ClientImage {
+    pub(super) image: Image,
+    pub(super) call: String,
+    pub(super) call_compressed: String,
+    /// The trace of a request without an answer.
+    pub(super) oneway: String,
+    pub(super) oneway_compressed: String,
+    /// The trace that receives the response, in which the first two end.
+    pub(super) answer: String,
+}
+
+impl ClientImage {
+    /// The paper's name of a trace, which recordings use: `T9+Cmp` for `T9_call+Cmp`. The steps are
+    /// the same but for the error subtrace. Traces without Encr and Decr are not in the paper and
+    /// keep their names, as a client's own do.
+    pub(super) fn paper_name(&self, trace: &str) -> String {
+        match trace {
+            "T9_call" | "T9_call+Cmp" | "T10_call" => trace.replace("_call", ""),
+            other => other.to_owned(),
+        }
+    }
+}
+
+/// The protocol of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speaks {
+    Thrift,
+    Http,
+    Grpc,
+}
+
+/// The connections that a client's traces are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) speaks: Speaks,
+    pub(super) tls: bool,
+}
+
+impl Kind {
+    fn names(self) -> Names {
+        match (self.speaks, self.tls) {
+            (Speaks::Thrift, true) => THRIFT_OVER_TLS,
+            (Speaks::Thrift, false) => THRIFT_PLAIN,
+            (Speaks::Http, true) => HTTP_OVER_TLS,
+            (Speaks::Http, false) => HTTP_PLAIN,
+            (Speaks::Grpc, _) => GRPC,
+        }
+    }
+
+    fn wire(self) -> Wire {
+        let grpc = self.speaks == Speaks::Grpc;
+        Wire {
+            tcp: !grpc,
+            tls: self.tls && !grpc,
+            rpc: self.speaks != Speaks::Http,
+            compresses_messages: grpc,
+        }
+    }
+
+    /// Checks and links the traces of a client, its own if it has any.
+    pub(super) fn link(self, own: Option<&ClientTraces>) -> Result<ClientImage, ServeError> {
+        let (base, names, wire) = (base()?, self.names(), self.wire());
+        let named = |get: fn(&ClientTraces) -> &Option<String>, or: &str| {
+            let given = own.and_then(|own| get(own).clone());
+            given.unwrap_or_else(|| or.to_owned())
+        };
+        let call = named(|own| &own.call, names.call);
+        let oneway = named(|own| &own.oneway, names.oneway);
+        let own_call = own.and_then(|own| own.call.as_deref());
+        let own_oneway = own.and_then(|own| own.oneway.as_deref());
+        let compressed = own_call.unwrap_or(names.call_compressed);
+        let call_compressed = named(|own| &own.call_compressed, compressed);
+        let compressed = own_oneway.unwrap_or(names.oneway_compressed);
+        let oneway_compressed = named(|own| &own.oneway_compressed, compressed);
+        let answer = named(|own| &own.answer, names.answer);
+        let root = |place, name, task| Root {
+            place,
+            name,
+            task,
+            wire,
+        };
+        let calls = match self.speaks {
+            // The answer's frames lie between the two.
+            Speaks::Grpc => Task::Send,
+            _ => Task::Call(&answer),
+        };
+        let mut roots = vec![
+            root("call", &*call, calls),
+            root("call_compressed", &*call_compressed, calls),
+            root("answer", &*answer, Task::Receive),
+        ];
+        if self.speaks == Speaks::Thrift {
+            roots.push(root("oneway", &*oneway, Task::Send));
+            let compressed = &*oneway_compressed;
+            roots.push(root("oneway_compressed", compressed, Task::Send));
+        }
+        let pipes = PipeTraces::of_calls(self.tls);
+        let also: Vec<&str> = match self.speaks {
+            Speaks::Grpc => [Some(pipes.receive), pipes.send]
+                .into_iter()
+                .flatten()
+                .collect(),
+            _ => Vec::new(),
+        };
+        let stock = Stock {
+            base: &base,
+            own: own.map(|own| &own.source),
+            answers_caller: false,
+        };
+        let image = stock.link(&roots, &also)?;
+        Ok(ClientImage {
+            image,
+            call,
+            call_compressed,
+            oneway,
+            oneway_compressed,
+            answer,
+        })
+    }
+}
+
+/// The traces of a client, which may be replaced.
+pub(super) struct TraceSlot {
+    kind: Kind,
+    slot: Slot<ClientImage, ClientTraces>,
+}
+
+impl TraceSlot {
+    pub(super) fn new(kind: Kind) -> Result<TraceSlot, ServeError> {
+        let slot = Slot::new(None, |given, _| kind.link(given))?;
+        Ok(TraceSlot { kind, slot })
+    }
+
+    /// The traces for the next call.
+    pub(super) fn now(&self) -> Arc<ClientImage> {
+        self.slot.now()
+    }
+
+    /// Replaces the traces for further calls; `None` for those that every client has.
+    pub(super) fn replace(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
+        let link = |given: Option<&ClientTraces>, _| self.kind.link(given);
+        self.slot.replace(traces, link)
+    }
+
+    /// Replaces the traces by those that their file has now.
+    pub(super) fn reload(&self) -> Result<u64, ServeError> {
+        self.slot.reload(|given, _| self.kind.link(given))
+    }
+}
+
+/// What every client has: the templates, and those above.
+fn base() -> Result<Library, ServeError> {
     let mut library = templates()?;
     for (names, encr, decr) in [
         (THRIFT_OVER_TLS, &["Encr"][..], &["Decr"][..]),
@@ -94,8 +279,8 @@ pub(super) fn image() -> Result<Image, ServeError> {
         library.register(name, nodes)?;
     }
     library.register(HTTP_PLAIN.answer, answer(&["TCP", "Dser"])?)?;
-    register_calls(&mut library)?;
-    Ok(library.link()?)
+    grpc::register_calls(&mut library)?;
+    Ok(library)
 }
 
 fn answer(receive: &[&str]) -> Result<Nodes, ServeError> {

@@ -1,7 +1,7 @@
 //! The operators' port: metrics and recordings over HTTP/1.1.
 //!
-//! It answers GET requests, on a thread of its own, one request on each of a bounded number of
-//! connections. Everyone who can reach the address gets answers, so clients should not be able to
+//! It answers requests on a thread of its own, one request on each of a bounded number of
+//! connections. A POST without a body makes the server read the file of its traces again. Everyone who can reach the address gets answers, so clients should not be able to
 //! reach it.
 
 use std::convert::Infallible;
@@ -36,20 +36,48 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
+    /// The methods of the path, if the request had another.
+    pub(crate) allows: Option<&'static str>,
 }
 
 impl Answer {
+    pub(crate) fn ok(content_type: &'static str, body: String) -> Answer {
+        Answer {
+            status: StatusCode::OK,
+            content_type,
+            body,
+            allows: None,
+        }
+    }
+
+    pub(crate) fn not_allowed(methods: &'static str) -> Answer {
+        let why = format!("only {} is answered", methods.replace(", ", " or "));
+        Answer {
+            allows: Some(methods),
+            ..Answer::refused(StatusCode::METHOD_NOT_ALLOWED, &why)
+        }
+    }
+
     pub(crate) fn refused(status: StatusCode, why: &str) -> Answer {
         Answer {
             status,
             content_type: "text/plain; charset=utf-8",
             body: format!("{why}\n"),
+            allows: None,
         }
     }
 }
 
-/// Maps the path and the query of a request to its answer.
-pub(crate) type Answers = dyn Fn(&str, &str) -> Answer + Send + Sync;
+/// A request of an operator.
+pub(crate) struct Asked<'a> {
+    /// Whether it is to change something (POST) and not only to look (GET).
+    pub(crate) changes: bool,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
+}
+
+/// Maps a request to its answer.
+pub(crate) type Answers = dyn Fn(&Asked<'_>) -> Answer + Send + Sync;
 
 /// The port; dropping it closes it.
 pub(crate) struct Admin {
@@ -137,19 +165,23 @@ async fn serve(listener: TcpListener, answers: Arc<Answers>) {
 }
 
 fn respond(request: &Request<Incoming>, answers: &Arc<Answers>) -> Response<Full<Bytes>> {
-    let get = request.method() == Method::GET;
+    let known = matches!(*request.method(), Method::GET | Method::POST);
     let uri = request.uri();
-    let answer = match get {
-        true => answers(uri.path(), uri.query().unwrap_or_default()),
-        false => Answer::refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered"),
+    let answer = match known {
+        true => answers(&Asked {
+            changes: request.method() == Method::POST,
+            path: uri.path(),
+            query: uri.query().unwrap_or_default(),
+        }),
+        false => Answer::not_allowed("GET, POST"),
     };
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();
     let content_type = HeaderValue::from_static(answer.content_type);
     headers.insert(CONTENT_TYPE, content_type);
-    if !get {
-        headers.insert(ALLOW, HeaderValue::from_static("GET"));
+    if let Some(allowed) = answer.allows {
+        headers.insert(ALLOW, HeaderValue::from_static(allowed));
     }
     response
 }

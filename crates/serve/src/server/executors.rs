@@ -7,9 +7,10 @@ use accelflow_accel::{AccelError, Ensemble, Settings};
 use accelflow_runtime::{
     Bodies, Conversation, Detail, Executor, Failure, Message, PooledBodies, Pools,
 };
-use accelflow_trace::{Accel, Image};
+use accelflow_trace::Accel;
 
 use super::tenants::gates::Tenants;
+use super::traces::ServerImage;
 use crate::config::Execution;
 use crate::error::ServeError;
 use crate::memory::buffers;
@@ -27,7 +28,6 @@ type MakeBodies = dyn Fn() -> Result<Box<dyn Bodies + Send>, AccelError> + Send 
 /// The executors of a server: as many as traces have ever run at once. Between two traces an
 /// executor holds scratch memory and no part of a message.
 pub(crate) struct Executors {
-    image: Image,
     settings: Settings,
     cores: usize,
     next_core: NextCore,
@@ -39,7 +39,14 @@ pub(crate) struct Executors {
 /// Executors that some threads share, on a cache line of their own.
 #[derive(Default)]
 #[repr(align(128))]
-struct Shelf(Mutex<Vec<ServeExecutor>>);
+struct Shelf(Mutex<Vec<Free>>);
+
+/// An executor between two traces.
+struct Free {
+    executor: ServeExecutor,
+    /// The traces that it has.
+    traces: Arc<ServerImage>,
+}
 
 /// How many threads take and return executors without contention.
 const SHELVES: usize = 8;
@@ -59,7 +66,7 @@ const NOT_THE_INPUTS_FAULT: [&str; 2] = ["panic", "device_failed"];
 
 impl Executors {
     pub(crate) fn new(
-        image: Image,
+        traces: &Arc<ServerImage>,
         settings: Settings,
         cores: usize,
         next_core: NextCore,
@@ -67,7 +74,6 @@ impl Executors {
         watch: Watch,
     ) -> Result<Executors, ServeError> {
         let executors = Executors {
-            image,
             settings,
             cores,
             next_core,
@@ -76,46 +82,49 @@ impl Executors {
             free: Default::default(),
         };
         // Invalid settings fail here, before the first request.
-        let first = executors.make()?;
+        let first = executors.make(traces)?;
         executors.give(first);
         Ok(executors)
     }
 
-    /// Runs a trace. If an accelerator fails through no fault of the input, a core runs the trace
+    /// Runs one of `traces`. If an accelerator fails through no fault of the input, a core runs the trace
     /// again with fresh software bodies (`cpu_fallback` in the paper's Listing 2).
     pub(crate) fn run(
         &self,
+        traces: &Arc<ServerImage>,
         name: &str,
         message: &Message<'_>,
         conversation: &mut Conversation,
     ) -> Result<TraceRun, RunError> {
         let payload = buffers::copy_of(message.bytes);
-        self.run_with(name, payload, message, conversation)
+        self.run_with(traces, name, payload, message, conversation)
     }
 
     /// Runs a trace on `payload` instead of the message's bytes; otherwise as [`Executors::run`].
     /// Copies the payload only where the core may have to begin again with it.
     pub(crate) fn run_on(
         &self,
+        traces: &Arc<ServerImage>,
         name: &str,
         payload: Vec<u8>,
         message: &Message<'_>,
         conversation: &mut Conversation,
     ) -> Result<TraceRun, RunError> {
         if !self.maker.may_fail {
-            return self.run_with(name, payload, message, conversation);
+            return self.run_with(traces, name, payload, message, conversation);
         }
         let kept = Message {
             bytes: &payload,
             ..message.clone()
         };
-        let run = self.run(name, &kept, conversation);
+        let run = self.run(traces, name, &kept, conversation);
         buffers::give_back(payload);
         run
     }
 
     fn run_with(
         &self,
+        traces: &Arc<ServerImage>,
         name: &str,
         payload: Vec<u8>,
         message: &Message<'_>,
@@ -123,14 +132,15 @@ impl Executors {
     ) -> Result<TraceRun, RunError> {
         let tenants = self.watch.tenants.as_ref();
         let _running = tenants.and_then(|all| all.begin_trace(message.terms.tenant));
-        let mut executor = self.take()?;
+        let mut free = self.take(traces)?;
+        let executor = &mut free.executor;
         let done = executor.run_on(name, payload, message, conversation, &mut SocketPeer);
         let bodies = executor.bodies_mut();
         let costs_ns = std::mem::take(&mut bodies.costs_ns);
         let times = std::mem::take(&mut bodies.times);
         match done {
             Ok(outcome) => {
-                self.give(executor);
+                self.give(free);
                 Ok(TraceRun {
                     outcome,
                     costs_ns,
@@ -139,7 +149,7 @@ impl Executors {
             }
             Err(failure) if NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) => {
                 // A body that panicked is not used again.
-                drop(executor);
+                drop(free);
                 self.watch.metrics.fallback(name, failure.error.reason);
                 if !self.maker.may_fail {
                     // These were the core's own bodies, which would fail again.
@@ -147,7 +157,7 @@ impl Executors {
                 }
                 let bodies = ensemble(&self.settings, self.cores, &self.next_core);
                 let bodies = bodies.map_err(ServeError::from)?;
-                let mut core: Executor<Ensemble> = Executor::new(self.image.clone(), bodies);
+                let mut core: Executor<Ensemble> = Executor::new(traces.image.clone(), bodies);
                 Ok(TraceRun {
                     outcome: core.run(name, message, conversation, &mut SocketPeer)?,
                     costs_ns: Vec::new(),
@@ -155,18 +165,18 @@ impl Executors {
                 })
             }
             Err(failure) => {
-                self.give(executor);
+                self.give(free);
                 self.watch.metrics.fallback(name, failure.error.reason);
                 Err(RunError::Trace(failure))
             }
         }
     }
 
-    fn make(&self) -> Result<ServeExecutor, ServeError> {
+    fn make(&self, traces: &Arc<ServerImage>) -> Result<Free, ServeError> {
         let inner = (self.maker.make)()?;
         let metrics = self.watch.metrics.clone();
         let mut executor = Executor::new(
-            self.image.clone(),
+            traces.image.clone(),
             Measured {
                 inner,
                 metrics,
@@ -180,34 +190,40 @@ impl Executors {
         if !self.watch.records && !self.watch.spans {
             executor.set_detail(Detail::Results);
         }
-        Ok(executor)
+        let traces = traces.clone();
+        Ok(Free { executor, traces })
     }
 
-    fn take(&self) -> Result<ServeExecutor, ServeError> {
+    /// An executor that has `traces`.
+    fn take(&self, traces: &Arc<ServerImage>) -> Result<Free, ServeError> {
         let mine = share_of_thread(SHELVES);
         let shelves = (0..SHELVES).map(|turn| &self.free[(mine + turn) % SHELVES]);
-        match shelves.into_iter().find_map(Shelf::take) {
-            Some(executor) => Ok(executor),
-            None => self.make(),
+        let Some(mut free) = shelves.into_iter().find_map(Shelf::take) else {
+            return self.make(traces);
+        };
+        if !Arc::ptr_eq(&free.traces, traces) {
+            free.executor.set_image(traces.image.clone());
+            free.traces = traces.clone();
         }
+        Ok(free)
     }
 
-    fn give(&self, executor: ServeExecutor) {
-        self.free[share_of_thread(SHELVES)].give(executor);
+    fn give(&self, free: Free) {
+        self.free[share_of_thread(SHELVES)].give(free);
     }
 }
 
 impl Shelf {
-    fn lock(&self) -> MutexGuard<'_, Vec<ServeExecutor>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Free>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> Option<ServeExecutor> {
+    fn take(&self) -> Option<Free> {
         self.lock().pop()
     }
 
-    fn give(&self, executor: ServeExecutor) {
-        self.lock().push(executor);
+    fn give(&self, free: Free) {
+        self.lock().push(free);
     }
 }
 

@@ -1,34 +1,51 @@
 //! The pages of the operators' port.
 
 use accelflow_runtime::record::machine;
+use accelflow_trace::is_name;
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::shared::Shared;
-use crate::observe::admin::Answer;
+use crate::observe::admin::{Answer, Asked};
 
 /// The text format that [`prometheus_client`] writes.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-const PATHS: &str = "there are /metrics and /recording?date=YYYY-MM-DD&Service.method=NAME&...";
+const PATHS: &str = "there are /metrics, /recording?date=YYYY-MM-DD&Service.method=NAME&..., \
+                     /traces, and /traces/reload for POST";
 
-/// Answers a path and a query.
-pub(crate) fn answer(shared: &Shared, path: &str, query: &str) -> Answer {
-    match path {
-        "/metrics" => Answer {
-            status: StatusCode::OK,
-            content_type: OPEN_METRICS,
-            body: shared.metrics_text(),
+/// Answers an operator.
+pub(crate) fn answer(shared: &Shared, asked: &Asked<'_>) -> Answer {
+    match (asked.path, asked.changes) {
+        ("/traces/reload", true) => match shared.traces.reload() {
+            Ok(_) => traces(shared),
+            Err(error) => Answer::refused(StatusCode::CONFLICT, &error.to_string()),
         },
-        "/recording" => match recording(shared, query) {
-            Ok(body) => Answer {
-                status: StatusCode::OK,
-                content_type: "application/json",
-                body,
-            },
+        ("/traces/reload", false) => Answer::not_allowed("POST"),
+        ("/metrics" | "/recording" | "/traces", true) => Answer::not_allowed("GET"),
+        ("/metrics", false) => Answer::ok(OPEN_METRICS, shared.metrics_text()),
+        ("/traces", false) => traces(shared),
+        ("/recording", false) => match recording(shared, asked.query) {
+            Ok(body) => Answer::ok("application/json", body),
             Err((status, why)) => Answer::refused(status, &why),
         },
         _ => Answer::refused(StatusCode::NOT_FOUND, PATHS),
     }
+}
+
+/// The traces that the next request is served with.
+fn traces(shared: &Shared) -> Answer {
+    let now = shared.traces.now();
+    let names = now.image.names().iter().filter(|name| is_name(name));
+    let body = json!({
+        "generation": now.generation,
+        "from": now.origin,
+        "receive": now.receive,
+        "respond": now.send,
+        "respond_compressed": now.send_compressed,
+        "traces": names.collect::<Vec<_>>(),
+    });
+    Answer::ok("application/json", format!("{body}\n"))
 }
 
 fn recording(shared: &Shared, query: &str) -> Result<String, (StatusCode, String)> {

@@ -12,6 +12,8 @@ use socket2::SockRef;
 
 use super::shared::Shared;
 use super::tenants::settings::{Shaping, TenantError};
+use super::traces::ServerTraces;
+use crate::error::ServeError;
 use crate::observe::admin::Admin;
 use crate::observe::recorder::{RecordedPath, RecordingError};
 use crate::time_limit::MAX_TIME_LIMIT;
@@ -78,6 +80,32 @@ impl Running {
                 known: "none".to_owned(),
             }),
         }
+    }
+
+    /// Replaces the traces that requests are served with; returns how often that was done. Requests
+    /// that are under way are answered with the traces that received them. Nothing is lost.
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`] for traces that do not fit the server, which keeps the old ones.
+    pub fn set_traces(&self, traces: ServerTraces) -> Result<u64, ServeError> {
+        self.shared.traces.replace(Some(traces))
+    }
+
+    /// Goes back to the traces that every server has; otherwise as [`Running::set_traces`].
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn remove_traces(&self) -> Result<u64, ServeError> {
+        self.shared.traces.replace(None)
+    }
+
+    /// Reads the file again that the traces were given as, and replaces them; otherwise as
+    /// [`Running::set_traces`].
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`], also if there is no such file.
+    pub fn reload_traces(&self) -> Result<u64, ServeError> {
+        self.shared.traces.reload()
     }
 
     /// A recording of the latest requests to some functions, each on its most common path:

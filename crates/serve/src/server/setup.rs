@@ -22,13 +22,14 @@ use super::steering::workers::SteeredWorkers;
 use super::tenants::gates::Tenants;
 use super::tenants::settings::{Tenant, TenantError, check};
 use super::thread_scope::ThreadScope;
-use super::{grpc, pages, traces};
+use super::traces::{Kind, ServerImage, ServerTraces, TraceSlot};
+use super::{grpc, pages};
 use crate::config::Config;
 use crate::error::ServeError;
 use crate::handler::kinds::{AnyHandler, Handler, ValueHandler};
 use crate::handler::table::Handlers;
 use crate::memory::allocator::give_back_large_blocks;
-use crate::observe::admin::Admin;
+use crate::observe::admin::{Admin, Asked};
 use crate::observe::metrics::Metrics;
 use crate::observe::observers::Observers;
 use crate::observe::recorder::Recorder;
@@ -52,6 +53,7 @@ pub struct Server {
     faults: Faults,
     telemetry: Option<Telemetry>,
     reports: Reports,
+    traces: Option<ServerTraces>,
 }
 
 impl fmt::Debug for Server {
@@ -95,6 +97,7 @@ impl Server {
             faults: Faults::default(),
             telemetry: None,
             reports: Reports::default(),
+            traces: None,
         }
     }
 
@@ -187,6 +190,25 @@ impl Server {
         Ok(())
     }
 
+    /// Serves with traces of the service's own. [`Server::set_tls`] comes before: what fits depends
+    /// on it. [`Running::set_traces`] replaces them while the server runs.
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`] for traces that do not fit the server; it then keeps those that it
+    /// had.
+    pub fn set_traces(&mut self, traces: ServerTraces) -> Result<(), ServeError> {
+        self.kind().link(Some(&traces), 0)?;
+        self.traces = Some(traces);
+        Ok(())
+    }
+
+    fn kind(&self) -> Kind {
+        Kind {
+            grpc: matches!(self.protocol, Protocol::Grpc(_)),
+            tls: self.identity.is_some(),
+        }
+    }
+
     /// Keeps the costs of the latest requests, step by step, for [`Running::recording`].
     pub fn set_recording(&mut self, records: bool) {
         self.records = records;
@@ -222,7 +244,7 @@ impl Server {
         let shared = Arc::new(self.shared()?);
         let operated = shared.clone();
         let admin = shared.config.admin.map(|address| {
-            let answers = move |path: &str, query: &str| pages::answer(&operated, path, query);
+            let answers = move |asked: &Asked<'_>| pages::answer(&operated, asked);
             Admin::start(address, Arc::new(answers))
         });
         let admin = admin.transpose()?;
@@ -235,7 +257,8 @@ impl Server {
     }
 
     /// Puts the parts of the running server together.
-    fn shared(self) -> Result<Shared, ServeError> {
+    fn shared(mut self) -> Result<Shared, ServeError> {
+        let traces = TraceSlot::new(self.kind(), self.traces.take())?;
         let metrics = Arc::new(Metrics::new());
         let tenants = tenants(self.tenants, self.identity.as_ref(), &metrics)?;
         let steered = (self.config.steering)
@@ -257,12 +280,13 @@ impl Server {
             prepare: self.prepare,
             faults: self.faults,
         };
-        let executors = engine.executors(Watch {
+        let watch = Watch {
             metrics: metrics.clone(),
             tenants: tenants.clone(),
             records: self.records,
             spans: self.telemetry.is_some(),
-        })?;
+        };
+        let executors = engine.executors(&traces.now(), watch)?;
         let endpoint = self.protocol.endpoint(&self.config, &self.thread_scope);
         let (identity, descriptors) = match endpoint {
             Endpoint::Thrift(_) => (self.identity, 0),
@@ -282,6 +306,7 @@ impl Server {
                 thread_scope: self.thread_scope,
                 stopping: AtomicBool::new(false),
             },
+            traces,
             executors,
             dispatch: Dispatch::new(self.handlers, steered),
             observers: Observers {
@@ -317,11 +342,11 @@ struct Engine {
 }
 
 impl Engine {
-    fn executors(self, watch: Watch) -> Result<Executors, ServeError> {
+    fn executors(self, traces: &Arc<ServerImage>, watch: Watch) -> Result<Executors, ServeError> {
         let (settings, cores) = (self.settings.clone(), self.config.cores);
         let next_core = NextCore::default();
         let maker = self.maker(&next_core, &watch.metrics)?;
-        Executors::new(traces::image()?, settings, cores, next_core, maker, watch)
+        Executors::new(traces, settings, cores, next_core, maker, watch)
     }
 
     /// What makes the bodies of executors.

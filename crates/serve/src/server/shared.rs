@@ -8,6 +8,7 @@ use super::dispatch::Dispatch;
 use super::executors::Executors;
 use super::places::Place;
 use super::protocol::Endpoint;
+use super::traces::TraceSlot;
 use crate::config::Config;
 use crate::observe::observers::Observers;
 use crate::observe::recorder::RecordingError;
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) endpoint: Endpoint,
     /// Who may connect.
     pub(crate) admission: Admission,
+    /// The traces that are run.
+    pub(crate) traces: TraceSlot,
     /// What runs traces.
     pub(crate) executors: Executors,
     /// What calls handlers.

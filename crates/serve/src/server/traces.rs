@@ -1,34 +1,200 @@
-//! The traces of a Thrift server.
+//! The traces of a server: those that it has anyway, and its own in their place.
+
+use std::sync::Arc;
 
 use accelflow_trace::source::{Nodes, branch, seq, trans};
-use accelflow_trace::{Image, templates};
+use accelflow_trace::{Image, Library, templates};
 
 use crate::error::ServeError;
+use crate::traces::fit::{Task, Wire};
+use crate::traces::memory::{Root, Stock};
+use crate::traces::slot::{Given, Slot};
+use crate::traces::source::TraceSource;
+use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The names of the traces that one kind of connection runs.
+/// The traces that a server receives requests and sends responses with.
+#[derive(Clone, Debug, Default)]
+pub struct ServerTraces {
+    /// Where they are from. Its traces take the place of the server's of the same name.
+    pub source: TraceSource,
+    /// The trace that receives requests. Default: the paper's T1 (`T1_plain` without TLS), and for
+    /// gRPC its part on messages, `T1_grpc`.
+    pub receive: Option<String>,
+    /// The trace that sends responses. Default: T2 likewise.
+    pub respond: Option<String>,
+    /// The trace that sends responses that are to be compressed. Default: `respond` if that is
+    /// given, else T3 likewise.
+    pub respond_compressed: Option<String>,
+}
+
+impl Given for ServerTraces {
+    fn source(&self) -> &TraceSource {
+        &self.source
+    }
+
+    fn from(self, source: TraceSource) -> ServerTraces {
+        ServerTraces { source, ..self }
+    }
+}
+
+/// The names of the traces that a server begins with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TraceNames {
-    pub(crate) receive: &'static str,
-    pub(crate) send: &'static str,
-    pub(crate) send_compressed: &'static str,
+struct TraceNames {
+    receive: &'static str,
+    send: &'static str,
+    send_compressed: &'static str,
 }
 
 /// The paper's T1, T2 and T3.
-pub(crate) const OVER_TLS: TraceNames = TraceNames {
+const OVER_TLS: TraceNames = TraceNames {
     receive: "T1",
     send: "T2",
     send_compressed: "T3",
 };
 
-/// T1, T2 and T3 without Decr and Encr, for connections without TLS.
-pub(crate) const PLAIN: TraceNames = TraceNames {
+/// T1, T2 and T3 without Encr and Decr, for connections without TLS.
+const PLAIN: TraceNames = TraceNames {
     receive: "T1_plain",
     send: "T2_plain",
     send_compressed: "T3_plain",
 };
 
-/// The trace memory: the templates, and those of plain connections.
-pub(crate) fn image() -> Result<Image, ServeError> {
+/// Their parts on gRPC's messages.
+const GRPC: TraceNames = TraceNames {
+    receive: grpc::RECEIVE,
+    send: grpc::SEND,
+    send_compressed: grpc::SEND_COMPRESSED,
+};
+
+/// The traces with which a request is received and answered.
+#[derive(Debug)]
+pub(crate) struct ServerImage {
+    pub(crate) image: Image,
+    pub(crate) receive: String,
+    pub(crate) send: String,
+    pub(crate) send_compressed: String,
+    /// How many images the server has had before.
+    pub(crate) generation: u64,
+    /// Where the traces are from, in words.
+    pub(crate) origin: String,
+}
+
+/// The connections that a server's traces are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) grpc: bool,
+    pub(crate) tls: bool,
+}
+
+impl Kind {
+    fn names(self) -> TraceNames {
+        match (self.grpc, self.tls) {
+            (true, _) => GRPC,
+            (false, true) => OVER_TLS,
+            (false, false) => PLAIN,
+        }
+    }
+
+    fn wire(self) -> Wire {
+        Wire {
+            tcp: !self.grpc,
+            tls: self.tls && !self.grpc,
+            rpc: true,
+            compresses_messages: self.grpc,
+        }
+    }
+
+    /// Checks and links the traces of a server, its own if it has any.
+    pub(crate) fn link(
+        self,
+        own: Option<&ServerTraces>,
+        generation: u64,
+    ) -> Result<ServerImage, ServeError> {
+        let (base, names) = (base()?, self.names());
+        let named = |given: &Option<String>| given.clone();
+        let receive = own.and_then(|own| named(&own.receive));
+        let receive = receive.unwrap_or_else(|| names.receive.to_owned());
+        let respond = own.and_then(|own| named(&own.respond));
+        let compressed = own.and_then(|own| named(&own.respond_compressed));
+        let send_compressed = compressed
+            .or_else(|| respond.clone())
+            .unwrap_or_else(|| names.send_compressed.to_owned());
+        let send = respond.unwrap_or_else(|| names.send.to_owned());
+        let wire = self.wire();
+        let root = |place, name, task| Root {
+            place,
+            name,
+            task,
+            wire,
+        };
+        let roots = [
+            root("receive", &*receive, Task::Receive),
+            root("respond", &*send, Task::Send),
+            root("respond_compressed", &*send_compressed, Task::Send),
+        ];
+        let pipes = PipeTraces::of(self.tls);
+        let also: Vec<&str> = match self.grpc {
+            true => [Some(pipes.receive), pipes.send]
+                .into_iter()
+                .flatten()
+                .collect(),
+            false => Vec::new(),
+        };
+        let stock = Stock {
+            base: &base,
+            own: own.map(|own| &own.source),
+            answers_caller: false,
+        };
+        let image = stock.link(&roots, &also)?;
+        let file = own.and_then(|own| own.source.file());
+        let origin = match (own, file) {
+            (None, _) => "the server".to_owned(),
+            (Some(_), None) => "a library".to_owned(),
+            (Some(_), Some(path)) => path.display().to_string(),
+        };
+        Ok(ServerImage {
+            image,
+            receive,
+            send,
+            send_compressed,
+            generation,
+            origin,
+        })
+    }
+}
+
+/// The traces of a running server, which may be replaced.
+pub(crate) struct TraceSlot {
+    kind: Kind,
+    slot: Slot<ServerImage, ServerTraces>,
+}
+
+impl TraceSlot {
+    pub(crate) fn new(kind: Kind, given: Option<ServerTraces>) -> Result<TraceSlot, ServeError> {
+        let slot = Slot::new(given, |given, turn| kind.link(given, turn))?;
+        Ok(TraceSlot { kind, slot })
+    }
+
+    /// The traces for the next request.
+    pub(crate) fn now(&self) -> Arc<ServerImage> {
+        self.slot.now()
+    }
+
+    /// Replaces the traces for further requests; returns the generation of the new ones. Traces
+    /// that are refused change nothing.
+    pub(crate) fn replace(&self, traces: Option<ServerTraces>) -> Result<u64, ServeError> {
+        let link = |given: Option<&ServerTraces>, turn| self.kind.link(given, turn);
+        self.slot.replace(traces, link)
+    }
+
+    /// Replaces the traces by those that their file has now; otherwise as [`TraceSlot::replace`].
+    pub(crate) fn reload(&self) -> Result<u64, ServeError> {
+        self.slot.reload(|given, turn| self.kind.link(given, turn))
+    }
+}
+
+/// What every server has: the templates, and those of plain connections and of gRPC.
+fn base() -> Result<Library, ServeError> {
     let mut library = templates()?;
     let mut receive = seq(&["TCP", "RPC", "Dser"])?;
     let mut decompress = vec![trans("JSON", "str")?];
@@ -38,6 +204,6 @@ pub(crate) fn image() -> Result<Image, ServeError> {
     library.register(PLAIN.receive, receive)?;
     library.register(PLAIN.send, seq(&["Ser", "RPC", "TCP"])?)?;
     library.register(PLAIN.send_compressed, seq(&["Cmp", "Ser", "RPC", "TCP"])?)?;
-    crate::transport::grpc::traces::register(&mut library)?;
-    Ok(library.link()?)
+    grpc::register(&mut library)?;
+    Ok(library)
 }

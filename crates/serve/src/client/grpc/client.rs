@@ -29,7 +29,7 @@ use crate::client::metrics::ClientMetrics;
 use crate::client::names::Names;
 use crate::client::pool::PoolCounts;
 use crate::client::retry::Retries;
-use crate::client::traces::image;
+use crate::client::traces::{ClientImage, ClientTraces, Kind, Speaks, TraceSlot};
 use crate::client::trust::TlsTrust;
 use crate::client::wire::RECEIVING;
 use crate::error::ServeError;
@@ -39,7 +39,6 @@ use crate::observe::telemetry::headers_for_services;
 use crate::scope::current_deadline;
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
-use crate::transport::grpc::traces::{CALL, CALL_COMPRESSED, RESPONSE};
 
 /// A call of a unary method.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +117,10 @@ impl GrpcClient {
         let address = address.into();
         let name = address.to_string();
         let setup = Arc::new(Setup {
-            image: image()?,
+            traces: TraceSlot::new(Kind {
+                speaks: Speaks::Grpc,
+                tls: trust.is_some(),
+            })?,
             metrics: Arc::new(ClientMetrics::new(&name)),
             free: Mutex::default(),
             trust: trust.map(|trust| trust.for_http2()),
@@ -129,7 +131,7 @@ impl GrpcClient {
             config,
         });
         // Invalid settings fail here, before the first call.
-        setup.executor()?;
+        setup.executor(&setup.traces.now())?;
         let counts = Arc::new(Counts::default());
         let (orders, taken) = mpsc::unbounded_channel();
         let served = (setup.clone(), counts.clone());
@@ -146,6 +148,23 @@ impl GrpcClient {
             orders: Some(orders),
             thread: Some(thread),
         })
+    }
+
+    /// Makes further calls with traces of the client's own; `None` for those that every client has.
+    /// Calls that are under way end with the old ones. Returns how often traces were replaced.
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
+    pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
+        self.setup.traces.replace(traces)
+    }
+
+    /// Reads the file again that the traces were given as; otherwise as [`GrpcClient::set_traces`].
+    ///
+    /// # Errors
+    /// [`ServeError::OwnTraces`], also if there is no such file.
+    pub fn reload_traces(&self) -> Result<u64, ServeError> {
+        self.setup.traces.reload()
     }
 
     /// Declares that executing `Service.Method` twice does no harm: calls of it may be repeated
@@ -227,7 +246,8 @@ impl GrpcClient {
         let (id, _) = call.find()?;
         let idempotent = options.idempotent || self.idempotent.contains(&id);
         let begun = trail::is_open().then(trail::thread_time);
-        let sent = self.send_side(&call, request.message, begun.is_some())?;
+        let traces = self.setup.traces.now();
+        let sent = self.send_side(&traces, &call, request.message, begun.is_some())?;
         // The memory is wiped when the last part has been sent.
         let message = Bytes::from_owner(Wiped::new(sent.job.bytes));
         let sent = (sent.steps, sent.costs_ns);
@@ -254,7 +274,8 @@ impl GrpcClient {
         for attempt in 1.. {
             let error = match self.attempt(order, cancel) {
                 Ok(answer) => {
-                    return self.receive_side(&call, answer, begun.map(|begun| (begun, sent)));
+                    let noted = begun.map(|begun| (begun, sent));
+                    return self.receive_side(&traces, &call, answer, noted);
                 }
                 Err(error) => error,
             };
@@ -307,14 +328,20 @@ impl GrpcClient {
     }
 
     /// T9 up to the frames.
-    fn send_side(&self, call: &GrpcCall, request: &[u8], noted: bool) -> Result<Done, CallError> {
+    fn send_side(
+        &self,
+        traces: &Arc<ClientImage>,
+        call: &GrpcCall,
+        request: &[u8],
+        noted: bool,
+    ) -> Result<Done, CallError> {
         let trace = match call.codec {
-            None => CALL,
-            Some(_) => CALL_COMPRESSED,
+            None => &traces.call,
+            Some(_) => &traces.call_compressed,
         };
         let done = self
             .setup
-            .run(trace, request, Call::Grpc(call.clone()), noted);
+            .run(traces, trace, request, Call::Grpc(call.clone()), noted);
         done.map_err(|error| match error {
             NoJob::Refused(failure) => CallError::Request(failure),
             NoJob::NoExecutor(error) => CallError::Unknown(error),
@@ -324,15 +351,20 @@ impl GrpcClient {
     /// T10 from the frames on. Adds the call's costs to the thread's trail, if one is open.
     fn receive_side(
         &self,
+        traces: &Arc<ClientImage>,
         call: &GrpcCall,
         answer: Answer,
         noted: Option<(Duration, Steps)>,
     ) -> Result<Vec<u8>, CallError> {
         let expected = Call::Grpc(call.response(answer.codec));
         let address = || self.setup.name.clone();
-        let run = self
-            .setup
-            .run(RESPONSE, &answer.message, expected, noted.is_some());
+        let run = self.setup.run(
+            traces,
+            &traces.answer,
+            &answer.message,
+            expected,
+            noted.is_some(),
+        );
         let done = run.map_err(|error| match error {
             NoJob::Refused(failure) => CallError::Response {
                 address: address(),

@@ -115,7 +115,7 @@ pub(super) async fn greet(
     let frames = Rc::new(RefCell::new(Frames::of_service(now)));
     let end = ClientEnd {
         executor: setup
-            .executor()
+            .executor(&setup.traces.now())
             .map_err(|error| failed(std::io::Error::other(error)))?,
         control: dialled.control,
         limits: setup.settings.limits,

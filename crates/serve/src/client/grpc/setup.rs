@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
 use accelflow_runtime::trail::Clocked;
 use accelflow_runtime::{Conversation, Detail, Executor, Failure, Message, Step};
-use accelflow_trace::Image;
 
 use crate::client::config::{Address, ClientConfig};
 use crate::client::metrics::ClientMetrics;
 use crate::client::names::Names;
+use crate::client::traces::{ClientImage, TraceSlot};
 use crate::client::trust::TlsTrust;
 use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
 
@@ -24,10 +24,10 @@ pub(super) struct Setup {
     pub(super) settings: Settings,
     pub(super) config: ClientConfig,
     pub(super) trust: Option<TlsTrust>,
-    pub(super) image: Image,
+    pub(super) traces: TraceSlot,
     pub(super) metrics: Arc<ClientMetrics>,
     /// Between two traces an executor holds scratch memory and no part of a message.
-    pub(super) free: Mutex<Vec<ClientExecutor>>,
+    pub(super) free: Mutex<Vec<(ClientExecutor, Arc<ClientImage>)>>,
 }
 
 /// The result of a trace; if they are noted, also its steps and the cost of each in nanoseconds.
@@ -44,25 +44,37 @@ pub(super) enum NoJob {
 }
 
 impl Setup {
-    pub(super) fn executor(&self) -> Result<ClientExecutor, AccelError> {
+    pub(super) fn executor(&self, traces: &ClientImage) -> Result<ClientExecutor, AccelError> {
         let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
-        Ok(Executor::new(self.image.clone(), Clocked::new(bodies)))
+        Ok(Executor::new(traces.image.clone(), Clocked::new(bodies)))
     }
 
-    /// Runs the part of a trace on messages, and notes the costs of its steps if `noted`.
+    /// An executor that has `traces`.
+    fn take(&self, traces: &Arc<ClientImage>) -> Result<ClientExecutor, AccelError> {
+        let kept = self
+            .free
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        let Some((mut executor, old)) = kept else {
+            return self.executor(traces);
+        };
+        if !Arc::ptr_eq(&old, traces) {
+            executor.set_image(traces.image.clone());
+        }
+        Ok(executor)
+    }
+
+    /// Runs one of `traces` on messages, and notes the costs of its steps if `noted`.
     pub(super) fn run(
         &self,
+        traces: &Arc<ClientImage>,
         trace: &str,
         bytes: &[u8],
         call: Call,
         noted: bool,
     ) -> Result<Done, NoJob> {
-        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = free().pop();
-        let mut executor = match kept {
-            Some(executor) => executor,
-            None => self.executor().map_err(NoJob::NoExecutor)?,
-        };
+        let mut executor = self.take(traces).map_err(NoJob::NoExecutor)?;
         let message = match &call {
             Call::Grpc(sent) if sent.is_sent() => Message::json(bytes, call),
             _ => Message {
@@ -84,7 +96,8 @@ impl Setup {
             .err()
             .is_none_or(|failure| failure.error.reason != "panic")
         {
-            free().push(executor);
+            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+            free.push((executor, traces.clone()));
         }
         let outcome = run.map_err(NoJob::Refused)?;
         let arrival = outcome.arrivals.into_iter().next();

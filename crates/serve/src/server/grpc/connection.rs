@@ -177,8 +177,8 @@ impl End for ServerEnd {
         message: &Message<'_>,
         conversation: &mut Conversation,
     ) -> Result<TraceRun, String> {
-        let executors = &self.shared.executors;
-        let run = executors.run(trace, message, conversation);
+        let (executors, traces) = (&self.shared.executors, self.shared.traces.now());
+        let run = executors.run(&traces, trace, message, conversation);
         run.map_err(|error| error.to_string())
     }
 

@@ -29,13 +29,15 @@ use crate::observe::telemetry::{RequestSpan, TraceParent};
 use crate::server::executors::RunError;
 use crate::server::peer::Peer;
 use crate::server::shared::Shared;
+use crate::server::traces::ServerImage;
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
-use crate::transport::grpc::traces::{RECEIVE, SEND, SEND_COMPRESSED};
 
 /// A request that has been received.
 pub(crate) struct ReceivedRequest {
     pub(crate) shared: Arc<Shared>,
+    /// The traces that it is served with.
+    pub(crate) traces: Arc<ServerImage>,
     pub(crate) terms: Terms,
     pub(crate) parent: Option<TraceParent>,
     pub(crate) call: GrpcCall,
@@ -180,14 +182,15 @@ impl ReceivedRequest {
         if self.abandoned.load(Ordering::Relaxed) {
             return Err(given_up());
         }
-        let executors = &self.shared.executors;
+        let (executors, traces) = (&self.shared.executors, &self.traces);
         let message = Message {
             call: Call::Grpc(self.call.clone()),
             terms: self.terms,
             ..Message::received(&[])
         };
         let payload = std::mem::take(&mut *self.message);
-        let run = executors.run_on(RECEIVE, payload, &message, &mut Conversation::default());
+        let conversation = &mut Conversation::default();
+        let run = executors.run_on(traces, &traces.receive, payload, &message, conversation);
         let mut run = run.map_err(|error| refused(&error))?;
         if let Some(spans) = &self.shared.observers.spans {
             let (tenant, parent) = (self.terms.tenant, self.parent.as_ref());
@@ -304,8 +307,8 @@ impl ReceivedRequest {
         };
         let gzip = self.takes_gzip && wanted;
         let (trace, codec) = match gzip {
-            true => (SEND_COMPRESSED, Some(Codec::Gzip)),
-            false => (SEND, None),
+            true => (&self.traces.send_compressed, Some(Codec::Gzip)),
+            false => (&self.traces.send, None),
         };
         let message = Message {
             terms: self.terms,
@@ -314,7 +317,8 @@ impl ReceivedRequest {
         };
         let size = value.bytes.len();
         let (executors, payload) = (&self.shared.executors, std::mem::take(&mut *value.bytes));
-        let run = executors.run_on(trace, payload, &message, &mut Conversation::default());
+        let conversation = &mut Conversation::default();
+        let run = executors.run_on(&self.traces, trace, payload, &message, conversation);
         let bad = |why: String| {
             let why = format!("the handler's result cannot be sent: {why}");
             Status::private(Code::Internal, "bad_result", why)

@@ -248,6 +248,7 @@ impl Streams {
         };
         let request = ReceivedRequest {
             shared: self.shared.clone(),
+            traces: self.shared.traces.now(),
             terms,
             parent: head.parent.clone(),
             call: GrpcCall::received(self.schema.clone(), &head.path, head.codec),

@@ -26,7 +26,7 @@ use crate::server::greeting::Greeted;
 use crate::server::peer::PeerAdmission;
 use crate::server::places::Place;
 use crate::server::shared::Shared;
-use crate::server::traces::{OVER_TLS, PLAIN, TraceNames};
+use crate::server::traces::ServerImage;
 use crate::transport::close::Close;
 use crate::transport::inbound::{Inbound, frame_length, whole_records};
 use crate::transport::socket::{is_timeout, write_all};
@@ -40,7 +40,8 @@ pub(crate) struct Connection<'s> {
     place: &'s Place,
     stream: &'s TcpStream,
     pub(super) peer: PeerAdmission<'s>,
-    names: TraceNames,
+    /// The traces of the message that is being answered.
+    traces: Arc<ServerImage>,
     inbound: Inbound,
     conversation: Conversation,
     /// The control path of TLS, on a connection that has it.
@@ -87,10 +88,7 @@ impl<'s> Connection<'s> {
             schema,
             place,
             stream: &place.stream,
-            names: match greeted.control {
-                Some(_) => OVER_TLS,
-                None => PLAIN,
-            },
+            traces: shared.traces.now(),
             inbound: greeted.inbound,
             conversation: greeted.conversation,
             control: greeted.control,
@@ -140,6 +138,7 @@ impl<'s> Connection<'s> {
             let next = first.take().map_or_else(|| self.next(), Ok)?;
             let (Next::Received(bytes) | Next::Opened(bytes)) = next;
             self.pass(bytes)?;
+            self.traces = self.shared.traces.now();
             let answered = match next {
                 Next::Received(bytes) => self.run_received(bytes),
                 Next::Opened(bytes) => self.run_opened(bytes),
@@ -304,8 +303,8 @@ impl<'s> Connection<'s> {
             terms: self.terms,
             ..Message::received(&self.inbound.bytes()[..bytes])
         };
-        let executors = &self.shared.executors;
-        let error = match executors.run(self.names.receive, &message, &mut self.conversation) {
+        let (executors, traces) = (&self.shared.executors, &self.traces);
+        let error = match executors.run(traces, &traces.receive, &message, &mut self.conversation) {
             Ok(run) => {
                 self.inbound.consume(bytes);
                 return self.answer(run);
@@ -331,13 +330,13 @@ impl<'s> Connection<'s> {
     /// Runs T1 on a message that the core has opened, so that Decr has nothing to do.
     fn run_opened(&mut self, bytes: usize) -> Result<(), Close> {
         let metrics = &self.shared.observers.metrics;
-        metrics.fallback(self.names.receive, "unaligned_records");
+        metrics.fallback(&self.traces.receive, "unaligned_records");
         let message = Message {
             terms: self.terms,
             ..Message::opened(&self.opened.bytes()[..bytes])
         };
-        let executors = &self.shared.executors;
-        match executors.run(self.names.receive, &message, &mut self.conversation) {
+        let (executors, traces) = (&self.shared.executors, &self.traces);
+        match executors.run(traces, &traces.receive, &message, &mut self.conversation) {
             Ok(run) => {
                 self.opened.consume(bytes);
                 self.answer(run)
@@ -436,14 +435,10 @@ impl<'s> Connection<'s> {
                     Compression::LikeRequest => compressed,
                     Compression::Always => true,
                 };
-                let trace = match compress {
-                    true => self.names.send_compressed,
-                    false => self.names.send,
-                };
-                self.send_result(call, trace, body, "ok")
+                self.send_result(call, compress, body, "ok")
             }
             Err(Refusal::Declared(body)) => {
-                self.send_result(call, self.names.send, body, "exception")?;
+                self.send_result(call, false, body, "exception")?;
                 Ok(None)
             }
             Err(Refusal::Unfit(why)) => {
@@ -486,11 +481,11 @@ impl<'s> Connection<'s> {
     fn send_result(
         &mut self,
         call: &ThriftCall,
-        trace: &'static str,
+        compress: bool,
         body: Body,
         label: &'static str,
     ) -> Result<Option<TraceRun>, Close> {
-        match self.send(trace, call.reply(), body) {
+        match self.send(compress, call.reply(), body) {
             Ok(mut run) => {
                 self.ended(call, label);
                 if let Some(span) = &mut self.span {
@@ -521,25 +516,24 @@ impl<'s> Connection<'s> {
     ) -> Result<(), Close> {
         let body = json!({"message": why, "type": kind}).to_string();
         let body = Body::json(body.into_bytes());
-        let sent = self.send(self.names.send, call.exception(), body);
+        let sent = self.send(false, call.exception(), body);
         let mut run = sent.map_err(|error| Close::Failed(error.to_string()))?;
         self.write_out(&mut run)
     }
 
     /// Runs T2 or T3.
-    fn send(
-        &mut self,
-        trace: &'static str,
-        call: ThriftCall,
-        body: Body,
-    ) -> Result<TraceRun, RunError> {
+    fn send(&mut self, compress: bool, call: ThriftCall, body: Body) -> Result<TraceRun, RunError> {
         let message = Message {
             terms: self.terms,
             record: body.record,
             ..Message::json(&[], Call::Thrift(call))
         };
-        let executors = &self.shared.executors;
-        executors.run_on(trace, body.bytes, &message, &mut self.conversation)
+        let (executors, traces) = (&self.shared.executors, &self.traces);
+        let trace = match compress {
+            true => &traces.send_compressed,
+            false => &traces.send,
+        };
+        executors.run_on(traces, trace, body.bytes, &message, &mut self.conversation)
     }
 
     fn write_out(&mut self, run: &mut TraceRun) -> Result<(), Close> {

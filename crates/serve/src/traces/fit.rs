@@ -1,0 +1,365 @@
+//! Whether a trace does what it is named for, on every path that a payload may take.
+//!
+//! A message arrives and leaves through layers, each with an accelerator that removes or adds it.
+//! The check follows all branches, whatever the payload, and notes which layers are left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accelflow_runtime::ERROR_TRACES;
+use accelflow_trace::{Accel, Node, Part};
+
+use super::refusal::{FitFault, Misfit};
+use super::source::trace_of;
+
+/// The layers of the messages of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wire {
+    /// Whether the trace meets the connection's bytes, by TCP, and their records.
+    pub tcp: bool,
+    /// Whether messages are in TLS records.
+    pub tls: bool,
+    /// Whether messages have the header of an RPC.
+    pub rpc: bool,
+    /// Whether it is the serialised message that is compressed, as in gRPC.
+    pub compresses_messages: bool,
+}
+
+impl Wire {
+    fn receiving(self) -> Vec<Accel> {
+        let all = [
+            (self.tcp, Accel::Tcp),
+            (self.tls, Accel::Decr),
+            (self.rpc, Accel::Rpc),
+            (true, Accel::Dser),
+        ];
+        all.into_iter()
+            .filter(|(has, _)| *has)
+            .map(|(_, a)| a)
+            .collect()
+    }
+
+    fn sending(self) -> Vec<Accel> {
+        let all = [
+            (true, Accel::Ser),
+            (self.rpc, Accel::Rpc),
+            (self.tls, Accel::Encr),
+            (self.tcp, Accel::Tcp),
+        ];
+        all.into_iter()
+            .filter(|(has, _)| *has)
+            .map(|(_, a)| a)
+            .collect()
+    }
+}
+
+/// What a trace is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task<'a> {
+    /// Receive a message, and notify a core.
+    Receive,
+    /// Send a message, and no more.
+    Send,
+    /// Send a message, and receive the answer by the trace of this name.
+    Call(&'a str),
+    /// Send a request, receive its answer, and perhaps send more.
+    Store,
+}
+
+/// How far a message is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum At {
+    /// So many layers are removed.
+    In(usize),
+    /// The payload is application data.
+    Data,
+    /// So many layers are added.
+    Out(usize),
+    /// The message has left.
+    Sent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    at: At,
+    /// Whether a message was sent before.
+    sent: bool,
+}
+
+/// A place to go on from: a part, and whether it is entered as a trace.
+type Entry = (String, bool, State);
+
+/// Follows every path of a trace.
+pub(crate) struct Fit<'p> {
+    parts: &'p BTreeMap<&'p str, &'p Part>,
+    task: Task<'p>,
+    wire: Wire,
+    receiving: Vec<Accel>,
+    sending: Vec<Accel>,
+    /// Whether error subtraces may answer the service's caller.
+    answers_caller: bool,
+    open: Vec<Entry>,
+    seen: BTreeSet<Entry>,
+    part: &'p str,
+}
+
+impl<'p> Fit<'p> {
+    pub(crate) fn new(
+        parts: &'p BTreeMap<&'p str, &'p Part>,
+        task: Task<'p>,
+        wire: Wire,
+        answers_caller: bool,
+    ) -> Fit<'p> {
+        Fit {
+            parts,
+            task,
+            wire,
+            receiving: wire.receiving(),
+            sending: wire.sending(),
+            answers_caller,
+            open: Vec::new(),
+            seen: BTreeSet::new(),
+            part: "",
+        }
+    }
+
+    /// Checks the trace `root`, all of whose parts and tails are known.
+    pub(crate) fn check(mut self, root: &str) -> Result<(), Misfit> {
+        let at = match self.task {
+            Task::Receive => At::In(0),
+            _ => At::Data,
+        };
+        self.go(root, true, State { at, sent: false });
+        while let Some((name, fresh, state)) = self.open.pop() {
+            let Some(part) = self.parts.get(&*name) else {
+                continue;
+            };
+            self.part = &part.name;
+            let left = self.follow(&part.nodes, fresh, [state].into());
+            let ended = left.and_then(|left| left.into_iter().try_for_each(|s| self.end(s)));
+            ended.map_err(|fault| Misfit {
+                trace: trace_of(self.part).to_owned(),
+                fault,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn go(&mut self, name: &str, fresh: bool, state: State) {
+        let entry = (name.to_owned(), fresh, state);
+        if self.seen.insert(entry.clone()) {
+            self.open.push(entry);
+        }
+    }
+
+    /// Follows `nodes`; returns the states in which paths run off their end.
+    fn follow(
+        &mut self,
+        nodes: &'p [Node],
+        fresh: bool,
+        mut states: BTreeSet<State>,
+    ) -> Result<BTreeSet<State>, FitFault> {
+        for (index, node) in nodes.iter().enumerate() {
+            let receives = fresh && index == 0;
+            states = self.pass(node, receives, states)?;
+        }
+        Ok(states)
+    }
+
+    fn pass(
+        &mut self,
+        node: &'p Node,
+        receives: bool,
+        states: BTreeSet<State>,
+    ) -> Result<BTreeSet<State>, FitFault> {
+        let mut left = BTreeSet::new();
+        match node {
+            Node::Accel(accel) => {
+                for state in states {
+                    left.insert(self.call(*accel, receives, state)?);
+                }
+            }
+            Node::Transform(_) => {
+                if states.iter().any(|state| state.at != At::Data) {
+                    return Err(FitFault::NotData("trans".to_owned()));
+                }
+                left = states;
+            }
+            Node::Branch {
+                on_true, on_false, ..
+            } => {
+                for arm in [on_true, on_false] {
+                    left.extend(self.follow(arm, false, states.clone())?);
+                }
+            }
+            Node::Fork(arms) => {
+                if matches!(self.task, Task::Send | Task::Call(_)) {
+                    return Err(FitFault::Forks);
+                }
+                for arm in arms {
+                    for state in self.follow(arm, false, states.clone())? {
+                        self.end(state)?;
+                    }
+                }
+            }
+            Node::Join(arms) => {
+                for arm in arms {
+                    left.extend(self.follow(arm, false, states.clone())?);
+                }
+            }
+            Node::Tail(name) => {
+                for state in states {
+                    self.tail(name, state)?;
+                }
+            }
+            Node::Continue(name) => states.into_iter().for_each(|s| self.go(name, false, s)),
+            Node::Meet => left = states,
+            Node::Notify => states.into_iter().try_for_each(|state| self.end(state))?,
+        }
+        Ok(left)
+    }
+
+    fn call(&self, accel: Accel, first: bool, state: State) -> Result<State, FitFault> {
+        let receives = first && accel == Accel::Tcp;
+        match accel {
+            Accel::Ldb => return Ok(state),
+            Accel::Tcp | Accel::Decr | Accel::Encr | Accel::Rpc | Accel::Ser | Accel::Dser => {}
+            // Cmp, Dcmp, and whatever else works on data.
+            _ => return self.work(accel, state),
+        }
+        let at = match state.at {
+            At::In(done) if self.receiving.get(done) == Some(&accel) => {
+                if accel == Accel::Tcp && !receives {
+                    return Err(FitFault::Sends(accel));
+                }
+                match done + 1 == self.receiving.len() {
+                    true => At::Data,
+                    false => At::In(done + 1),
+                }
+            }
+            At::Data if receives => return Err(self.unasked()),
+            At::Sent if receives && matches!(self.task, Task::Send) => {
+                return Err(FitFault::Waits);
+            }
+            At::Sent if receives => match self.receiving.len() {
+                1 => At::Data,
+                _ => At::In(1),
+            },
+            At::Sent => return Err(FitFault::Gone(accel)),
+            At::Data if matches!(self.task, Task::Call(_)) && state.sent => {
+                return Err(FitFault::Gone(accel));
+            }
+            At::Data => self.add(accel, 0)?,
+            At::Out(done) => self.add(accel, done)?,
+            At::In(_) => return Err(self.out_of_order(accel, state.at)),
+        };
+        let sent = state.sent || at == At::Sent;
+        Ok(State { at, sent })
+    }
+
+    /// The layer that `accel` adds to a message with `done` layers.
+    fn add(&self, accel: Accel, done: usize) -> Result<At, FitFault> {
+        if self.sending.get(done) != Some(&accel) {
+            let at = if done == 0 { At::Data } else { At::Out(done) };
+            return Err(self.out_of_order(accel, at));
+        }
+        if self.task == Task::Receive {
+            return Err(FitFault::Sends(accel));
+        }
+        Ok(match done + 1 == self.sending.len() {
+            true => At::Sent,
+            false => At::Out(done + 1),
+        })
+    }
+
+    /// An accelerator that removes and adds no layer.
+    fn work(&self, accel: Accel, state: State) -> Result<State, FitFault> {
+        let whole = self.wire.compresses_messages;
+        let fits = match accel {
+            Accel::Dcmp if whole => state.at == At::In(self.receiving.len() - 1),
+            Accel::Cmp if whole => state.at == At::Out(1),
+            _ => state.at == At::Data,
+        };
+        match (fits, accel) {
+            (true, _) => Ok(state),
+            (false, Accel::Dcmp) if whole => Err(FitFault::Message(accel, "RPC and Dser")),
+            (false, Accel::Cmp) if whole => Err(FitFault::Message(accel, "Ser and RPC")),
+            _ => Err(FitFault::NotData(accel.to_string())),
+        }
+    }
+
+    fn unasked(&self) -> FitFault {
+        match self.task {
+            Task::Send => FitFault::Waits,
+            _ => FitFault::Unasked,
+        }
+    }
+
+    fn out_of_order(&self, found: Accel, at: At) -> FitFault {
+        let (expected, passes, order) = self.expected(at);
+        FitFault::Order {
+            found,
+            expected,
+            passes,
+            order,
+        }
+    }
+
+    /// What must come next, and the order that it is of.
+    fn expected(&self, at: At) -> (String, &'static str, String) {
+        let (order, done, passes) = match at {
+            At::In(done) => (&self.receiving, done, "arrives by"),
+            At::Data if self.task == Task::Receive => (&self.receiving, usize::MAX, "arrives by"),
+            At::Data => (&self.sending, 0, "leaves by"),
+            At::Out(done) => (&self.sending, done, "leaves by"),
+            At::Sent => (&self.sending, usize::MAX, "leaves by"),
+        };
+        let next = order.get(done).map(ToString::to_string);
+        let names: Vec<String> = order.iter().map(ToString::to_string).collect();
+        let expected = next.unwrap_or_else(|| "the end".to_owned());
+        (expected, passes, names.join(", "))
+    }
+
+    fn tail(&mut self, name: &str, state: State) -> Result<(), FitFault> {
+        if ERROR_TRACES.contains(&name) && state.at == At::Data {
+            return match self.answers_caller && self.task != Task::Receive {
+                true => Ok(()),
+                false => Err(FitFault::Caller(name.to_owned())),
+            };
+        }
+        if let (Task::Call(answer), At::Sent) = (self.task, state.at)
+            && answer != name
+        {
+            return Err(FitFault::OtherAnswer {
+                found: name.to_owned(),
+                expected: answer.to_owned(),
+            });
+        }
+        self.go(name, true, state);
+        Ok(())
+    }
+
+    /// The end of a path, where a core is notified.
+    fn end(&self, state: State) -> Result<(), FitFault> {
+        let done = match self.task {
+            Task::Receive => state.at == At::Data,
+            Task::Send => state.at == At::Sent,
+            Task::Call(_) | Task::Store => state.at == At::Data && state.sent,
+        };
+        if done {
+            return Ok(());
+        }
+        if let (Task::Call(answer), At::Sent) = (self.task, state.at) {
+            return Err(FitFault::NoAnswer(answer.to_owned()));
+        }
+        if state.at == At::Sent {
+            let answer = "of the response".to_owned();
+            return Err(FitFault::NoAnswer(answer));
+        }
+        let (expected, passes, order) = self.expected(state.at);
+        Err(FitFault::Early {
+            expected,
+            passes,
+            order,
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! Trace memories of services: a service's own traces over those that it has anyway.
+
+use std::collections::BTreeMap;
+
+use accelflow_parameters::Refusal;
+use accelflow_trace::{Image, Library, Node, Part, link};
+
+use super::fit::{Fit, Task, Wire};
+use super::refusal::TraceRefusal;
+use super::source::{Split, TraceSource, trace_of};
+
+/// A trace that a service begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct Root<'a> {
+    /// The setting that names it, such as `receive`.
+    pub place: &'a str,
+    /// The name.
+    pub name: &'a str,
+    /// What it is to do.
+    pub task: Task<'a>,
+    /// The layers of its messages.
+    pub wire: Wire,
+}
+
+/// The traces of a service: its own, and those that it has where it brings none.
+#[derive(Clone, Copy, Debug)]
+pub struct Stock<'a> {
+    /// What the service has anyway. Traces of its own take the place of those of the same name.
+    pub base: &'a Library,
+    /// The service's own.
+    pub own: Option<&'a TraceSource>,
+    /// Whether error subtraces may answer the service's caller.
+    pub answers_caller: bool,
+}
+
+impl Stock<'_> {
+    /// Links the traces that `roots` lead to, and those that `also` names, once each of the roots
+    /// fits its task.
+    ///
+    /// # Errors
+    /// [`TraceRefusal`].
+    pub fn link(&self, roots: &[Root<'_>], also: &[&str]) -> Result<Image, TraceRefusal> {
+        let mut reached: Vec<Part> = Vec::new();
+        for root in roots {
+            self.reach(root.place, root.name, &mut reached)?;
+        }
+        for name in also {
+            self.reach("trace", name, &mut reached)?;
+        }
+        let image = link(reached.clone())?;
+        let parts: BTreeMap<&str, &Part> = reached.iter().map(|part| (&*part.name, part)).collect();
+        for root in roots {
+            let fit = Fit::new(&parts, root.task, root.wire, self.answers_caller);
+            fit.check(root.name)
+                .map_err(|misfit| TraceRefusal::Misfit {
+                    place: root.place.to_owned(),
+                    root: root.name.to_owned(),
+                    misfit,
+                })?;
+        }
+        Ok(image)
+    }
+
+    /// Adds the parts of a trace, and of those that it leads to.
+    fn reach(&self, place: &str, root: &str, reached: &mut Vec<Part>) -> Result<(), TraceRefusal> {
+        let mut wanted = vec![root.to_owned()];
+        while let Some(name) = wanted.pop() {
+            if reached.iter().any(|part| part.name == name) {
+                continue;
+            }
+            let parts = match self.own.and_then(|own| own.get(&name)) {
+                Some(split) => self.usable(place, root, &name, split)?,
+                None => match self.base.get(&name) {
+                    Some(trace) => trace.parts.clone(),
+                    None if name == root => return Err(self.unknown(place, root).into()),
+                    // The linker says which trace leads to nothing.
+                    None => continue,
+                },
+            };
+            for part in &parts {
+                wanted.extend(leads_to(&part.nodes));
+            }
+            reached.extend(parts);
+        }
+        Ok(())
+    }
+
+    fn usable(
+        &self,
+        place: &str,
+        root: &str,
+        name: &str,
+        split: &Split,
+    ) -> Result<Vec<Part>, TraceRefusal> {
+        match self.own.and_then(|own| own.owner_of(split)) {
+            None => Ok(split.parts.clone()),
+            Some(owner) => Err(TraceRefusal::Owned {
+                place: place.to_owned(),
+                root: root.to_owned(),
+                trace: name.to_owned(),
+                owner: owner.to_owned(),
+            }),
+        }
+    }
+
+    fn unknown(&self, place: &str, root: &str) -> Refusal {
+        let own = self.own.into_iter().flat_map(TraceSource::names);
+        let base = self.base.traces().iter().map(|trace| &*trace.name);
+        let mut known: Vec<&str> = own.chain(base).collect();
+        known.sort_unstable();
+        known.dedup();
+        Refusal::unknown(place, root, known)
+    }
+}
+
+/// The traces that `nodes` end with.
+fn leads_to(nodes: &[Node]) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut stack: Vec<&Node> = nodes.iter().collect();
+    while let Some(node) = stack.pop() {
+        match node {
+            Node::Tail(name) | Node::Continue(name) => names.push(trace_of(name).to_owned()),
+            Node::Branch {
+                on_true, on_false, ..
+            } => stack.extend(on_true.iter().chain(on_false)),
+            Node::Fork(arms) | Node::Join(arms) => stack.extend(arms.iter().flatten()),
+            _ => {}
+        }
+    }
+    names
+}

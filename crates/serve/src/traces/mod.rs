@@ -1,0 +1,7 @@
+//! Traces of a service's own: where they come from, whether they fit, and their trace memory.
+
+pub(crate) mod fit;
+pub(crate) mod memory;
+pub(crate) mod refusal;
+pub(crate) mod slot;
+pub(crate) mod source;

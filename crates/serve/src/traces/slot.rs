@@ -1,0 +1,89 @@
+//! Traces that may be replaced while they are used.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::refusal::TraceRefusal;
+use super::source::TraceSource;
+
+/// Traces as a service is given them.
+pub trait Given: Clone {
+    /// Where they are from.
+    fn source(&self) -> &TraceSource;
+
+    /// The same names, from another source.
+    #[must_use]
+    fn from(self, source: TraceSource) -> Self;
+}
+
+/// The linked traces of a service, `T`, and what it was given, `G`.
+///
+/// Whoever begins a piece of work takes the present traces and ends it with those.
+#[derive(Debug)]
+pub struct Slot<T, G> {
+    now: RwLock<Arc<T>>,
+    given: Mutex<(Option<G>, u64)>,
+}
+
+impl<T, G: Given> Slot<T, G> {
+    /// The traces that `link` makes of what was given.
+    ///
+    /// # Errors
+    /// Those of `link`.
+    pub fn new<E>(
+        given: Option<G>,
+        link: impl FnOnce(Option<&G>, u64) -> Result<T, E>,
+    ) -> Result<Slot<T, G>, E> {
+        Ok(Slot {
+            now: RwLock::new(Arc::new(link(given.as_ref(), 0)?)),
+            given: Mutex::new((given, 0)),
+        })
+    }
+
+    /// The traces for the next piece of work.
+    pub fn now(&self) -> Arc<T> {
+        let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
+        now.clone()
+    }
+
+    /// Replaces the traces by what `link` makes of `given`; returns how often that was done. If it
+    /// fails, nothing changes.
+    ///
+    /// # Errors
+    /// Those of `link`.
+    pub fn replace<E>(
+        &self,
+        given: Option<G>,
+        link: impl FnOnce(Option<&G>, u64) -> Result<T, E>,
+    ) -> Result<u64, E> {
+        self.change(|_| Ok(given), link)
+    }
+
+    /// Replaces the traces by those that their file has now; otherwise as [`Slot::replace`].
+    ///
+    /// # Errors
+    /// Those of `link`, and [`TraceRefusal::NoFile`].
+    pub fn reload<E: From<TraceRefusal>>(
+        &self,
+        link: impl FnOnce(Option<&G>, u64) -> Result<T, E>,
+    ) -> Result<u64, E> {
+        let again = |given: Option<&G>| {
+            let given = given.ok_or(TraceRefusal::NoFile)?;
+            Ok(Some(given.clone().from(given.source().again()?)))
+        };
+        self.change(again, link)
+    }
+
+    fn change<E>(
+        &self,
+        choose: impl FnOnce(Option<&G>) -> Result<Option<G>, E>,
+        link: impl FnOnce(Option<&G>, u64) -> Result<T, E>,
+    ) -> Result<u64, E> {
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let chosen = choose(given.0.as_ref())?;
+        let turn = given.1 + 1;
+        let linked = Arc::new(link(chosen.as_ref(), turn)?);
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = linked;
+        *given = (chosen, turn);
+        Ok(turn)
+    }
+}

@@ -1,0 +1,143 @@
+//! Where a service's own traces come from: a library, a trace memory, or a file.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use accelflow_trace::text::parse;
+use accelflow_trace::{Image, Library, LinkError, MAGIC, Part, Registered, is_name};
+
+use super::refusal::{FileFault, TraceRefusal};
+
+/// The largest file of traces: above a trace memory of 4096 words with the longest names.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// A trace as parts, of which each fits a word.
+#[derive(Clone, Debug)]
+pub(crate) struct Split {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) owner: Option<String>,
+}
+
+/// Traces that a service brings along.
+#[derive(Clone, Debug, Default)]
+pub struct TraceSource {
+    traces: BTreeMap<String, Split>,
+    file: Option<PathBuf>,
+    /// The service that may use what belongs to it; `None` for one that may use everything.
+    service: Option<String>,
+}
+
+impl TraceSource {
+    /// The traces of a library as it is now.
+    pub fn of_library(library: &Library) -> TraceSource {
+        let split = |trace: &Registered| Split {
+            parts: trace.parts.clone(),
+            owner: trace.owner.clone(),
+        };
+        let traces = library.traces().iter();
+        TraceSource {
+            traces: traces.map(|t| (t.name.clone(), split(t))).collect(),
+            ..TraceSource::default()
+        }
+    }
+
+    /// The traces of a trace memory.
+    ///
+    /// # Errors
+    /// [`LinkError`] for words that no source compiles to.
+    pub fn of_image(image: &Image) -> Result<TraceSource, LinkError> {
+        let mut traces: BTreeMap<String, Split> = BTreeMap::new();
+        for part in image.disassemble()? {
+            let (parts, owner) = (Vec::new(), None);
+            let trace = trace_of(&part.name).to_owned();
+            let split = traces.entry(trace).or_insert(Split { parts, owner });
+            split.parts.push(part);
+        }
+        Ok(TraceSource {
+            traces,
+            ..TraceSource::default()
+        })
+    }
+
+    /// The traces in a file: a trace file (`docs/trace-format.md`), or their text.
+    ///
+    /// # Errors
+    /// [`TraceRefusal::File`].
+    pub fn from_file(path: &Path) -> Result<TraceSource, TraceRefusal> {
+        let read = read(path).map_err(|why| TraceRefusal::File {
+            path: path.to_owned(),
+            why,
+        })?;
+        Ok(TraceSource {
+            file: Some(path.to_owned()),
+            ..read
+        })
+    }
+
+    /// The same traces for a service: those of other services are refused.
+    #[must_use]
+    pub fn for_service(mut self, service: &str) -> TraceSource {
+        self.service = Some(service.to_owned());
+        self
+    }
+
+    /// The file that the traces are from, if they are from one.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The traces as their file has them now.
+    ///
+    /// # Errors
+    /// [`TraceRefusal::NoFile`], and those of [`TraceSource::from_file`].
+    pub(crate) fn again(&self) -> Result<TraceSource, TraceRefusal> {
+        let path = self.file.as_deref().ok_or(TraceRefusal::NoFile)?;
+        let read = TraceSource::from_file(path)?;
+        let service = self.service.clone();
+        Ok(TraceSource { service, ..read })
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Split> {
+        self.traces.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let mine = |(_, split): &(&String, &Split)| self.owner_of(split).is_none();
+        self.traces.iter().filter(mine).map(|(name, _)| &**name)
+    }
+
+    /// The other service that a trace belongs to, if it does.
+    pub(crate) fn owner_of<'t>(&self, trace: &'t Split) -> Option<&'t str> {
+        let service = self.service.as_deref();
+        let owner = trace.owner.as_deref()?;
+        (service.is_some() && service != Some(owner)).then_some(owner)
+    }
+}
+
+/// The trace that a part belongs to: part 2 of `NAME` is called `NAME.2`.
+pub(crate) fn trace_of(part: &str) -> &str {
+    match is_name(part) {
+        true => part,
+        false => part.split('.').next().unwrap_or(part),
+    }
+}
+
+fn read(path: &Path) -> Result<TraceSource, FileFault> {
+    let mut bytes = Vec::new();
+    let file = File::open(path)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(FileFault::Large(MAX_FILE_BYTES));
+    }
+    if bytes.starts_with(&MAGIC) {
+        return Ok(TraceSource::of_image(&Image::from_bytes(&bytes)?)?);
+    }
+    let text = String::from_utf8(bytes).map_err(|_| FileFault::Neither)?;
+    let mut library = Library::new();
+    for (name, nodes) in parse(&text)? {
+        library.register(&name, nodes)?;
+    }
+    Ok(TraceSource::of_library(&library))
+}
