@@ -26,11 +26,21 @@ def comparison(made_up_results: dict[str, Any]) -> Comparison:
     return Comparison.from_dict(made_up_results)
 
 
-def printed(comparison: Comparison, width: int = 80) -> str:
-    console = Console(width=width, color_system=None, file=io.StringIO())
+def answered(comparison: Comparison, width: int = 80, **options: Any) -> str:
+    """What a terminal shows of a comparison."""
+    console = Console(width=width, color_system=None, file=io.StringIO(), **options)
     print_comparison(comparison, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def printed(comparison: Comparison, width: int = 80, *, force_terminal: bool = False) -> str:
+    """What `--by-service` adds to that."""
+    file = io.StringIO()
+    console = Console(width=width, color_system=None, file=file, force_terminal=force_terminal)
+    print_comparison(comparison, console, by_service=True)
+    text = file.getvalue()
+    return text[text.rindex(f"\n{comparison.workload}, ") + 1 :]
 
 
 def test_every_system_and_service_has_a_row(comparison: Comparison) -> None:
@@ -63,14 +73,9 @@ def test_the_title_has_the_width_of_the_terminal(comparison: Comparison) -> None
     title = "socialnetwork, 200,000 requests a service, profile measured, seed 1"
     second = "bursty arrivals, isolated; offered load: next to the service's name"
     assert printed(comparison, width=200).splitlines()[:2] == [title, second]
-    wide = Console(width=120, color_system=None, file=io.StringIO(), force_terminal=True)
-    print_comparison(comparison, wide)
-    assert isinstance(wide.file, io.StringIO)
-    assert [line.rstrip() for line in wide.file.getvalue().splitlines()[:2]] == [title, second]
-    narrow = Console(width=40, color_system=None, file=io.StringIO(), force_terminal=True)
-    print_comparison(comparison, narrow)
-    assert isinstance(narrow.file, io.StringIO)
-    first, *_ = narrow.file.getvalue().splitlines()
+    wide = printed(comparison, 120, force_terminal=True)
+    assert [line.rstrip() for line in wide.splitlines()[:2]] == [title, second]
+    first, *_ = printed(comparison, 40, force_terminal=True).splitlines()
     assert title.startswith(first.rstrip())
     assert 20 < len(first.rstrip()) <= 40
 

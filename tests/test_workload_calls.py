@@ -93,7 +93,7 @@ def test_the_table_marks_services_that_only_others_call(
         requests=300,
     )
     comparison = Comparison.from_dict(simulation.run(scenario))
-    print_comparison(comparison, Console(width=100))
+    print_comparison(comparison, Console(width=100), by_service=True)
     lines = capsys.readouterr().out.splitlines()
     back = lines[lines.index(next(line for line in lines if line.startswith("Back"))) + 1]
     called = comparison["accelflow"]["Back"].called

@@ -205,6 +205,7 @@ _DEFAULT = simulation.Scenario()
     metavar="FILE",
     help="Write the requests as spans, lines of OTLP in JSON; needs one --orchestrator.",
 )
+@click.option("--by-service", is_flag=True, help="Print rows for each service, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
 @click.pass_context
 def compare(context: click.Context, /, **options: Any) -> None:
@@ -238,7 +239,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     if options["as_json"]:
         click.echo(to_json(comparison), nl=False)
     else:
-        report.print_comparison(comparison, Output())
+        report.print_comparison(comparison, Output(), by_service=options["by_service"])
     wrote = f"wrote {', '.join(str(path) for path in written)}"
     console.print(wrote, highlight=False, markup=False, soft_wrap=True)
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)

@@ -8,17 +8,31 @@ are tables for other libraries by Arrow's PyCapsule interface, without adapters:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from accelflow.errors import InputError
 from accelflow.report.called import Called
 from accelflow.report.named import Named
+from accelflow.report.reader import Interval, Reader, reject_repeats
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+__all__ = [
+    "ORCHESTRATORS",
+    "SCHEMA",
+    "Calibration",
+    "Comparison",
+    "Interval",
+    "ServiceResult",
+    "SystemResult",
+    "mean_of",
+    "mean_reduction",
+    "system_id",
+]
 
 SCHEMA = "accelflow.compare/1"
 
@@ -39,20 +53,6 @@ ORCHESTRATORS: Mapping[str, str] = {
     "ideal": "Ideal",
 }
 
-_Wanted = TypeVar("_Wanted")
-
-
-class Interval(NamedTuple):
-    """A 95 % confidence interval of a mean over seeds, by Student's t."""
-
-    low: float
-    high: float
-
-    @property
-    def half_width(self) -> float:
-        """Half the distance from `low` to `high`."""
-        return (self.high - self.low) / 2
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ServiceResult:
@@ -65,8 +65,10 @@ class ServiceResult:
     (0 to 1) of the server's networks, caches, memory and address translation. `slo_missed` counts
     requests, of `slo_requests`, whose response came after `slo_us` or never; `timed_out` counts
     requests that were terminated because a message did not arrive in time, and have no latency;
-    `deadlines_missed` counts operations, of `deadlines`, that ended late. Older files lack some of
-    these: `spent_us` is empty then, `data` and `slo_us` are None, and counts are 0.
+    `deadlines_missed` counts operations, of `deadlines`, that ended late. `manager_utilization` and
+    `dma_utilization` are shares of the manager's and the A-DMA engines' time; `accelerator_denied`
+    is the share of the operations of each kind that a full queue turned away. Older files lack some
+    of these: `spent_us` is empty then, `data` and `slo_us` are None, and numbers are 0.
 
     Of several seeds, times, rates and shares are means, and counts are sums. `intervals` then has
     the interval of each mean by its name, such as ``p99_us`` or ``spent_us.queueing``.
@@ -95,6 +97,9 @@ class ServiceResult:
     deadlines_missed: int = 0
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     called: Called | None = None
+    manager_utilization: float = 0.0
+    dma_utilization: float = 0.0
+    accelerator_denied: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         from accelflow.report.shown import of_service  # noqa: PLC0415 (it imports this module)
@@ -315,7 +320,7 @@ class Comparison(_Shown, Named[SystemResult]):
         Raises InputError, which names the place of the first value that is missing or wrong. Keys
         outside of the schema are kept in `source` and otherwise ignored.
         """
-        root = _Reader(source, "results")
+        root = Reader(source, "results")
         schema = root.get("schema", str)
         if schema != SCHEMA:
             raise InputError(f"results.schema is '{schema}'; this version reads '{SCHEMA}'")
@@ -323,12 +328,12 @@ class Comparison(_Shown, Named[SystemResult]):
         systems = tuple(_read_system(item, known, source) for item in root.items("systems"))
         for chip in dict.fromkeys(system.chip for system in systems):
             names = [system.orchestrator for system in systems if system.chip == chip]
-            _reject_repeats(names, "results.systems", "orchestrator")
+            reject_repeats(names, "results.systems", "orchestrator")
         return cls(
             workload=root.get("workload", str),
             profile=root.get("profile", str),
             seed=root.count("seed"),
-            seeds=root.optional("seeds", (), _Reader.counts) or (root.count("seed"),),
+            seeds=root.optional("seeds", (), Reader.counts) or (root.count("seed"),),
             requests=root.count("requests"),
             warmup_requests=root.count("warmup_requests"),
             arrivals=root.mapping("arrivals"),
@@ -416,47 +421,47 @@ def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> 
     return math.fsum(reductions) / len(reductions) if reductions else None
 
 
-def _read_calibration(root: _Reader) -> Calibration | None:
+def _read_calibration(root: Reader) -> Calibration | None:
     if not root.holds("calibration"):
         return None
     reader = root.inner_if_any("calibration")
     return Calibration(
         date=reader.get("date", str),
         rounds=reader.count("rounds"),
-        spread_ratio=reader.each("spread_ratio", _Reader.number),
+        spread_ratio=reader.each("spread_ratio", Reader.number),
         doubts=reader.texts("doubts"),
     )
 
 
-def _in_python(root: _Reader) -> list[str]:
+def _in_python(root: Reader) -> list[str]:
     """The identifiers of systems in Python, in the order of the results."""
     if not root.has("python_systems"):
         return []
     return [row.get("orchestrator", str) for row in root.items("python_systems")]
 
 
-def _read_system(reader: _Reader, known: Sequence[str], source: Mapping[str, Any]) -> SystemResult:
+def _read_system(reader: Reader, known: Sequence[str], source: Mapping[str, Any]) -> SystemResult:
     orchestrator = reader.get("orchestrator", str)
     if orchestrator not in known:
         raise InputError(
             f"{reader.place}.orchestrator is '{orchestrator}'; known are {', '.join(known)}"
         )
     services = tuple(_read_service(item) for item in reader.items("services"))
-    _reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
+    reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
     return SystemResult(
         orchestrator=orchestrator,
         services=services,
         chip=reader.optional("chip", None, _read_text),
         source={**source, "systems": [reader.value]},
-        intervals=reader.each_if_any("intervals", _Reader.interval),
+        intervals=reader.each_if_any("intervals", Reader.interval),
     )
 
 
-def _read_text(reader: _Reader, key: str) -> str | None:
+def _read_text(reader: Reader, key: str) -> str | None:
     return reader.get(key, str)
 
 
-def _read_service(reader: _Reader) -> ServiceResult:
+def _read_service(reader: Reader) -> ServiceResult:
     slo = reader.inner_if_any("slo")
     return ServiceResult(
         service=reader.get("service", str),
@@ -468,26 +473,29 @@ def _read_service(reader: _Reader) -> ServiceResult:
         p999_us=reader.number_or_none("p999_us"),
         throughput_rps=reader.number("throughput_rps"),
         core_utilization=reader.number("core_utilization"),
-        accelerator_utilization=reader.each("accelerator_utilization", _Reader.number),
-        fallbacks=reader.each("fallbacks", _Reader.count),
+        accelerator_utilization=reader.each("accelerator_utilization", Reader.number),
+        fallbacks=reader.each("fallbacks", Reader.count),
         saturated=reader.get_or_none("saturated", str),
         dispatcher_instructions_mean=reader.number_or_none("dispatcher_instructions_mean"),
-        spent_us=reader.each_if_any("spent_us", _Reader.number),
-        data=reader.each("data", _Reader.number_or_none) if reader.has("data") else None,
-        slo_us=slo.optional("us", None, _Reader.number_or_none),
-        slo_requests=slo.optional("requests", 0, _Reader.count),
-        slo_missed=slo.optional("missed", 0, _Reader.count),
-        timed_out=reader.optional("timed_out", 0, _Reader.count),
-        deadlines=reader.optional("deadlines", 0, _Reader.count),
-        deadlines_missed=reader.optional("deadlines_missed", 0, _Reader.count),
-        intervals=reader.each_if_any("intervals", _Reader.interval),
-        called=_read_called(_Reader(reader.mapping("called"), f"{reader.place}.called"))
+        spent_us=reader.each_if_any("spent_us", Reader.number),
+        data=reader.each("data", Reader.number_or_none) if reader.has("data") else None,
+        slo_us=slo.optional("us", None, Reader.number_or_none),
+        slo_requests=slo.optional("requests", 0, Reader.count),
+        slo_missed=slo.optional("missed", 0, Reader.count),
+        timed_out=reader.optional("timed_out", 0, Reader.count),
+        deadlines=reader.optional("deadlines", 0, Reader.count),
+        deadlines_missed=reader.optional("deadlines_missed", 0, Reader.count),
+        intervals=reader.each_if_any("intervals", Reader.interval),
+        called=_read_called(Reader(reader.mapping("called"), f"{reader.place}.called"))
         if reader.value.get("called") is not None
         else None,
+        manager_utilization=reader.optional("manager_utilization", 0.0, Reader.number),
+        dma_utilization=reader.optional("dma_utilization", 0.0, Reader.number),
+        accelerator_denied=reader.each_if_any("accelerator_denied", Reader.number),
     )
 
 
-def _read_called(reader: _Reader) -> Called:
+def _read_called(reader: Reader) -> Called:
     return Called(
         completed=reader.count("completed"),
         mean_us=reader.number_or_none("mean_us"),
@@ -495,97 +503,3 @@ def _read_called(reader: _Reader) -> Called:
         p99_us=reader.number_or_none("p99_us"),
         p999_us=reader.number_or_none("p999_us"),
     )
-
-
-def _reject_repeats(names: Sequence[str], place: str, what: str) -> None:
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise InputError(f"{place} has the {what} '{repeated}' more than once; once is allowed")
-
-
-class _Reader:
-    """A mapping and its place in the file, for errors that say where."""
-
-    def __init__(self, value: object, place: str) -> None:
-        if not isinstance(value, Mapping):
-            raise InputError(f"{place} = {value!r}: must be an object")
-        self.value = value
-        self.place = place
-
-    def get(self, key: str, wanted: type[_Wanted]) -> _Wanted:
-        if key not in self.value:
-            raise InputError(f"{self.place}.{key} is missing")
-        value = self.value[key]
-        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise InputError(f"{self.place}.{key} = {value!r}: must be of type {wanted.__name__}")
-        return value
-
-    def has(self, key: str) -> bool:
-        return key in self.value
-
-    def holds(self, key: str) -> bool:
-        """Whether it has `key`, and not as null."""
-        return self.value.get(key) is not None
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        values = self.get(key, list)
-        if not all(isinstance(value, str) for value in values):
-            raise InputError(f"{self.place}.{key} = {values!r}: must be a list of texts")
-        return tuple(values)
-
-    def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
-        return None if self.value.get(key, 0) is None else self.get(key, wanted)
-
-    def number(self, key: str) -> float:
-        whole = type(self.value.get(key)) is int  # some writers of JSON turn 1.0 into 1
-        value = self.get(key, int) if whole else self.get(key, float)
-        if not math.isfinite(value) or value < 0:
-            raise InputError(f"{self.place}.{key} = {value}: must be finite and not negative")
-        return float(value)
-
-    def number_or_none(self, key: str) -> float | None:
-        return None if self.value.get(key, 0) is None else self.number(key)
-
-    def count(self, key: str) -> int:
-        value = self.get(key, int)
-        if value < 0:
-            raise InputError(f"{self.place}.{key} = {value}: must not be negative")
-        return value
-
-    def counts(self, key: str) -> tuple[int, ...]:
-        return tuple(_Reader({key: value}, self.place).count(key) for value in self.get(key, list))
-
-    def interval(self, key: str) -> Interval:
-        ends = self.get(key, list)
-        numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
-        if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
-            raise InputError(f"{self.place}.{key} = {ends!r}: must be two numbers in order")
-        return Interval(*numbers)
-
-    def inner_if_any(self, key: str) -> _Reader:
-        return _Reader(self.value.get(key, {}), f"{self.place}.{key}")
-
-    def optional(
-        self, key: str, absent: _Wanted, read: Callable[[_Reader, str], _Wanted]
-    ) -> _Wanted:
-        return read(self, key) if key in self.value else absent
-
-    def mapping(self, key: str) -> Mapping[str, Any]:
-        return self.get(key, dict)
-
-    def each(self, key: str, read: Callable[[_Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
-        inner = _Reader(self.mapping(key), f"{self.place}.{key}")
-        return {name: read(inner, name) for name in inner.value}
-
-    def each_if_any(
-        self, key: str, read: Callable[[_Reader, str], _Wanted]
-    ) -> Mapping[str, _Wanted]:
-        return {} if self.value.get(key) is None else self.each(key, read)
-
-    def items(self, key: str) -> list[_Reader]:
-        values = self.get(key, list)
-        if not values:
-            raise InputError(f"{self.place}.{key} is empty; at least one entry is needed")
-        return [
-            _Reader(value, f"{self.place}.{key}[{index}]") for index, value in enumerate(values)
-        ]

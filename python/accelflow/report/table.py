@@ -1,4 +1,4 @@
-"""The tables that a terminal shows after a comparison."""
+"""What a terminal shows after a comparison: the answer first, then tables by service."""
 
 from collections import Counter
 from typing import Final
@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from accelflow.report.overview import latency_text, print_overview
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
 
@@ -22,11 +23,30 @@ _WHY_DIFFERENT: Final = (
 )
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print the table of services, then AccelFlow's reductions beside the paper's.
+def print_comparison(comparison: Comparison, console: Console, *, by_service: bool = False) -> None:
+    """Print the answer: a sentence, a row for each system, where the time goes, and notes.
 
-    Widens the console if a figure would not fit: lines may then wrap, but nothing is cut off.
+    With `by_service`, a table with rows for each service follows, and AccelFlow's reductions, which
+    otherwise are printed beside the paper's alone. Such tables widen the console if a figure would
+    not fit: lines may then wrap, but nothing is cut off.
     """
+    print_overview(comparison, console)
+    console.print()
+    if by_service:
+        _print_services(comparison, console)
+    for note in _notes(comparison, by_service=by_service):
+        console.print(note, soft_wrap=not console.is_terminal)
+    if not by_service and other_experiment(comparison) is not None:
+        return
+    reductions = reductions_table(comparison)
+    if reductions is not None:
+        console.print()
+        _print_table(reductions, console)
+        for note in _reduction_notes(comparison):
+            console.print(note, soft_wrap=True)
+
+
+def _print_services(comparison: Comparison, console: Console) -> None:
     # By the terminal's own width: the table may be wider or narrower than its title.
     console.print(
         _title(comparison),
@@ -40,14 +60,6 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     if servers is not None:
         console.print()
         _print_table(servers, console)
-    for note in _notes(comparison):
-        console.print(note, soft_wrap=True)
-    reductions = reductions_table(comparison)
-    if reductions is not None:
-        console.print()
-        _print_table(reductions, console)
-        for note in _reduction_notes(comparison):
-            console.print(note, soft_wrap=True)
 
 
 def services_table(comparison: Comparison) -> Table:
@@ -217,17 +229,11 @@ def _cells(result: ServiceResult, *, own: bool) -> list[str]:
     mark = "*" if result.saturated else ""
     of_calls = "" if shown is result else "c"
     return [
-        *(_latency(value) + mark + (of_calls if value else "") for value in latencies),
+        *(latency_text(value) + mark + (of_calls if value else "") for value in latencies),
         f"{result.throughput_rps / 1000:,.1f}",
         *(_server_cells(result) if own else ()),
         f"{result.total_fallbacks:,}",
     ]
-
-
-def _latency(value_us: float | None) -> str:
-    if value_us is None:
-        return "-"
-    return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"
 
 
 def _of_costs(comparison: Comparison) -> list[str]:
@@ -282,12 +288,16 @@ def _of_tails(comparison: Comparison) -> list[str]:
     return [f"P99.9 needs {_P999_RESPONSES:,} responses; a service has {min(counts):,}."]
 
 
-def _notes(comparison: Comparison) -> list[str]:
+def _notes(comparison: Comparison, *, by_service: bool) -> list[str]:
     """Notes on uncertain costs, saturated systems, and operations that fell back to cores."""
-    notes = [*_of_costs(comparison), *_of_tails(comparison)]
-    if any(result.only_called for system in comparison.systems for result in system.services):
+    notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
+    if by_service and any(
+        result.only_called for system in comparison.systems for result in system.services
+    ):
         notes.append("c All requests of these services came from other services of the workload.")
-    for system in comparison.systems:
+    if not by_service and any(_saturated(system) for system in comparison.systems):
+        notes.append("* The system cannot keep up: its latency depends on the length of the run.")
+    for system in comparison.systems if by_service else ():
         grown: dict[str, list[str]] = {}
         for result in system.services:
             if result.saturated:
@@ -305,4 +315,6 @@ def _notes(comparison: Comparison) -> list[str]:
         if counts:
             notes.append(f"Fallbacks of {system.label} by reason: {', '.join(counts)}.")
     notes += _of_absent(comparison)
+    if not by_service:
+        notes.append("--by-service prints every service.")
     return [escape(note) for note in notes]

@@ -1,0 +1,187 @@
+"""What binds a system: the resource, or the work, that its requests wait for most.
+
+The rule reads results alone, and takes the first of these that holds:
+
+1. A resource could not keep up: that resource, as the engine names it (``saturated``).
+2. A full queue turned away at least 1 % of an accelerator's operations: the accelerator with the
+   largest share.
+3. Of the mean latency, orchestration, queueing or communication took at least 10 %. The largest of
+   the three is taken, and named by a resource: orchestration by the place that took most of it
+   (manager, cores or dispatchers); queueing by the resource that is used most (cores, an
+   accelerator, manager, A-DMA engines or a link), since a wait grows with utilisation, unless it
+   is used for less than half of the time; communication by the transfers themselves.
+4. Otherwise it is the work itself: application logic, accelerators or remote waits, whichever took
+   most.
+
+Shares and utilisations are means over the services.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from accelflow.report.results import ServiceResult, SystemResult
+
+__all__ = [
+    "BUSY_SHARE",
+    "DENIED_SHARE",
+    "PARTS",
+    "WAITING_SHARE",
+    "Binding",
+    "binding_of",
+    "parts_of",
+]
+
+#: Operations that a full queue turned away matter from this share of an accelerator's.
+DENIED_SHARE: Final = 0.01
+#: What is not the work itself matters from this share of the mean latency.
+WAITING_SHARE: Final = 0.10
+#: A resource that is used less does not explain a queue by itself.
+BUSY_SHARE: Final = 0.50
+
+#: Parts of the response time as people read them, by the parts that the engine tells apart.
+PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "application": ("cpu",),
+    "accelerators": ("accelerator",),
+    "orchestration": ("dispatcher", "manager", "cores"),
+    "queueing": ("queueing",),
+    "communication": ("communication",),
+    "remote": ("remote",),
+}
+_WAITING: Final = ("orchestration", "queueing", "communication")
+_WORK: Final = {
+    "application": "application logic",
+    "accelerators": "accelerators' work",
+    "remote": "remote waits",
+}
+_ORCHESTRATORS: Final = {"manager": "manager", "cores": "cores", "dispatcher": "dispatchers"}
+
+Kind = Literal["overload", "denials", "orchestration", "queueing", "communication", "work"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binding:
+    """What binds a system.
+
+    `resource` is its name; `share` (0 to 1) is the share of the mean latency that it took, or of
+    the operations that were turned away, and None for an overload; `used` is the utilisation of the
+    busiest resource for the kind `queueing`.
+    """
+
+    kind: Kind
+    resource: str
+    share: float | None = None
+    used: float | None = None
+
+    @property
+    def short(self) -> str:
+        """A few words, for the cell of a table."""
+        if self.kind == "queueing":
+            busy = self.used is not None and self.used >= BUSY_SHARE
+            return f"{self.resource}, {self.used:.0%} used" if busy else "queueing"
+        if self.kind == "orchestration":
+            return f"orchestration, {self.resource}"
+        endings = {"overload": ", overloaded", "denials": ", full queue"}
+        return self.resource + endings.get(self.kind, "")
+
+    @property
+    def sentence(self) -> str:
+        """A clause that says what binds and why."""
+        if self.kind == "overload":
+            return f"{self.resource}, which cannot keep up"
+        share = f"{(self.share or 0.0) * 100:.0f} %"
+        if self.kind == "denials":
+            return f"{self.resource}, whose full queue turns away {share} of its operations"
+        if self.kind == "queueing":
+            used = f"{(self.used or 0.0) * 100:.0f} %"
+            busy = self.used is not None and self.used >= BUSY_SHARE
+            where = f"most used: {self.resource}, {used}" if busy else f"no resource above {used}"
+            return f"queueing, {share} of its time ({where})"
+        beginnings = {"orchestration": "orchestration by the ", "work": "the work itself: "}
+        return f"{beginnings.get(self.kind, '')}{self.resource}, {share} of its time"
+
+
+def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
+    """The mean latency by :data:`PARTS`, in us, for a system as means over its services.
+
+    Empty if the results do not say.
+    """
+    spent = spent_of(result)
+    return (
+        {part: math.fsum(spent.get(name, 0.0) for name in names) for part, names in PARTS.items()}
+        if spent
+        else {}
+    )
+
+
+def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
+    """The mean latency by the engine's own parts; empty if the results do not say."""
+    services = result.services if isinstance(result, SystemResult) else (result,)
+    known = [service.spent_us for service in services if service.spent_us]
+    names = dict.fromkeys(name for spent in known for name in spent)
+    return {name: _mean(spent.get(name, 0.0) for spent in known) for name in names}
+
+
+def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
+    """What binds a system, or one of its services; None if the results do not say."""
+    services = result.services if isinstance(result, SystemResult) else (result,)
+    if result.saturated is not None:
+        return Binding(kind="overload", resource=result.saturated)
+    denied = _by_name(service.accelerator_denied for service in services)
+    name, share = max(denied.items(), key=lambda item: item[1], default=("", 0.0))
+    if share >= DENIED_SHARE:
+        return Binding(kind="denials", resource=name, share=share)
+    parts = parts_of(result)
+    total = math.fsum(parts.values())
+    if not total:
+        return None
+    waiting = max(_WAITING, key=lambda part: parts[part])
+    if parts[waiting] / total >= WAITING_SHARE:
+        return _waiting(result, services, waiting, parts[waiting] / total)
+    work = max(_WORK, key=lambda part: parts[part])
+    return Binding(kind="work", resource=_WORK[work], share=parts[work] / total)
+
+
+def _waiting(
+    result: SystemResult | ServiceResult,
+    services: Sequence[ServiceResult],
+    part: str,
+    share: float,
+) -> Binding:
+    """The resource behind the part of the latency that is not the work itself."""
+    if part == "orchestration":
+        spent = spent_of(result)
+        most = max(_ORCHESTRATORS, key=lambda name: spent.get(name, 0.0))
+        return Binding(kind="orchestration", resource=_ORCHESTRATORS[most], share=share)
+    if part == "communication":
+        return Binding(kind="communication", resource="transfers", share=share)
+    resource, used = busiest(services)
+    return Binding(kind="queueing", resource=resource, share=share, used=used)
+
+
+def busiest(services: Sequence[ServiceResult]) -> tuple[str, float]:
+    """The resource that is used most, and its utilisation, as a mean over the services."""
+    used = {
+        "cores": _mean(service.core_utilization for service in services),
+        **_by_name(service.accelerator_utilization for service in services),
+        "manager": _mean(service.manager_utilization for service in services),
+        "A-DMA engines": _mean(service.dma_utilization for service in services),
+        "busiest link": _mean(
+            (service.data or {}).get("busiest_link_utilization") or 0.0 for service in services
+        ),
+    }
+    return max(used.items(), key=lambda item: item[1])
+
+
+def _by_name(shares: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    known = list(shares)
+    names = dict.fromkeys(name for one in known for name in one)
+    return {name: _mean(one.get(name, 0.0) for one in known) for name in names}
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = list(values)
+    return math.fsum(known) / len(known) if known else 0.0

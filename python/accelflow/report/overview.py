@@ -1,0 +1,202 @@
+"""What a terminal shows first: the answer, a row for each system, and where the time goes."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from accelflow.report.binding import PARTS, binding_of, parts_of
+from accelflow.report.results import Comparison, SystemResult
+from accelflow.report.verdict import accelerator_use, core_use, verdict, within_slo
+
+__all__ = ["latency_text", "print_overview", "systems_table"]
+
+#: The glyph, the glyph of consoles without Unicode, the colour and the heading of each part.
+_LOOKS: Final = {
+    "application": ("█", "#", "blue", "app"),
+    "accelerators": ("▓", "=", "cyan", "accel"),
+    "orchestration": ("▒", "%", "red", "orch"),
+    "queueing": ("░", "~", "yellow", "queue"),
+    "communication": ("▚", "+", "magenta", "comm"),
+    "remote": ("·", ".", "green", "remote"),
+}
+_LEAST_BAR: Final = 10
+_MOST_BAR: Final = 60
+#: Shares in columns of their own need so many characters.
+_SHARES: Final = sum(len(heading) + 2 for *_, heading in _LOOKS.values())
+_MOST_LABEL: Final = 28
+
+
+def print_overview(comparison: Comparison, console: Console) -> None:
+    """Print the verdict, the table of systems and the bars of where the time goes."""
+    _line(console, Text(verdict(comparison), style="bold"))
+    console.print()
+    _line(console, Text(_experiment(comparison), style="dim"))
+    console.print()
+    table = systems_table(comparison, console.width)
+    console.print(table)
+    parts = {system.id: parts_of(system) for system in comparison.systems}
+    if any(parts.values()):
+        console.print()
+        for line in _bars(comparison, console):
+            console.print(line, soft_wrap=True, no_wrap=True, overflow="ignore")
+
+
+def _line(console: Console, text: Text) -> None:
+    console.print(text, soft_wrap=not console.is_terminal)
+
+
+def _experiment(comparison: Comparison) -> str:
+    services = len(comparison.service_names)
+    return (
+        f"{comparison.workload}: {services} {'service' if services == 1 else 'services'}, "
+        f"{comparison.requests:,} requests each, profile {comparison.profile}, "
+        f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement}, "
+        f"{comparison.seeds_text}"
+    )
+
+
+def systems_table(comparison: Comparison, width: int) -> Table:
+    """Build a row for each system; columns that do not fit `width` are left out, least first."""
+    columns = _columns(comparison)
+    for unneeded in ("Busiest", "Mean", "Cores", "Within SLO", ""):
+        table = _table(comparison, columns)
+        if Measurement.get(_UNBOUNDED, _UNBOUNDED.options, table).maximum <= width:
+            break
+        columns.pop(unneeded, None)
+    return table
+
+
+_UNBOUNDED: Final = Console(width=10_000)
+
+
+def _columns(comparison: Comparison) -> dict[str, tuple[str, list[str]]]:
+    """The unit and the cells of each column by its heading."""
+    systems = comparison.systems
+    marks = ["*" if system.saturated else "" for system in systems]
+    means = [latency_text(one.mean_us) + mark for one, mark in zip(systems, marks, strict=True)]
+    p99s = [latency_text(one.p99_us) + mark for one, mark in zip(systems, marks, strict=True)]
+    used = [accelerator_use(system) for system in systems]
+    columns = {
+        "Mean": ("us", means),
+        "P99": ("us", p99s),
+        "Within SLO": ("krps", [_within(system) for system in systems]),
+        "Cores": ("used", [f"{core_use(system):.0%}" for system in systems]),
+        "Busiest": ("unit", [f"{one[0]} {one[1]:.0%}" if one else "-" for one in used]),
+    }
+    if not any(within_slo(system) for system in systems):
+        del columns["Within SLO"]
+    return columns
+
+
+def _table(comparison: Comparison, columns: dict[str, tuple[str, list[str]]]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    for heading in columns:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("What binds", min_width=8, overflow="fold")  # wraps in the narrowest
+    table.add_row("", *[unit for unit, _ in columns.values()], "", style="dim")
+    for index, system in enumerate(comparison.systems):
+        cells = [escape(column[index]) for _, column in columns.values()]
+        bound = binding_of(system)
+        binds = "-" if bound is None else escape(bound.short)
+        style = "green" if system.orchestrator == "accelflow" else ""
+        table.add_row(Text(system.label), *cells, binds, style=style)
+    return table
+
+
+def _within(system: SystemResult) -> str:
+    """The rate within the SLO, and its share, which is 100 % only if no request was late."""
+    within = within_slo(system)
+    if within is None:
+        return "-"
+    rate, share = within
+    text = "100%" if share >= 1 else f"{math.floor(share * 1000) / 10:.1f}%"
+    return f"{rate / 1000:,.1f} {text:>6}"
+
+
+def latency_text(value_us: float | None) -> str:
+    """A latency with a digit behind the point below a millisecond."""
+    if value_us is None:
+        return "-"
+    return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"
+
+
+def _bars(comparison: Comparison, console: Console) -> list[Text]:
+    """A line for each system: a bar as long as its mean latency, and the shares of the parts."""
+    shown = [(system, parts_of(system)) for system in comparison.systems]
+    name_width = min(max(cell_len(system.label) for system, _ in shown), _MOST_LABEL)
+    room = console.width - name_width - 2
+    with_shares = room - _SHARES >= _LEAST_BAR
+    bar_width = max(min(room - _SHARES * with_shares, _MOST_BAR), 4)
+    longest = max(math.fsum(parts.values()) for _, parts in shown)
+    unicode = _can_show_blocks(console)
+    lines = [_heading(name_width + 2, bar_width, with_shares=with_shares, unicode=unicode)]
+    for system, parts in shown:
+        line = Text(_fitted(system.label, name_width) + "  ")
+        line.append_text(_bar(parts, longest, bar_width, unicode=unicode))
+        if with_shares and parts:
+            line.append(" " * (name_width + 2 + bar_width - line.cell_len))
+            total = math.fsum(parts.values())
+            for part, (*_, heading) in _LOOKS.items():
+                line.append(f" {parts[part] / total:.0%}".rjust(len(heading) + 2))
+        line.rstrip()
+        lines.append(line)
+    if not with_shares:
+        lines.append(_legend(unicode=unicode))
+    return lines
+
+
+def _heading(before: int, bar_width: int, *, with_shares: bool, unicode: bool) -> Text:
+    """The title, and the names of the parts above their shares, with their glyphs as a legend."""
+    line = Text("Where the time goes", style="bold")
+    if with_shares:
+        line.append(" " * (before + bar_width - line.cell_len))
+        for glyph, plain, color, heading in _LOOKS.values():
+            line.append(f" {glyph if unicode else plain}{heading}", style=f"{color} not bold")
+    return line
+
+
+def _legend(*, unicode: bool) -> Text:
+    line = Text()
+    for part, (glyph, plain, color, _) in _LOOKS.items():
+        line.append(glyph if unicode else plain, style=color)
+        line.append(f" {part}  ")
+    line.rstrip()
+    return line
+
+
+def _bar(parts: dict[str, float], longest: float, width: int, *, unicode: bool) -> Text:
+    """A bar whose segments end where their sums round to, so that its length is the whole's."""
+    bar, reached, drawn = Text(), 0.0, 0
+    for part in PARTS:
+        if not parts:
+            break
+        glyph, plain, color, _ = _LOOKS[part]
+        reached += parts[part]
+        # A system that is far faster than another still has a bar.
+        end = max(round(reached / longest * width), min(1, width)) if reached else 0
+        bar.append((glyph if unicode else plain) * (end - drawn), style=color)
+        drawn = end
+    return bar
+
+
+def _fitted(label: str, width: int) -> str:
+    text = Text(label)
+    text.truncate(width, overflow="ellipsis", pad=True)
+    return text.plain
+
+
+def _can_show_blocks(console: Console) -> bool:
+    try:
+        "█▓▒░▚·".encode(console.encoding)
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True

@@ -1,0 +1,134 @@
+"""Checked reading of results files: a wrong value is refused by its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from accelflow.errors import InputError
+
+__all__ = ["Interval", "Reader", "reject_repeats"]
+
+_Wanted = TypeVar("_Wanted")
+
+
+class Interval(NamedTuple):
+    """A 95 % confidence interval of a mean over seeds, by Student's t."""
+
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the distance from `low` to `high`."""
+        return (self.high - self.low) / 2
+
+
+def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
+    """Raise InputError if a name stands twice."""
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise InputError(f"{place} has the {what} '{repeated}' more than once; once is allowed")
+
+
+class Reader:
+    """A mapping and its place in the file, for errors that say where."""
+
+    def __init__(self, value: object, place: str) -> None:
+        """Read `value`, which stands at `place`; InputError if it is no object."""
+        if not isinstance(value, Mapping):
+            raise InputError(f"{place} = {value!r}: must be an object")
+        self.value = value
+        self.place = place
+
+    def get(self, key: str, wanted: type[_Wanted]) -> _Wanted:
+        """The value of `key`, of the type `wanted`; InputError if it is missing or of another."""
+        if key not in self.value:
+            raise InputError(f"{self.place}.{key} is missing")
+        value = self.value[key]
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise InputError(f"{self.place}.{key} = {value!r}: must be of type {wanted.__name__}")
+        return value
+
+    def has(self, key: str) -> bool:
+        """Whether it has `key`, maybe as null."""
+        return key in self.value
+
+    def holds(self, key: str) -> bool:
+        """Whether it has `key`, and not as null."""
+        return self.value.get(key) is not None
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts."""
+        values = self.get(key, list)
+        if not all(isinstance(value, str) for value in values):
+            raise InputError(f"{self.place}.{key} = {values!r}: must be a list of texts")
+        return tuple(values)
+
+    def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
+        """The value of `key`, or None where it is null."""
+        return None if self.value.get(key, 0) is None else self.get(key, wanted)
+
+    def number(self, key: str) -> float:
+        """A finite number that is not negative."""
+        whole = type(self.value.get(key)) is int  # some writers of JSON turn 1.0 into 1
+        value = self.get(key, int) if whole else self.get(key, float)
+        if not math.isfinite(value) or value < 0:
+            raise InputError(f"{self.place}.{key} = {value}: must be finite and not negative")
+        return float(value)
+
+    def number_or_none(self, key: str) -> float | None:
+        """A number, or None where it is null."""
+        return None if self.value.get(key, 0) is None else self.number(key)
+
+    def count(self, key: str) -> int:
+        """A whole number that is not negative."""
+        value = self.get(key, int)
+        if value < 0:
+            raise InputError(f"{self.place}.{key} = {value}: must not be negative")
+        return value
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        """A list of counts."""
+        return tuple(Reader({key: value}, self.place).count(key) for value in self.get(key, list))
+
+    def interval(self, key: str) -> Interval:
+        """Two finite numbers in order."""
+        ends = self.get(key, list)
+        numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
+        if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
+            raise InputError(f"{self.place}.{key} = {ends!r}: must be two numbers in order")
+        return Interval(*numbers)
+
+    def inner_if_any(self, key: str) -> Reader:
+        """The object at `key`, or an empty one."""
+        return Reader(self.value.get(key, {}), f"{self.place}.{key}")
+
+    def optional(
+        self, key: str, absent: _Wanted, read: Callable[[Reader, str], _Wanted]
+    ) -> _Wanted:
+        """What `read` finds at `key`; `absent` without it."""
+        return read(self, key) if key in self.value else absent
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """The object at `key`."""
+        return self.get(key, dict)
+
+    def each(self, key: str, read: Callable[[Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
+        """What `read` finds at each name of the object at `key`."""
+        inner = Reader(self.mapping(key), f"{self.place}.{key}")
+        return {name: read(inner, name) for name in inner.value}
+
+    def each_if_any(
+        self, key: str, read: Callable[[Reader, str], _Wanted]
+    ) -> Mapping[str, _Wanted]:
+        """As :meth:`each`; nothing where the object is missing or null."""
+        return {} if self.value.get(key) is None else self.each(key, read)
+
+    def items(self, key: str) -> list[Reader]:
+        """The objects of a list that is not empty."""
+        values = self.get(key, list)
+        if not values:
+            raise InputError(f"{self.place}.{key} is empty; at least one entry is needed")
+        return [Reader(value, f"{self.place}.{key}[{index}]") for index, value in enumerate(values)]

@@ -1,0 +1,137 @@
+"""The answer of a comparison in one sentence, and the measures that stand below it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from accelflow.report.binding import binding_of
+from accelflow.report.results import Comparison, SystemResult, mean_of, mean_reduction
+
+__all__ = ["accelerator_use", "core_use", "verdict", "within_slo"]
+
+#: An ideal system that is at most so far away is called near.
+_NEAR: Final = 0.10
+#: The sentence names so many rivals: those that come nearest.
+_RIVALS: Final = 2
+
+
+def verdict(comparison: Comparison) -> str:
+    """Return the answer in one sentence, or in one for each chip if there are several.
+
+    AccelFlow stands against the others if it took part, and else the system with the lowest P99.
+    Reductions are means over the services, as in the paper.
+    """
+    chips: Sequence[str | None] = comparison.chips or [None]
+    sentences = []
+    for chip in chips:
+        systems = [system for system in comparison.systems if system.chip == chip]
+        sentence = _of_one_chip(systems)
+        where = "" if chip is None else f"On {chip}, "
+        sentences.append(where + sentence)
+    return " ".join(sentences)
+
+
+def _of_one_chip(systems: Sequence[SystemResult]) -> str:
+    subject = _subject(systems)
+    bound = binding_of(subject)
+    binds = "" if bound is None else f"; what binds it is {bound.sentence}"
+    if subject.p99_us is None:
+        return f"{subject.name}: a service has no answered request."
+    if subject.saturated:
+        return f"{subject.name} cannot keep up: {subject.saturated}, overloaded during the run."
+    clauses = _against(subject, systems)
+    if clauses:
+        return f"{subject.name} {_listed(clauses)}{binds}."
+    return f"{subject.name}: P99 {_us(subject.p99_us)}, mean {_us(subject.mean_us)}{binds}."
+
+
+def _us(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:,.1f} us" if value < 1_000 else f"{value / 1_000:,.2f} ms"
+
+
+def _subject(systems: Sequence[SystemResult]) -> SystemResult:
+    """AccelFlow, or else the real system with the lowest P99."""
+    ours = next((system for system in systems if system.orchestrator == "accelflow"), None)
+    real = [system for system in systems if system.orchestrator != "ideal"] or list(systems)
+    return ours or min(real, key=lambda system: math.inf if (p := system.p99_us) is None else p)
+
+
+def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str]:
+    """What the subject does to the P99 of the nearest rivals, and how far the ideal is."""
+    others = [one for one in systems if one is not subject and one.orchestrator != "ideal"]
+    rivals = [
+        (reduction, rival)
+        for rival in others
+        if not rival.saturated
+        if (reduction := mean_reduction(subject, rival, "p99_us")) is not None
+    ]
+    rivals.sort(key=lambda item: item[0])
+    better = [one for one in rivals if one[0] > 0][:_RIVALS]
+    worse = [one for one in rivals if one[0] <= 0][:_RIVALS]
+    clauses = [
+        f"{verb} P99 by {_listed([f'{_share(cut)} against {rival.name}' for cut, rival in chosen])}"
+        for verb, chosen in (("cuts", better), ("raises", worse))
+        if chosen
+    ]
+    overloaded = [rival.name for rival in others if rival.saturated]
+    if overloaded:
+        clauses.append(f"keeps up where {_listed(overloaded)} cannot")
+    ideal = next((system for system in systems if system.orchestrator == "ideal"), None)
+    if ideal is not None and ideal is not subject:
+        change = mean_reduction(subject, ideal, "p99_us")
+        clauses += [] if change is None else [_beside_ideal(-change)]
+    return clauses
+
+
+def _beside_ideal(above: float) -> str:
+    if above > _NEAR:
+        return f"has a P99 {above * 100:.0f} % above Ideal's"
+    return f"comes within {max(1, math.ceil(abs(above) * 100))} % of Ideal"
+
+
+def _share(reduction: float) -> str:
+    return f"{abs(reduction) * 100:.0f} %"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """The parts in a row, as in `a, b and c`."""
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def within_slo(system: SystemResult) -> tuple[float, float] | None:
+    """The requests per second that were answered within their SLO, and their share of all.
+
+    None if no service has an SLO. The share counts requests without an answer as late.
+    """
+    known = [result for result in system.services if result.slo_missed_share is not None]
+    missed = system.slo_missed_share
+    if not known or missed is None:
+        return None
+    rate = math.fsum(
+        result.throughput_rps * (1 - (result.slo_missed_share or 0.0)) for result in known
+    )
+    return rate, 1 - missed
+
+
+def core_use(system: SystemResult) -> float:
+    """The utilisation of the cores: a mean over the servers, if each service has its own."""
+    return mean_of([result.core_utilization for result in system.services]) or 0.0
+
+
+def accelerator_use(system: SystemResult) -> tuple[str, float] | None:
+    """The kind of accelerator that is used most, and its utilisation; None if none was used."""
+    names = dict.fromkeys(
+        name for result in system.services for name in result.accelerator_utilization
+    )
+    used = {
+        name: mean_of([result.accelerator_utilization.get(name, 0.0) for result in system.services])
+        or 0.0
+        for name in names
+    }
+    name, share = max(used.items(), key=lambda item: item[1], default=("", 0.0))
+    return (name, share) if share else None

@@ -1,0 +1,226 @@
+"""The answer that a terminal shows first: verdict, systems, what binds, where the time goes."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from accelflow.report import Comparison, print_comparison
+from accelflow.report.binding import binding_of, parts_of
+from accelflow.report.verdict import verdict, within_slo
+from conftest import SLOWNESS
+
+#: The share of each part of the engine in the mean latency, by system.
+SPENT = {
+    "non_acc": {"cpu": 0.5, "queueing": 0.5},
+    "cpu_centric": {"cpu": 0.3, "cores": 0.6, "dispatcher": 0.1},
+    "relief": {"cpu": 0.3, "accelerator": 0.2, "manager": 0.5},
+    "cohort": {"cpu": 0.4, "accelerator": 0.2, "communication": 0.4},
+    "accelflow": {"cpu": 0.5, "accelerator": 0.4, "dispatcher": 0.1 / 2, "remote": 0.1 / 2},
+    "ideal": {"cpu": 0.4, "accelerator": 0.5, "remote": 0.1},
+}
+
+
+@pytest.fixture
+def results(made_up_results: dict[str, Any]) -> dict[str, Any]:
+    """Results that say what the time was spent on, and in which every system keeps up."""
+    for system in made_up_results["systems"]:
+        for service in system["services"]:
+            service["saturated"] = None
+            service["spent_us"] = {
+                part: share * service["mean_us"]
+                for part, share in SPENT[system["orchestrator"]].items()
+            }
+            service["slo"] = {"us": 500.0, "requests": 1_000, "missed": 10}
+    return made_up_results
+
+
+def answer(results: dict[str, Any], width: int = 100, encoding: str = "utf-8") -> list[str]:
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
+    print_comparison(Comparison.from_dict(results), Console(width=width, file=file))
+    buffer = file.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return [line.rstrip() for line in buffer.getvalue().decode(encoding).splitlines()]
+
+
+def of_system(results: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    (system,) = [one for one in results["systems"] if one["orchestrator"] == name]
+    services: list[dict[str, Any]] = system["services"]
+    return services
+
+
+def test_the_first_line_is_the_answer(results: dict[str, Any]) -> None:
+    # P99 of the made-up results: 2 (1.5 + ln 2) of AccelFlow, 4 (1.5 + ln 4) of Cohort, and so on.
+    first = answer(results)[0]
+    assert first == (
+        "AccelFlow cuts P99 by 62 % against Cohort and 78 % against RELIEF and has a P99 39 %"
+        " above Ideal's; what binds it is the work itself: application logic, 50 % of its time."
+    )
+
+
+def test_every_system_has_one_row_and_one_bar(results: dict[str, Any]) -> None:
+    lines = answer(results)
+    for name in ("Non-acc", "CPU-Centric", "RELIEF", "Cohort", "AccelFlow", "Ideal"):
+        assert len([line for line in lines if line.startswith(f"{name}  ")]) == 2, name
+    assert not any("CPost" in line for line in lines)
+    ours, bar = [line for line in lines if line.startswith("AccelFlow  ")]
+    # The means over the services of 2 x their table, and of that x (1.5 + ln 2).
+    assert ours.split("  ")[0] == "AccelFlow"
+    assert ours.split()[1:] == [
+        "61.2",
+        "134.3",
+        *("106.1", "99.0%"),
+        "5%",
+        *("TCP", "30%"),
+        *("application", "logic"),
+    ]
+    assert bar.split()[-6:] == ["50%", "40%", "5%", "0%", "0%", "5%"]
+
+
+def test_bars_are_as_long_as_the_mean_latency(results: dict[str, Any]) -> None:
+    lines = answer(results)
+    lengths = {
+        name: sum(line.count(glyph) for glyph in "█▓▒░▚·")
+        for name, line in ((line.split("  ")[0], line) for line in lines[12:])
+        if "█" in line and "Where" not in line
+    }
+    longest = lengths["Non-acc"]
+    for name, label in (("cohort", "Cohort"), ("accelflow", "AccelFlow"), ("relief", "RELIEF")):
+        share = SLOWNESS[name] / SLOWNESS["non_acc"]
+        assert lengths[label] == pytest.approx(share * longest, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("system", "kind", "resource", "share"),
+    [
+        ("non_acc", "queueing", "cores", 0.5),
+        ("cpu_centric", "orchestration", "cores", 0.7),
+        ("relief", "orchestration", "manager", 0.5),
+        ("cohort", "communication", "transfers", 0.4),
+        ("accelflow", "work", "application logic", 0.5),
+        ("ideal", "work", "accelerators' work", 0.5),
+    ],
+)
+def test_what_binds_is_what_took_the_time(
+    results: dict[str, Any], system: str, kind: str, resource: str, share: float
+) -> None:
+    bound = binding_of(Comparison.from_dict(results)[system])
+    assert bound is not None
+    assert (bound.kind, bound.resource) == (kind, resource)
+    assert bound.share == pytest.approx(share)
+
+
+def test_a_queue_is_explained_by_what_is_used_most(results: dict[str, Any]) -> None:
+    comparison = Comparison.from_dict(results)
+    assert binding_of(comparison["non_acc"]).short == "cores, 75% used"  # type: ignore[union-attr]
+    for service in of_system(results, "non_acc"):
+        service["manager_utilization"] = 0.9
+    bound = binding_of(Comparison.from_dict(results)["non_acc"])
+    assert bound is not None
+    assert bound.short == "manager, 90% used"
+    # A resource that is idle most of the time explains no queue.
+    for service in of_system(results, "non_acc"):
+        service["manager_utilization"] = 0.2
+        service["core_utilization"] = 0.49
+    bound = binding_of(Comparison.from_dict(results)["non_acc"])
+    assert bound is not None
+    assert bound.short == "queueing"
+    assert bound.sentence == "queueing, 50 % of its time (no resource above 49 %)"
+
+
+def test_denials_come_before_waits_and_overload_before_both(results: dict[str, Any]) -> None:
+    for service in of_system(results, "relief"):
+        service["accelerator_denied"] = {"TCP": 0.009, "Ser": 0.002}
+    bound = binding_of(Comparison.from_dict(results)["relief"])
+    assert bound is not None
+    assert bound.kind == "orchestration"
+    for service in of_system(results, "relief"):
+        service["accelerator_denied"] = {"TCP": 0.01, "Ser": 0.04}
+    bound = binding_of(Comparison.from_dict(results)["relief"])
+    assert bound is not None
+    assert (bound.short, bound.share) == ("Ser, full queue", pytest.approx(0.04))
+    of_system(results, "relief")[3]["saturated"] = "manager"
+    bound = binding_of(Comparison.from_dict(results)["relief"])
+    assert bound is not None
+    assert bound.short == "manager, overloaded"
+
+
+def test_parts_add_up_to_the_mean_latency(results: dict[str, Any]) -> None:
+    for system in Comparison.from_dict(results).systems:
+        assert system.mean_us is not None
+        assert sum(parts_of(system).values()) == pytest.approx(system.mean_us)
+
+
+def test_results_that_do_not_say_are_not_guessed(made_up_results: dict[str, Any]) -> None:
+    comparison = Comparison.from_dict(made_up_results)
+    assert binding_of(comparison["accelflow"]) is None
+    assert within_slo(comparison["accelflow"]) is None
+    lines = answer(made_up_results)
+    assert not any("Where the time goes" in line or "Within SLO" in line for line in lines)
+    assert "what binds" not in lines[0]
+
+
+def test_an_overloaded_rival_has_no_percentage(results: dict[str, Any]) -> None:
+    of_system(results, "relief")[0]["saturated"] = "manager"
+    text = verdict(Comparison.from_dict(results))
+    assert "keeps up where RELIEF cannot" in text
+    assert "against RELIEF" not in text
+    of_system(results, "accelflow")[0]["saturated"] = "TCP"
+    text = verdict(Comparison.from_dict(results))
+    assert text == "AccelFlow cannot keep up: TCP, overloaded during the run."
+    lines = answer(results)
+    assert any(line.startswith("AccelFlow") and line.endswith("TCP, overloaded") for line in lines)
+    assert sum(line.startswith("* The system cannot keep up") for line in lines) == 1
+
+
+def test_a_slower_subject_is_said_to_be_slower(results: dict[str, Any]) -> None:
+    for service in of_system(results, "accelflow"):
+        service["p99_us"] *= 10
+    text = verdict(Comparison.from_dict(results))
+    # 20 (1.5 + ln 2) over 4 (1.5 + ln 4).
+    assert "raises P99 by 280 % against Cohort" in text
+    assert "cuts P99 by 70 % against Non-acc" in text
+
+
+def test_without_accelflow_the_fastest_real_system_is_the_subject(results: dict[str, Any]) -> None:
+    results["systems"] = [one for one in results["systems"] if one["orchestrator"] != "accelflow"]
+    assert verdict(Comparison.from_dict(results)).startswith("Cohort cuts P99 by")
+    results["systems"] = results["systems"][:1]
+    text = verdict(Comparison.from_dict(results))
+    assert text.startswith("Non-acc: P99 4.50 ms, mean 918.8 us; what binds it is queueing")
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 120, 200])
+def test_the_answer_fits_its_terminal(results: dict[str, Any], width: int) -> None:
+    lines = answer(results, width)
+    # The verdict and the notes are paragraphs, which the terminal wraps.
+    systems = lines[4 : lines.index("", 4)]
+    assert len(systems) >= 2 + len(SLOWNESS)
+    assert max(map(len, systems)) <= width
+    assert all(any(name in line for line in systems) for name in ("Non-acc", "Ideal"))
+    assert not any("…" in line for line in lines)
+    bars = [line for line in lines if line.startswith("AccelFlow") and "█" in line]
+    assert bars
+    assert len(bars[0]) <= width
+
+
+def test_a_terminal_without_unicode_has_bars_too(results: dict[str, Any]) -> None:
+    lines = answer(results, encoding="ascii")
+    (_, bar) = [line for line in lines if line.startswith("AccelFlow  ")]
+    assert "##=" in bar
+
+
+def test_names_are_not_markup(results: dict[str, Any]) -> None:
+    results["workload"] = "[bold]shop[/nonsense]"
+    results["systems"][4]["chip"] = "[red]"
+    assert any("[bold]shop[/nonsense]" in line for line in answer(results))
+    assert any("AccelFlow on [red]" in line for line in answer(results, 140))
+
+
+def test_several_chips_have_a_sentence_each(results: dict[str, Any]) -> None:
+    small = [{**one, "chip": "small"} for one in results["systems"]]
+    results["systems"] = [{**one, "chip": "paper"} for one in results["systems"]] + small
+    text = verdict(Comparison.from_dict(results))
+    assert text.startswith("On paper, AccelFlow cuts P99 by 62 %")
+    assert " On small, AccelFlow cuts P99 by 62 %" in text
