@@ -1,0 +1,126 @@
+"""Instructions that a simulation takes, beside those of the last release.
+
+Six systems serve SocialNetwork's eight services, with SocialNetwork's message sizes and with those
+of a fleet. Callgrind (of Valgrind) counts the instructions of each simulation, which do not depend
+on what else the machine does; a run without it gives the rates, as the best of several. Run from
+anywhere::
+
+    .venv/bin/python benches/simulator/run.py
+
+`released.json` beside this file has the counts of the last release, with its commit.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+RELEASED = HERE / "released.json"
+SIZES = ("socialnetwork", "fleet")
+SYSTEMS = ("non_acc", "cpu_centric", "relief", "cohort", "accelflow", "ideal")
+UNITS = ("event", "operation", "request")
+
+Counts = dict[str, Any]
+
+
+def main() -> None:
+    options = parse_options()
+    if shutil.which("valgrind") is None:
+        sys.exit("run.py: valgrind is needed to count instructions: install the package valgrind")
+    binary = options.binary or build()
+    found: dict[str, dict[str, Counts]] = {}
+    for sizes in SIZES:
+        found[sizes] = {}
+        for system in SYSTEMS:
+            print(f"{sizes}: {system}", file=sys.stderr)
+            found[sizes][system] = measure(binary, [sizes, system], options)
+    if options.save:
+        saved = {"commit": options.save, "requests": options.requests, "counts": found}
+        RELEASED.write_text(json.dumps(saved, indent=1) + "\n")
+    print_tables(found, json.loads(RELEASED.read_text()))
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Count what a simulation takes.")
+    parser.add_argument("--requests", type=at_least_one, default=300, help="of each service")
+    parser.add_argument("--rounds", type=at_least_one, default=3, help="of which the best counts")
+    parser.add_argument("--binary", help="an executable of the example, instead of building it")
+    parser.add_argument("--save", metavar="COMMIT", help="make these the counts of the release")
+    return parser.parse_args()
+
+
+def at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least 1")
+    return int(text)
+
+
+def build() -> str:
+    """Build the example and return the path of the executable."""
+    command = ["cargo", "build", "--profile", "extension", "--locked", "-p", "accelflow-sim"]
+    command += ["--example", "simulator", "--message-format", "json-render-diagnostics"]
+    output = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)
+    messages = [json.loads(line) for line in output.stdout.splitlines()]
+    executables = [message["executable"] for message in messages if message.get("executable")]
+    return str(executables[-1])
+
+
+def measure(binary: str, arguments: list[str], options: argparse.Namespace) -> Counts:
+    """Counts of a simulation: instructions, events, operations, requests; and the best rate."""
+    with tempfile.TemporaryDirectory() as folder:
+        counted = Path(folder) / "callgrind.out"
+        command = ["valgrind", "--tool=callgrind", "--toggle-collect=*measured_simulation*"]
+        command += [f"--callgrind-out-file={counted}", binary, "run", *arguments]
+        command.append(str(options.requests))
+        counts = simulated(command)
+        lines = counted.read_text().splitlines()
+    totals = next(line for line in lines if line.startswith("totals: "))
+    counts["instructions"] = int(totals.split()[1])
+    long = [binary, "run", *arguments, str(options.requests * 10)]
+    rounds = [simulated(long) for _ in range(options.rounds)]
+    counts["requests_per_s"] = round(max(one["requests"] / one["host_s"] for one in rounds))
+    counts["events_per_s"] = round(max(one["events"] / one["host_s"] for one in rounds))
+    counts["operations_per_s"] = round(max(one["operations"] / one["host_s"] for one in rounds))
+    del counts["host_s"], counts["digest"]
+    return counts
+
+
+def simulated(command: list[str]) -> Counts:
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    counts: Counts = json.loads(output)
+    return counts
+
+
+def per(counts: Counts, unit: str) -> float:
+    return float(counts["instructions"] / counts[f"{unit}s"])
+
+
+def print_tables(found: dict[str, dict[str, Counts]], released: Counts) -> None:
+    print(f"Instructions, and those of {released['commit']} over them; rates of this machine.")
+    for sizes, systems in found.items():
+        before = released["counts"][sizes]
+        print(f"\nMessage sizes: {sizes}\n")
+        print("| system | an event | an operation | a request | requests/s | events/s | op./s |")
+        print("|---|---|---|---|---|---|---|")
+        ratios: dict[str, list[float]] = {unit: [] for unit in UNITS}
+        for system, counts in systems.items():
+            cells = []
+            for unit in UNITS:
+                ratio = per(before[system], unit) / per(counts, unit)
+                ratios[unit].append(ratio)
+                cells.append(f"{per(counts, unit):,.0f} ({ratio:.2f})")
+            cells += [f"{counts[f'{rate}s_per_s']:,}" for rate in ("request", "event", "operation")]
+            print(f"| {system} | {' | '.join(cells)} |")
+        means = [statistics.geometric_mean(ratios[unit]) for unit in UNITS]
+        cells = [f"({mean:.2f})" for mean in means] + ["", "", ""]
+        print(f"| geometric mean | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()

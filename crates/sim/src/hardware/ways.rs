@@ -1,0 +1,132 @@
+//! The ways between places, each found once.
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::topology::{Place, Step, Topology};
+
+/// The kind of a link, which says how long a transfer occupies it and takes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkKind {
+    /// Between a router and its own tile.
+    Interface,
+    /// Between two routers of a mesh.
+    Hop,
+    /// Between two chiplets.
+    Crossing,
+}
+
+/// A link on a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stage {
+    pub link: u32,
+    pub kind: LinkKind,
+}
+
+/// A way: its links in the order in which a transfer reserves them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Way {
+    first: u32,
+    /// One past the last; 0 for a way that was not asked for before.
+    end: u32,
+    /// Time of a command without data.
+    pub latency: Time,
+}
+
+/// The ways of a package. A way is found when it is first asked for, and kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Ways {
+    topology: Topology,
+    hop: Time,
+    crossing: Time,
+    /// Number of instances of the accelerator with the most.
+    instances: usize,
+    /// The first numbers of slices, controllers, IOMMUs and the manager, after those of
+    /// accelerators.
+    first: [usize; 4],
+    /// By the numbers of both ends.
+    ways: Vec<Way>,
+    stages: Vec<Stage>,
+}
+
+impl Ways {
+    /// The ways of `topology`, which has `slices`, `controllers` and, of each accelerator,
+    /// `instances`; `hop` and `crossing` are the times to the end of a link.
+    pub(crate) fn new(
+        topology: Topology,
+        (slices, controllers): (usize, usize),
+        instances: &[usize; Accel::COUNT],
+        (hop, crossing): (Time, Time),
+    ) -> Ways {
+        let instances = instances.iter().copied().max().unwrap_or(0).max(1);
+        let mut end = Accel::COUNT * instances;
+        let first = [slices, controllers, topology.chiplets(), 1].map(|count| {
+            end += count;
+            end - count
+        });
+        Ways {
+            ways: vec![Way::default(); end * end],
+            stages: Vec::new(),
+            topology,
+            hop,
+            crossing,
+            instances,
+            first,
+        }
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The way from `from` to `to`.
+    #[inline]
+    pub(crate) fn between(&mut self, from: Place, to: Place) -> Way {
+        let places = self.first[3] + 1;
+        let index = self.number(from) * places + self.number(to);
+        match self.ways[index] {
+            Way { end: 0, .. } => self.find(index, from, to),
+            way => way,
+        }
+    }
+
+    /// The links of a way.
+    #[inline]
+    pub(crate) fn stages(&self, way: Way) -> &[Stage] {
+        &self.stages[way.first as usize..way.end as usize]
+    }
+
+    #[inline]
+    fn number(&self, place: Place) -> usize {
+        match place {
+            Place::Accel(accel, instance) => accel.index() * self.instances + usize::from(instance),
+            Place::Slice(number) => self.first[0] + usize::from(number),
+            Place::Controller(number) => self.first[1] + usize::from(number),
+            Place::Iommu(chiplet) => self.first[2] + usize::from(chiplet),
+            Place::Manager => self.first[3],
+        }
+    }
+
+    #[cold]
+    fn find(&mut self, index: usize, from: Place, to: Place) -> Way {
+        let (from, to) = (self.topology.stop(from), self.topology.stop(to));
+        let (hops, crossings) = self.topology.distance(from, to);
+        let first = self.stages.len() as u32;
+        let stages = &mut self.stages;
+        self.topology.way(from, to, |step| {
+            let (link, kind) = match step {
+                Step::Interface(link) => (link, LinkKind::Interface),
+                Step::Hop(link) => (link, LinkKind::Hop),
+                Step::Crossing(link) => (link, LinkKind::Crossing),
+            };
+            let link = link as u32;
+            stages.push(Stage { link, kind });
+        });
+        self.ways[index] = Way {
+            first,
+            end: stages.len() as u32,
+            latency: self.hop * hops + self.crossing * crossings,
+        };
+        self.ways[index]
+    }
+}
