@@ -60,7 +60,7 @@ impl Lines {
     }
 
     /// Where a line begins to wait, and what it passes from there.
-    fn stages(&self, read: &Read, line: u64, cold: bool) -> (Time, Vec<Stage>) {
+    fn stages(&mut self, read: &Read, line: u64, cold: bool) -> (Time, Vec<Stage>) {
         let clock = self.config.core.clock;
         let memory = &self.config.memory;
         let (slice, _) = self.memory.home(line);

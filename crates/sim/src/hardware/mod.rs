@@ -20,6 +20,7 @@ mod soft_queue;
 mod topology;
 mod translation;
 mod uncore;
+mod ways;
 
 pub(crate) use accelerator::{Sizes, Started, Station};
 pub(crate) use accelflow_shaping::dispatch::{Entry, InputQueue, Owner, Placed};

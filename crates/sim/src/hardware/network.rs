@@ -2,7 +2,8 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::pipe::{Flow, Pipe};
-use super::topology::{Place, Step, Topology};
+use super::topology::{Place, Topology};
+use super::ways::Ways;
 use crate::config::Config;
 
 /// The on-package network: a mesh in each chiplet, a link from each chiplet to each other one
@@ -14,9 +15,9 @@ use crate::config::Config;
 /// lanes of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
-    topology: Topology,
-    hop: Time,
-    crossing: Time,
+    ways: Ways,
+    /// By [`LinkKind`], the time to the end of a link.
+    latencies: [Time; 3],
     link_rate: Bandwidth,
     crossing_rate: Bandwidth,
     links: Vec<Pipe>,
@@ -43,16 +44,18 @@ impl Network {
         let network = &config.network;
         let tiles = config.core.count.max(config.memory.llc_slices);
         let instances = Accel::ALL.map(|accel| config.accelerator.instances_of(accel));
-        let topology = Topology::new(network, tiles, config.memory.controllers, &instances);
+        let controllers = config.memory.controllers;
+        let topology = Topology::new(network, tiles, controllers, &instances);
+        let (hop, crossing) = (network.hop.at(clock), network.inter_chiplet.at(clock));
         let link_rate = network.link_bytes.saturating_mul(clock.as_hz());
+        let counts = (config.memory.llc_slices, controllers);
         Network {
-            hop: network.hop.at(clock),
-            crossing: network.inter_chiplet.at(clock),
+            latencies: [Time::ZERO, hop, crossing],
             link_rate: Bandwidth::from_bytes_per_s(link_rate)
                 .unwrap_or(network.inter_chiplet_bandwidth),
             crossing_rate: network.inter_chiplet_bandwidth,
             links: vec![Pipe::IDLE; topology.links()],
-            topology,
+            ways: Ways::new(topology, counts, &instances, (hop, crossing)),
         }
     }
 
@@ -62,41 +65,39 @@ impl Network {
     }
 
     pub(crate) fn chiplets(&self) -> usize {
-        self.topology.chiplets()
+        self.ways.topology().chiplets()
     }
 
     pub(crate) fn chiplet_of(&self, place: Place) -> u16 {
-        self.topology.stop(place).chiplet as u16
+        self.ways.topology().stop(place).chiplet as u16
     }
 
     /// Moves `size` from `from`, where it is at `flow`, to `to`: when it is there.
     pub(crate) fn transfer(&mut self, from: Place, to: Place, size: Bytes, flow: Flow) -> Flow {
-        let (from, to) = (self.topology.stop(from), self.topology.stop(to));
-        let on_link = self.link_rate.transfer(size);
-        let across = if from.chiplet == to.chiplet {
-            Time::ZERO
-        } else {
-            self.crossing_rate.transfer(size)
-        };
-        let (hop, crossing) = (self.hop, self.crossing);
-        let links = &mut self.links;
+        let way = self.ways.between(from, to);
+        let lengths = self.lengths(size);
         let mut flow = flow;
-        self.topology.way(from, to, |step| {
-            let (link, length, latency) = match step {
-                Step::Interface(link) => (link, on_link, Time::ZERO),
-                Step::Hop(link) => (link, on_link, hop),
-                Step::Crossing(link) => (link, across, crossing),
-            };
-            flow = links[link].pass(flow, length, latency);
-        });
+        for stage in self.ways.stages(way) {
+            let (length, latency) = (
+                lengths[stage.kind as usize],
+                self.latencies[stage.kind as usize],
+            );
+            flow = self.links[stage.link as usize].pass(flow, length, latency);
+        }
         flow
     }
 
+    /// By [`LinkKind`], how long `size` occupies a link.
+    #[inline]
+    fn lengths(&self, size: Bytes) -> [Time; 3] {
+        let on_link = self.link_rate.transfer(size);
+        [on_link, on_link, self.crossing_rate.transfer(size)]
+    }
+
     /// Time of a command without data from `from` to `to`.
-    pub(crate) fn latency(&self, from: Place, to: Place) -> Time {
-        let (from, to) = (self.topology.stop(from), self.topology.stop(to));
-        let (hops, crossings) = self.topology.distance(from, to);
-        self.hop * hops + self.crossing * crossings
+    #[inline]
+    pub(crate) fn latency(&mut self, from: Place, to: Place) -> Time {
+        self.ways.between(from, to).latency
     }
 
     /// Number of links.
@@ -107,21 +108,22 @@ impl Network {
 
     /// The links of a way: index, time that `size` occupies it, and latency to the next.
     #[cfg(test)]
-    pub(super) fn stages(&self, from: Place, to: Place, size: Bytes) -> Vec<(usize, Time, Time)> {
-        let (from, to) = (self.topology.stop(from), self.topology.stop(to));
-        let mut stages = Vec::new();
-        self.topology.way(from, to, |step| {
-            stages.push(match step {
-                Step::Interface(link) => (link, self.link_rate.transfer(size), Time::ZERO),
-                Step::Hop(link) => (link, self.link_rate.transfer(size), self.hop),
-                Step::Crossing(link) => (link, self.crossing_rate.transfer(size), self.crossing),
-            });
+    pub(super) fn stages(
+        &mut self,
+        from: Place,
+        to: Place,
+        size: Bytes,
+    ) -> Vec<(usize, Time, Time)> {
+        let (way, lengths) = (self.ways.between(from, to), self.lengths(size));
+        let stages = self.ways.stages(way).iter().map(|stage| {
+            let kind = stage.kind as usize;
+            (stage.link as usize, lengths[kind], self.latencies[kind])
         });
-        stages
+        stages.collect()
     }
 
     pub(crate) fn carried(&self, now: Time) -> Carried {
-        let crossings = self.topology.crossings();
+        let crossings = self.ways.topology().crossings();
         let carried = |links: &[Pipe]| links.iter().map(|link| link.carried_until(now)).collect();
         Carried {
             mesh: carried(&self.links[..crossings.start]),
@@ -201,13 +203,43 @@ mod tests {
 
     #[test]
     fn a_command_takes_hops_and_crossing_alone() {
-        let network = network(&[]);
+        let mut network = network(&[]);
         for (from, to) in [
             (Accel::Tcp, Accel::Dcmp),
             (Accel::Ldb, Accel::Ser),
             (Accel::Rpc, Accel::Rpc),
         ] {
             assert_eq!(network.latency(at(from), at(to)), alone(from, to, NOTHING));
+        }
+    }
+
+    #[test]
+    fn a_way_is_the_same_when_it_is_asked_for_again() {
+        for chiplets in [1.0, 3.0, 6.0] {
+            let mut network = network(&[("network.chiplets", chiplets)]);
+            let accels = Accel::ALL.map(at);
+            let others = [
+                Place::Slice(0),
+                Place::Slice(35),
+                Place::Controller(3),
+                Place::Iommu(0),
+                Place::Manager,
+            ];
+            let places = || accels.iter().chain(&others);
+            let mut ways = Vec::new();
+            for _ in 0..2 {
+                let pairs = places().flat_map(|from| places().map(move |to| (*from, *to)));
+                let found = pairs.map(|(from, to)| network.stages(from, to, Bytes(64)));
+                ways.push(found.collect::<Vec<_>>());
+            }
+            assert_eq!(ways[0], ways[1]);
+            for (stages, (from, to)) in ways[0]
+                .iter()
+                .zip(places().flat_map(|from| places().map(move |to| (*from, *to))))
+            {
+                let latency: Time = stages.iter().map(|(_, _, latency)| *latency).sum();
+                assert_eq!(network.latency(from, to), latency, "{from:?} {to:?}");
+            }
         }
     }
 

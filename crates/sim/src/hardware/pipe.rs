@@ -33,24 +33,30 @@ impl Flow {
 /// for a later one that reserved before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
-    /// No reservation begins before this.
-    floor: Time,
+    /// The end of the last interval taken.
+    end: Time,
+    /// Number of intervals.
+    count: usize,
     /// The intervals taken: from, until; in order, and apart from each other.
     taken: [(Time, Time); KEPT],
-    count: usize,
-    carried: Time,
+    /// No reservation begins before this.
+    floor: Time,
+    /// How long it has served in intervals that are forgotten.
+    forgotten: Time,
 }
 
 /// Number of intervals that a pipe remembers. With more, the first half is forgotten, together with
 /// the free time between, which lies in the past unless many transfers are under way.
 const KEPT: usize = 8;
+const HALF: usize = KEPT / 2;
 
 impl Pipe {
     pub(crate) const IDLE: Pipe = Pipe {
-        floor: Time::ZERO,
-        taken: [(Time::ZERO, Time::ZERO); KEPT],
+        end: Time::ZERO,
         count: 0,
-        carried: Time::ZERO,
+        taken: [(Time::ZERO, Time::ZERO); KEPT],
+        floor: Time::ZERO,
+        forgotten: Time::ZERO,
     };
 
     /// Serves `flow` for `length`, cut-through: a byte goes out `latency` after it came in, while
@@ -66,18 +72,30 @@ impl Pipe {
 
     /// How long it has served until `now`, without later reservations.
     pub(crate) fn carried_until(&self, now: Time) -> Time {
-        let later = self.taken[..self.count]
-            .iter()
-            .map(|&(from, until)| until.saturating_sub(from.max(now)));
-        self.carried.saturating_sub(later.sum())
+        let until_now = |&(from, until): &(Time, Time)| until.min(now).saturating_sub(from);
+        let kept: Time = self.taken[..self.count].iter().map(until_now).sum();
+        self.forgotten + kept
     }
 
     /// Takes the first free interval of `length` from `wanted` on: its beginning.
     #[inline]
     fn take(&mut self, wanted: Time, length: Time) -> Time {
-        self.carried += length;
+        if wanted <= self.end || length == Time::ZERO {
+            return self.take_between(wanted, length);
+        }
+        // Most transfers come after all others.
+        if self.count == KEPT {
+            self.forget();
+        }
+        self.end = wanted + length;
+        self.taken[self.count % KEPT] = (wanted, self.end);
+        self.count += 1;
+        wanted
+    }
+
+    /// The same if an earlier interval may be in the way.
+    fn take_between(&mut self, wanted: Time, length: Time) -> Time {
         let mut start = wanted.max(self.floor);
-        // The position in the order; most intervals come after all others.
         let mut place = self.count;
         while place > 0 && self.taken[place - 1].1 > start {
             place -= 1;
@@ -91,6 +109,7 @@ impl Pipe {
         }
         if length > Time::ZERO {
             self.insert(place, (start, start + length));
+            self.end = self.taken[self.count - 1].1;
         }
         start
     }
@@ -108,7 +127,11 @@ impl Pipe {
             (true, false) => self.taken[place - 1].1 = until,
             (false, true) => self.taken[place].0 = from,
             (false, false) => {
-                let place = self.make_room(place);
+                let mut place = place;
+                if self.count == KEPT {
+                    self.forget();
+                    place = place.saturating_sub(HALF);
+                }
                 if place < self.count {
                     self.taken.copy_within(place..self.count, place + 1);
                 }
@@ -118,21 +141,21 @@ impl Pipe {
         }
     }
 
-    /// Forgets the first half if there is no room: the new position of `place`.
-    fn make_room(&mut self, place: usize) -> usize {
-        const FORGOTTEN: usize = KEPT / 2;
-        if self.count < KEPT {
-            return place;
-        }
-        self.floor = self.taken[FORGOTTEN - 1].1;
-        self.taken.copy_within(FORGOTTEN.., 0);
-        self.count -= FORGOTTEN;
-        place.saturating_sub(FORGOTTEN)
+    /// Forgets the first half of as many intervals as are kept.
+    fn forget(&mut self) {
+        let (first, last) = self.taken.split_at_mut(HALF);
+        self.floor = first[HALF - 1].1;
+        self.forgotten += first.iter().map(|&(from, until)| until - from).sum();
+        first.copy_from_slice(last);
+        self.count = HALF;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn ns(ns: u64) -> Time {
@@ -201,6 +224,21 @@ mod tests {
         assert_eq!((pipe.floor, pipe.count), (ns(410), KEPT / 2 + 1));
         assert_eq!(start(&mut pipe, 20), ns(410));
         assert_eq!(start(&mut pipe, 495), ns(510));
+    }
+
+    proptest! {
+        #[test]
+        fn the_way_behind_all_others_is_the_way_between_them(
+            transfers in vec((0_u64..40, 0_u64..6), 1..200),
+        ) {
+            let (mut fast, mut slow) = (Pipe::IDLE, Pipe::IDLE);
+            for (number, (offset, length)) in transfers.into_iter().enumerate() {
+                // Later and later, but not in order.
+                let (wanted, length) = (ns(number as u64 * 2 + offset), ns(length));
+                prop_assert_eq!(fast.take(wanted, length), slow.take_between(wanted, length));
+                prop_assert_eq!(fast.carried_until(wanted), slow.carried_until(wanted));
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub(crate) struct Uncore {
     memory: Memory,
     translation: Translation,
     regulator: Regulator,
+    /// By [`Accel::index`], the time of nothing between the cache and the accelerator on an idle
+    /// server.
+    unloaded: [Time; Accel::COUNT],
 }
 
 /// Data to move, and its way.
@@ -40,9 +43,14 @@ pub(crate) enum Way {
 
 impl Uncore {
     pub(crate) fn new(config: &Config) -> Uncore {
-        let network = Network::new(config);
+        let mut network = Network::new(config);
+        let memory = Memory::new(config);
+        let middle = Place::Accel(Accel::Ldb, 0);
+        let unloaded =
+            |accel| network.latency(Place::Accel(accel, 0), middle) * 2 + memory.slice_latency();
         Uncore {
-            memory: Memory::new(config),
+            unloaded: Accel::ALL.map(unloaded),
+            memory,
             translation: Translation::new(config, network.chiplets()),
             regulator: Regulator::new(config.memory.tenant_limit),
             network,
@@ -77,10 +85,7 @@ impl Uncore {
     /// Time of `size` between the cache and an accelerator on an idle server. The distance is that to
     /// the middle of the cores' mesh, where LdB is.
     pub(crate) fn unloaded(&self, accel: Accel, size: Bytes) -> Time {
-        let place = Place::Accel(accel, 0);
-        let middle = Place::Accel(Accel::Ldb, 0);
-        let slice = self.memory.slice_latency();
-        self.network.latency(place, middle) * 2 + slice + self.network.slowest(size)
+        self.unloaded[accel.index()] + self.network.slowest(size)
     }
 
     /// Puts data from outside the package into the cache.
