@@ -4,8 +4,8 @@
 //!
 //! * **Order.** [`Calendar`] holds any number of pending events of any `Copy` type in the total
 //!   order (time, [`Priority`], sequence number). [`SlotQueue`] is the faster form for models
-//!   whose event sources are a fixed set of slots with at most one pending event each. Both are
-//!   an [`EventQueue`].
+//!   whose event sources are a fixed set of slots with at most one pending event each, and
+//!   [`Wheel`] that for models with many events in the near future. All are an [`EventQueue`].
 //! * **Chance.** [`Stream`] is one independent source of random numbers per purpose;
 //!   [`attribute`] gives the properties of the n-th request as a pure function of its number, so
 //!   that systems under comparison see the same requests whatever order they handle them in.
@@ -44,6 +44,7 @@ mod queue;
 mod slot_queue;
 mod stats;
 mod stream;
+mod wheel;
 mod ziggurat;
 
 pub use attribute::{attribute, attribute_unit};
@@ -52,3 +53,4 @@ pub use queue::{EventQueue, Priority};
 pub use slot_queue::{SlotQueue, TooManySlots};
 pub use stats::{BusyTime, ConfidenceInterval, Samples, TimeAverage};
 pub use stream::Stream;
+pub use wheel::Wheel;

@@ -19,14 +19,10 @@ use crate::EventQueue;
 /// [`crate::Calendar`] has neither limit.
 ///
 /// It is for models of a few hundred slots that do little else than queue, where it is 1.8 times as
-/// fast as the calendar (`benches/kernel_m2`). The simulated server stays with the calendar: one
+/// fast as the calendar (`benches/kernel_m2`). The simulated server has a [`crate::Wheel`] instead: one
 /// of its jobs has several events pending (a time-out and the message that it waits for), a
 /// saturated run has more of them than there are slots, its runs may be longer than the horizon,
-/// and simultaneous events in the order of slots would be other results. Little would be gained:
-/// of the time of SocialNetwork's eight services under AccelFlow and RELIEF, the calendar takes
-/// 5.6 % (20,000 requests of each at 13.4 kRPS, `perf record`, with all that is inlined into
-/// `Engine::schedule` and `Engine::run` counted as the calendar's), so that a queue 1.8 times as fast
-/// would save 2.5 %.
+/// and simultaneous events in the order of slots would be other results.
 ///
 /// Scheduling before [`SlotQueue::now`], or a slot that is already pending, is a bug of the
 /// model. Debug builds panic on both. Release builds deliver the former at `now`, and the latter

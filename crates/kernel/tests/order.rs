@@ -1,6 +1,6 @@
 //! The order of delivery, against a sorted vector and at the edges.
 
-use accelflow_kernel::{Calendar, EventQueue, Priority, SlotQueue, TooManySlots};
+use accelflow_kernel::{Calendar, EventQueue, Priority, SlotQueue, TooManySlots, Wheel};
 use accelflow_units::Time;
 use proptest::prelude::*;
 
@@ -122,7 +122,7 @@ enum Call {
 /// grow and run empty.
 fn calls() -> impl Strategy<Value = Vec<Call>> {
     let schedule = (
-        prop_oneof![0..4_u64, 0..1_000_u64, 0..(1_u64 << 40)],
+        prop_oneof![0..4_u64, 0..1_000_u64, 0..(1_u64 << 27), 0..(1_u64 << 40)],
         prop_oneof![0..3_u8, any::<u8>()],
     )
         .prop_map(|(delay, rank)| Call::Schedule { delay, rank });
@@ -181,6 +181,28 @@ proptest! {
             prop_assert_eq!(calendar.peek_time(), sorted.peek_time());
             prop_assert_eq!(calendar.len(), sorted.events.len());
             prop_assert_eq!(calendar.is_empty(), sorted.events.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_wheel_delivers_like_a_sorted_vector(calls in calls()) {
+        let mut wheel = Wheel::new();
+        let mut sorted = Sorted::default();
+        for call in calls {
+            match call {
+                Call::Schedule { delay, rank } => {
+                    let at = wheel.now() + Time::from_ps(delay);
+                    let number = sorted.schedule(at, rank);
+                    wheel.schedule(at, Priority(rank), number);
+                }
+                Call::Pop => {
+                    let expected = sorted.pop().map(|(at, _, number)| (at, number));
+                    prop_assert_eq!(wheel.pop(), expected);
+                }
+            }
+            prop_assert_eq!(wheel.peek_time(), sorted.peek_time());
+            prop_assert_eq!(wheel.len(), sorted.events.len());
+            prop_assert_eq!(wheel.is_empty(), sorted.events.is_empty());
         }
     }
 

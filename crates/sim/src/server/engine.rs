@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use accelflow_kernel::{Calendar, Priority};
+use accelflow_kernel::{Priority, Wheel};
 use accelflow_units::Time;
 
 use super::error::SimError;
@@ -27,7 +27,7 @@ pub(crate) struct Engine<'r> {
     pub run: Run<'r>,
     /// The fixed properties of the orchestrator.
     pub properties: Properties,
-    pub calendar: Calendar<Event>,
+    pub calendar: Wheel<Event>,
     pub arrivals: Arrivals,
     pub requests: Requests<'r>,
     pub jobs: Slab<Job>,
@@ -69,7 +69,7 @@ impl<'r> Engine<'r> {
         let deadlines = has_deadlines.then(unloaded).unwrap_or_default();
         let calls = Calls::new(server, expected(plan, unloaded));
         Ok(Engine {
-            calendar: Calendar::with_capacity(1024),
+            calendar: Wheel::new(),
             arrivals,
             requests: Requests::new(run),
             jobs: Slab::new(),
