@@ -59,6 +59,12 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "Size a fleet: servers, watts and money under each system.",
     ),
     Listed(
+        "sweep",
+        "sweep",
+        "sweep",
+        "Simulate the points of a study that its folder lacks.",
+    ),
+    Listed(
         "reproduce",
         "reproduce",
         "reproduce_command",

@@ -1,0 +1,97 @@
+"""`accelflow sweep`: many scenarios from one file."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from accelflow import studies
+from accelflow.cli.output import bar
+from accelflow.errors import AccelflowError, InputError
+
+
+@click.command("sweep")
+@click.argument("study_file", metavar="STUDY", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder of the study. Default: out/studies/NAME for NAME.toml.",
+)
+@click.option("--workers", type=click.IntRange(1, 4_096), help="Threads. Default: one a core.")
+@click.option("--cluster", help="Simulate on Dask: a scheduler's address, or local:N processes.")
+@click.option(
+    "--batch",
+    type=click.IntRange(1, 1_000_000),
+    default=1,
+    show_default=True,
+    help="Simulations that go to a worker at once.",
+)
+@click.option("--strict", is_flag=True, help="Refuse points that cannot be simulated.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def sweep(  # noqa: PLR0913, PLR0917 (options)
+    study_file: Path,
+    out: Path | None,
+    workers: int | None,
+    cluster: str | None,
+    batch: int,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Simulate the points of a study that its folder lacks.
+
+    STUDY is a TOML file with a scenario, the axes along which it changes, and seeds
+    (docs/studies.md). A run that was interrupted goes on where it was. The folder's
+    results.parquet has a row for each system and service of each point and seed.
+    """
+    if cluster is not None and workers is not None:
+        raise InputError("--workers: must be left out with --cluster, which has workers of its own")
+    study = studies.read_study(study_file)
+    place = out or Path("out/studies") / study_file.stem
+    began, cpu = time.monotonic(), time.process_time()
+    with bar(Console(stderr=True), "simulating") as advance:
+        if cluster is None:
+            found = studies.sweep(
+                study, place, workers=workers, strict=strict, batch_size=batch, progress=advance
+            )
+        else:
+            from accelflow.studies.cluster import on_cluster  # noqa: PLC0415 (an extra)
+
+            with on_cluster(cluster) as runner:
+                found = studies.sweep(
+                    study, place, runner=runner, strict=strict, batch_size=batch, progress=advance
+                )
+    if as_json:
+        click.echo(json.dumps(_object(found), indent=2, allow_nan=False))
+    else:
+        _say(found, place, time.monotonic() - began, time.process_time() - cpu)
+    if found.results is None:
+        raise AccelflowError(f"{place}: no simulation has results")
+
+
+def _object(found: studies.Outcome) -> dict[str, object]:
+    return {
+        "schema": "accelflow.sweep/1",
+        "simulated": found.simulated,
+        "known": found.known,
+        "skipped": [one.to_dict() for one in found.skipped],
+        "results": None if found.results is None else str(found.results),
+    }
+
+
+def _say(found: studies.Outcome, place: Path, took_s: float, cpu_s: float) -> None:
+    click.echo(
+        f"{found.simulated} simulations in {took_s:.1f} s ({cpu_s:.1f} s of this process's cores); "
+        f"{found.known} were known."
+    )
+    if found.skipped:
+        first = found.skipped[0]
+        click.echo(
+            f"{len(found.skipped)} could not be simulated; the reasons are in "
+            f"{place / 'skipped.json'}. The first: {first.reason}"
+        )
+    if found.results is not None:
+        click.echo(f"Rows: {found.results}")

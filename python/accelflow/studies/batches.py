@@ -1,0 +1,41 @@
+"""Simulations that go to a worker together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from accelflow.scenario import Scenario
+from accelflow.studies.tasks import Task
+
+__all__ = ["Batch", "batched"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Scenarios by key, which share a recording."""
+
+    scenarios: tuple[tuple[str, Scenario], ...]
+    recording: str | None
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the simulations."""
+        return [key for key, _ in self.scenarios]
+
+
+def batched(found: Iterable[Task], size: int) -> Iterator[Batch]:
+    """Put `size` tasks in a batch, in order; a change of the recording begins another."""
+    group: list[Task] = []
+    for task in found:
+        if group and (len(group) == size or task.recording != group[0].recording):
+            yield _batch(group)
+            group = []
+        group.append(task)
+    if group:
+        yield _batch(group)
+
+
+def _batch(group: list[Task]) -> Batch:
+    scenarios = tuple((task.key, task.scenario) for task in group)
+    return Batch(scenarios=scenarios, recording=group[0].recording)

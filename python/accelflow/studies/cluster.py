@@ -1,0 +1,262 @@
+"""Batches of simulations on Dask: a scheduler's workers, processes here, SLURM or Kubernetes.
+
+Dask is an extra, ``pip install accelflow[cluster]``. The rows of a batch depend on the batch alone,
+so it may run twice and anywhere: what a dead worker had goes to others, and a batch that takes far
+longer than its neighbours is given to another worker too. The first answer counts.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import logging
+import statistics
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from accelflow.errors import AccelflowError, refused
+from accelflow.scenario import Scenario
+from accelflow.studies.batches import Batch
+from accelflow.studies.sweep import Runner
+from accelflow.studies.tasks import code_version, simulate
+
+__all__ = ["Patience", "on_cluster"]
+
+_CONNECT_S: Final = 30.0
+#: Batches for each thread of the cluster that the scheduler has at a time: what runs and what is
+#: next. More would only make a scheduler of many workers slower.
+_AHEAD: Final = 2
+_POLL_S: Final = 0.5
+#: A batch whose worker died so often may be the cause of it.
+_MOST_DEATHS: Final = 5
+#: The classes of clusters that start workers, by the name in ``--cluster NAME:WORKERS``, with the
+#: package that has each.
+_KINDS: Final = {
+    "slurm": ("dask_jobqueue", "SLURMCluster", "dask-jobqueue"),
+    "kubernetes": ("dask_kubernetes.operator", "KubeCluster", "dask-kubernetes"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """When a batch is given to another worker too.
+
+    That is after `factor` times the median of the batches that have ended, `least_s` at least.
+    """
+
+    factor: float = 6.0
+    least_s: float = 10.0
+
+
+@contextmanager
+def on_cluster(where: str, patience: Patience | None = None) -> Iterator[Runner]:
+    """Connect to the workers that `where` names, and yield what runs batches on them.
+
+    `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
+    machine, or ``slurm:N`` and ``kubernetes:N`` for N workers that Dask starts as its configuration
+    says. Raises InputError for anything else, AccelflowError if Dask is not installed, if the
+    scheduler cannot be reached, and for a worker with other code than this process.
+    """
+    distributed = _imported("distributed", "dask")
+    with ExitStack() as stack:
+        cluster = _cluster(where, distributed)
+        if not isinstance(cluster, str):
+            stack.callback(cluster.close)
+        try:
+            client = stack.enter_context(distributed.Client(cluster, timeout=_CONNECT_S))
+            client.wait_for_workers(1, timeout=_CONNECT_S)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise AccelflowError(f"--cluster {where}: cannot be used: {error}") from error
+        _check_versions(client)
+        yield lambda batches: _Run(client, distributed, patience or Patience()).run(batches)
+
+
+def _imported(module: str, package: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise AccelflowError(
+            f"{package} is not installed; pip install 'accelflow[cluster]' brings Dask"
+        ) from error
+
+
+def _cluster(where: str, distributed: Any) -> Any:
+    """The address in `where`, or the cluster that it asks for."""
+    kind, colon, count = where.partition(":")
+    if "//" in where:
+        return where
+    if not colon or not count.isdecimal() or not 1 <= int(count) <= 100_000:
+        allowed = "must be a scheduler's address, local:N, slurm:N or kubernetes:N"
+        raise refused("--cluster", where, allowed)
+    if kind == "local":
+        return distributed.LocalCluster(
+            n_workers=int(count),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+        )
+    if kind not in _KINDS:
+        raise refused("--cluster", kind, known=["local", *_KINDS])
+    module, name, package = _KINDS[kind]
+    cluster = getattr(_imported(module, package), name)()
+    cluster.scale(int(count))
+    return cluster
+
+
+def _check_versions(client: Any) -> None:
+    """Raise AccelflowError for a worker whose code would give other results."""
+    ours = code_version()
+    try:
+        found = client.run(_version_there)
+    except Exception as error:  # whatever the worker raised, most often ImportError
+        raise AccelflowError(f"a worker cannot import accelflow: {error}") from error
+    for address, version in found.items():
+        if version != ours:
+            raise AccelflowError(
+                f"worker {address} has accelflow {version}: must be {ours}, as here"
+            )
+
+
+def _version_there() -> str:
+    """The version of the code of a worker, where this runs."""
+    return code_version()
+
+
+def _checked(version: str, scenarios: tuple[tuple[str, Scenario], ...], text: str | None) -> bytes:
+    """Simulate on a worker, which may have joined after the first check."""
+    if code_version() != version:
+        raise _OtherCodeError(f"a worker has accelflow {code_version()}: must be {version}")
+    return simulate(scenarios, text)
+
+
+class _OtherCodeError(Exception):
+    """The worker's code is not that of the study."""
+
+
+@dataclass
+class _Asked:
+    """A batch that the cluster has, since when, and as which futures."""
+
+    batch: Batch
+    since_s: float
+    futures: list[Any] = field(default_factory=list)
+    deaths: int = 0
+
+
+class _Run:
+    """One pass over batches."""
+
+    def __init__(self, client: Any, distributed: Any, patience: Patience) -> None:
+        self._client, self._distributed, self._patience = client, distributed, patience
+        self._version = code_version()
+        self._recordings: dict[str, Any] = {}
+        self._asked: dict[str, _Asked] = {}
+        self._took_s: list[float] = []
+        self._numbers = itertools.count()
+
+    def run(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, bytes]]:
+        """Yield each batch with its rows, as they come."""
+        waiting = iter(batches)
+        try:
+            while True:
+                for batch in itertools.islice(waiting, self._room()):
+                    asked = _Asked(batch, time.monotonic())
+                    self._asked[batch.keys[0]] = asked
+                    self._submit(asked, None)
+                if not self._asked:
+                    return
+                yield from self._ended()
+                self._hurry()
+        finally:
+            self._client.cancel([one for asked in self._asked.values() for one in asked.futures])
+
+    def _room(self) -> int:
+        threads: int = sum(self._client.nthreads().values())
+        return max(_AHEAD * max(threads, 1) - len(self._asked), 0)
+
+    def _submit(self, asked: _Asked, workers: list[str] | None) -> None:
+        batch = asked.batch
+        name = f"accelflow-{batch.keys[0]}-{next(self._numbers)}"
+        asked.futures.append(
+            self._client.submit(
+                _checked,
+                self._version,
+                batch.scenarios,
+                self._recording(batch.recording),
+                key=name,
+                workers=workers,
+                pure=False,
+            )
+        )
+
+    def _recording(self, text: str | None) -> Any:
+        """The recording on the workers, where each is sent once."""
+        if text is None:
+            return None
+        if text not in self._recordings:
+            self._recordings[text] = self._client.scatter(text, broadcast=True)
+        return self._recordings[text]
+
+    def _ended(self) -> Iterator[tuple[Batch, bytes]]:
+        """Wait until a batch has ended, or for a while."""
+        every = [one for asked in self._asked.values() for one in asked.futures]
+        try:
+            self._distributed.wait(every, timeout=_POLL_S, return_when="FIRST_COMPLETED")
+        except TimeoutError:
+            return
+        for key, asked in list(self._asked.items()):
+            rows = self._rows(asked)
+            if rows is not None:
+                del self._asked[key]
+                self._client.cancel(asked.futures)
+                self._took_s.append(time.monotonic() - asked.since_s)
+                yield asked.batch, rows
+
+    def _rows(self, asked: _Asked) -> bytes | None:
+        for future in [one for one in asked.futures if one.done()]:
+            if future.status == "finished":
+                rows: bytes = future.result()
+                return rows
+            asked.futures.remove(future)
+            self._failed(asked, future)
+        return None
+
+    def _failed(self, asked: _Asked, future: Any) -> None:
+        """Ask again after the death of a worker; raise what else went wrong."""
+        error = future.exception() if future.status == "error" else None
+        if isinstance(error, _OtherCodeError):
+            raise AccelflowError(str(error))
+        if error is not None and not isinstance(error, self._distributed.KilledWorker):
+            raise AccelflowError(f"a worker failed: {error}") from error
+        asked.deaths += 1
+        if asked.deaths >= _MOST_DEATHS:
+            raise AccelflowError(
+                f"the workers of simulation {asked.batch.keys[0]} died {asked.deaths} times"
+            )
+        if not asked.futures:
+            self._submit(asked, None)
+
+    def _hurry(self) -> None:
+        """Give batches that take too long to workers that do not have them."""
+        if not self._took_s:
+            return
+        limit_s = max(
+            self._patience.factor * statistics.median(self._took_s[-1_000:]), self._patience.least_s
+        )
+        late = [
+            asked
+            for asked in self._asked.values()
+            if len(asked.futures) == 1 and time.monotonic() - asked.since_s > limit_s
+        ]
+        if not late:
+            return
+        processing = self._client.processing()
+        for asked in late:
+            name = asked.futures[0].key
+            others = [worker for worker, names in processing.items() if name not in names]
+            if others:
+                self._submit(asked, others)

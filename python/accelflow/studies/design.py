@@ -1,0 +1,62 @@
+"""The points of a study, in an order that depends on the study alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from accelflow.studies.study import Axis, Range, Study
+
+__all__ = ["number_of_points", "points"]
+
+
+def points(study: Study) -> Iterator[Mapping[str, Any]]:
+    """The points of `study`: a value by the name of each axis."""
+    if study.kind == "list":
+        yield from study.points
+    elif study.kind == "grid":
+        names = study.names
+        for values in itertools.product(*(_grid(axis) for axis in study.axes)):
+            yield dict(zip(names, values, strict=True))
+    else:
+        yield from _latin_hypercube(study)
+
+
+def number_of_points(study: Study) -> int:
+    """How many points `study` has."""
+    if study.kind == "list":
+        return len(study.points)
+    if study.kind == "latin_hypercube":
+        return study.count
+    return math.prod(len(_grid(axis)) for axis in study.axes)
+
+
+def _grid(axis: Axis) -> Sequence[Any]:
+    if not isinstance(axis.values, Range):
+        return axis.values
+    last = axis.values.points - 1
+    numbers = [axis.values.at(index / last) for index in range(axis.values.points)]
+    return list(dict.fromkeys(numbers))  # whole numbers may coincide
+
+
+def _latin_hypercube(study: Study) -> Iterator[Mapping[str, Any]]:
+    """One point in each strip of each axis, at a random place of it."""
+    import numpy as np  # noqa: PLC0415 (slow to load)
+
+    draw = np.random.default_rng(study.draw)
+    shares = [
+        (draw.permutation(study.count) + draw.random(study.count)) / study.count for _ in study.axes
+    ]
+    for index in range(study.count):
+        yield {
+            axis.name: _at(axis, float(column[index]))
+            for axis, column in zip(study.axes, shares, strict=True)
+        }
+
+
+def _at(axis: Axis, share: float) -> Any:
+    if isinstance(axis.values, Range):
+        return axis.values.at(share)
+    return axis.values[min(int(share * len(axis.values)), len(axis.values) - 1)]

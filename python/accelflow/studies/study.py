@@ -1,0 +1,285 @@
+"""The study: a scenario, the axes along which it changes, and the seeds of each point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.chips import find_chip
+from accelflow.errors import AccelflowError, InputError, refused, whole_number
+from accelflow.files import parse_toml, read_text, why
+from accelflow.parameters import flattened, parameters
+from accelflow.scenario import Scenario
+from accelflow.workload import is_file, load_workload
+
+__all__ = ["KINDS", "SCHEMA", "Axis", "Range", "Study", "read_study"]
+
+SCHEMA: Final = "accelflow.study/1"
+#: The designs: every combination of the values of all axes; points that cover the ranges of all
+#: axes evenly, each axis cut into as many strips as there are points (McKay, Beckman and Conover,
+#: Technometrics 1979); or the points that the study lists.
+KINDS: Final = ("grid", "latin_hypercube", "list")
+
+#: The fields of a scenario that are no axes: a study has seeds of its own, and the systems of one
+#: scenario are simulated side by side, with the same requests.
+_NO_AXES: Final = frozenset({"seed", "config", "chips", "orchestrators", "recording"})
+_SCENARIO: Final = tuple(one.name for one in fields(Scenario))
+_KEYS: Final = ("schema", "scenario", "design", "axes", "points")
+_DESIGN: Final = ("kind", "points", "seeds", "seed")
+_RANGE: Final = ("from", "to", "points", "scale", "whole")
+_MOST_POINTS: Final = 10_000_000
+_MOST_SEEDS: Final = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The numbers from `low` to `high`, both included, on a linear or logarithmic `scale`.
+
+    `points` is how many of them a grid takes. With `whole` they are rounded to whole numbers.
+    """
+
+    low: float
+    high: float
+    points: int = 5
+    scale: str = "linear"
+    whole: bool = False
+
+    def at(self, share: float) -> float:
+        """The number at `share` of the way, 0 to 1."""
+        if self.scale == "log":
+            value = self.low * (self.high / self.low) ** share
+        else:
+            value = self.low + (self.high - self.low) * share
+        value = min(max(value, self.low), self.high)
+        return float(round(value)) if self.whole else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """One thing that changes: `name` as users write it, and its values or its range."""
+
+    name: str
+    values: Range | tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A scenario and its design.
+
+    `scenario` has fields of a :class:`accelflow.Scenario`. An axis is one of these fields,
+    ``config.KEY`` for a parameter of the server, or ``chip``, a chip's file or the name of a
+    packaged one. `points` are those of the design ``list``; `count` is how many a Latin hypercube
+    has, drawn with `draw`. Each point is simulated once with each of `seeds`. `folder` is where
+    files that the study names are looked for.
+    """
+
+    scenario: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "grid"
+    axes: Sequence[Axis] = ()
+    points: Sequence[Mapping[str, Any]] = ()
+    count: int = 0
+    draw: int = 1
+    seeds: Sequence[int] = (1,)
+    folder: Path = Path()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of what changes, in the order of the study."""
+        if self.kind == "list":
+            return list(dict.fromkeys(name for point in self.points for name in point))
+        return [axis.name for axis in self.axes]
+
+    def at(self, point: Mapping[str, Any], seed: int) -> Scenario:
+        """The scenario at `point`. Raises InputError for a file that cannot be read."""
+        values = {**self.scenario, "seed": seed}
+        config = dict(values.get("config", {}))
+        if "chip" in point:
+            config |= find_chip(_place(point["chip"], self.folder)).config
+        for name, value in point.items():
+            if name.startswith("config."):
+                config[name.removeprefix("config.")] = value
+            elif name != "chip":
+                values[name] = value
+        values["config"] = config
+        if is_file(values.get("workload")):
+            values["workload"] = load_workload(self.folder / values["workload"])
+        return Scenario(**values)
+
+
+def _place(chip: object, folder: Path) -> str:
+    """Where `chip` is: a file is relative to the study."""
+    if not isinstance(chip, str):
+        raise refused("chip", chip, "must be a file or a name")
+    beside = folder / chip
+    return str(beside) if Path(chip).suffix or beside.is_file() else chip
+
+
+def read_study(path: str | PathLike[str]) -> Study:
+    """Read the study in the TOML file at `path` (docs/studies.md).
+
+    Raises InputError for a file that cannot be read, and for the first value that is not allowed.
+    """
+    path = Path(path)
+    try:
+        return _study(parse_toml(read_text(path)), path.parent)
+    except (OSError, ValueError, AccelflowError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+
+
+def _study(tree: Mapping[str, Any], folder: Path) -> Study:
+    _check_keys("key", tree, _KEYS)
+    if tree.get("schema") != SCHEMA:
+        raise refused("schema", tree.get("schema", "left out"), f"must be {SCHEMA}")
+    scenario = _scenario(tree.get("scenario", {}), folder)
+    design = _table("design", tree.get("design", {}))
+    _check_keys("design key", design, _DESIGN)
+    kind = design.get("kind", "list" if "points" in tree else "grid")
+    if kind not in KINDS:
+        raise refused("design.kind", kind, known=KINDS)
+    axes = _axes(tree.get("axes", {}), kind)
+    points = _points(tree.get("points", []))
+    _check_kind(kind, axes, points, design)
+    return Study(
+        scenario=scenario,
+        kind=kind,
+        axes=axes,
+        points=points,
+        count=whole_number("design.points", design.get("points", 0), 0, _MOST_POINTS),
+        draw=whole_number("design.seed", design.get("seed", 1), 0, 2**32 - 1),
+        seeds=_seeds(design.get("seeds", 1)),
+        folder=folder,
+    )
+
+
+def _check_kind(
+    kind: str,
+    axes: Sequence[Axis],
+    points: Sequence[Mapping[str, Any]],
+    design: Mapping[str, Any],
+) -> None:
+    """Raise InputError for parts that the design does not have, and for parts that it lacks."""
+    if kind == "list":
+        if axes or not points:
+            raise refused("axes", [a.name for a in axes], "must be left out; a list has [[points]]")
+    elif points:
+        raise refused("points", list(points), f"must be left out, as the design is a {kind}")
+    elif not axes:
+        raise refused("axes", "left out", "must be a table with what changes")
+    if kind == "latin_hypercube":
+        whole_number("design.points", design.get("points", 0), 2, _MOST_POINTS)
+    elif "points" in design:
+        raise refused("design.points", design["points"], "must be left out but for latin_hypercube")
+
+
+def _scenario(tree: object, folder: Path) -> dict[str, Any]:
+    values = dict(_table("scenario", tree))
+    allowed = [name for name in _SCENARIO if name not in ("seed", "chips")]
+    _check_keys("scenario key", values, allowed)
+    if isinstance(values.get("config"), dict):
+        values["config"] = flattened(values["config"])
+    if "recording" in values:
+        values["recording"] = read_text(folder / values["recording"])
+    return values
+
+
+def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
+    found = []
+    for name, value in _leaves(_table("axes", tree), ""):
+        _check_name("axis", name)
+        found.append(Axis(name=name, values=_values(f"axes.{name}", value, kind)))
+    return tuple(found)
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """The axes of nested tables by dotted name; a table with ``from`` is a range."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and not {"from", "to"} & set(value):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _check_name(what: str, name: str) -> None:
+    keys = [f"config.{parameter.key}" for parameter in parameters()]
+    known = [*(one for one in _SCENARIO if one not in _NO_AXES), "chip", *keys]
+    if name == "seed":
+        raise refused(what, name, "must not be seed; design.seeds has the seeds of each point")
+    if name not in known:
+        allowed = "must be a field of a scenario, config.KEY or chip"
+        raise refused(what, name, allowed, known)
+
+
+def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
+    if isinstance(value, Mapping):
+        return _range(place, value, kind)
+    if not isinstance(value, list) or not value:
+        raise refused(place, value, "must be a list of values, or a table with from and to")
+    if any(value.count(one) > 1 for one in value):
+        raise refused(place, value, "must have each value once")
+    return tuple(value)
+
+
+def _range(place: str, tree: Mapping[str, Any], kind: str) -> Range:
+    _check_keys(f"{place} key", tree, _RANGE)
+    low, high = (_number(f"{place}.{key}", tree.get(key, "left out")) for key in ("from", "to"))
+    if not low < high:
+        raise refused(f"{place}.to", high, f"must be more than {low:g}, where the range begins")
+    scale = tree.get("scale", "linear")
+    if scale not in ("linear", "log"):
+        raise refused(f"{place}.scale", scale, known=("linear", "log"))
+    if scale == "log" and low <= 0:
+        raise refused(f"{place}.from", low, "must be more than 0 on a logarithmic scale")
+    whole = tree.get("whole", False)
+    if not isinstance(whole, bool):
+        raise refused(f"{place}.whole", whole, "must be true or false")
+    if kind != "grid" and "points" in tree:
+        raise refused(f"{place}.points", tree["points"], "must be left out but for a grid")
+    points = whole_number(f"{place}.points", tree.get("points", 5), 2, _MOST_POINTS)
+    return Range(low=low, high=high, points=points, scale=scale, whole=whole)
+
+
+def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
+    if not isinstance(tree, list) or not all(isinstance(one, Mapping) for one in tree):
+        raise refused("points", tree, "must be tables, each [[points]]")
+    found = tuple(dict(_leaves(one, "")) for one in tree)
+    for number, point in enumerate(found):
+        for name, value in point.items():
+            _check_name(f"points[{number}]", name)
+            if isinstance(value, Mapping | list) and name.startswith("config."):
+                raise refused(f"points[{number}].{name}", value, "must be a number or a name")
+    return found
+
+
+def _seeds(value: object) -> tuple[int, ...]:
+    if isinstance(value, list):
+        found = tuple(whole_number("design.seeds", one, 0, 2**64 - 1) for one in value)
+        if not found or len(set(found)) < len(found):
+            raise refused("design.seeds", value, "must have at least one seed, and each once")
+        return found
+    if isinstance(value, int):
+        return tuple(range(1, whole_number("design.seeds", value, 1, _MOST_SEEDS) + 1))
+    raise refused("design.seeds", value, "must be a number of seeds, or a list of them")
+
+
+def _table(place: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise refused(place, value, "must be a table")
+    return value
+
+
+def _check_keys(place: str, tree: Mapping[str, Any], known: Iterable[str]) -> None:
+    known = list(known)
+    for key in tree:
+        if key not in known:
+            raise refused(place, key, known=known)
+
+
+def _number(place: str, value: object) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value):  # type: ignore[arg-type]
+        raise refused(place, value, "must be a finite number")
+    return float(value)  # type: ignore[arg-type]

@@ -1,0 +1,121 @@
+"""Runs a study: what its folder lacks is simulated, and nothing twice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from accelflow.errors import InputError, whole_number
+from accelflow.studies.batches import Batch, batched
+from accelflow.studies.folder import Folder
+from accelflow.studies.local import run_here
+from accelflow.studies.study import Study
+from accelflow.studies.tasks import Skipped, Task, tasks
+
+__all__ = ["Outcome", "Runner", "sweep"]
+
+#: Simulates batches and yields each with its rows, in any order.
+Runner = Callable[[Iterable[Batch]], Iterator[tuple[Batch, bytes]]]
+
+_MOST_WORKERS = 4_096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a run of a study did.
+
+    `simulated` counts simulations of this run and `known` those that the folder had before.
+    `skipped` are those that cannot be made, with the reasons. `results` is the file with all rows,
+    None if there are no rows.
+    """
+
+    simulated: int
+    known: int
+    skipped: tuple[Skipped, ...]
+    results: Path | None
+
+
+def sweep(  # noqa: PLR0913 (options, by name)
+    study: Study,
+    place: Path,
+    *,
+    workers: int | None = None,
+    strict: bool = False,
+    batch_size: int = 1,
+    runner: Runner | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Outcome:
+    """Simulate what the folder at `place` lacks of `study`, and write all rows together.
+
+    `workers` threads simulate (default: one a core), or `runner`, which may be a cluster
+    (:mod:`accelflow.studies.cluster`); neither influences the results. `batch_size` simulations go
+    to a worker at once, and are lost together by a kill. `progress` is called with the number of
+    simulations that have ended and of all that are new.
+
+    A point that cannot be simulated is skipped, and its reason is in the folder; with `strict` it
+    is refused before anything runs. Raises InputError for it, and if no point can be simulated;
+    AccelflowError for a folder in use; OSError for a place that cannot be written.
+    """
+    workers = whole_number("workers", workers or os.cpu_count() or 1, 1, _MOST_WORKERS)
+    whole_number("batch_size", batch_size, 1, 1_000_000)
+    found, skipped = _planned(study, strict=strict)
+    names = study.names
+    with Folder(place).opened() as folder:
+        done = folder.done()
+        missing = {task.key: task for task in found if task.key not in done}
+        folder.write_design(found, names)
+        folder.write_skipped(skipped)
+        run = runner or (lambda batches: run_here(batches, workers))
+        ended = 0
+        for batch, rows in run(batched(missing.values(), batch_size)):
+            folder.add(batch.keys, _table(rows))
+            ended += len(batch.keys)
+            if progress is not None:
+                progress(ended, len(missing))
+        failed = _failed(found, folder.errors())
+        folder.write_skipped([*skipped, *failed])
+        results = folder.write_results(found, names)
+    if failed and strict:
+        raise InputError(_told(failed[0]))
+    return Outcome(
+        simulated=ended,
+        known=len({task.key for task in found} & done),
+        skipped=(*skipped, *failed),
+        results=results,
+    )
+
+
+def _planned(study: Study, *, strict: bool) -> tuple[list[Task], list[Skipped]]:
+    found: list[Task] = []
+    skipped: list[Skipped] = []
+    for one in tasks(study):
+        if isinstance(one, Task):
+            found.append(one)
+        elif strict:
+            raise InputError(_told(one))
+        else:
+            skipped.append(one)
+    if not found:
+        raise InputError(f"no point can be simulated; {_told(skipped[0])}")
+    return found, skipped
+
+
+def _told(one: Skipped) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in one.values.items())
+    return f"point {one.point} ({values}): {one.reason}"
+
+
+def _failed(found: Iterable[Task], errors: dict[str, str]) -> list[Skipped]:
+    return [
+        Skipped(point=task.point, values=task.values, seed=task.seed, reason=errors[task.key])
+        for task in found
+        if task.key in errors
+    ]
+
+
+def _table(rows: bytes) -> object:
+    import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
+    return pa.ipc.open_stream(rows).read_all()

@@ -1,0 +1,420 @@
+"""Studies: designs, folders that survive anything, and the same rows from any workers."""
+
+import itertools
+import json
+import math
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import accelflow
+from accelflow import InputError, studies
+from accelflow.cli.sweep import sweep as command
+from accelflow.studies.design import number_of_points, points
+
+STUDY = """
+schema = "accelflow.study/1"
+[scenario]
+workload = "socialnetwork"
+services = ["UniqId"]
+profile = "paper"
+requests = 200
+slo_factor = 10
+orchestrators = ["relief", "accelflow"]
+[design]
+seeds = 2
+[axes]
+"config.pes.TCP" = [2, 8]
+rate_rps = { from = 1000, to = 20000, points = 3, scale = "log" }
+"""
+
+
+@pytest.fixture
+def study_file(tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+def read(text: str, folder: Path) -> studies.Study:
+    path = folder / "study.toml"
+    path.write_text(text)
+    return studies.read_study(path)
+
+
+def rows(place: Path) -> list[dict[str, object]]:
+    return pq.read_table(place / "results.parquet").to_pylist()
+
+
+def test_a_grid_has_every_combination(study_file: Path):
+    found = list(points(studies.read_study(study_file)))
+    rates = sorted({point["rate_rps"] for point in found})
+    assert rates == pytest.approx([1000, 1000 * 20**0.5, 20000])
+    expected = itertools.product([2, 8], rates)
+    assert [tuple(point.values()) for point in found] == list(expected)
+
+
+@settings(max_examples=25, deadline=None)
+@given(count=st.integers(2, 40), draw=st.integers(0, 2**32 - 1))
+def test_a_latin_hypercube_has_one_point_in_each_strip(count: int, draw: int):
+    axes = [
+        studies.Axis(name="rate_rps", values=studies.Range(low=10.0, high=20.0)),
+        studies.Axis(name="tcp_cost_ns", values=studies.Range(low=1.0, high=64.0, scale="log")),
+    ]
+    study = studies.Study(kind="latin_hypercube", axes=axes, count=count, draw=draw)
+    found = list(points(study))
+    assert len(found) == number_of_points(study) == count
+    linear = [(point["rate_rps"] - 10.0) / 10.0 for point in found]
+    logarithmic = [math.log(point["tcp_cost_ns"], 64.0) for point in found]
+    for shares in (linear, logarithmic):
+        assert sorted(int(share * count - 1e-9) for share in shares) == list(range(count))
+
+
+def test_rows_are_those_of_a_comparison(study_file: Path, tmp_path: Path):
+    study = studies.read_study(study_file)
+    outcome = studies.sweep(study, tmp_path / "out")
+    assert (outcome.simulated, outcome.known, outcome.skipped) == (12, 0, ())
+    found = rows(tmp_path / "out")
+    assert len(found) == 24
+    for row in found[::7]:
+        alone = accelflow.compare(
+            "socialnetwork",
+            services=["UniqId"],
+            profile="paper",
+            requests=200,
+            slo_factor=10,
+            orchestrators=["relief", "accelflow"],
+            seed=row["seed"],
+            rate_rps=row["axis.rate_rps"],
+            config={"pes.TCP": row["axis.config.pes.TCP"]},
+        )
+        assert row["p99_us"] == alone[row["system"]]["UniqId"].p99_us
+
+
+def test_rows_do_not_depend_on_workers_or_batches(study_file: Path, tmp_path: Path):
+    study = studies.read_study(study_file)
+    for name, workers, size in (("one", 1, 1), ("three", 3, 1), ("batches", 2, 5)):
+        studies.sweep(study, tmp_path / name, workers=workers, batch_size=size)
+    assert rows(tmp_path / "one") == rows(tmp_path / "three") == rows(tmp_path / "batches")
+
+
+def test_nothing_is_simulated_twice_and_new_points_are_added(study_file: Path, tmp_path: Path):
+    place = tmp_path / "out"
+    studies.sweep(studies.read_study(study_file), place)
+    again = studies.sweep(studies.read_study(study_file), place)
+    assert (again.simulated, again.known) == (0, 12)
+    wider = read(STUDY.replace("[2, 8]", "[2, 4, 8]"), tmp_path)
+    outcome = studies.sweep(wider, place)
+    assert (outcome.simulated, outcome.known) == (6, 12)
+    assert {row["axis.config.pes.TCP"] for row in rows(place)} == {2.0, 4.0, 8.0}
+    narrower = read(STUDY.replace("[2, 8]", "[8]"), tmp_path)
+    studies.sweep(narrower, place)
+    assert {row["axis.config.pes.TCP"] for row in rows(place)} == {8.0}
+
+
+def test_many_files_are_joined_and_nothing_is_lost(
+    study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place = tmp_path / "out"
+    study = studies.read_study(study_file)
+    studies.sweep(study, place)
+    before = rows(place)
+    monkeypatch.setattr("accelflow.studies.folder._MOST_FILES", 4)
+    outcome = studies.sweep(study, place)
+    assert (outcome.simulated, outcome.known) == (0, 12)
+    assert len(list((place / "rows").iterdir())) == 1
+    assert rows(place) == before
+
+
+def start(study_file: Path, place: Path, *more: str) -> subprocess.Popen[str]:
+    arguments = ["sweep", str(study_file), "--out", str(place), "--workers", "1", *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "accelflow", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_rows(place: Path, count: int, process: subprocess.Popen[str]) -> None:
+    while len(list(place.glob("rows/[!.]*.parquet"))) < count:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+LONG = STUDY.replace("requests = 200", "requests = 3000")
+
+
+def test_a_killed_study_goes_on_where_it_was(study_file: Path, tmp_path: Path):
+    study_file.write_text(LONG)
+    study = studies.read_study(study_file)
+    place = tmp_path / "out"
+    running = start(study_file, place)
+    wait_for_rows(place, 2, running)
+    with pytest.raises(accelflow.AccelflowError, match=f"process {running.pid} on .* works on"):
+        studies.sweep(study, place)
+    running.kill()
+    running.communicate()
+    whole = len(list(place.glob("rows/[!.]*.parquet")))
+    outcome = studies.sweep(study, place)
+    assert outcome.known == whole
+    assert outcome.simulated == 12 - whole > 0
+    studies.sweep(study, tmp_path / "undisturbed")
+    assert rows(place) == rows(tmp_path / "undisturbed")
+
+
+def test_a_full_disk_loses_nothing(study_file: Path, tmp_path: Path):
+    place = tmp_path / "out"
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000)); "
+    code = limit + "from accelflow.cli import main; main()"
+    arguments = ["sweep", str(study_file), "--out", str(place)]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert resource.getrlimit(resource.RLIMIT_FSIZE) != (6_000, 6_000)
+    assert studies.sweep(studies.read_study(study_file), place).known == 0
+    assert len(rows(place)) == 24
+
+
+def test_impossible_points_are_skipped_with_the_reason_or_refused(tmp_path: Path):
+    study = read(STUDY.replace("[2, 8]", "[2, 1e9]"), tmp_path)
+    place = tmp_path / "out"
+    outcome = studies.sweep(study, place)
+    assert outcome.simulated == 6
+    assert len(outcome.skipped) == 6
+    (first, *_) = json.loads((place / "skipped.json").read_text())
+    assert first["values"]["config.pes.TCP"] == 1e9
+    assert "pes.TCP" in first["reason"]
+    with pytest.raises(InputError, match=r"point 3 \(config.pes.TCP = 1000000000.0, rate_rps"):
+        studies.sweep(study, tmp_path / "strict", strict=True)
+    assert not (tmp_path / "strict").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("study/1", "study/2", r"schema = accelflow.study/2: must be accelflow.study/1"),
+        ("[axes]", "[axis]", r"key = axis: .*did you mean axes"),
+        ("rate_rps", "rate_rsp", r"axis = 'rate_rsp': .*did you mean rate_rps"),
+        ("config.pes.TCP", "config.pes.TPC", r"did you mean config.pes.TCP"),
+        ("rate_rps", "seed", r"design.seeds has the seeds"),
+        ("from = 1000,", "", r"axes.rate_rps.from = 'left out': must be a finite number"),
+        ("from = 1000", "from = 0", r"must be more than 0 on a logarithmic scale"),
+        ("to = 20000", "to = 10", r"axes.rate_rps.to = 10.*must be more than 1000"),
+        ('"log"', '"lag"', r"axes.rate_rps.scale = 'lag'.*did you mean log"),
+        ("points = 3", "points = 1", r"axes.rate_rps.points = 1: must be a whole number from 2"),
+        ("[2, 8]", "[2, 2]", r"must have each value once"),
+        ("[2, 8]", "2", r"must be a list of values, or a table with from and to"),
+        ("seeds = 2", "seeds = 0", r"design.seeds = 0"),
+        ("seeds = 2", "seeds = [1, 1]", r"must have at least one seed, and each once"),
+        ("seeds = 2", 'kind = "gird"', r"design.kind = gird.*did you mean grid"),
+        ("seeds = 2", 'kind = "latin_hypercube"', r"axes.rate_rps.points = 3.*but for a grid"),
+        ("seeds = 2", "points = 7", r"must be left out but for latin_hypercube"),
+        ("requests", "request", r"scenario key = .*request.*did you mean requests"),
+    ],
+)
+def test_bad_studies_are_refused(tmp_path: Path, old: str, new: str, message: str):
+    with pytest.raises(InputError, match=message.replace("= ", "= '?").replace(":", "'?:")):
+        read(STUDY.replace(old, new, 1), tmp_path)
+
+
+def test_a_latin_hypercube_needs_its_number_of_points(tmp_path: Path):
+    text = STUDY.replace(", points = 3", "").replace("seeds = 2", 'kind = "latin_hypercube"')
+    with pytest.raises(InputError, match=r"design\.points = 0: must be a whole number from 2"):
+        read(text, tmp_path)
+    study = read(text.replace("[axes]", "points = 4\n[axes]"), tmp_path)
+    assert len(list(points(study))) == 4
+
+
+def test_folders_of_others_are_refused(study_file: Path, tmp_path: Path):
+    study = studies.read_study(study_file)
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "thesis.tex").touch()
+    with pytest.raises(InputError, match="must be empty or the folder of a study"):
+        studies.sweep(study, taken)
+    newer = tmp_path / "newer"
+    newer.mkdir()
+    (newer / "study.json").write_text('{"schema": "accelflow.study-folder/2"}')
+    with pytest.raises(InputError, match="another version of accelflow has written this folder"):
+        studies.sweep(study, newer)
+    with pytest.raises(InputError, match="must be a folder"):
+        studies.sweep(study, study_file)
+
+
+def test_a_damaged_file_is_named(study_file: Path, tmp_path: Path):
+    place = tmp_path / "out"
+    study = studies.read_study(study_file)
+    studies.sweep(study, place)
+    part = next((place / "rows").glob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(accelflow.AccelflowError, match=f"{part.name}: is damaged; delete it"):
+        studies.sweep(study, place)
+    part.unlink()
+    assert studies.sweep(study, place).simulated == 1
+
+
+def test_chips_and_workloads_are_axes(tmp_path: Path):
+    (tmp_path / "mine.toml").write_text(
+        'schema = "accelflow.chip/1"\nname = "mine"\n[accelerator.TCP]\npes = 3\n'
+    )
+    text = """
+schema = "accelflow.study/1"
+[scenario]
+profile = "paper"
+requests = 200
+orchestrators = ["accelflow"]
+[axes]
+chip = ["paper", "mine.toml"]
+workload = ["hotelreservation", "serverless"]
+"""
+    place = tmp_path / "out"
+    studies.sweep(read(text, tmp_path), place)
+    found = rows(place)
+    assert {(row["axis.chip"], row["workload"]) for row in found} == set(
+        itertools.product(["paper", "mine.toml"], ["hotelreservation", "serverless"])
+    )
+
+
+def test_the_command_reports_and_prints_json(study_file: Path, tmp_path: Path):
+    place = tmp_path / "out"
+    arguments = [str(study_file), "--out", str(place)]
+    first = CliRunner().invoke(command, arguments)
+    assert first.exit_code == 0, first.output
+    assert first.stdout.startswith("12 simulations in ")
+    second = CliRunner().invoke(command, [*arguments, "--json"])
+    assert json.loads(second.stdout) == {
+        "schema": "accelflow.sweep/1",
+        "simulated": 0,
+        "known": 12,
+        "skipped": [],
+        "results": str(place / "results.parquet"),
+    }
+
+
+class Dask:
+    """A scheduler and workers without nannies, which stay dead when they are killed."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self.file = folder / "scheduler.json"
+        self._folder = folder
+        code = "from distributed.cli.dask_scheduler import main; main()"
+        self._processes = [self._start(code, "--port", "0", "--no-dashboard")]
+        self.workers = [self.worker() for _ in range(workers)]
+
+    def worker(self) -> subprocess.Popen[str]:
+        code = "from distributed.cli.dask_worker import main; main()"
+        options = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60")
+        started = self._start(code, *options)
+        self._processes.append(started)
+        return started
+
+    def _start(self, code: str, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", code, "--scheduler-file", str(self.file), *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder,
+            text=True,
+        )
+
+    @property
+    def address(self) -> str:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                address: str = json.loads(self.file.read_text())["address"]
+            except (OSError, ValueError):
+                time.sleep(0.02)
+            else:
+                return address
+        raise AssertionError("no scheduler")
+
+    def stop(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def dask(tmp_path: Path):
+    pytest.importorskip("distributed")
+    found = Dask(tmp_path, workers=3)
+    yield found
+    found.stop()
+
+
+IMPATIENT = """
+import sys
+from pathlib import Path
+from accelflow import studies
+from accelflow.studies.cluster import Patience, on_cluster
+
+study = studies.read_study(sys.argv[1])
+with on_cluster(sys.argv[3], Patience(factor=3.0, least_s=1.0)) as runner:
+    print(studies.sweep(study, Path(sys.argv[2]), runner=runner).simulated)
+"""
+
+
+def test_workers_that_die_or_hang_change_nothing(study_file: Path, tmp_path: Path, dask: Dask):
+    study_file.write_text(LONG)
+    place = tmp_path / "out"
+    running = subprocess.Popen(
+        [sys.executable, "-c", IMPATIENT, str(study_file), str(place), dask.address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for_rows(place, 1, running)
+    dask.workers[0].kill()
+    os.kill(dask.workers[1].pid, signal.SIGSTOP)  # hangs, and the scheduler does not know
+    out, err = running.communicate(timeout=120)
+    assert running.returncode == 0, err
+    assert out.strip() == "12"
+    studies.sweep(studies.read_study(study_file), tmp_path / "here")
+    assert rows(place) == rows(tmp_path / "here")
+
+
+def test_a_worker_with_other_code_is_refused(study_file: Path, tmp_path: Path, dask: Dask):
+    code = IMPATIENT.replace(
+        "study =", 'import accelflow.studies.cluster as c; c.code_version = lambda: "1"\nstudy ='
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(study_file), str(tmp_path / "out"), dask.address],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "has accelflow" in done.stderr
+    assert "must be 1, as here" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("local", "must be a scheduler's address, local:N, slurm:N or kubernetes:N"),
+        ("local:0", "must be a scheduler's address"),
+        ("slrum:4", "did you mean slurm"),
+    ],
+)
+def test_clusters_are_checked(study_file: Path, tmp_path: Path, where: str, message: str):
+    pytest.importorskip("distributed")
+    found = CliRunner().invoke(
+        command, [str(study_file), "--out", str(tmp_path / "out"), "--cluster", where]
+    )
+    assert isinstance(found.exception, InputError)
+    assert message in str(found.exception)
