@@ -65,6 +65,12 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "Simulate the points of a study that its folder lacks.",
     ),
     Listed(
+        "find",
+        "find",
+        "find",
+        "Find the least or most of one thing that keeps limits.",
+    ),
+    Listed(
         "reproduce",
         "reproduce",
         "reproduce_command",

@@ -4,20 +4,27 @@
 docs/studies.md explains files, folders, and clusters.
 """
 
+from accelflow.studies.find import Answer, Tried, find
 from accelflow.studies.folder import Folder
+from accelflow.studies.question import Question, read_question
 from accelflow.studies.study import SCHEMA, Axis, Range, Study, read_study
 from accelflow.studies.sweep import Outcome, sweep
 from accelflow.studies.tasks import Skipped, code_version
 
 __all__ = [
     "SCHEMA",
+    "Answer",
     "Axis",
     "Folder",
     "Outcome",
+    "Question",
     "Range",
     "Skipped",
     "Study",
+    "Tried",
     "code_version",
+    "find",
+    "read_question",
     "read_study",
     "sweep",
 ]

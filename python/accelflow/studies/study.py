@@ -16,7 +16,17 @@ from accelflow.parameters import flattened, parameters
 from accelflow.scenario import Scenario
 from accelflow.workload import is_file, load_workload
 
-__all__ = ["KINDS", "SCHEMA", "Axis", "Range", "Study", "read_study"]
+__all__ = [
+    "KINDS",
+    "SCHEMA",
+    "Axis",
+    "Range",
+    "Study",
+    "check_axis",
+    "read_range",
+    "read_study",
+    "read_tree",
+]
 
 SCHEMA: Final = "accelflow.study/1"
 #: The designs: every combination of the values of all axes; points that cover the ranges of all
@@ -125,12 +135,18 @@ def read_study(path: str | PathLike[str]) -> Study:
     """
     path = Path(path)
     try:
-        return _study(parse_toml(read_text(path)), path.parent)
+        tree = parse_toml(read_text(path))
+        tree.pop("find", None)  # the question of another command
+        return read_tree(tree, path.parent)
     except (OSError, ValueError, AccelflowError) as error:
         raise InputError(f"{path}: {why(error)}") from error
 
 
-def _study(tree: Mapping[str, Any], folder: Path) -> Study:
+def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> Study:
+    """Read the study in the `tree` of its file; without `axes` it needs neither axes nor points.
+
+    Raises InputError for the first value that is not allowed.
+    """
     _check_keys("key", tree, _KEYS)
     if tree.get("schema") != SCHEMA:
         raise refused("schema", tree.get("schema", "left out"), f"must be {SCHEMA}")
@@ -140,13 +156,14 @@ def _study(tree: Mapping[str, Any], folder: Path) -> Study:
     kind = design.get("kind", "list" if "points" in tree else "grid")
     if kind not in KINDS:
         raise refused("design.kind", kind, known=KINDS)
-    axes = _axes(tree.get("axes", {}), kind)
+    found = _axes(tree.get("axes", {}), kind)
     points = _points(tree.get("points", []))
-    _check_kind(kind, axes, points, design)
+    if axes:
+        _check_kind(kind, found, points, design)
     return Study(
         scenario=scenario,
         kind=kind,
-        axes=axes,
+        axes=found,
         points=points,
         count=whole_number("design.points", design.get("points", 0), 0, _MOST_POINTS),
         draw=whole_number("design.seed", design.get("seed", 1), 0, 2**32 - 1),
@@ -189,7 +206,7 @@ def _scenario(tree: object, folder: Path) -> dict[str, Any]:
 def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
     found = []
     for name, value in _leaves(_table("axes", tree), ""):
-        _check_name("axis", name)
+        check_axis("axis", name)
         found.append(Axis(name=name, values=_values(f"axes.{name}", value, kind)))
     return tuple(found)
 
@@ -203,7 +220,8 @@ def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-def _check_name(what: str, name: str) -> None:
+def check_axis(what: str, name: str) -> None:
+    """Raise InputError unless `name`, called `what`, is the name of an axis."""
     keys = [f"config.{parameter.key}" for parameter in parameters()]
     known = [*(one for one in _SCENARIO if one not in _NO_AXES), "chip", *keys]
     if name == "seed":
@@ -215,7 +233,7 @@ def _check_name(what: str, name: str) -> None:
 
 def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
     if isinstance(value, Mapping):
-        return _range(place, value, kind)
+        return read_range(place, value, kind)
     if not isinstance(value, list) or not value:
         raise refused(place, value, "must be a list of values, or a table with from and to")
     if any(value.count(one) > 1 for one in value):
@@ -223,7 +241,10 @@ def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
     return tuple(value)
 
 
-def _range(place: str, tree: Mapping[str, Any], kind: str) -> Range:
+def read_range(place: str, tree: object, kind: str = "") -> Range:
+    """Read the range called `place`. Raises InputError for the first value that is not allowed."""
+    if not isinstance(tree, Mapping):
+        raise refused(place, tree, "must be a table with from and to")
     _check_keys(f"{place} key", tree, _RANGE)
     low, high = (_number(f"{place}.{key}", tree.get(key, "left out")) for key in ("from", "to"))
     if not low < high:
@@ -248,7 +269,7 @@ def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
     found = tuple(dict(_leaves(one, "")) for one in tree)
     for number, point in enumerate(found):
         for name, value in point.items():
-            _check_name(f"points[{number}]", name)
+            check_axis(f"points[{number}]", name)
             if isinstance(value, Mapping | list) and name.startswith("config."):
                 raise refused(f"points[{number}].{name}", value, "must be a number or a name")
     return found

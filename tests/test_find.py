@@ -1,0 +1,148 @@
+"""Searches: the answer of a scan of the whole range, and what is refused."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import accelflow
+from accelflow import InputError, studies
+from accelflow.cli.find import find as command
+
+QUESTION = """
+schema = "accelflow.study/1"
+[scenario]
+services = ["Login", "UniqId"]
+profile = "paper"
+requests = 300
+rate_rps = 60000
+slo_factor = 5
+[find]
+least = "config.pes.TCP"
+range = { from = 1, to = 8, whole = true }
+most_seeds = 4
+[find.limits]
+p99_us = 250
+"""
+
+
+def ask(text: str, folder: Path) -> studies.Question:
+    path = folder / "question.toml"
+    path.write_text(text)
+    return studies.read_question(path)
+
+
+def worst_p99_us(**fields: object) -> float:
+    """The longest of the services' P99s, each a mean over four seeds."""
+    found = accelflow.compare(
+        services=["Login", "UniqId"],
+        profile="paper",
+        requests=300,
+        orchestrators=["accelflow"],
+        seeds=4,
+        slo_factor=5,
+        **fields,
+    )["accelflow"]
+    return max(service.p99_us for service in found.services)
+
+
+def test_the_least_value_is_that_of_a_scan(tmp_path: Path):
+    answer = studies.find(ask(QUESTION, tmp_path), tmp_path / "out")
+    holding = []
+    for elements in range(1, 9):
+        if worst_p99_us(rate_rps=60_000, config={"pes.TCP": elements}) <= 250:
+            holding.append(elements)
+    assert 1 < min(holding) < 8
+    assert holding == list(range(min(holding), 9))
+    assert answer.best.value == min(holding)
+    assert answer.beyond.value == min(holding) - 1
+    assert answer.clear == (answer.best.clear and answer.beyond.clear)
+    assert len(answer.tried) < 8
+
+
+def test_the_most_value_is_between_neighbours_that_differ_by_two_percent(tmp_path: Path):
+    text = QUESTION.replace('least = "config.pes.TCP"', 'most = "rate_rps"').replace(
+        "{ from = 1, to = 8, whole = true }", '{ from = 10000, to = 1000000, scale = "log" }'
+    )
+    answer = studies.find(ask(text.replace("rate_rps = 60000\n", ""), tmp_path), tmp_path / "out")
+    low, high = answer.best.value, answer.beyond.value
+    assert low < high <= low * 1.0205
+    assert worst_p99_us(rate_rps=low) <= 250
+    assert "saturated" in answer.beyond.binding or worst_p99_us(rate_rps=high) > 250
+
+
+def test_a_search_goes_on_where_it_was(tmp_path: Path):
+    question = ask(QUESTION, tmp_path)
+    first = studies.find(question, tmp_path / "out")
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/rows").iterdir()}
+    assert studies.find(question, tmp_path / "out") == first
+    again = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/rows").iterdir()}
+    assert again == written
+
+
+def test_ends_of_the_range_are_answers(tmp_path: Path):
+    everything = studies.find(ask(QUESTION.replace("250", "1e9"), tmp_path), tmp_path / "out")
+    assert everything.best is not None
+    nothing = studies.find(ask(QUESTION.replace("= 250", "= 1"), tmp_path), tmp_path / "out")
+    assert nothing.best is None
+    assert nothing.beyond.value == 8.0
+    path = tmp_path / "question.toml"
+    found = CliRunner().invoke(command, [str(path), "--out", str(tmp_path / "out"), "--json"])
+    assert isinstance(found.exception, accelflow.AccelflowError)
+    assert "no value of config.pes.TCP keeps the limits" in str(found.exception)
+    assert json.loads(found.stdout)["best"] is None
+
+
+def test_saturation_breaks_every_limit(tmp_path: Path):
+    text = QUESTION.replace("rate_rps = 60000", "rate_rps = 3000000").replace(
+        "p99_us = 250", "slo = true"
+    )
+    answer = studies.find(ask(text, tmp_path), tmp_path / "out")
+    assert answer.best is None
+    assert "saturated" in answer.beyond.binding
+
+
+def test_noise_takes_more_seeds_until_it_is_clear_or_there_are_none(tmp_path: Path):
+    p99_us = worst_p99_us(rate_rps=60_000, config={"pes.TCP": 8})
+    text = QUESTION.replace("p99_us = 250", f"p99_us = {p99_us * 1.0001!r}").replace(
+        "most_seeds = 4", "most_seeds = 8"
+    )
+    answer = studies.find(ask(text, tmp_path), tmp_path / "out")
+    by_value = {one.value: one for one in answer.tried}
+    assert by_value[8.0].seeds == 8  # so near the limit that four seeds cannot tell
+    far = studies.find(ask(QUESTION.replace("most_seeds = 4", ""), tmp_path), tmp_path / "out")
+    assert {one.seeds for one in far.tried if one.value in (1.0, 8.0)} == {4}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[find]\n", "[find]\nleats = 1\n", r"find key = leats: .*did you mean least"),
+        ('least = "config.pes.TCP"', 'least = "config.pes.TPC"', r"did you mean config.pes.TCP"),
+        ('least = "config.pes.TCP"', "", r"must have least or most, and not both"),
+        ("from = 1, ", "", r"find.range.from = left out"),
+        ("p99_us = 250", "", r"find.limits = .*must be a table with a limit"),
+        ("p99_us = 250", "p98_us = 250", r"find.limits key = p98_us: .*did you mean p99_us"),
+        ("p99_us = 250", "p99_us = -1", r"find.limits.p99_us = -1: must be a number above 0"),
+        ("p99_us = 250", "slo = 1", r"find.limits.slo = 1: must be true or false"),
+        ("most_seeds = 4", "most_seeds = 1", r"find.most_seeds = 1: must be a whole number from 4"),
+        ("most_seeds = 4", 'system = "reilef"', r"find.system = reilef: .*did you mean relief"),
+    ],
+)
+def test_bad_questions_are_refused(tmp_path: Path, old: str, new: str, message: str):
+    with pytest.raises(InputError) as refusal:
+        ask(QUESTION.replace(old, new, 1), tmp_path)
+    assert re.search(message, str(refusal.value).replace("'", ""))
+
+
+def test_a_file_without_a_question_is_refused(tmp_path: Path):
+    with pytest.raises(InputError, match="find = 'left out': must be a table"):
+        ask('schema = "accelflow.study/1"\n', tmp_path)
+
+
+def test_a_value_that_cannot_be_simulated_is_refused(tmp_path: Path):
+    text = QUESTION.replace("to = 8", "to = 1e9")
+    with pytest.raises(InputError, match=r"pes\.TCP = 1000000000"):
+        studies.find(ask(text, tmp_path), tmp_path / "out")
