@@ -180,6 +180,7 @@ fn services_of(
             calibration: None,
             service: name,
             phases: path.phases.clone(),
+            outside: None,
             requests: Vec::new(),
         });
     }

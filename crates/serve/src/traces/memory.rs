@@ -55,7 +55,7 @@ impl Stock<'_> {
                 .map_err(|misfit| TraceRefusal::Misfit {
                     place: root.place.to_owned(),
                     root: root.name.to_owned(),
-                    misfit,
+                    misfit: Box::new(misfit),
                 })?;
         }
         Ok(image)

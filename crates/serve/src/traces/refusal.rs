@@ -21,7 +21,7 @@ pub enum TraceRefusal {
         /// The trace that it names.
         root: String,
         /// What is wrong, and where.
-        misfit: Misfit,
+        misfit: Box<Misfit>,
     },
     /// A trace belongs to another service.
     #[error("{place} = '{root}': trace '{trace}' belongs to the service '{owner}'")]
