@@ -269,6 +269,13 @@ class Client:
 
         Raises DeclaredError and CallError.
         """
+    def set_traces(self, traces: Any) -> int:
+        """Make further calls with `accelflow.own_traces.ClientTraces`, or the client's for None.
+
+        Returns how often traces were replaced. Raises AccelflowError for traces that do not fit.
+        """
+    def reload_traces(self) -> int:
+        """Read the file of the traces again, and replace them. Raises AccelflowError."""
     def connections(self) -> tuple[int, int, int]:
         """Connections, those that are idle, and calls that wait for one."""
     def metrics(self) -> str:
@@ -304,6 +311,13 @@ class GrpcClient:
         scope: Scope | None = None,
     ) -> Any:
         """Call `Service.Method` with its request and return its response. Raises CallError."""
+    def set_traces(self, traces: Any) -> int:
+        """Make further calls with `accelflow.own_traces.ClientTraces`, or the client's for None.
+
+        Returns how often traces were replaced. Raises AccelflowError for traces that do not fit.
+        """
+    def reload_traces(self) -> int:
+        """Read the file of the traces again, and replace them. Raises AccelflowError."""
     def connections(self) -> tuple[int, int, int]:
         """Connections, those that are idle, and calls that wait for one."""
     def metrics(self) -> str:
@@ -344,6 +358,13 @@ class HttpClient:
 
         Raises TypeError and ValueError for what JSON does not have.
         """
+    def set_traces(self, traces: Any) -> int:
+        """Make further calls with `accelflow.own_traces.ClientTraces`, or the client's for None.
+
+        Returns how often traces were replaced. Raises AccelflowError for traces that do not fit.
+        """
+    def reload_traces(self) -> int:
+        """Read the file of the traces again, and replace them. Raises AccelflowError."""
     def connections(self) -> tuple[int, int, int]:
         """Connections, those that are idle, and calls that wait for one."""
     def metrics(self) -> str:
@@ -453,8 +474,25 @@ class TraceLibrary:
         The same trace may be registered twice. Raises TraceError for an impossible trace and, if
         not `replace`, for a name that another trace has; the library is then as it was.
         """
+    def of_service(self, name: str) -> TraceLibrary:
+        """The library as a service sees it.
+
+        It runs its own traces and those of nobody, and replaces and removes its own alone. Raises
+        TraceError for a name that traces cannot have, and for another service's view.
+        """
+    @property
+    def service_name(self) -> str | None:
+        """The service whose view of the library this is; None for the operator's."""
+    def owner(self, name: str) -> str | None:
+        """The service that a trace belongs to; None if all may use it.
+
+        Raises TraceError if there is no such trace.
+        """
     def remove(self, name: str) -> bool:
-        """Remove the trace called `name`; whether it was there."""
+        """Remove the trace called `name`; whether it was there.
+
+        Raises TraceError for a trace that is not the service's. What was linked before keeps it.
+        """
     def names(self) -> list[str]:
         """The names of all traces, in the order of registration."""
     def get(self, name: str) -> RegisteredTrace:
@@ -647,6 +685,19 @@ class Server:
         or a coroutine; `begin` is given each coroutine and the promise of its value. Raises
         AccelflowError for no function of the interface, and once the server was started.
         """
+    def due_within(self, name: str, within_s: float) -> None:
+        """Set the time within which calls of `Service.method` are to be answered.
+
+        Raises AccelflowError for no function of the interface, and a time out of its range.
+        """
+    def set_traces(self, traces: Any) -> int:
+        """Serve with `accelflow.own_traces.ServerTraces` from now on, or the server's for None.
+
+        Returns how often traces were replaced since the start. Raises AccelflowError for traces that
+        do not fit.
+        """
+    def reload_traces(self) -> int:
+        """Read the file of the traces again, and replace them. Raises AccelflowError."""
     def start(self, host: str, port: int) -> int:
         """Listen on an IP address or a name's; return the port. 0 asks the system for one.
 
@@ -669,6 +720,46 @@ class Server:
 
         Return how many connections had to be cut off.
         """
+
+@final
+class TraceConnection:
+    """One end of a connection: its interface, its keys, and how far it has come.
+
+    Runs continue it, one after the other.
+    """
+
+    def __new__(
+        cls,
+        interface: str | PathLike[str],
+        *,
+        include_dirs: Sequence[str | PathLike[str]] = ...,
+        read_secret: bytes | None = None,
+        write_secret: bytes | None = None,
+        suite: str = "TLS_AES_128_GCM_SHA256",
+        read_record: int = 0,
+        write_record: int = 0,
+        local: str | None = None,
+        peer: str | None = None,
+        cores: int = 36,
+    ) -> TraceConnection:
+        """A connection whose messages are of a `.thrift` interface.
+
+        With secrets it has TLS 1.3: those are its application traffic secrets, as SSLKEYLOGFILE has
+        them, `read_record` and `write_record` the numbers of the next records. With addresses,
+        payloads are packets of IPv4; without, the bytes that a socket gives. Raises TraceError for
+        what cannot be used.
+        """
+    def run(
+        self, image: TraceImage, name: str, payload: bytes, *, call: Sequence[str] | None = None
+    ) -> TraceRun:
+        """Run the trace `name` of `image` on `payload`, over this connection.
+
+        Raises TraceError; what the run read and wrote then counts for nothing, unless it had sent
+        something.
+        """
+    @property
+    def records(self) -> tuple[int, int] | None:
+        """The numbers of the next records, read and written; None without TLS."""
 
 @final
 class TraceExecutor:

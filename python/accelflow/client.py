@@ -17,6 +17,8 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, CallError, DeclaredError, texts, whole_number
+from accelflow.operations import Pools
+from accelflow.own_traces import Traces, client_traces
 from accelflow.requests import Metadata, current_scope, pairs, within_request
 
 __all__ = [
@@ -88,7 +90,9 @@ class Client:
     the service must prove to be `server_name` (by default the host of `address`); a `certificate`
     chain and its `key` prove who the client is. With `compress`, arguments are compressed; with
     `multiplexed`, methods are called ``service:method``. Calls of functions in `idempotent` may be
-    repeated when a connection was lost.
+    repeated when a connection was lost. With `workers`, accelerators have workers of the client's own,
+    whose queues may go by the priority and the deadline of the request that a call is for. With
+    `library`, calls are made by its traces `call` and `answer`; see :meth:`set_traces`.
 
     Any number of threads may share a client. Raises AccelflowError for invalid settings.
     """
@@ -108,6 +112,10 @@ class Client:
         multiplexed: bool = False,
         idempotent: Collection[str] = (),
         limits: CallLimits = _DEFAULT,
+        workers: Pools | None = None,
+        library: Traces | None = None,
+        call: str | None = None,
+        answer: str | None = None,
     ) -> None:
         """Read the files; connections are opened when calls need them."""
         folders = texts("include_dirs", include_dirs)
@@ -123,8 +131,11 @@ class Client:
             key=_path(key),
             multiplexed=multiplexed,
             idempotent=repeatable,
-            bounds=_bounds(limits, compress=compress),
+            bounds=_bounds(limits, workers, compress=compress),
         )
+        own = client_traces(library, call=call, answer=answer)
+        if own is not None:
+            self._native.set_traces(own)
 
     def call(
         self,
@@ -168,6 +179,38 @@ class Client:
 
         return await _cancellable(work)
 
+    def set_traces(  # noqa: PLR0913 (settings, by name)
+        self,
+        library: Traces | None,
+        *,
+        call: str | None = None,
+        call_compressed: str | None = None,
+        oneway: str | None = None,
+        oneway_compressed: str | None = None,
+        answer: str | None = None,
+    ) -> int:
+        """Make further calls with traces of your own; return how often traces were replaced.
+
+        `call` sends a request and goes on with `answer`, which receives the response; `oneway`
+        sends a request that has none; the others are for compressed requests (by default the same).
+        With None, the client has its own traces again. Calls that are under way end with the old
+        ones. Raises AccelflowError for traces that do not fit; the client then keeps the old ones.
+        """
+        return self._native.set_traces(
+            client_traces(
+                library,
+                call=call,
+                call_compressed=call_compressed,
+                oneway=oneway,
+                oneway_compressed=oneway_compressed,
+                answer=answer,
+            )
+        )
+
+    def reload_traces(self) -> int:
+        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
+        return self._native.reload_traces()
+
     @property
     def connections(self) -> Connections:
         """The state of the pool."""
@@ -200,6 +243,7 @@ class GrpcClient:
         compress: bool = False,
         idempotent: Collection[str] = (),
         limits: CallLimits = _DEFAULT,
+        workers: Pools | None = None,
         async_threads: int = 64,
     ) -> None:
         """Read the files; connections are opened when calls need them."""
@@ -217,7 +261,7 @@ class GrpcClient:
             certificate=_path(certificate),
             key=_path(key),
             idempotent=repeatable,
-            bounds=_bounds(limits, compress=compress),
+            bounds=_bounds(limits, workers, compress=compress),
         )
         # The executor starts its threads when coroutines call.
         self._threads = ThreadPoolExecutor(async_threads, "accelflow-grpc")
@@ -274,6 +318,34 @@ class GrpcClient:
 
         return await _cancellable(work, self._threads)
 
+    def set_traces(
+        self,
+        library: Traces | None,
+        *,
+        call: str | None = None,
+        call_compressed: str | None = None,
+        answer: str | None = None,
+    ) -> int:
+        """Make further calls with traces of your own; return how often traces were replaced.
+
+        `call` is the part of the trace that makes a request's message, and `answer` the part that
+        reads the response's; `call_compressed` is for compressed requests (by default the same).
+        With None, the client has its own traces again. Calls that are under way end with the old
+        ones. Raises AccelflowError for traces that do not fit; the client then keeps the old ones.
+        """
+        return self._native.set_traces(
+            client_traces(
+                library,
+                call=call,
+                call_compressed=call_compressed,
+                answer=answer,
+            )
+        )
+
+    def reload_traces(self) -> int:
+        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
+        return self._native.reload_traces()
+
     @property
     def connections(self) -> Connections:
         """The state of the connections."""
@@ -314,6 +386,7 @@ class HttpClient:
         compress: bool = False,
         codec: str = "zstd",
         limits: CallLimits = _DEFAULT,
+        workers: Pools | None = None,
     ) -> None:
         """Read the files; connections are opened when requests need them."""
         self._native = _native.HttpClient(
@@ -323,7 +396,7 @@ class HttpClient:
             certificate=_path(certificate),
             key=_path(key),
             codec=codec,
-            bounds=_bounds(limits, compress=compress),
+            bounds=_bounds(limits, workers, compress=compress),
         )
 
     def request(  # noqa: PLR0913 (settings, by name)
@@ -373,6 +446,34 @@ class HttpClient:
 
         return await _cancellable(work)
 
+    def set_traces(
+        self,
+        library: Traces | None,
+        *,
+        call: str | None = None,
+        call_compressed: str | None = None,
+        answer: str | None = None,
+    ) -> int:
+        """Make further calls with traces of your own; return how often traces were replaced.
+
+        `call` sends a request and goes on with `answer`, which receives the response;
+        `call_compressed` is for compressed requests (by default the same).
+        With None, the client has its own traces again. Calls that are under way end with the old
+        ones. Raises AccelflowError for traces that do not fit; the client then keeps the old ones.
+        """
+        return self._native.set_traces(
+            client_traces(
+                library,
+                call=call,
+                call_compressed=call_compressed,
+                answer=answer,
+            )
+        )
+
+    def reload_traces(self) -> int:
+        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
+        return self._native.reload_traces()
+
     @property
     def connections(self) -> Connections:
         """The state of the pool."""
@@ -387,9 +488,10 @@ def _path(path: str | PathLike[str] | None) -> str | None:
     return None if path is None else fspath(path)
 
 
-def _bounds(limits: CallLimits, *, compress: bool) -> dict[str, Any]:
+def _bounds(limits: CallLimits, workers: Pools | None, *, compress: bool) -> dict[str, Any]:
     names = CallLimits.__dataclass_fields__
-    return {name: getattr(limits, name) for name in names} | {"compress": compress}
+    own = {"compress": compress, "workers": workers}
+    return {name: getattr(limits, name) for name in names} | own
 
 
 async def _cancellable(

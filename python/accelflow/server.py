@@ -33,6 +33,7 @@ from accelflow.errors import (
     texts,
     whole_number,
 )
+from accelflow.own_traces import ServerTraces, Traces, server_traces
 from accelflow.recordings import completed
 from accelflow.requests import Request, Settled, in_scope
 from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls, instance_of
@@ -82,6 +83,7 @@ class _Settings:
     observability: Observability
     compression: Compression
     tenants: list[Tenant]
+    traces: ServerTraces | None
 
 
 class Server:
@@ -98,6 +100,11 @@ class Server:
     Replies are compressed as `compression` says: "never", "like_request" (as the request was) or
     "always". With `tenants`, each tenant's traffic is shaped before it is processed.
 
+    With `library`, requests are served with traces of your own: `receive` and `respond` name them,
+    and `respond_compressed` the one for compressed replies (by default `respond`). `library` is a
+    library, an image, or the path of a file of traces. Traces that do not fit what the server does
+    are refused with the reason.
+
     Raises AccelflowError for a file that cannot be used; the message names the place in it.
     """
 
@@ -113,6 +120,10 @@ class Server:
         observability: Observability = _OBSERVABILITY,
         compression: Compression = "like_request",
         tenants: Sequence[Tenant] = (),
+        library: Traces | None = None,
+        receive: str | None = None,
+        respond: str | None = None,
+        respond_compressed: str | None = None,
     ) -> None:
         """Read the files; nothing listens yet."""
         if compression not in get_args(Compression):
@@ -125,6 +136,7 @@ class Server:
         instance_of("execution", execution, (Execution,), "an Execution")
         instance_of("observability", observability, (Observability,), "an Observability")
         _check_tenants(tenants)
+        traces = server_traces(library, receive, respond, respond_compressed)
         settings = _Settings(
             include_dirs=texts("include_dirs", include_dirs),
             tls=tls,
@@ -134,12 +146,14 @@ class Server:
             observability=observability,
             compression=compression,
             tenants=list(tenants),
+            traces=traces,
         )
         self._native = _native.Server(fspath(interface), settings, _log_error)
         self._coroutines = _Coroutines()
+        self._has_file = isinstance(library, str | PathLike)
         self._port: int | None = None
 
-    def handle(self, name: str, handler: Handler) -> None:
+    def handle(self, name: str, handler: Handler, *, due_within_s: float | None = None) -> None:
         """Set the handler of ``Service.method``, or of ``method`` where one service has it.
 
         A handler gets the dict of the arguments and returns the function's value; None for void.
@@ -148,6 +162,9 @@ class Server:
         the server; they are cancelled when their client no longer waits. A DeclaredError becomes
         that exception of the interface. Any other exception is logged, and the client is told
         INTERNAL_ERROR with the log's id for it (with `verbose_errors`, its type and text).
+
+        Calls should be answered within `due_within_s` seconds: queues by deadline order their traces
+        by that, and the traces of calls that the handler makes. A later answer counts all the same.
 
         Raises AccelflowError if the interface has no such function, and InputError for a handler
         with other parameters.
@@ -163,6 +180,8 @@ class Server:
 
         begin = functools.partial(self._coroutines.begin, name)
         self._native.handle(name, call, takes_request, begin)
+        if due_within_s is not None:
+            self._native.due_within(name, due_within_s)
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on an IP address, serve in background threads, and return the port.
@@ -190,13 +209,23 @@ class Server:
         return cut_off
 
     def serve(self, host: str = "127.0.0.1", port: int = 0, *, grace_s: float = 10.0) -> int:
-        """Serve until SIGINT or SIGTERM, then :meth:`stop`. For the main thread of a program."""
+        """Serve until SIGINT or SIGTERM, then :meth:`stop`. For the main thread of a program.
+
+        If the traces are from a file, SIGHUP makes the server read it again, as
+        :meth:`reload_traces` does; the log says with what result.
+        """
         stopped = threading.Event()
 
         def wake(_number: int, _frame: FrameType | None) -> None:
             stopped.set()
 
-        before = {number: signal.signal(number, wake) for number in (signal.SIGINT, signal.SIGTERM)}
+        def reload(_number: int, _frame: FrameType | None) -> None:
+            self._reload()
+
+        handlers = {signal.SIGINT: wake, signal.SIGTERM: wake}
+        if self._has_file:
+            handlers[signal.SIGHUP] = reload
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             self.start(host, port)
             _LOG.info("serving on %s port %s", host, self.port)
@@ -229,6 +258,46 @@ class Server:
         Waiting requests go by the new rates. A bucket that was not there before is full.
         """
         self._native.reshape(tenant, shaping)
+
+    def set_traces(
+        self,
+        library: Traces,
+        *,
+        receive: str | None = None,
+        respond: str | None = None,
+        respond_compressed: str | None = None,
+    ) -> int:
+        """Replace the traces of further requests; return how often that was done while serving.
+
+        The arguments are those of the server. Requests that are under way end with the traces that
+        received them, and nothing is lost. Raises AccelflowError for traces that do not fit; the
+        server then keeps those that it had.
+        """
+        given = server_traces(library, receive, respond, respond_compressed)
+        turn = self._native.set_traces(given)
+        self._has_file = isinstance(library, str | PathLike)
+        return turn
+
+    def remove_traces(self) -> int:
+        """Go back to the traces that every server has; otherwise as :meth:`set_traces`."""
+        turn = self._native.set_traces(None)
+        self._has_file = False
+        return turn
+
+    def reload_traces(self) -> int:
+        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`.
+
+        Raises AccelflowError also if the traces were not given as a file.
+        """
+        return self._native.reload_traces()
+
+    def _reload(self) -> None:
+        try:
+            turn = self.reload_traces()
+        except AccelflowError as error:
+            _LOG.error("the traces stay as they were: %s", error)  # noqa: TRY400 (no bug here)
+        else:
+            _LOG.info("the traces were read again, for the %s. time", turn)
 
     def metrics(self) -> str:
         """Counters and histograms in the text format of Prometheus (docs/server.md)."""

@@ -21,4 +21,8 @@ pub trait Accelerator: Send {
 
     /// Processes one job.
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError>;
+
+    /// Gives up the working memory that may hold a part of earlier jobs, such as the context of a
+    /// compression. Called before a job of another tenant. Bodies without such memory do nothing.
+    fn forget(&mut self) {}
 }

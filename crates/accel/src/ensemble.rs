@@ -122,6 +122,11 @@ impl Ensemble {
         transform::run(job, step, &self.limits)
     }
 
+    /// Gives up what the bodies hold of earlier jobs; see [`Accelerator::forget`].
+    pub fn forget(&mut self) {
+        self.bodies.iter_mut().for_each(|body| body.forget());
+    }
+
     /// The nine bodies in the order of [`Accel::ALL`], to run them elsewhere.
     pub fn into_bodies(self) -> [Box<dyn Accelerator>; Accel::COUNT] {
         self.bodies

@@ -46,6 +46,9 @@ mod _native {
     use crate::errors::{AccelflowError, CallError, DeclaredError, TraceError};
 
     #[pymodule_export]
+    use crate::bind::trace::connection::PyConnection;
+
+    #[pymodule_export]
     use crate::bind::trace::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
 
     #[pymodule_export]

@@ -15,6 +15,10 @@ pub trait Bodies {
         let _ = (trace, terms);
     }
 
+    /// Gives up what is held of earlier jobs, before a run for another tenant. Workers of pools do so
+    /// themselves.
+    fn forget(&mut self) {}
+
     /// Runs one accelerator on a job.
     ///
     /// # Errors
@@ -29,6 +33,10 @@ pub trait Bodies {
 }
 
 impl Bodies for Ensemble {
+    fn forget(&mut self) {
+        Ensemble::forget(self);
+    }
+
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         Ensemble::run(self, accel, job)
     }
@@ -41,6 +49,10 @@ impl Bodies for Ensemble {
 impl<B: Bodies + ?Sized> Bodies for Box<B> {
     fn begin(&mut self, trace: &str, terms: Terms) {
         (**self).begin(trace, terms);
+    }
+
+    fn forget(&mut self) {
+        (**self).forget();
     }
 
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {

@@ -155,6 +155,10 @@ impl Accelerator for Faulty {
         self.body.kind()
     }
 
+    fn forget(&mut self) {
+        self.body.forget();
+    }
+
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
         let kind = self.kind();
         for armed in self

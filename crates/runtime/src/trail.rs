@@ -15,6 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::bodies::Bodies;
 use crate::outcome::Step;
+use crate::terms::Terms;
 
 /// The phases of a request's handler, in order; the first and the last are application logic.
 #[derive(Clone, Debug, Default)]
@@ -256,6 +257,14 @@ impl<B> Clocked<B> {
 }
 
 impl<B: Bodies> Bodies for Clocked<B> {
+    fn begin(&mut self, trace: &str, terms: Terms) {
+        self.inner.begin(trace, terms);
+    }
+
+    fn forget(&mut self) {
+        self.inner.forget();
+    }
+
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         let Some(costs_ns) = &mut self.costs_ns else {
             return self.inner.run(accel, job);

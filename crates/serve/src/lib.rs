@@ -55,10 +55,12 @@ mod transport;
 
 pub use accelflow_runtime::{
     Fault, FaultError, FaultKind, FaultWhen, Policy, PoolCounters, PoolSettings, Priority,
+    TenantBusy, Terms, TraceLimit,
 };
 pub use client::{
-    Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcClient,
-    GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy, TlsTrust,
+    Address, CallError, CallOptions, Cancel, Client, ClientConfig, ClientTraces, Executed,
+    GrpcClient, GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy,
+    TlsTrust,
 };
 pub use config::{Compression, Config, Execution};
 pub use error::ServeError;
@@ -71,7 +73,9 @@ pub use memory::wipe::{WIPING_ALLOCATOR, WipingAllocator};
 pub use observe::recorder::{RecordedPath, RecordingError};
 pub use observe::reports::ErrorReport;
 pub use observe::telemetry::{Telemetry, TelemetryError};
-pub use scope::{Scope, current_deadline, with_deadline};
+pub use scope::{
+    Carried, Scope, begin_chain, current_deadline, current_terms, with_carried, with_deadline,
+};
 pub use server::running::Running;
 pub use server::setup::Server;
 pub use server::steering::settings::{Steering, SteeringPolicy};
@@ -83,6 +87,7 @@ pub use traces::memory::{Root, Stock};
 pub use traces::refusal::{FileFault, FitFault, Misfit, TraceRefusal};
 pub use traces::slot::{Given, Slot};
 pub use traces::source::TraceSource;
+pub use transport::bodies::{MakeBodies, bodies_of};
 pub use transport::ensemble::SocketTcp;
 pub use transport::grpc::code::Code as GrpcCode;
 pub use transport::grpc::metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};

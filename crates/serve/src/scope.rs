@@ -1,15 +1,18 @@
-//! The deadline, trace and state of the request that a thread handles, which its own calls keep.
+//! The deadline, terms, trace and state of the request that a thread handles, which its own calls
+//! keep.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use accelflow_runtime::{RunningTrace, TenantBusy, Terms, TraceLimit};
 use opentelemetry::Context;
 use opentelemetry::trace::TraceContextExt;
 
 thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    static CARRIED: RefCell<Option<Carried>> = const { RefCell::new(None) };
     static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
@@ -33,6 +36,50 @@ pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
 /// The deadline of the request that this thread handles, if it has one.
 pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
+}
+
+/// What a request passes on to the calls and storage accesses that it causes (AccelFlow, section
+/// IV.D): whose they are, how urgent they are, and how many of them the tenant may have at once.
+#[derive(Clone, Debug, Default)]
+pub struct Carried {
+    /// Tenant and priority of the request, and the time by which its handler should be done.
+    pub terms: Terms,
+    /// The limit on the chains of traces that the tenant's handlers run at once, if there is one.
+    pub limit: Option<TraceLimit>,
+}
+
+/// Runs `work` with `carried` for the calls that it makes on this thread.
+pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T {
+    /// Restores what was carried before, even if `work` panics.
+    struct Outer(Option<Carried>);
+
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            CARRIED.set(self.0.take());
+        }
+    }
+
+    let Some(carried) = carried else {
+        return work();
+    };
+    let _outer = Outer(CARRIED.replace(Some(carried.clone())));
+    work()
+}
+
+/// The terms of the request that this thread handles; the default ones if it handles none.
+pub fn current_terms() -> Terms {
+    CARRIED.with_borrow(|carried| carried.as_ref().map_or_else(Terms::default, |c| c.terms))
+}
+
+/// Waits until the tenant whose request this thread handles may begin another chain of traces, such
+/// as a call or an access to storage. The chain runs until the returned value is dropped; without a
+/// limit there is none.
+///
+/// # Errors
+/// [`TenantBusy`] if it may not begin by `until`.
+pub fn begin_chain(until: Instant) -> Result<Option<RunningTrace>, TenantBusy> {
+    let limit = CARRIED.with_borrow(|carried| carried.as_ref()?.limit.clone());
+    limit.map(|limit| limit.begin(Some(until))).transpose()
 }
 
 /// Runs `work` for a request that may be abandoned, so that [`Scope::current`] knows of it.
@@ -62,11 +109,12 @@ pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<Ato
         || deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// The parts of a request for other threads that work for it: its deadline, its OpenTelemetry
-/// context, and whether it is abandoned.
+/// The parts of a request for other threads that work for it: its deadline, its terms, its
+/// OpenTelemetry context, and whether it is abandoned.
 #[derive(Clone, Debug)]
 pub struct Scope {
     deadline: Option<Instant>,
+    carried: Option<Carried>,
     context: Option<Context>,
     abandoned: Option<Arc<AtomicBool>>,
 }
@@ -76,13 +124,14 @@ impl Scope {
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),
+            carried: CARRIED.with_borrow(Clone::clone),
             context: Context::map_current(|context| {
                 context.has_active_span().then(|| context.clone())
             }),
             abandoned: ABANDONED.with_borrow(Clone::clone),
         };
         let some = scope.deadline.is_some() || scope.context.is_some() || scope.abandoned.is_some();
-        some.then_some(scope)
+        (some || scope.carried.is_some()).then_some(scope)
     }
 
     /// Whether the client no longer waits; see
@@ -98,6 +147,7 @@ impl Scope {
             .as_ref()
             .map(|context| context.clone().attach());
         let work = || with_abandonment(self.abandoned.as_ref(), work);
+        let work = || with_carried(self.carried.as_ref(), work);
         match self.deadline {
             Some(deadline) => with_deadline(deadline, work),
             None => work(),

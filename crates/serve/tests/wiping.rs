@@ -11,11 +11,18 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use accelflow_accel::Limits;
+use accelflow_accel::balance::{CoreLoads, RoundRobin};
 use accelflow_accel::compress::{Cmp, Codec};
+use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::thrift::Protocol;
-use accelflow_serve::{Config, Request, Running, TlsIdentity, WIPING_ALLOCATOR, WipingAllocator};
+use accelflow_accel::{Call, Ensemble, Job, Limits, Session, Settings};
+use accelflow_serve::{
+    Config, Execution, PoolSettings, Request, Running, Tenant, TlsIdentity, WIPING_ALLOCATOR,
+    WipingAllocator,
+};
+use accelflow_trace::{Accel, Format};
 use common::*;
+use socket2::{Domain, Socket, Type};
 
 // quoted: begin
 #[global_allocator]
@@ -40,6 +47,21 @@ fn serve(task: &str) -> Running {
         return common::grpc::start(common::grpc::server(), Config::default());
     }
     let mut server = server();
+    if task.starts_with("tenants") {
+        let tenant = |name: &str, last| {
+            let address = std::net::IpAddr::from([127, 0, 0, last]);
+            Tenant::new(name, vec![address.into()])
+        };
+        let two = vec![tenant("one", 2), tenant("other", 3)];
+        server.set_tenants(two).expect("they can be told apart");
+        server.set_config(Config {
+            execution: match task {
+                "tenants pools" => Execution::Ensemble(PoolSettings::default()),
+                _ => Execution::Inline,
+            },
+            ..verbose()
+        });
+    }
     server.handle("Test.note", keep).expect("known");
     if task == "tls" {
         let folder = std::path::PathBuf::from(std::env::var_os(FOLDER).expect("set"));
@@ -260,6 +282,79 @@ fn messages_of_grpc_are_wiped() {
     }
     drop(client);
     assert_eq!(served.copies_of(&marker), 0);
+}
+
+/// A connection from an address of this machine, which tells a tenant.
+fn connect_from(served: &Served, last: u8) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let address = SocketAddr::from(([127, 0, 0, last], 0));
+    socket.bind(&address.into()).expect("all of 127/8 is here");
+    socket.connect(&served.address.into()).expect("it listens");
+    socket.into()
+}
+
+/// A call of `echo` with a compressed text, as a frame.
+fn compressed_echo(text: &str) -> Vec<u8> {
+    let settings = Settings {
+        schema: schema(),
+        ..Settings::default()
+    };
+    let policy = Box::new(RoundRobin::default());
+    let bodies = Ensemble::software(&settings, policy, CoreLoads::idle(1));
+    let mut bodies = bodies.expect("settings");
+    let call = ThriftCall::request(&settings.schema, "echo", Protocol::Binary, 77);
+    let call = Call::Thrift(call.expect("known"));
+    let arguments = format!(r#"{{"value":{{"text":"{text}"}}}}"#).into_bytes();
+    let mut job = Job::send(arguments, Format::Json, call, Session::default());
+    for accel in [Accel::Cmp, Accel::Ser, Accel::Rpc] {
+        bodies.run(accel, &mut job).expect("it fits");
+    }
+    job.bytes
+}
+
+/// A text that hardly compresses, with a marker in it.
+fn noisy(name: &str) -> (String, String) {
+    let (marker, _) = marked(name, 0);
+    let mut state = 7_u64;
+    let mut letter = |_| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'0' + (state >> 58) as u8)
+    };
+    let noise: String = (0..20_000)
+        .map(&mut letter)
+        .filter(|c| *c != '\\')
+        .collect();
+    let text = [&noise[..9_000], &marker, &noise[9_000..]].concat();
+    (marker, text)
+}
+
+#[test]
+fn nothing_of_a_tenant_is_left_once_another_was_served() {
+    for task in ["tenants", "tenants pools"] {
+        let mut served = Served::start(task, None);
+        let (marker, text) = noisy("tenant");
+        let echo = |stream: &mut TcpStream, text: &str| {
+            stream.write_all(&compressed_echo(text)).expect("it reads");
+            let (kind, _, _) = read_reply(&receive(stream).expect("a reply"));
+            assert_eq!(kind, MessageType::Reply);
+        };
+        let mut stream = connect_from(&served, 2);
+        for _ in 0..5 {
+            echo(&mut stream, &text);
+        }
+        drop(stream);
+        // The contexts of Zstandard hold what they have worked on last.
+        assert!(
+            served.copies_of(&marker) > 0,
+            "{task}: the search would find nothing"
+        );
+        let mut stream = connect_from(&served, 3);
+        echo(&mut stream, "short");
+        drop(stream);
+        assert_eq!(served.copies_of(&marker), 0, "{task}");
+    }
 }
 
 /// A request that is refused leaves as little behind as one that is answered.

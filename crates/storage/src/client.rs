@@ -8,13 +8,17 @@ use accelflow_accel::balance::{CoreLoads, RoundRobin};
 use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
 use accelflow_runtime::trail::{self, Clocked, TrailChain};
-use accelflow_runtime::{Arrival, Conversation, Detail, Executor, Failure, Message};
-use accelflow_serve::{MAX_TIME_LIMIT, ServeError, SocketTcp, TlsTrust, current_deadline};
-use accelflow_trace::Image;
+use accelflow_runtime::{
+    Arrival, Bodies, Conversation, Detail, Executor, Failure, Message, TenantBusy,
+};
+use accelflow_serve::{
+    Execution, MAX_TIME_LIMIT, MakeBodies, ServeError, Slot, SocketTcp, TlsTrust, begin_chain,
+    bodies_of, current_deadline, current_terms,
+};
 use serde::Deserialize;
 
 use crate::connection::{ConnectError, Destination, GatewayConnection};
-use crate::traces::{self, NOTIFIED, READ, TracesError, WRITE, WRITE_COMPRESSED};
+use crate::traces::{self, StorageImage, StorageTraces, TracesError};
 
 /// The settings of a client: the gateway, whom to trust, and bounds.
 #[derive(Clone, Debug)]
@@ -31,12 +35,16 @@ pub struct StorageConfig {
     /// deadline of the request that is being handled (`accelflow_serve::current_deadline`) takes
     /// precedence.
     pub timeout: Duration,
+    /// Which threads do the work of accelerators. With workers, the tenant, priority and deadline of
+    /// the request that is being handled order the steps.
+    pub execution: Execution,
 }
 
 /// An error of setting up a client.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A file without usable certificates, or an invalid server name.
+    /// A file without usable certificates, an invalid server name, or workers that could not be
+    /// started.
     #[error(transparent)]
     Trust(#[from] ServeError),
     /// A number of connections out of its range.
@@ -72,6 +80,10 @@ pub enum StorageError {
     /// All connections were in use until the call's time limit.
     #[error("all {0} connections to storage are in use")]
     Exhausted(usize),
+    /// The tenant of the request that is being handled has as many accesses and calls under way as
+    /// it may have, and none of them ended in time; nothing was sent.
+    #[error("storage: {0}")]
+    TenantBusy(#[from] TenantBusy),
     /// No connection could be opened; nothing was sent.
     #[error("no connection to storage: {0}")]
     Connect(#[from] ConnectError),
@@ -91,7 +103,8 @@ pub struct Storage {
 
 struct Shared {
     destination: Destination,
-    image: Image,
+    traces: Slot<StorageImage, StorageTraces>,
+    bodies: Box<MakeBodies>,
     connections: usize,
     timeout: Duration,
     pool: Mutex<Pool>,
@@ -106,7 +119,11 @@ struct Pool {
 
 /// A connection, and the executor of the traces that use it.
 struct Worker {
-    executor: Executor<Clocked<Ensemble>>,
+    executor: Executor<Clocked<Box<dyn Bodies + Send>>>,
+    /// The traces that the executor has.
+    traces: Arc<StorageImage>,
+    /// The tenant of its last access.
+    tenant: u16,
     connection: GatewayConnection,
 }
 
@@ -137,13 +154,34 @@ impl Storage {
         Ok(Storage {
             shared: Arc::new(Shared {
                 destination,
-                image: traces::image()?,
+                traces: Slot::new(None, |given, _| traces::link(given))?,
+                bodies: bodies_of(config.execution, ensemble)?.0,
                 connections: config.connections,
                 timeout: config.timeout.min(MAX_TIME_LIMIT),
                 pool: Mutex::default(),
                 returned: Condvar::new(),
             }),
         })
+    }
+
+    /// Reaches storage with traces of the service's own from now on; `None` for those that every
+    /// client has. Accesses that are under way end with the old ones. Returns how often traces were
+    /// replaced.
+    ///
+    /// # Errors
+    /// [`TracesError::Own`] for traces that do not fit; the client keeps the old ones.
+    pub fn set_traces(&self, traces: Option<StorageTraces>) -> Result<u64, TracesError> {
+        self.shared
+            .traces
+            .replace(traces, |given, _| traces::link(given))
+    }
+
+    /// Reads the file again that the traces were given as; otherwise as [`Storage::set_traces`].
+    ///
+    /// # Errors
+    /// [`TracesError::Own`], also if there is no such file.
+    pub fn reload_traces(&self) -> Result<u64, TracesError> {
+        self.shared.traces.reload(|given, _| traces::link(given))
     }
 
     /// Reads a key of a collection, through the cache: T4 and T5; after a miss T6, and T7 to fill
@@ -153,7 +191,12 @@ impl Storage {
     /// [`StorageError`].
     pub fn read(&self, collection: &str, key: &str) -> Result<Vec<u8>, StorageError> {
         let call = StorageCall::request(Operation::CacheGet, collection, key);
-        self.run(READ, call, &[], |job| Ok(job.data()?.0.into_owned()))
+        self.run(
+            |traces| &traces.read,
+            call,
+            &[],
+            |job| Ok(job.data()?.0.into_owned()),
+        )
     }
 
     /// Writes a JSON document to the database by the traces T8 and T7. When this returns `Ok`, it is committed.
@@ -162,7 +205,7 @@ impl Storage {
     /// [`StorageError`].
     pub fn write(&self, collection: &str, key: &str, json: &[u8]) -> Result<(), StorageError> {
         let call = StorageCall::request(Operation::DbInsert, collection, key);
-        self.run(WRITE, call, json, |_| Ok(()))
+        self.run(|traces| &traces.write, call, json, |_| Ok(()))
     }
 
     /// Writes a JSON document to the database as [`Storage::write`] does, compressed.
@@ -176,7 +219,7 @@ impl Storage {
         json: &[u8],
     ) -> Result<(), StorageError> {
         let call = StorageCall::request(Operation::DbInsert, collection, key);
-        self.run(WRITE_COMPRESSED, call, json, |_| Ok(()))
+        self.run(|traces| &traces.write_compressed, call, json, |_| Ok(()))
     }
 
     /// Writes a JSON document to the cache, not to the database, by the traces T8 and T7.
@@ -185,24 +228,29 @@ impl Storage {
     /// [`StorageError`].
     pub fn cache(&self, collection: &str, key: &str, json: &[u8]) -> Result<(), StorageError> {
         let call = StorageCall::request(Operation::CacheSet, collection, key);
-        self.run(WRITE, call, json, |_| Ok(()))
+        self.run(|traces| &traces.write, call, json, |_| Ok(()))
     }
 
     fn run<T>(
         &self,
-        trace: &str,
+        trace: fn(&StorageImage) -> &String,
         call: StorageCall,
         json: &[u8],
         value: impl FnOnce(&Job) -> Result<T, AccelError>,
     ) -> Result<T, StorageError> {
         let own = Instant::now() + self.shared.timeout;
         let deadline = current_deadline().map_or(own, |given| given.min(own));
+        let _running = begin_chain(deadline)?;
+        let traces = self.shared.traces.now();
         let mut worker = Lent {
             worker: Some(self.shared.take(deadline)?),
             shared: &self.shared,
         };
         match &mut worker.worker {
-            Some(worker) => worker.run(trace, &call, json, deadline, value),
+            Some(worker) => {
+                worker.take_up(&traces, current_terms().tenant);
+                worker.run(trace(&traces), &call, json, deadline, value)
+            }
             None => Err(StorageError::Exhausted(self.shared.connections)),
         }
     }
@@ -256,17 +304,36 @@ impl Shared {
     }
 
     fn worker(&self) -> Result<Worker, StorageError> {
-        let (settings, policy) = (Settings::default(), Box::new(RoundRobin::default()));
-        let mut bodies = Ensemble::software(&settings, policy, CoreLoads::idle(1))?;
-        bodies.replace(Box::new(SocketTcp::new(settings.limits)));
+        let traces = self.traces.now();
         Ok(Worker {
-            executor: Executor::new(self.image.clone(), Clocked::new(bodies)),
+            executor: Executor::new(traces.image.clone(), Clocked::new((self.bodies)()?)),
+            traces,
+            tenant: 0,
             connection: GatewayConnection::new(self.destination.clone()),
         })
     }
 }
 
+/// The bodies of a worker.
+fn ensemble() -> Result<Ensemble, AccelError> {
+    let (settings, policy) = (Settings::default(), Box::new(RoundRobin::default()));
+    let mut bodies = Ensemble::software(&settings, policy, CoreLoads::idle(1))?;
+    bodies.replace(Box::new(SocketTcp::new(settings.limits)));
+    Ok(bodies)
+}
+
 impl Worker {
+    /// Makes the next access with `traces`, and without anything of another tenant.
+    fn take_up(&mut self, traces: &Arc<StorageImage>, tenant: u16) {
+        if std::mem::replace(&mut self.tenant, tenant) != tenant {
+            self.executor.bodies_mut().forget();
+        }
+        if !Arc::ptr_eq(&self.traces, traces) {
+            self.executor.set_image(traces.image.clone());
+            self.traces = traces.clone();
+        }
+    }
+
     fn run<T>(
         &mut self,
         trace: &str,
@@ -286,7 +353,10 @@ impl Worker {
             true => Detail::Steps,
             false => Detail::Results,
         });
-        let message = Message::json(json, Call::Storage(call.clone()));
+        let message = Message {
+            terms: current_terms(),
+            ..Message::json(json, Call::Storage(call.clone()))
+        };
         let mut conversation = Conversation::default();
         let run = self
             .executor
@@ -308,7 +378,7 @@ impl Worker {
             Err(failure) => return Err(failure.into()),
         };
         match arrivals.first() {
-            Some(first) if first.trace == NOTIFIED => Err(refusal(call, first)),
+            Some(first) if first.trace == self.traces.told => Err(refusal(call, first)),
             Some(first) => Ok(value(&first.job)?),
             None => Err(AccelError::NoCall {
                 step: "LdB",

@@ -21,4 +21,4 @@ pub use collections::{
 };
 pub use connection::ConnectError;
 pub use gateway::{Counts, Gateway, GatewayConfig, GatewayError, StoreError};
-pub use traces::TracesError;
+pub use traces::{StorageTraces, TracesError};

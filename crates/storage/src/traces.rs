@@ -1,15 +1,52 @@
 //! The traces of storage: T4 to T8 of the templates, with other error subtraces.
 
+use accelflow_serve::{Given, Root, Stock, Task, TraceRefusal, TraceSource, Wire};
 use accelflow_trace::source::{Nodes, SourceError, branch, fork, seq, tail};
-use accelflow_trace::{Image, LinkError, RegisterError, TemplateError, templates};
+use accelflow_trace::{Image, Library, LinkError, RegisterError, TemplateError, templates};
 
 /// The trace in which T6 and T7 end after an error. The paper's error subtraces notify the
 /// service's caller; this one notifies the handler, which can decide what to do.
 pub(crate) const NOTIFIED: &str = "storage_told";
 
-pub(crate) const READ: &str = "T4";
-pub(crate) const WRITE: &str = "T8";
-pub(crate) const WRITE_COMPRESSED: &str = "T8+Cmp";
+const READ: &str = "T4";
+const WRITE: &str = "T8";
+const WRITE_COMPRESSED: &str = "T8+Cmp";
+
+/// The traces that a client reaches storage with.
+#[derive(Clone, Debug, Default)]
+pub struct StorageTraces {
+    /// Where they are from. Its traces take the place of the client's of the same name.
+    pub source: TraceSource,
+    /// The trace that begins a read, and receives all responses to it. Default: the paper's T4.
+    pub read: Option<String>,
+    /// The trace that begins a write. Default: T8.
+    pub write: Option<String>,
+    /// The same for documents that are compressed. Default: `write` if that is given.
+    pub write_compressed: Option<String>,
+    /// The trace at whose end the handler learns that there is no such document, or that the store
+    /// refuses. Default: `storage_told`, which has LdB alone.
+    pub told: Option<String>,
+}
+
+impl Given for StorageTraces {
+    fn source(&self) -> &TraceSource {
+        &self.source
+    }
+
+    fn from(self, source: TraceSource) -> StorageTraces {
+        StorageTraces { source, ..self }
+    }
+}
+
+/// The traces with which storage is reached.
+#[derive(Debug)]
+pub(crate) struct StorageImage {
+    pub(crate) image: Image,
+    pub(crate) read: String,
+    pub(crate) write: String,
+    pub(crate) write_compressed: String,
+    pub(crate) told: String,
+}
 
 /// An error of linking the traces; none in practice.
 #[derive(Debug, thiserror::Error)]
@@ -26,16 +63,66 @@ pub enum TracesError {
     /// A tail without a target.
     #[error(transparent)]
     Link(#[from] LinkError),
+    /// Traces of the client's own that do not fit.
+    #[error(transparent)]
+    Own(#[from] TraceRefusal),
 }
 
-pub(crate) fn image() -> Result<Image, TracesError> {
+/// Checks and links the traces of a client, its own if it has any.
+pub(crate) fn link(own: Option<&StorageTraces>) -> Result<StorageImage, TracesError> {
+    let named = |given: fn(&StorageTraces) -> &Option<String>, or: &str| {
+        let given = own.and_then(|own| given(own).clone());
+        given.unwrap_or_else(|| or.to_owned())
+    };
+    let own_write = own.and_then(|own| own.write.as_deref());
+    let compressed = own_write.unwrap_or(WRITE_COMPRESSED);
+    let (read, write) = (named(|own| &own.read, READ), named(|own| &own.write, WRITE));
+    let write_compressed = named(|own| &own.write_compressed, compressed);
+    let told = named(|own| &own.told, NOTIFIED);
+    let root = |place, name| Root {
+        place,
+        name,
+        task: Task::Store,
+        wire: WIRE,
+    };
+    let roots = [
+        root("read", &*read),
+        root("write", &*write),
+        root("write_compressed", &*write_compressed),
+    ];
+    let base = base()?;
+    let stock = Stock {
+        base: &base,
+        own: own.map(|own| &own.source),
+        answers_caller: false,
+    };
+    let image = stock.link(&roots, &[])?;
+    Ok(StorageImage {
+        image,
+        read,
+        write,
+        write_compressed,
+        told,
+    })
+}
+
+/// Storage messages have no header of RPC; connections have TLS.
+const WIRE: Wire = Wire {
+    tcp: true,
+    tls: true,
+    rpc: false,
+    compresses_messages: false,
+};
+
+/// What every client has.
+fn base() -> Result<Library, TracesError> {
     let mut library = templates()?;
     for (name, source) in [("T6", t6()?), ("T7", t7()?)] {
         library.remove(name);
         library.register(name, source)?;
     }
     library.register(NOTIFIED, seq(&["LdB"])?)?;
-    Ok(library.link()?)
+    Ok(library)
 }
 
 fn notify_if(condition: &str) -> Result<accelflow_trace::Node, SourceError> {
@@ -85,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_common_arms_are_those_of_the_templates() {
-        let ours = image().expect("links");
+        let ours = link(None).expect("links").image;
         let theirs = templates().expect("register").link().expect("links");
         for facts in [
             &[("hit", 1)][..],

@@ -186,12 +186,22 @@ impl Library {
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
     pub fn link_from(&self, name: &str) -> Result<Image, LinkError> {
-        let mut reached: Vec<&Registered> = self.get(name).into_iter().collect();
+        self.link_for_from(None, name)
+    }
+
+    /// Lays out the trace called `name` as [`Library::link_from`] does, for a service: another's
+    /// traces are not there.
+    ///
+    /// # Errors
+    /// [`LinkError`], as for [`Library::link`].
+    pub fn link_for_from(&self, service: Option<&str>, name: &str) -> Result<Image, LinkError> {
+        let usable = |name: &str| self.get(name).filter(|t| t.is_for(service));
+        let mut reached: Vec<&Registered> = usable(name).into_iter().collect();
         let mut next = 0;
         while let Some(&trace) = reached.get(next) {
             for tail in tails(&trace.source) {
                 let known = reached.iter().any(|trace| trace.name == tail);
-                reached.extend(self.get(tail).filter(|_| !known));
+                reached.extend(usable(tail).filter(|_| !known));
             }
             next += 1;
         }

@@ -29,6 +29,7 @@ from accelflow.trace.nodes import (
 )
 from accelflow.trace.run import (
     Arrival,
+    Connection,
     Run,
     demo_request,
     demo_secrets,
@@ -48,6 +49,7 @@ from accelflow.trace.traces import (
 __all__ = [
     "LIBRARY",
     "Arrival",
+    "Connection",
     "Image",
     "Library",
     "Node",

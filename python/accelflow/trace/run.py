@@ -1,7 +1,8 @@
 """Runs traces on real bytes: the paper's `run_trace`.
 
-The connection is a demonstration: fixed addresses and keys, a new one for each run, and peers
-inside this process that answer the trace's requests. It protects nothing.
+Without a :class:`Connection` of your own, the connection is a demonstration: fixed addresses and
+keys, a new one for each run, and peers inside this process that answer the trace's requests. It
+protects nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +18,9 @@ Run: TypeAlias = _native.TraceRun
 #: The end of one execution: the data that the notified core finds.
 Arrival: TypeAlias = _native.TraceArrival
 
+#: One end of a connection with a client or a service, over which runs go.
+Connection: TypeAlias = _native.TraceConnection
+
 #: LdB balances over the 36 cores of the paper's Table III.
 _EXECUTOR: Final = _native.TraceExecutor(cores=36)
 
@@ -26,7 +30,12 @@ _Fallen = TypeVar("_Fallen")
 
 @overload
 def run_trace(
-    name: str, payload: bytes, *, call: Sequence[str] | None = None, library: Library = LIBRARY
+    name: str,
+    payload: bytes,
+    *,
+    call: Sequence[str] | None = None,
+    library: Library = LIBRARY,
+    connection: Connection | None = None,
 ) -> Run: ...
 
 
@@ -38,6 +47,7 @@ def run_trace(
     cpu_fallback: Callable[[bytes], _Fallen],
     call: Sequence[str] | None = None,
     library: Library = LIBRARY,
+    connection: Connection | None = None,
 ) -> Run | _Fallen: ...
 
 
@@ -48,6 +58,7 @@ def run_trace(
     cpu_fallback: Callable[[bytes], _Fallen] | None = None,
     call: Sequence[str] | None = None,
     library: Library = LIBRARY,
+    connection: Connection | None = None,
 ) -> Run | _Fallen:
     """Run the trace called `name`, tails included, and return the record of the run.
 
@@ -57,6 +68,9 @@ def run_trace(
     ``cache_set``, ``db_find`` and ``db_insert`` likewise, or ``("http", HOST, TARGET)``. With
     ``("cache_response", COLLECTION, KEY)`` the payload is the packets that T5 receives.
 
+    With a `connection`, messages are of its interface and pass over it, and the payload of a trace
+    that begins with TCP is what its socket gave. Nobody answers a trace that waits there.
+
     Raises TraceError, with `reason`, `trace` and `step`, if the run fails. The payload is then
     unchanged, so the CPU can do the work: with `cpu_fallback`, no error is raised, and the result
     of ``cpu_fallback(payload)`` is returned.
@@ -64,7 +78,8 @@ def run_trace(
     Source: AccelFlow, section V.4 and Listing 2.
     """
     try:
-        return _EXECUTOR.run(_memory(library, name), name, payload, call=call)
+        runner = _EXECUTOR if connection is None else connection
+        return runner.run(_memory(library, name), name, payload, call=call)
     except TraceError:
         if cpu_fallback is None:
             raise
@@ -73,6 +88,9 @@ def run_trace(
 
 def _memory(library: Library, name: str) -> _native.TraceImage:
     """The trace memory for `name`; other traces that cannot be linked do not matter."""
+    if library.service_name is not None and name not in library:
+        # Says so if the trace is another service's.
+        library.link_from(name)
     try:
         return library.link()
     except TraceError:

@@ -25,7 +25,8 @@ const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 pub struct Cmp {
     codec: Codec,
     level: i32,
-    zstd: CCtx<'static>,
+    /// `None` until it is needed, and after [`Accelerator::forget`].
+    zstd: Option<CCtx<'static>>,
     snappy: snap::raw::Encoder,
     limits: Limits,
 }
@@ -48,7 +49,7 @@ impl Cmp {
         Ok(Cmp {
             codec,
             level,
-            zstd: CCtx::create(),
+            zstd: None,
             snappy,
             limits,
         })
@@ -67,7 +68,8 @@ impl Cmp {
         match method {
             Codec::Zstd => {
                 let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
-                let done = self.zstd.compress(&mut out, data, self.level);
+                let zstd = self.zstd.get_or_insert_with(CCtx::create);
+                let done = zstd.compress(&mut out, data, self.level);
                 done.map_err(|code| method.corrupt(zstd_safe::get_error_name(code)))?;
                 Ok(out)
             }
@@ -122,5 +124,10 @@ impl Accelerator for Cmp {
         job.envelope = None;
         job.record = None;
         Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.zstd = None;
+        self.snappy = snap::raw::Encoder::new();
     }
 }

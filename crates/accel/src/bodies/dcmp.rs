@@ -23,7 +23,8 @@ const STEP: usize = 128 * 1024;
 /// Takes the data out of a JSON envelope itself: of the paper's traces only T1 has a
 /// transformation before Dcmp (Table II, Listing 1); T5, T6, T10 and T12 have none.
 pub struct Dcmp {
-    zstd: DCtx<'static>,
+    /// `None` until it is needed, and after [`Accelerator::forget`].
+    zstd: Option<DCtx<'static>>,
     snappy: snap::raw::Decoder,
     limits: Limits,
 }
@@ -31,14 +32,20 @@ pub struct Dcmp {
 impl Dcmp {
     /// A decompression body with the given limits.
     pub fn new(limits: Limits) -> Dcmp {
-        let mut zstd = DCtx::create();
-        // The value is a constant within the library's range.
-        let _ = zstd.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG));
         Dcmp {
-            zstd,
+            zstd: None,
             snappy: snap::raw::Decoder::new(),
             limits,
         }
+    }
+
+    fn zstd(&mut self) -> &mut DCtx<'static> {
+        self.zstd.get_or_insert_with(|| {
+            let mut zstd = DCtx::create();
+            // The value is a constant within the library's range.
+            let _ = zstd.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG));
+            zstd
+        })
     }
 
     /// Decompresses `data`, which must be exactly one frame or block.
@@ -100,7 +107,9 @@ impl Dcmp {
                     });
                 }
                 let mut out = Vec::with_capacity(size);
-                self.zstd.decompress(&mut out, data).map_err(zstd_failure)?;
+                self.zstd()
+                    .decompress(&mut out, data)
+                    .map_err(zstd_failure)?;
                 Ok(out)
             }
             Ok(None) => self.stream_zstd(data, limit),
@@ -116,13 +125,14 @@ impl Dcmp {
 
     /// Inflates a frame of unknown size in steps, and stops at the limit.
     fn stream_zstd(&mut self, data: &[u8], limit: usize) -> Result<Vec<u8>, AccelError> {
-        let _ = self.zstd.reset(zstd_safe::ResetDirective::SessionOnly);
+        let zstd = self.zstd();
+        let _ = zstd.reset(zstd_safe::ResetDirective::SessionOnly);
         let mut input = InBuffer::around(data);
         let mut out = Vec::new();
         let mut step = vec![0; STEP];
         loop {
             let mut piece = OutBuffer::around(&mut step[..]);
-            let hint = self.zstd.decompress_stream(&mut piece, &mut input);
+            let hint = zstd.decompress_stream(&mut piece, &mut input);
             let hint = hint.map_err(zstd_failure)?;
             let produced = piece.pos();
             if out.len() + produced > limit {
@@ -200,6 +210,11 @@ impl Accelerator for Dcmp {
         job.packed = None;
         job.envelope = None;
         Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.zstd = None;
+        self.snappy = snap::raw::Decoder::new();
     }
 }
 

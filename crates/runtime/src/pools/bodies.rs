@@ -55,6 +55,10 @@ impl Bodies for PooledBodies {
         self.pace.begin(trace, terms.due, &self.pools.traces);
     }
 
+    fn forget(&mut self) {
+        self.core.forget();
+    }
+
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         let work = self.pools.instances[accel.index()][0].mean();
         let entry = Entry {

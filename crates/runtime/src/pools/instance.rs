@@ -246,7 +246,18 @@ pub(super) fn work(
     mut body: Box<dyn Accelerator>,
     make: &Arc<MakeEnsemble>,
 ) {
-    while let Some(dispatch::Entry { item, due, .. }) = instance.next(element) {
+    // The tenant whose jobs the body may hold a part of.
+    let mut last = None;
+    while let Some(dispatch::Entry {
+        item, due, owner, ..
+    }) = instance.next(element)
+    {
+        if last
+            .replace(owner.tenant)
+            .is_some_and(|last| last != owner.tenant)
+        {
+            body.forget();
+        }
         let Entry { mut job, reply, .. } = item;
         let begun = Instant::now();
         let end = match catch_unwind(AssertUnwindSafe(|| body.run(&mut job))) {

@@ -23,7 +23,8 @@ use super::traces::{Kind, Speaks, TraceSlot};
 use super::trust::TlsTrust;
 use super::wire::{Framing, Wire, WireError};
 use crate::error::ServeError;
-use crate::scope::current_deadline;
+use crate::scope::{begin_chain, current_deadline, current_terms};
+use crate::transport::bodies::{MakeBodies, bodies_of};
 use crate::transport::ensemble::{NextCore, ensemble};
 
 /// The connections to one service, with their settings and metrics.
@@ -36,6 +37,7 @@ pub(super) struct Channel {
     config: ClientConfig,
     trust: Option<TlsTrust>,
     pub(super) traces: TraceSlot,
+    bodies: Box<MakeBodies>,
     pool: Arc<Pool<Connection>>,
     retries: Retries,
     metrics: Arc<ClientMetrics>,
@@ -63,11 +65,14 @@ impl Channel {
     ) -> Result<Channel, ServeError> {
         config.check()?;
         let name = address.to_string();
-        let metrics = Arc::new(ClientMetrics::new(&name));
         let (most, waiting) = (config.max_connections, config.max_waiting);
         let pool = Arc::new(Pool::new(most, waiting, config.idle_timeout));
+        let (of, next_core) = (settings.clone(), NextCore::default());
+        let make = move || ensemble(&of, 1, &next_core);
+        let (bodies, pools) = bodies_of(config.execution, make)?;
+        let metrics = Arc::new(ClientMetrics::new(&name, pools));
         // Invalid settings fail here, before the first call.
-        ensemble(&settings, 1, &NextCore::default())?;
+        bodies()?;
         let reaper = {
             let (pool, metrics) = (pool.clone(), metrics.clone());
             let reap = move || {
@@ -85,6 +90,7 @@ impl Channel {
                 speaks,
                 tls: trust.is_some(),
             })?,
+            bodies,
             retries: Retries::new(&config.retry),
             address,
             names: Names::default(),
@@ -128,6 +134,8 @@ impl Channel {
         let deadline = given.into_iter().flatten().fold(own, Instant::min);
         let cancel = options.cancel.as_ref();
         self.retries.call();
+        let busy = |_| self.busy(options.cancel.as_ref());
+        let _running = begin_chain(deadline).map_err(busy)?;
         for attempt in 1.. {
             let error = match self.attempt(request, deadline, cancel, &read) {
                 Ok(value) => return Ok(value),
@@ -169,6 +177,7 @@ impl Channel {
             expected: &request.expected,
             expected_at_end: request.expected_at_end.as_ref(),
             body: request.body,
+            terms: current_terms(),
         };
         let done = {
             let _watch = cancel.map(|cancel| cancel.watch(connection.wire.stream.clone()));
@@ -263,11 +272,12 @@ impl Channel {
             }
             failed => failed.of(&self.name),
         })?;
-        let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
+        let bodies = (self.bodies)()?;
         let traces = self.traces.now();
         Ok(Connection {
             executor: Executor::new(traces.image.clone(), Clocked::new(bodies)),
             traces,
+            tenant: 0,
             conversation: dialled.conversation,
             opened: Zeroizing::default(),
             broken: false,
@@ -298,6 +308,16 @@ impl Channel {
             WireError::Late(during) => self.late(during, sent),
             WireError::Malformed(error) => CallError::Malformed { address, error },
             WireError::Tls(why) => CallError::Tls { address, why },
+        }
+    }
+
+    /// The error of a tenant that has as many calls under way as it may have.
+    fn busy(&self, cancel: Option<&Cancel>) -> CallError {
+        match cancel.is_some_and(Cancel::is_cancelled) {
+            true => self.cancelled(false),
+            false => CallError::TenantBusy {
+                address: self.name.clone(),
+            },
         }
     }
 

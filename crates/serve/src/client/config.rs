@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use super::cancel::Cancel;
-use crate::config::check_time_limit;
+use crate::config::{Execution, check_time_limit};
 use crate::error::ServeError;
 use crate::time_limit::MAX_TIME_LIMIT;
 
@@ -81,6 +81,9 @@ pub struct ClientConfig {
     /// Whether arguments are compressed by Cmp, by the field convention of
     /// `docs/message-conventions.md`. Default no.
     pub compress: bool,
+    /// Which threads do the work of accelerators. With workers, the tenant, priority and deadline of
+    /// the request that a call is for order its steps. Default [`Execution::Inline`].
+    pub execution: Execution,
     /// When a call is repeated. Default [`RetryPolicy::default`].
     pub retry: RetryPolicy,
 }
@@ -95,6 +98,7 @@ impl Default for ClientConfig {
             max_waiting: 1_024,
             idle_timeout: Duration::from_secs(60),
             compress: false,
+            execution: Execution::Inline,
             retry: RetryPolicy::default(),
         }
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use accelflow_accel::tls::{self as records, ContentType};
-use accelflow_accel::{AccelError, Call, Ensemble, Job, Limits};
+use accelflow_accel::{AccelError, Call, Job, Limits};
 use accelflow_runtime::trail::{self, Clocked, TrailChain};
-use accelflow_runtime::{Conversation, Detail, Executor, Failure, Message, Outcome};
+use accelflow_runtime::{Bodies, Conversation, Detail, Executor, Failure, Message, Outcome, Terms};
 use accelflow_trace::Accel;
 use zeroize::Zeroizing;
 
@@ -20,9 +20,11 @@ use crate::transport::tls::alerts;
 
 /// A connection that calls are made over, one at a time.
 pub(super) struct Connection {
-    pub(super) executor: Executor<Clocked<Ensemble>>,
+    pub(super) executor: Executor<Clocked<Box<dyn Bodies + Send>>>,
     /// The traces that the executor has.
     pub(super) traces: Arc<ClientImage>,
+    /// The tenant of its last exchange.
+    pub(super) tenant: u16,
     pub(super) conversation: Conversation,
     /// The control path of TLS, on a connection that has it.
     pub(super) control: Option<ClientControl>,
@@ -48,6 +50,8 @@ pub(super) struct Outgoing<'a> {
     /// The same for a response that ends with its connection, if the protocol allows that.
     pub(super) expected_at_end: Option<&'a Call>,
     pub(super) body: &'a [u8],
+    /// Those of the request that the call is for.
+    pub(super) terms: Terms,
 }
 
 impl Outgoing<'_> {
@@ -86,13 +90,16 @@ impl Connection {
     ) -> Result<Option<Job>, ExchangeError> {
         let begun = trail::is_open().then(trail::thread_time);
         self.note(begun.is_some());
-        self.take_up(outgoing.traces);
+        self.take_up(outgoing.traces, outgoing.terms.tenant);
         self.wire.begin(outgoing.framing, deadline);
         self.refresh_keys()?;
         self.wire.written = 0;
         let before = self.records_read();
         let trace = outgoing.trace();
-        let message = Message::json(outgoing.body, outgoing.call.clone());
+        let message = Message {
+            terms: outgoing.terms,
+            ..Message::json(outgoing.body, outgoing.call.clone())
+        };
         let run = self
             .executor
             .run(trace, &message, &mut self.conversation, &mut self.wire);
@@ -122,16 +129,17 @@ impl Connection {
             let Some(expected) = outgoing.expected_at_end.filter(|_| self.wire.ended) else {
                 return Err(ExchangeError::Response(failure));
             };
-            return self
-                .receive_until_close(outgoing.traces, expected)
-                .map(Some);
+            return self.receive_until_close(outgoing, expected).map(Some);
         }
         let answer = self.receive_by_core(outgoing, before, &failure);
         self.alert_service(answer).map(Some)
     }
 
-    /// Makes the next exchange with `traces`.
-    fn take_up(&mut self, traces: &Arc<ClientImage>) {
+    /// Makes the next exchange with `traces`, and without anything of another tenant.
+    fn take_up(&mut self, traces: &Arc<ClientImage>, tenant: u16) {
+        if std::mem::replace(&mut self.tenant, tenant) != tenant {
+            self.executor.bodies_mut().forget();
+        }
         if !Arc::ptr_eq(&self.traces, traces) {
             self.executor.set_image(traces.image.clone());
             self.traces = traces.clone();
@@ -162,12 +170,13 @@ impl Connection {
     /// Reads a response that ends with its connection, which the trace cannot see.
     fn receive_until_close(
         &mut self,
-        traces: &ClientImage,
+        outgoing: &Outgoing<'_>,
         expected: &Call,
     ) -> Result<Job, ExchangeError> {
-        self.metrics.fallback(&traces.answer, "until_close");
+        self.metrics
+            .fallback(&outgoing.traces.answer, "until_close");
         let bytes = Zeroizing::new(self.wire.inbound.bytes().to_vec());
-        let run = self.run_answer(&traces.answer, expected, &bytes);
+        let run = self.run_answer(outgoing, expected, &bytes);
         self.answer(run.map_err(ExchangeError::Response)?)
     }
 
@@ -266,7 +275,7 @@ impl Connection {
             self.metrics.fallback(trace, "control_records");
             let before = self.records_read();
             let records = Zeroizing::new(self.wire.receive()?);
-            if let Ok(outcome) = self.run_answer(trace, outgoing.expected, &records) {
+            if let Ok(outcome) = self.run_answer(outgoing, outgoing.expected, &records) {
                 return self.answer(outcome);
             }
             self.rewind_to(before);
@@ -289,6 +298,7 @@ impl Connection {
         let at_end = outgoing.expected_at_end.filter(|_| self.wire.goodbye);
         let message = Message {
             call: at_end.unwrap_or(outgoing.expected).clone(),
+            terms: outgoing.terms,
             ..Message::opened(&[])
         };
         let opened = std::mem::take(&mut *self.opened);
@@ -315,16 +325,18 @@ impl Connection {
 
     fn run_answer(
         &mut self,
-        trace: &str,
+        outgoing: &Outgoing<'_>,
         expected: &Call,
         packets: &[u8],
     ) -> Result<Outcome, Box<Failure>> {
         let message = Message {
             call: expected.clone(),
+            terms: outgoing.terms,
             ..Message::received(packets)
         };
+        let (trace, conversation) = (&outgoing.traces.answer, &mut self.conversation);
         self.executor
-            .run(trace, &message, &mut self.conversation, &mut self.wire)
+            .run(trace, &message, conversation, &mut self.wire)
     }
 
     /// Handles the control records at the beginning of the buffer; returns whether there were any.

@@ -69,6 +69,13 @@ pub enum CallError {
         /// Connections.
         connections: usize,
     },
+    /// The tenant whose request made the call has as many calls under way as it may have, and none
+    /// of them ended before the deadline.
+    #[error("{address}: the tenant has as many calls under way as it may have")]
+    TenantBusy {
+        /// The service.
+        address: String,
+    },
     /// No connection could be opened.
     #[error("cannot connect to {address}: {error}")]
     Connect {
@@ -170,6 +177,7 @@ impl CallError {
             CallError::Request(failure) => failure.error.reason,
             CallError::PoolFull { .. } => "pool_full",
             CallError::PoolTimeout { .. } => "pool_timeout",
+            CallError::TenantBusy { .. } => "tenant_busy",
             CallError::Connect { .. } => "connect",
             CallError::Tls { .. } => "tls",
             CallError::NotSent { .. } => "not_sent",
@@ -192,6 +200,7 @@ impl CallError {
             | CallError::Request(_)
             | CallError::PoolFull { .. }
             | CallError::PoolTimeout { .. }
+            | CallError::TenantBusy { .. }
             | CallError::Connect { .. }
             | CallError::NotSent { .. }
             | CallError::Timeout { sent: false, .. }
@@ -231,7 +240,9 @@ impl CallError {
         match self {
             CallError::Status { code, .. } => *code,
             CallError::Unknown(_) => GrpcCode::Unimplemented,
-            CallError::PoolFull { .. } => GrpcCode::ResourceExhausted,
+            CallError::PoolFull { .. } | CallError::TenantBusy { .. } => {
+                GrpcCode::ResourceExhausted
+            }
             CallError::PoolTimeout { .. } | CallError::Timeout { .. } => GrpcCode::DeadlineExceeded,
             CallError::Connect { .. }
             | CallError::Tls { .. }

@@ -1,9 +1,11 @@
 //! The metrics of a client, in the text format of Prometheus.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use accelflow_runtime::Pools;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -12,6 +14,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 use super::pool::PoolCounts;
+use crate::observe::pools::PoolMetrics;
 
 type Labels = Vec<(&'static str, String)>;
 type CounterBy = Family<Labels, Counter<u64, AtomicU64>>;
@@ -19,6 +22,8 @@ type CounterBy = Family<Labels, Counter<u64, AtomicU64>>;
 /// The counters of one client.
 pub(super) struct ClientMetrics {
     registry: Registry,
+    /// Those of the workers that do the client's steps, if it has any.
+    pools: Option<PoolMetrics>,
     connections: Family<Labels, Gauge>,
     waiting: Gauge,
     ended: CounterBy,
@@ -29,9 +34,14 @@ pub(super) struct ClientMetrics {
 }
 
 impl ClientMetrics {
-    pub(super) fn new(address: &str) -> ClientMetrics {
-        let label = ("peer".into(), address.to_owned().into());
-        let mut registry = Registry::with_labels([label].into_iter());
+    pub(super) fn new(address: &str, pools: Option<Arc<Pools>>) -> ClientMetrics {
+        let label = || [("peer".into(), address.to_owned().into())].into_iter();
+        let of_pools = |pools| {
+            let registry = Registry::with_prefix_and_labels("accelflow_client", label());
+            PoolMetrics::new(registry, pools)
+        };
+        let pools = pools.map(of_pools);
+        let mut registry = Registry::with_labels(label());
         let registry_of = registry.sub_registry_with_prefix("accelflow_client");
         let connections = Family::<Labels, Gauge>::default();
         let about = "Connections now, by whether a call uses them";
@@ -54,6 +64,7 @@ impl ClientMetrics {
         registry_of.register_with_unit("call", about, Unit::Seconds, seconds.clone());
         ClientMetrics {
             registry,
+            pools,
             connections,
             waiting,
             ended,
@@ -87,7 +98,11 @@ impl ClientMetrics {
             self.connections.get_or_create(&labels).set(value as i64);
         }
         self.waiting.set(counts.waiting as i64);
-        let mut text = String::new();
+        let mut text = self
+            .pools
+            .as_ref()
+            .map(PoolMetrics::text)
+            .unwrap_or_default();
         match encode(&mut text, &self.registry) {
             Ok(()) => text,
             Err(fmt::Error) => String::new(),

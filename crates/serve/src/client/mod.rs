@@ -24,4 +24,5 @@ pub use grpc::{GrpcClient, GrpcRequest};
 pub use http::{HttpClient, HttpRequest, HttpResponse};
 pub use pool::PoolCounts;
 pub use thrift::Client;
+pub use traces::ClientTraces;
 pub use trust::TlsTrust;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::request::Request;
 use super::returned::Returned;
 use super::value::{HandlerError, HandlerResult};
-use crate::scope::{with_abandonment, with_deadline};
+use crate::scope::{with_abandonment, with_carried, with_deadline};
 
 /// Answers the requests to one function.
 ///
@@ -58,11 +58,12 @@ pub(crate) enum AnyHandler {
 }
 
 impl AnyHandler {
-    /// Calls the handler on this thread. Its own calls keep the request's deadline and continue its
-    /// trace.
+    /// Calls the handler on this thread. Its own calls keep the request's deadline and terms, and
+    /// continue its trace.
     pub(crate) fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
         let _attached = request.context.map(|context| context.clone().attach());
         let call = || with_abandonment(request.abandoned, || self.call_now(request));
+        let call = || with_carried(Some(request.carried), call);
         match request.deadline {
             Some(deadline) => with_deadline(deadline, call),
             None => call(),

@@ -19,7 +19,7 @@ use super::returned::{Made, Returned, returned};
 use super::value::HandlerError;
 use crate::memory::room::ResponseBudget;
 use crate::memory::wipe::Wiped;
-use crate::scope::is_abandoned;
+use crate::scope::{Carried, is_abandoned};
 use crate::transport::grpc::metadata::Metadata;
 
 /// A request that the trace T1 has delivered to a core.
@@ -46,6 +46,8 @@ pub struct Request<'a> {
     pub deadline: Option<Instant>,
     /// The custom metadata of the call (gRPC only).
     pub metadata: &'a Metadata,
+    /// What its own calls keep.
+    pub(crate) carried: &'a Carried,
     /// Set when the client no longer waits.
     pub(crate) abandoned: Option<&'a Arc<AtomicBool>>,
     /// The context of the request's span, if it has one.

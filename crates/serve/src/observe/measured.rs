@@ -30,6 +30,10 @@ impl<B: Bodies> Bodies for Measured<B> {
         self.last = Instant::now();
     }
 
+    fn forget(&mut self) {
+        self.inner.forget();
+    }
+
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         // Unless single steps are noted, a step counts from the end of the one before it. That
         // saves a reading of the clock, at the price of the few nanoseconds in between.

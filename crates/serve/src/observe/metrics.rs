@@ -1,7 +1,7 @@
 //! The metrics of a server, in the text format of Prometheus.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,13 +9,14 @@ use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::thrift::FunctionId;
 use accelflow_runtime::Pools;
 use accelflow_trace::Accel;
-use prometheus_client::encoding::text::{encode, encode_registry};
+use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use super::pools::PoolMetrics;
 use super::times::{StepTimes, Times};
 
 type Labels<const N: usize> = [(&'static str, String); N];
@@ -25,7 +26,7 @@ type CounterBy<const N: usize> = Family<Vec<(&'static str, String)>, Counter<u64
 /// The counters of one server.
 pub(crate) struct Metrics {
     registry: Registry,
-    pools: Mutex<Option<Watched>>,
+    pools: Mutex<Option<PoolMetrics>>,
     pub(crate) open: Gauge,
     connections: CounterBy<1>,
     requests: CounterBy<2>,
@@ -199,31 +200,14 @@ impl Metrics {
 
     /// Adds the metrics of `pools` from now on.
     pub(crate) fn watch(&self, pools: Arc<Pools>) {
-        let mut registry = Registry::with_prefix("accelflow");
-        let steps = CounterBy::<2>::default();
-        let about = "Steps of ensemble execution by what became of them";
-        registry.register("pool_steps", about, steps.clone());
-        let waiting = Family::<Vec<(&'static str, String)>, Gauge>::default();
-        let about = "Jobs that wait in an accelerator's queue and overflow area";
-        registry.register("pool_waiting", about, waiting.clone());
-        let watched = Watched {
-            registry,
-            pools,
-            steps,
-            waiting,
-        };
+        let watched = PoolMetrics::new(Registry::with_prefix("accelflow"), pools);
         *self.pools.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
     }
 
     pub(crate) fn text(&self) -> String {
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut of_pools = String::new();
-        if let Some(watched) = &*pools {
-            watched.refresh();
-            // Writing to a string cannot fail.
-            let _ = encode_registry(&mut of_pools, &watched.registry);
-        }
-        of_pools + &self.own_text()
+        let of_pools = pools.as_ref().map(PoolMetrics::text);
+        of_pools.unwrap_or_default() + &self.own_text()
     }
 
     fn own_text(&self) -> String {
@@ -231,39 +215,6 @@ impl Metrics {
         match encode(&mut text, &self.registry) {
             Ok(()) => text,
             Err(fmt::Error) => String::new(),
-        }
-    }
-}
-
-/// The metrics of pools, copied from the pools' own counters when they are asked for.
-struct Watched {
-    registry: Registry,
-    pools: Arc<Pools>,
-    steps: CounterBy<2>,
-    waiting: Family<Vec<(&'static str, String)>, Gauge>,
-}
-
-impl Watched {
-    fn refresh(&self) {
-        let counters = self.pools.counters();
-        for ((accel, counted), waiting) in Accel::ALL.iter().zip(counters).zip(self.pools.waiting())
-        {
-            for (result, value) in [
-                ("done", counted.done),
-                ("overflowed", counted.overflowed),
-                ("retried", counted.retried),
-                ("full", counted.full),
-                ("panic", counted.panics),
-                ("exchanged", counted.exchanged),
-                ("with_deadline", counted.with_deadline),
-                ("late", counted.late),
-            ] {
-                let labels = own([("accelerator", accel.name()), ("result", result)]);
-                let counter = self.steps.get_or_create(&labels);
-                counter.inner().store(value, Ordering::Relaxed);
-            }
-            let labels = own([("accelerator", accel.name())]);
-            self.waiting.get_or_create(&labels).set(waiting as i64);
         }
     }
 }

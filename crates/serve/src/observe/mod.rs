@@ -5,6 +5,7 @@ pub(crate) mod ledger;
 pub(crate) mod measured;
 pub(crate) mod metrics;
 pub(crate) mod observers;
+pub(crate) mod pools;
 pub(crate) mod recorder;
 pub(crate) mod reports;
 pub(crate) mod run;

@@ -1,10 +1,12 @@
 //! From a request to its handler, on this thread or on a worker that LdB chose.
 
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::FunctionId;
 
+use super::pace::{Paces, Part};
 use super::steering::workers::SteeredWorkers;
 use crate::handler::kinds::AnyHandler;
 use crate::handler::request::Request;
@@ -16,11 +18,50 @@ use crate::handler::value::HandlerError;
 pub(crate) struct Dispatch {
     handlers: Handlers,
     steered: Option<Arc<SteeredWorkers>>,
+    /// The time within which calls of a function are to be answered.
+    due_within: HashMap<FunctionId, Duration>,
+    paces: Paces,
 }
 
 impl Dispatch {
-    pub(crate) fn new(handlers: Handlers, steered: Option<Arc<SteeredWorkers>>) -> Dispatch {
-        Dispatch { handlers, steered }
+    pub(crate) fn new(
+        handlers: Handlers,
+        steered: Option<Arc<SteeredWorkers>>,
+        due_within: HashMap<FunctionId, Duration>,
+    ) -> Dispatch {
+        Dispatch {
+            handlers,
+            steered,
+            due_within,
+            paces: Paces::default(),
+        }
+    }
+
+    /// When a request to `function` that came at `arrived` is due, at the latest at `due`.
+    pub(crate) fn due(
+        &self,
+        function: FunctionId,
+        arrived: Instant,
+        due: Option<Instant>,
+    ) -> Option<Instant> {
+        let within = self.due_within.get(&function);
+        let own = within.map(|within| arrived + *within);
+        own.into_iter().chain(due).min()
+    }
+
+    /// When a part of a request is due, if the whole of it is.
+    pub(crate) fn part_due(
+        &self,
+        function: Option<FunctionId>,
+        part: Part,
+        due: Option<Instant>,
+    ) -> Option<Instant> {
+        due.map(|due| self.paces.due(function, part, due))
+    }
+
+    /// Notes how long receiving, handling and answering a request took that had to be done in time.
+    pub(crate) fn learn(&self, function: FunctionId, spent: [Duration; 3]) {
+        self.paces.learn(function, spent);
     }
 
     /// The handler of a function.

@@ -4,9 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use accelflow_accel::{AccelError, Ensemble, Settings};
-use accelflow_runtime::{
-    Bodies, Conversation, Detail, Executor, Failure, Message, PooledBodies, Pools,
-};
+use accelflow_runtime::{Bodies, Conversation, Detail, Executor, Failure, Message};
 use accelflow_trace::Accel;
 
 use super::tenants::gates::Tenants;
@@ -18,12 +16,10 @@ use crate::observe::measured::Measured;
 use crate::observe::metrics::Metrics;
 use crate::observe::run::TraceRun;
 use crate::observe::times::share_of_thread;
+use crate::transport::bodies::{MakeBodies, bodies_of};
 use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
 
 type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
-
-/// Makes the bodies of one executor.
-type MakeBodies = dyn Fn() -> Result<Box<dyn Bodies + Send>, AccelError> + Send + Sync;
 
 /// The executors of a server: as many as traces have ever run at once. Between two traces an
 /// executor holds scratch memory and no part of a message.
@@ -46,6 +42,8 @@ struct Free {
     executor: ServeExecutor,
     /// The traces that it has.
     traces: Arc<ServerImage>,
+    /// The tenant of its last run.
+    tenant: u16,
 }
 
 /// How many threads take and return executors without contention.
@@ -82,7 +80,7 @@ impl Executors {
             free: Default::default(),
         };
         // Invalid settings fail here, before the first request.
-        let first = executors.make(traces)?;
+        let first = executors.make(traces, 0)?;
         executors.give(first);
         Ok(executors)
     }
@@ -132,7 +130,7 @@ impl Executors {
     ) -> Result<TraceRun, RunError> {
         let tenants = self.watch.tenants.as_ref();
         let _running = tenants.and_then(|all| all.begin_trace(message.terms.tenant));
-        let mut free = self.take(traces)?;
+        let mut free = self.take(traces, message.terms.tenant)?;
         let executor = &mut free.executor;
         let done = executor.run_on(name, payload, message, conversation, &mut SocketPeer);
         let bodies = executor.bodies_mut();
@@ -172,7 +170,7 @@ impl Executors {
         }
     }
 
-    fn make(&self, traces: &Arc<ServerImage>) -> Result<Free, ServeError> {
+    fn make(&self, traces: &Arc<ServerImage>, tenant: u16) -> Result<Free, ServeError> {
         let inner = (self.maker.make)()?;
         let metrics = self.watch.metrics.clone();
         let mut executor = Executor::new(
@@ -191,19 +189,27 @@ impl Executors {
             executor.set_detail(Detail::Results);
         }
         let traces = traces.clone();
-        Ok(Free { executor, traces })
+        Ok(Free {
+            executor,
+            traces,
+            tenant,
+        })
     }
 
-    /// An executor that has `traces`.
-    fn take(&self, traces: &Arc<ServerImage>) -> Result<Free, ServeError> {
+    /// An executor that has `traces`, and nothing of other tenants.
+    fn take(&self, traces: &Arc<ServerImage>, tenant: u16) -> Result<Free, ServeError> {
         let mine = share_of_thread(SHELVES);
         let shelves = (0..SHELVES).map(|turn| &self.free[(mine + turn) % SHELVES]);
         let Some(mut free) = shelves.into_iter().find_map(Shelf::take) else {
-            return self.make(traces);
+            return self.make(traces, tenant);
         };
         if !Arc::ptr_eq(&free.traces, traces) {
             free.executor.set_image(traces.image.clone());
             free.traces = traces.clone();
+        }
+        if free.tenant != tenant {
+            free.executor.bodies_mut().forget();
+            free.tenant = tenant;
         }
         Ok(free)
     }
@@ -235,21 +241,10 @@ pub(crate) fn bodies(
     may_fail: bool,
     metrics: &Metrics,
 ) -> Result<Maker, ServeError> {
-    let make: Box<MakeBodies> = match execution {
-        Execution::Inline => Box::new(move || {
-            let bodies: Box<dyn Bodies + Send> = Box::new(ensemble()?);
-            Ok(bodies)
-        }),
-        Execution::Ensemble(settings) => {
-            let pools = Pools::start(settings, ensemble)?;
-            let pools = Arc::new(pools);
-            metrics.watch(pools.clone());
-            Box::new(move || {
-                let bodies: Box<dyn Bodies + Send> = Box::new(PooledBodies::new(pools.clone())?);
-                Ok(bodies)
-            })
-        }
-    };
+    let (make, pools) = bodies_of(execution, ensemble)?;
+    if let Some(pools) = pools {
+        metrics.watch(pools);
+    }
     let may_fail = may_fail || !matches!(execution, Execution::Inline);
     Ok(Maker { make, may_fail })
 }

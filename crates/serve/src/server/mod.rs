@@ -7,6 +7,7 @@ pub(crate) mod dispatch;
 pub(crate) mod executors;
 pub(crate) mod greeting;
 pub(crate) mod grpc;
+pub(crate) mod pace;
 pub(crate) mod pages;
 pub(crate) mod peer;
 pub(crate) mod places;

@@ -1,12 +1,14 @@
 //! Setting a server up and starting it.
 
+use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use std::{fmt, thread};
 
-use accelflow_accel::thrift::Schema;
+use accelflow_accel::thrift::{FunctionId, Schema};
 use accelflow_accel::{AccelError, Ensemble, Settings, protobuf};
 use accelflow_runtime::{Fault, FaultError, Faults};
 
@@ -24,11 +26,11 @@ use super::tenants::settings::{Tenant, TenantError, check};
 use super::thread_scope::ThreadScope;
 use super::traces::{Kind, ServerImage, ServerTraces, TraceSlot};
 use super::{grpc, pages};
-use crate::config::Config;
+use crate::config::{Config, check_time_limit};
 use crate::error::ServeError;
 use crate::handler::kinds::{AnyHandler, Handler, ValueHandler};
 use crate::handler::table::Handlers;
-use crate::memory::allocator::give_back_large_blocks;
+use crate::memory::allocator::{give_back_large_blocks, overwrite_freed_blocks};
 use crate::observe::admin::{Admin, Asked};
 use crate::observe::metrics::Metrics;
 use crate::observe::observers::Observers;
@@ -45,6 +47,7 @@ pub struct Server {
     protocol: Protocol,
     config: Config,
     handlers: Handlers,
+    due_within: HashMap<FunctionId, Duration>,
     identity: Option<TlsIdentity>,
     prepare: Option<Box<Prepare>>,
     thread_scope: Arc<ThreadScope>,
@@ -89,6 +92,7 @@ impl Server {
             protocol,
             config: Config::default(),
             handlers: Handlers::default(),
+            due_within: HashMap::new(),
             identity: None,
             prepare: None,
             thread_scope: Arc::new(|serve| serve()),
@@ -136,12 +140,29 @@ impl Server {
         self.set_handler(name, AnyHandler::Values(Arc::new(handler)))
     }
 
-    fn set_handler(&mut self, name: &str, handler: AnyHandler) -> Result<(), ServeError> {
+    /// Sets the time within which calls of a function are to be answered: queues by deadline order
+    /// its traces by that, and those that its handler causes. It is soft: a later answer counts.
+    ///
+    /// # Errors
+    /// [`ServeError::Handler`] if the interface has no such function, [`ServeError::Setting`] for a
+    /// time out of its range.
+    pub fn set_due_within(&mut self, name: &str, within: Duration) -> Result<(), ServeError> {
+        check_time_limit("due_within", within)?;
+        let function = self.function(name)?;
+        self.due_within.insert(function, within);
+        Ok(())
+    }
+
+    fn function(&self, name: &str) -> Result<FunctionId, ServeError> {
         let function = self.protocol.function(name);
-        let function = function.map_err(|error| ServeError::Handler {
+        function.map_err(|error| ServeError::Handler {
             name: name.to_owned(),
             error,
-        })?;
+        })
+    }
+
+    fn set_handler(&mut self, name: &str, handler: AnyHandler) -> Result<(), ServeError> {
+        let function = self.function(name)?;
         self.handlers.set(function, handler);
         Ok(())
     }
@@ -202,6 +223,11 @@ impl Server {
         Ok(())
     }
 
+    /// Goes back to the traces that every server has.
+    pub fn remove_traces(&mut self) {
+        self.traces = None;
+    }
+
     fn kind(&self) -> Kind {
         Kind {
             grpc: matches!(self.protocol, Protocol::Grpc(_)),
@@ -239,6 +265,9 @@ impl Server {
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
         give_back_large_blocks();
+        if !self.tenants.is_empty() {
+            overwrite_freed_blocks();
+        }
         self.reports.verbose = self.config.verbose_errors;
         let address = listener.local_addr()?;
         let shared = Arc::new(self.shared()?);
@@ -308,7 +337,7 @@ impl Server {
             },
             traces,
             executors,
-            dispatch: Dispatch::new(self.handlers, steered),
+            dispatch: Dispatch::new(self.handlers, steered, self.due_within),
             observers: Observers {
                 metrics,
                 reports: self.reports,

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use accelflow_serve::Execution;
 use accelflow_storage::local::{Postgres, Redis, installed};
 use accelflow_storage::{Collection, Gateway, GatewayConfig, Kind, Storage, StorageConfig};
 use tempfile::TempDir;
@@ -108,6 +109,7 @@ impl World {
             roots: self.config.certificates.clone(),
             connections: 8,
             timeout: Duration::from_secs(20),
+            execution: Execution::Inline,
         }
     }
 

@@ -17,8 +17,8 @@ use accelflow_accel::Settings;
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_runtime::trail;
 use accelflow_serve::{
-    CallError, Client, ClientConfig, Compression, Config, HandlerError, HandlerResult, Request,
-    Running, Server, TlsIdentity, TlsTrust,
+    CallError, Client, ClientConfig, Compression, Config, Execution, HandlerError, HandlerResult,
+    Request, Running, Server, TlsIdentity, TlsTrust,
 };
 use accelflow_storage::{Storage, StorageConfig, StorageError};
 use rayon::ThreadPool;
@@ -165,6 +165,7 @@ fn storage_config(site: &Site) -> StorageConfig {
         roots: site.certificate.clone(),
         connections: PARALLEL,
         timeout: Duration::from_secs(10),
+        execution: Execution::Inline,
     }
 }
 

@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{Codec, Settings};
 use accelflow_serve::{
-    Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcClient,
-    GrpcRequest, HttpClient, HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
+    Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, Execution,
+    GrpcClient, GrpcRequest, HttpClient, HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::bind::serving::load::Load;
+use crate::bind::serving::operations::{PyPools, pools};
 use crate::bind::serving::scope::{PyScope, Value, detached, metadata};
+use crate::bind::serving::traces::PyClientTraces;
 use crate::bind::simulation::progress::Progress;
 use crate::convert;
 use crate::errors::{AccelflowError, CallError, DeclaredError, seconds};
@@ -139,6 +141,7 @@ struct Bounds {
     compress: bool,
     max_attempts: u32,
     seed: u64,
+    workers: Option<PyPools>,
 }
 
 impl Bounds {
@@ -151,6 +154,10 @@ impl Bounds {
             calls_per_connection: self.calls_per_connection,
             max_waiting: self.max_waiting,
             compress: self.compress,
+            execution: match &self.workers {
+                Some(given) => Execution::Ensemble(pools(given)?),
+                None => Execution::Inline,
+            },
             retry: RetryPolicy {
                 max_attempts: self.max_attempts,
                 seed: self.seed,
@@ -273,6 +280,19 @@ impl PyClient {
             .collect())
     }
 
+    /// Makes further calls with these traces, or with None those that every client has; returns how
+    /// often traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    #[pyo3(signature = (traces))]
+    fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
+        let traces = traces.map(PyClientTraces::read).transpose()?;
+        py.detach(|| self.inner.set_traces(traces).map_err(refused))
+    }
+
+    /// Reads the file of the traces again, and replaces them. Raises AccelflowError.
+    fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.inner.reload_traces().map_err(refused))
+    }
+
     /// The numbers of connections, of those that are idle, and of calls that wait for one.
     fn connections(&self) -> (usize, usize, usize) {
         counts(self.inner.connections())
@@ -349,6 +369,19 @@ impl PyGrpcClient {
         };
         let called = detached(py, scope, || self.inner.request_with(&request, &options));
         convert::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
+    }
+
+    /// Makes further calls with these traces, or with None those that every client has; returns how
+    /// often traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    #[pyo3(signature = (traces))]
+    fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
+        let traces = traces.map(PyClientTraces::read).transpose()?;
+        py.detach(|| self.inner.set_traces(traces).map_err(refused))
+    }
+
+    /// Reads the file of the traces again, and replaces them. Raises AccelflowError.
+    fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.inner.reload_traces().map_err(refused))
     }
 
     /// The numbers of connections, of those that are idle, and of calls that wait for one.
@@ -432,6 +465,19 @@ impl PyHttpClient {
     #[staticmethod]
     fn json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &convert::from_python(value)?))
+    }
+
+    /// Makes further calls with these traces, or with None those that every client has; returns how
+    /// often traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    #[pyo3(signature = (traces))]
+    fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
+        let traces = traces.map(PyClientTraces::read).transpose()?;
+        py.detach(|| self.inner.set_traces(traces).map_err(refused))
+    }
+
+    /// Reads the file of the traces again, and replaces them. Raises AccelflowError.
+    fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.inner.reload_traces().map_err(refused))
     }
 
     /// The numbers of connections, of those that are idle, and of calls that wait for one.

@@ -9,3 +9,4 @@ pub(crate) mod promise;
 pub(crate) mod scope;
 pub(crate) mod server;
 pub(crate) mod tenants;
+pub(crate) mod traces;

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use crate::bind::serving::handler::PyHandler;
 use crate::bind::serving::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
 use crate::bind::serving::tenants::{self, PyShaping, PyTenant};
+use crate::bind::serving::traces::PyServerTraces;
 use crate::errors::{AccelflowError, seconds};
 
 /// Passes errors on to a Python callable: id, code, function, peer, text, and whether the request
@@ -143,6 +144,7 @@ struct PySettings {
     observability: PyObservability,
     compression: String,
     tenants: Vec<PyTenant>,
+    traces: Option<PyServerTraces>,
 }
 
 impl PySettings {
@@ -217,6 +219,9 @@ impl PyServer {
         if let Some(tls) = &settings.tls {
             server.set_tls(tls.identity()?);
         }
+        if let Some(traces) = settings.traces {
+            server.set_traces(traces.read()?).map_err(refused)?;
+        }
         let state = Mutex::new(State::New(Box::new(server)));
         Ok(PyServer { state })
     }
@@ -244,6 +249,45 @@ impl PyServer {
             State::New(server) => server.handle_values(name, handler).map_err(refused),
             _ => Err(refused("handlers are set before the server is started")),
         }
+    }
+
+    /// Sets the time in seconds within which calls of `Service.method` are to be answered. Raises
+    /// AccelflowError as `handle` does, and for a time out of its range.
+    fn due_within(&self, name: &str, within_s: f64) -> PyResult<()> {
+        let within = seconds("due_within_s", within_s)?;
+        match &mut *self.lock() {
+            State::New(server) => server.set_due_within(name, within).map_err(refused),
+            _ => Err(refused("handlers are set before the server is started")),
+        }
+    }
+
+    /// Replaces the traces that requests are served with, or with None goes back to those that every
+    /// server has; returns how often that was done since the start. Raises AccelflowError for traces
+    /// that do not fit; the server then keeps those that it had.
+    #[pyo3(signature = (traces))]
+    fn set_traces(&self, py: Python<'_>, traces: Option<PyServerTraces>) -> PyResult<u64> {
+        let traces = traces.map(PyServerTraces::read).transpose()?;
+        py.detach(|| match (&mut *self.lock(), traces) {
+            (State::Running(running), Some(traces)) => running.set_traces(traces).map_err(refused),
+            (State::Running(running), None) => running.remove_traces().map_err(refused),
+            (State::New(server), Some(traces)) => {
+                server.set_traces(traces).map(|()| 0).map_err(refused)
+            }
+            (State::New(server), None) => {
+                server.remove_traces();
+                Ok(0)
+            }
+            (State::Stopped, _) => Err(refused("the server is not running")),
+        })
+    }
+
+    /// Reads the file of the traces again, and replaces them as `set_traces` does. Raises
+    /// AccelflowError, also if the traces were not given as a file.
+    fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| match &*self.lock() {
+            State::Running(running) => running.reload_traces().map_err(refused),
+            _ => Err(refused("the server is not running")),
+        })
     }
 
     /// Listens on an IP address, or that of a name, and returns the port; 0 asks the system for one.

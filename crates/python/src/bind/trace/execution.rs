@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::rpc::ThriftCall;
@@ -53,16 +53,7 @@ impl PyExecutor {
         payload: &[u8],
         call: Option<Vec<String>>,
     ) -> PyResult<PyRun> {
-        let message = match call {
-            None => Message::received(payload),
-            Some(call) => match read_call(&call)? {
-                Call::Storage(call) if call.role == Role::Response => Message {
-                    call: Call::Storage(call),
-                    ..Message::received(payload)
-                },
-                call => Message::json(payload, call),
-            },
-        };
+        let message = message(&Schema::social_network(), payload, call)?;
         let done = py.detach(|| {
             let mut executor = self.lock();
             if executor.image() != image.inner() {
@@ -70,17 +61,7 @@ impl PyExecutor {
             }
             demo::run_trace_as(&mut executor, name, &message, Answers::default())
         });
-        match done {
-            Ok(outcome) => Ok(PyRun { outcome }),
-            Err(failure) => {
-                let error = &failure.error;
-                let found = Failure::new(error.reason, error).of(&error.trace);
-                Err(match error.step {
-                    Some(step) => found.at_step(step).into(),
-                    None => found.into(),
-                })
-            }
-        }
+        finished(done)
     }
 
     /// How many runs reached their end, and how many ended early, by reason.
@@ -92,16 +73,45 @@ impl PyExecutor {
     }
 }
 
-fn refused(error: AccelError) -> Failure {
+pub(crate) fn refused(error: AccelError) -> Failure {
     Failure::new(error.reason(), error)
 }
 
-fn read_call(words: &[String]) -> Result<Call, Failure> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let thrift = |method| {
-        let schema = Schema::social_network();
-        ThriftCall::request(&schema, method, Protocol::Binary, 0).map_err(refused)
+/// The message that a run begins with.
+pub(crate) fn message<'p>(
+    schema: &Arc<Schema>,
+    payload: &'p [u8],
+    call: Option<Vec<String>>,
+) -> Result<Message<'p>, Failure> {
+    let Some(call) = call else {
+        return Ok(Message::received(payload));
     };
+    Ok(match read_call(schema, &call)? {
+        Call::Storage(call) if call.role == Role::Response => Message {
+            call: Call::Storage(call),
+            ..Message::received(payload)
+        },
+        call => Message::json(payload, call),
+    })
+}
+
+/// The record of a run, or the TraceError of one that failed.
+pub(crate) fn finished(done: Result<Outcome, Box<accelflow_runtime::Failure>>) -> PyResult<PyRun> {
+    let failure = match done {
+        Ok(outcome) => return Ok(PyRun { outcome }),
+        Err(failure) => failure,
+    };
+    let error = &failure.error;
+    let found = Failure::new(error.reason, error).of(&error.trace);
+    Err(match error.step {
+        Some(step) => found.at_step(step).into(),
+        None => found.into(),
+    })
+}
+
+fn read_call(schema: &Arc<Schema>, words: &[String]) -> Result<Call, Failure> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let thrift = |method| ThriftCall::request(schema, method, Protocol::Binary, 0).map_err(refused);
     let storage = |operation, collection, key| {
         let call = StorageCall::request(operation, collection, key);
         Ok(Call::Storage(call))

@@ -105,6 +105,7 @@ impl From<RegisterError> for Failure {
         let (reason, trace) = match &error {
             RegisterError::Check { trace, error } => (check_reason(error), trace.clone()),
             RegisterError::Duplicate(trace) => ("duplicate_name", trace.clone()),
+            RegisterError::Owned { trace, .. } => ("not_the_owner", trace.clone()),
         };
         Failure::new(reason, error).of(&trace)
     }

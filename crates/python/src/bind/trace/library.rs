@@ -1,10 +1,12 @@
 //! Registered traces: `TraceLibrary`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use accelflow_serve::TraceSource;
 use accelflow_trace::{
-    Image, Library, LinkError, Registered, Role, TEMPLATES, Warning, check, register_templates,
-    templates,
+    Image, Library, LinkError, Registered, Role, TEMPLATES, Warning, check, is_name,
+    register_templates, templates,
 };
 use pyo3::prelude::*;
 
@@ -17,19 +19,40 @@ use super::node::{PyNode, parts, unwrap, wrap};
 /// Safe to use from several threads.
 #[pyclass(frozen, name = "TraceLibrary", module = "accelflow._native")]
 pub(crate) struct PyLibrary {
-    inner: Mutex<State>,
+    inner: Arc<Mutex<State>>,
+    /// The service whose view of the library this is; the operator's without one.
+    service: Option<String>,
 }
 
 struct State {
     library: Library,
-    /// What it linked to, until it changes: runs ask for it again and again.
-    linked: Option<Image>,
+    /// What each service's view linked to, until the library changes: runs ask for it again and
+    /// again.
+    linked: HashMap<Option<String>, Image>,
 }
 
 impl PyLibrary {
     /// No method leaves the library half changed, so a poisoned lock is still good.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The traces as they are now, for the service.
+    pub(crate) fn source(&self) -> TraceSource {
+        let source = TraceSource::of_library(&self.lock().library);
+        match &self.service {
+            Some(service) => source.for_service(service),
+            None => source,
+        }
+    }
+
+    fn service(&self) -> Option<&str> {
+        self.service.as_deref()
+    }
+
+    fn visible<'s>(&'s self, state: &'s State) -> impl Iterator<Item = &'s Registered> {
+        let traces = state.library.traces().iter();
+        traces.filter(|trace| trace.is_for(self.service()))
     }
 }
 
@@ -44,11 +67,47 @@ impl PyLibrary {
             register_templates(&mut library).map_err(Failure::from)?;
         }
         Ok(PyLibrary {
-            inner: Mutex::new(State {
+            inner: Arc::new(Mutex::new(State {
                 library,
-                linked: None,
-            }),
+                linked: HashMap::new(),
+            })),
+            service: None,
         })
+    }
+
+    /// The library as a service sees it: it runs its own traces and those of nobody, and replaces and
+    /// removes its own alone. Raises TraceError for a service that has none of the library's names.
+    fn of_service(&self, name: &str) -> PyResult<PyLibrary> {
+        match &self.service {
+            Some(own) if own != name => {
+                let why = format!("this is the library of the service '{own}', not of '{name}'");
+                return Err(Failure::new("not_the_owner", why).into());
+            }
+            _ => {}
+        }
+        if !is_name(name) {
+            let why = format!("service '{name}': must be a name as traces have them");
+            return Err(Failure::new("bad_name", why).into());
+        }
+        Ok(PyLibrary {
+            inner: self.inner.clone(),
+            service: Some(name.to_owned()),
+        })
+    }
+
+    /// The service whose view of the library this is; None for the operator's.
+    #[getter]
+    fn service_name(&self) -> Option<&str> {
+        self.service()
+    }
+
+    /// The service that a trace belongs to; None if all may use it. Raises TraceError for no trace.
+    fn owner(&self, name: &str) -> PyResult<Option<String>> {
+        let state = self.lock();
+        match state.library.get(name) {
+            Some(found) => Ok(found.owner.clone()),
+            None => Err(self.unknown(&state, name)),
+        }
     }
 
     /// Checks `nodes`, adds them as `name` and returns what is unusual about them, in words.
@@ -69,30 +128,38 @@ impl PyLibrary {
         if replace && known == Some(false) {
             // On a copy, for the trace stays if the new one is refused.
             let mut changed = state.library.clone();
-            changed.remove(name);
-            let words = words(changed.register(name, nodes).map_err(Failure::from)?);
-            (state.library, state.linked) = (changed, None);
+            // It keeps its owner if the operator replaces it.
+            let owner = changed.get(name).and_then(|found| found.owner.clone());
+            changed
+                .remove_for(self.service(), name)
+                .map_err(Failure::from)?;
+            let added = changed.register_for(owner.as_deref(), name, nodes);
+            let words = words(added.map_err(Failure::from)?);
+            (state.library, state.linked) = (changed, HashMap::new());
             return Ok(words);
         }
-        let words = words(state.library.register(name, nodes).map_err(Failure::from)?);
+        let added = state.library.register_for(self.service(), name, nodes);
+        let words = words(added.map_err(Failure::from)?);
         if known.is_none() {
-            state.linked = None;
+            state.linked.clear();
         }
         Ok(words)
     }
 
-    /// Removes the trace called `name`; whether it was there.
-    fn remove(&self, name: &str) -> bool {
+    /// Removes the trace called `name`; whether it was there. Raises TraceError for a trace that is
+    /// not the service's. What was linked before keeps it.
+    fn remove(&self, name: &str) -> PyResult<bool> {
         let mut state = self.lock();
-        state.linked = None;
-        state.library.remove(name)
+        let removed = state.library.remove_for(self.service(), name);
+        let removed = removed.map_err(Failure::from)?;
+        state.linked.clear();
+        Ok(removed)
     }
 
     /// The names of all traces, in the order of registration.
     fn names(&self) -> Vec<String> {
         let state = self.lock();
-        let traces = state.library.traces().iter();
-        traces.map(|t| t.name.clone()).collect()
+        self.visible(&state).map(|t| t.name.clone()).collect()
     }
 
     /// The trace called `name`. Raises TraceError, with the names that there are, for another.
@@ -102,10 +169,7 @@ impl PyLibrary {
             Some(found) => Ok(PyRegistered {
                 inner: found.clone(),
             }),
-            None => {
-                let known = state.library.traces().iter().map(|t| t.name.as_str());
-                Err(Failure::unknown(name, known).into())
-            }
+            None => Err(self.unknown(&state, name)),
         }
     }
 
@@ -114,11 +178,11 @@ impl PyLibrary {
     fn link(&self, py: Python<'_>) -> PyResult<PyImage> {
         let link = || {
             let mut state = self.lock();
-            if let Some(image) = &state.linked {
+            if let Some(image) = state.linked.get(&self.service) {
                 return Ok(image.clone());
             }
-            let image = state.library.link()?;
-            state.linked = Some(image.clone());
+            let image = state.library.link_for(self.service())?;
+            state.linked.insert(self.service.clone(), image.clone());
             Ok(image)
         };
         Ok(PyImage::new(
@@ -130,19 +194,34 @@ impl PyLibrary {
     /// Lays out the trace called `name` and those that its tails lead to. Raises TraceError as
     /// link does, but only for what these say.
     fn link_from(&self, py: Python<'_>, name: &str) -> PyResult<PyImage> {
-        let link = || self.lock().library.link_from(name);
-        Ok(PyImage::new(
-            py.detach(link)
-                .map_err(|error: LinkError| Failure::from(error))?,
-        ))
+        let link = || {
+            let state = self.lock();
+            let found = state.library.get(name);
+            if let Some(trace) = found.filter(|trace| !trace.is_for(self.service())) {
+                let owner = trace.owner.clone().unwrap_or_default();
+                let why = format!("trace '{name}' belongs to the service '{owner}'");
+                return Err(Failure::new("not_the_owner", why).of(name));
+            }
+            Ok(state.library.link_for_from(self.service(), name)?)
+        };
+        Ok(PyImage::new(py.detach(link)?))
     }
 
     fn __contains__(&self, name: &str) -> bool {
-        self.lock().library.get(name).is_some()
+        let state = self.lock();
+        self.visible(&state).any(|trace| trace.name == name)
     }
 
     fn __len__(&self) -> usize {
-        self.lock().library.traces().len()
+        let state = self.lock();
+        self.visible(&state).count()
+    }
+}
+
+impl PyLibrary {
+    fn unknown(&self, state: &State, name: &str) -> PyErr {
+        let known = self.visible(state).map(|t| t.name.as_str());
+        Failure::unknown(name, known).into()
     }
 }
 

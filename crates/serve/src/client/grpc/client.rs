@@ -36,7 +36,9 @@ use crate::error::ServeError;
 use crate::memory::wipe::Wiped;
 use crate::observe::ledger::whole_steps;
 use crate::observe::telemetry::headers_for_services;
-use crate::scope::current_deadline;
+use crate::scope::{begin_chain, current_deadline};
+use crate::transport::bodies::bodies_of;
+use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
 
@@ -116,12 +118,16 @@ impl GrpcClient {
         config.check()?;
         let address = address.into();
         let name = address.to_string();
+        let (of, next_core) = (settings.clone(), NextCore::default());
+        let make = move || ensemble(&of, 1, &next_core);
+        let (bodies, pools) = bodies_of(config.execution, make)?;
         let setup = Arc::new(Setup {
+            bodies,
             traces: TraceSlot::new(Kind {
                 speaks: Speaks::Grpc,
                 tls: trust.is_some(),
             })?,
-            metrics: Arc::new(ClientMetrics::new(&name)),
+            metrics: Arc::new(ClientMetrics::new(&name, pools)),
             free: Mutex::default(),
             trust: trust.map(|trust| trust.for_http2()),
             address,
@@ -245,6 +251,10 @@ impl GrpcClient {
         let call = self.named(request.method)?;
         let (id, _) = call.find()?;
         let idempotent = options.idempotent || self.idempotent.contains(&id);
+        let busy = |_| CallError::TenantBusy {
+            address: self.setup.name.clone(),
+        };
+        let _running = begin_chain(deadline).map_err(busy)?;
         let begun = trail::is_open().then(trail::thread_time);
         let traces = self.setup.traces.now();
         let sent = self.send_side(&traces, &call, request.message, begun.is_some())?;

@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use accelflow_accel::Limits;
 use accelflow_accel::tls::{ContentType, TlsSession};
-use accelflow_accel::{Ensemble, Limits};
-use accelflow_runtime::trail::Clocked;
-use accelflow_runtime::{Conversation, Detail, Executor, Message};
+use accelflow_runtime::{Conversation, Detail, Message};
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
-use super::setup::Setup;
+use super::setup::{ClientExecutor, Setup};
 use crate::client::dial::Dialled;
 use crate::client::error::CallError;
 use crate::client::trust::ClientControl;
@@ -170,7 +169,7 @@ fn builder(most: usize) -> client::Builder {
 
 /// The client's end of a connection.
 pub(super) struct ClientEnd {
-    executor: Executor<Clocked<Ensemble>>,
+    executor: ClientExecutor,
     control: Option<ClientControl>,
     limits: Limits,
     patience: Duration,

@@ -2,18 +2,27 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
+use accelflow_accel::{AccelError, Call, Job, Settings};
 use accelflow_runtime::trail::Clocked;
-use accelflow_runtime::{Conversation, Detail, Executor, Failure, Message, Step};
+use accelflow_runtime::{Bodies, Conversation, Detail, Executor, Failure, Message, Step};
 
 use crate::client::config::{Address, ClientConfig};
 use crate::client::metrics::ClientMetrics;
 use crate::client::names::Names;
 use crate::client::traces::{ClientImage, TraceSlot};
 use crate::client::trust::TlsTrust;
-use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
+use crate::scope::current_terms;
+use crate::transport::bodies::MakeBodies;
+use crate::transport::ensemble::SocketPeer;
 
-type ClientExecutor = Executor<Clocked<Ensemble>>;
+pub(super) type ClientExecutor = Executor<Clocked<Box<dyn Bodies + Send>>>;
+
+/// An executor between two traces, the traces that it has, and the tenant of its last run.
+pub(super) struct Free {
+    executor: ClientExecutor,
+    traces: Arc<ClientImage>,
+    tenant: u16,
+}
 
 /// The settings of a client, and the executors that callers borrow.
 pub(super) struct Setup {
@@ -25,9 +34,10 @@ pub(super) struct Setup {
     pub(super) config: ClientConfig,
     pub(super) trust: Option<TlsTrust>,
     pub(super) traces: TraceSlot,
+    pub(super) bodies: Box<MakeBodies>,
     pub(super) metrics: Arc<ClientMetrics>,
     /// Between two traces an executor holds scratch memory and no part of a message.
-    pub(super) free: Mutex<Vec<(ClientExecutor, Arc<ClientImage>)>>,
+    pub(super) free: Mutex<Vec<Free>>,
 }
 
 /// The result of a trace; if they are noted, also its steps and the cost of each in nanoseconds.
@@ -45,24 +55,27 @@ pub(super) enum NoJob {
 
 impl Setup {
     pub(super) fn executor(&self, traces: &ClientImage) -> Result<ClientExecutor, AccelError> {
-        let bodies = ensemble(&self.settings, 1, &NextCore::default())?;
+        let bodies = (self.bodies)()?;
         Ok(Executor::new(traces.image.clone(), Clocked::new(bodies)))
     }
 
-    /// An executor that has `traces`.
-    fn take(&self, traces: &Arc<ClientImage>) -> Result<ClientExecutor, AccelError> {
+    /// An executor that has `traces`, and nothing of other tenants.
+    fn take(&self, traces: &Arc<ClientImage>, tenant: u16) -> Result<ClientExecutor, AccelError> {
         let kept = self
             .free
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
-        let Some((mut executor, old)) = kept else {
+        let Some(mut free) = kept else {
             return self.executor(traces);
         };
-        if !Arc::ptr_eq(&old, traces) {
-            executor.set_image(traces.image.clone());
+        if !Arc::ptr_eq(&free.traces, traces) {
+            free.executor.set_image(traces.image.clone());
         }
-        Ok(executor)
+        if free.tenant != tenant {
+            free.executor.bodies_mut().forget();
+        }
+        Ok(free.executor)
     }
 
     /// Runs one of `traces` on messages, and notes the costs of its steps if `noted`.
@@ -74,14 +87,17 @@ impl Setup {
         call: Call,
         noted: bool,
     ) -> Result<Done, NoJob> {
-        let mut executor = self.take(traces).map_err(NoJob::NoExecutor)?;
-        let message = match &call {
+        let terms = current_terms();
+        let executor = self.take(traces, terms.tenant);
+        let mut executor = executor.map_err(NoJob::NoExecutor)?;
+        let mut message = match &call {
             Call::Grpc(sent) if sent.is_sent() => Message::json(bytes, call),
             _ => Message {
                 call,
                 ..Message::received(bytes)
             },
         };
+        message.terms = terms;
         executor.set_detail(match noted {
             true => Detail::Steps,
             false => Detail::Results,
@@ -97,7 +113,11 @@ impl Setup {
             .is_none_or(|failure| failure.error.reason != "panic")
         {
             let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-            free.push((executor, traces.clone()));
+            free.push(Free {
+                executor,
+                traces: traces.clone(),
+                tenant: terms.tenant,
+            });
         }
         let outcome = run.map_err(NoJob::Refused)?;
         let arrival = outcome.arrivals.into_iter().next();

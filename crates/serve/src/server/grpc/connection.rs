@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::Limits;
 use accelflow_accel::tls::{ContentType, TlsSession};
-use accelflow_runtime::{Conversation, Message};
+use accelflow_runtime::{Conversation, Message, Terms};
 use bytes::Bytes;
 use h2::Reason;
 use h2::server::{self, Connection};
@@ -30,6 +30,7 @@ use crate::server::greeting::Greeted;
 use crate::server::peer::Peer;
 use crate::server::places::Place;
 use crate::server::shared::Shared;
+use crate::server::tenants::gates::Tenants;
 use crate::transport::close::Close;
 use crate::transport::grpc::traces::PipeTraces;
 use crate::transport::http2::frames::{Activity, Frames};
@@ -108,6 +109,7 @@ impl Setup<'_> {
         let account = recorder.map(|recorder| Rc::new(Account::new(recorder, secure)));
         let end = ServerEnd {
             shared: shared.clone(),
+            terms: self.terms(),
             control: greeted.control,
             frames: frames.clone(),
             account: account.clone(),
@@ -143,6 +145,13 @@ impl Setup<'_> {
         }
     }
 
+    /// The terms of what is done for the connection as a whole.
+    fn terms(&self) -> Terms {
+        let tenants = self.shared.admission.tenants.as_ref();
+        let of = |all: &Arc<Tenants>| all.terms_of_connection(self.peer.tenant);
+        tenants.map_or_else(Terms::default, of)
+    }
+
     fn streams(&self, frames: Rc<RefCell<Frames>>, account: Option<Rc<Account>>) -> Rc<Streams> {
         let (shared, gateway) = (self.shared, self.gateway);
         let budget = shared.config.limits.max_message_bytes;
@@ -165,6 +174,7 @@ impl Setup<'_> {
 /// The server's end of a connection.
 struct ServerEnd {
     shared: Arc<Shared>,
+    terms: Terms,
     control: Option<Control>,
     frames: Rc<RefCell<Frames>>,
     account: Option<Rc<Account>>,
@@ -178,7 +188,11 @@ impl End for ServerEnd {
         conversation: &mut Conversation,
     ) -> Result<TraceRun, String> {
         let (executors, traces) = (&self.shared.executors, self.shared.traces.now());
-        let run = executors.run(&traces, trace, message, conversation);
+        let message = Message {
+            terms: self.terms,
+            ..message.clone()
+        };
+        let run = executors.run(&traces, trace, &message, conversation);
         run.map_err(|error| error.to_string())
     }
 

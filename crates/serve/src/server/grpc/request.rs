@@ -26,7 +26,9 @@ use crate::memory::wipe::Wiped;
 use crate::observe::ledger::Tally;
 use crate::observe::run::TraceRun;
 use crate::observe::telemetry::{RequestSpan, TraceParent};
+use crate::scope::Carried;
 use crate::server::executors::RunError;
+use crate::server::pace::Part;
 use crate::server::peer::Peer;
 use crate::server::shared::Shared;
 use crate::server::traces::ServerImage;
@@ -39,6 +41,8 @@ pub(crate) struct ReceivedRequest {
     /// The traces that it is served with.
     pub(crate) traces: Arc<ServerImage>,
     pub(crate) terms: Terms,
+    /// When its message was complete and might pass.
+    pub(crate) begun: Instant,
     pub(crate) parent: Option<TraceParent>,
     pub(crate) call: GrpcCall,
     pub(crate) function: String,
@@ -173,6 +177,30 @@ impl ReceivedRequest {
         answer
     }
 
+    /// The method's index, by which its handler is known.
+    fn function(&self) -> Option<FunctionId> {
+        let found = self.call.find().ok();
+        found.map(|(id, _)| FunctionId(id.0))
+    }
+
+    /// The terms of a part of the request, which gets its share of the time.
+    fn terms_of(&self, part: Part) -> Terms {
+        let dispatch = &self.shared.dispatch;
+        Terms {
+            due: dispatch.part_due(self.function(), part, self.terms.due),
+            ..self.terms
+        }
+    }
+
+    /// What the calls of the handler keep.
+    fn carried(&self) -> Carried {
+        let tenants = self.shared.admission.tenants.as_ref();
+        Carried {
+            terms: self.terms_of(Part::Handle),
+            limit: tenants.and_then(|all| all.chains(self.terms.tenant)),
+        }
+    }
+
     /// Runs T1's message part and calls the handler.
     fn handle_within(
         &mut self,
@@ -185,7 +213,7 @@ impl ReceivedRequest {
         let (executors, traces) = (&self.shared.executors, &self.traces);
         let message = Message {
             call: Call::Grpc(self.call.clone()),
-            terms: self.terms,
+            terms: self.terms_of(Part::Receive),
             ..Message::received(&[])
         };
         let payload = std::mem::take(&mut *self.message);
@@ -240,6 +268,13 @@ impl ReceivedRequest {
         }
         let body = value.and_then(body);
         let replied = body.and_then(|body| self.reply(&handled, body, &mut span));
+        if let (Some(_), Some(function)) = (self.terms.due, self.function()) {
+            let whole = self.begun.elapsed();
+            let received = handled.start - self.begun;
+            let respond = whole.saturating_sub(received + spent);
+            let spent = [received, spent, respond];
+            self.shared.dispatch.learn(function, spent);
+        }
         let answer = replied.map(|(mut answer, sent)| {
             if let (Some(records), Some(trail)) = (self.records.take(), handled.trail) {
                 answer.recorded = Some(Box::new(Recorded {
@@ -268,7 +303,7 @@ impl ReceivedRequest {
             let why = format!("no handler for {}", self.function);
             return Err(Status::private(Code::Unimplemented, "no_handler", why));
         };
-        let json = OnceLock::new();
+        let (json, carried) = (OnceLock::new(), self.carried());
         let request = Request {
             service: &method.service,
             method: &method.name,
@@ -279,6 +314,7 @@ impl ReceivedRequest {
             core: job.core,
             deadline: self.deadline,
             metadata: &self.metadata,
+            carried: &carried,
             abandoned: Some(&self.abandoned),
             context,
             record: job.record.as_ref().map(|record| Arguments {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use accelflow_accel::Limits;
 use accelflow_accel::grpc::{GrpcCall, PREFIX, message_length};
 use accelflow_accel::protobuf::{MethodId, Schema};
+use accelflow_accel::thrift::FunctionId;
 use accelflow_runtime::Terms;
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -233,20 +234,24 @@ impl Streams {
         deadline: Option<Instant>,
         abandoned: Arc<AtomicBool>,
     ) -> Result<Answer, Status> {
-        let patience = self.shared.config.message_timeout;
+        let (arrived, patience) = (Instant::now(), self.shared.config.message_timeout);
         let (message, _permit) = self.receive(body, patience).await?;
         let account = self.account.as_ref();
         let records =
             account.map(|account| account.ledger.borrow_mut().charge_received(message.len()));
         let budget = self.make_room(head.method).await;
-        let terms = match &self.shared.admission.tenants {
+        let mut terms = match &self.shared.admission.tenants {
             None => Terms::default(),
             Some(tenants) => {
                 let passed = tenants.pass_later(self.peer.tenant, message.len()).await;
                 passed.ok_or_else(stopping)?
             }
         };
+        let (begun, function) = (Instant::now(), FunctionId(head.method.0));
+        let soonest = terms.due.into_iter().chain(deadline).min();
+        terms.due = self.shared.dispatch.due(function, arrived, soonest);
         let request = ReceivedRequest {
+            begun,
             shared: self.shared.clone(),
             traces: self.shared.traces.now(),
             terms,

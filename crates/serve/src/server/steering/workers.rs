@@ -37,6 +37,7 @@ use crate::handler::request::{Arguments, Request};
 use crate::handler::returned::Returned;
 use crate::handler::value::HandlerError;
 use crate::memory::room::ResponseBudget;
+use crate::scope::Carried;
 use crate::server::thread_scope::ThreadScope;
 use crate::transport::ensemble::NextCore;
 use crate::transport::grpc::metadata::Metadata;
@@ -90,6 +91,7 @@ struct OwnedRequest {
     core: Option<usize>,
     deadline: Option<Instant>,
     metadata: Metadata,
+    carried: Carried,
     abandoned: Option<Arc<AtomicBool>>,
     context: Option<Context>,
     record: Option<(Record, FunctionId, Option<Arc<ResponseBudget>>)>,
@@ -181,6 +183,7 @@ impl SteeredWorkers {
                 core: request.core,
                 deadline: request.deadline,
                 metadata: request.metadata.clone(),
+                carried: request.carried.clone(),
                 abandoned: request.abandoned.cloned(),
                 context: request.context.cloned(),
                 record: (request.record).map(|arguments| {
@@ -273,6 +276,7 @@ impl RunQueue {
                 core: request.core,
                 deadline: request.deadline,
                 metadata: &request.metadata,
+                carried: &request.carried,
                 abandoned: request.abandoned.as_ref(),
                 context: request.context.as_ref(),
                 record: (request.record.as_ref()).map(|(record, function, budget)| Arguments {

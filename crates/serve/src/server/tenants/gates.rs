@@ -29,6 +29,9 @@ struct State {
     tenant: Tenant,
     gate: Gate<Buckets>,
     traces: TraceLimit,
+    /// The same limit for chains that wait for responses, apart from those: a service that calls
+    /// itself would otherwise wait for its own calls.
+    chains: TraceLimit,
     connections: AtomicUsize,
     /// The order of requests that wait without a thread, and their number.
     line: tokio::sync::Mutex<()>,
@@ -101,6 +104,7 @@ impl Tenants {
             State {
                 gate: Gate::new(Buckets::new(tenant.shaping)),
                 traces: TraceLimit::new(tenant.max_traces),
+                chains: TraceLimit::new(tenant.max_traces),
                 connections: AtomicUsize::new(0),
                 line: tokio::sync::Mutex::default(),
                 waiting: AtomicUsize::new(0),
@@ -224,6 +228,20 @@ impl Tenants {
     /// so this wait is short.
     pub(crate) fn begin_trace(&self, number: u16) -> Option<RunningTrace> {
         self.get(number).traces.begin(None).ok()
+    }
+
+    /// The limit on the chains of traces that a tenant's handlers run at once, if it has one.
+    pub(crate) fn chains(&self, number: u16) -> Option<TraceLimit> {
+        let state = self.get(number);
+        (state.tenant.max_traces > 0).then(|| state.chains.clone())
+    }
+
+    /// The tenant and priority of what is done for a connection as a whole.
+    pub(crate) fn terms_of_connection(&self, number: u16) -> Terms {
+        Terms {
+            due: None,
+            ..self.get(number).terms(number)
+        }
     }
 
     /// Replaces the registers of a tenant.

@@ -12,6 +12,7 @@ use crate::handler::request::{Arguments, Request};
 use crate::handler::returned::{Made, Returned};
 use crate::handler::value::{HandlerError, Value};
 use crate::memory::wipe::wipe_all;
+use crate::scope::Carried;
 use crate::server::peer::Peer;
 use crate::server::shared::Shared;
 use crate::transport::grpc::metadata::Metadata;
@@ -54,9 +55,9 @@ pub(crate) fn handle(
     shared: &Shared,
     schema: &Schema,
     peer: &Peer,
-    call: &ThriftCall,
-    job: &Job,
+    (call, job): (&ThriftCall, &Job),
     context: Option<&Context>,
+    carried: &Carried,
 ) -> Result<Body, Refusal> {
     let Some(handler) = shared.dispatch.handler(call.function) else {
         let why = format!("no handler for {}.{}", call.service, call.method);
@@ -74,6 +75,7 @@ pub(crate) fn handle(
         core: job.core,
         deadline: None,
         metadata: const { &Metadata::new() },
+        carried,
         abandoned: None,
         context,
         record: job.record.as_ref().map(|record| Arguments {

@@ -21,8 +21,10 @@ use crate::memory::wipe::Wiped;
 use crate::observe::metrics::{Counters, name};
 use crate::observe::run::TraceRun;
 use crate::observe::telemetry::RequestSpan;
+use crate::scope::Carried;
 use crate::server::executors::RunError;
 use crate::server::greeting::Greeted;
+use crate::server::pace::Part;
 use crate::server::peer::PeerAdmission;
 use crate::server::places::Place;
 use crate::server::shared::Shared;
@@ -63,6 +65,8 @@ pub(crate) struct Connection<'s> {
     since: Option<Duration>,
     /// The terms of the tenant, and of the message that is being answered.
     terms: Terms,
+    /// When that message began to be received.
+    begun: Instant,
     /// The span of the message that is being answered, if spans are made.
     span: Option<RequestSpan>,
 }
@@ -104,6 +108,7 @@ impl<'s> Connection<'s> {
                 ..Terms::default()
             },
             peer,
+            begun: Instant::now(),
             span: None,
         }
     }
@@ -139,6 +144,7 @@ impl<'s> Connection<'s> {
             let (Next::Received(bytes) | Next::Opened(bytes)) = next;
             self.pass(bytes)?;
             self.traces = self.shared.traces.now();
+            self.begun = Instant::now();
             let answered = match next {
                 Next::Received(bytes) => self.run_received(bytes),
                 Next::Opened(bytes) => self.run_opened(bytes),
@@ -161,6 +167,8 @@ impl<'s> Connection<'s> {
             let pass = || tenants.pass(self.terms.tenant, bytes);
             let terms = self.place.busy(pass);
             self.terms = terms.ok_or(Close::Stopped)?;
+        } else {
+            self.terms.due = None;
         }
         Ok(())
     }
@@ -300,7 +308,7 @@ impl<'s> Connection<'s> {
 
     fn run_received(&mut self, bytes: usize) -> Result<(), Close> {
         let message = Message {
-            terms: self.terms,
+            terms: self.receiving_terms(),
             ..Message::received(&self.inbound.bytes()[..bytes])
         };
         let (executors, traces) = (&self.shared.executors, &self.traces);
@@ -332,7 +340,7 @@ impl<'s> Connection<'s> {
         let metrics = &self.shared.observers.metrics;
         metrics.fallback(&self.traces.receive, "unaligned_records");
         let message = Message {
-            terms: self.terms,
+            terms: self.receiving_terms(),
             ..Message::opened(&self.opened.bytes()[..bytes])
         };
         let (executors, traces) = (&self.shared.executors, &self.traces);
@@ -379,10 +387,11 @@ impl<'s> Connection<'s> {
             self.flush()?;
         }
         let start = Instant::now();
+        let carried = self.carried(call.function);
         let recorded = self.shared.observers.records();
         let (shared, schema, peer) = (self.shared, self.schema, &self.peer.peer);
         let context = self.span.as_ref().map(RequestSpan::context);
-        let handle = || handle(shared, schema, peer, &call, &job, context);
+        let handle = || handle(shared, schema, peer, (&call, &job), context, &carried);
         let handle = || self.place.busy(|| trail::follow(recorded, handle));
         let ((result, trail), handler) = shared.observers.timed(handle);
         let app = start.elapsed();
@@ -402,6 +411,11 @@ impl<'s> Connection<'s> {
             return Ok(());
         }
         let sent = self.reply_with(&call, result, compressed)?;
+        if self.terms.due.is_some() {
+            let respond = start.elapsed().saturating_sub(app);
+            let spent = [start - self.begun, app, respond];
+            shared.dispatch.learn(call.function, spent);
+        }
         if let (Some(recorder), Some(trail), Some(sent)) = (&shared.observers.recorder, trail, sent)
         {
             let outside = self.outside(handler, [&received, &sent]);
@@ -419,6 +433,29 @@ impl<'s> Connection<'s> {
         let steps_ns: f64 = runs.iter().flat_map(|run| &run.costs_ns).sum();
         let steps = Duration::from_nanos(steps_ns as u64);
         Some(spent.saturating_sub(handler).saturating_sub(steps))
+    }
+
+    /// The terms of T1, which gets its part of the request's time.
+    fn receiving_terms(&self) -> Terms {
+        let dispatch = &self.shared.dispatch;
+        Terms {
+            due: dispatch.part_due(None, Part::Receive, self.terms.due),
+            ..self.terms
+        }
+    }
+
+    /// What the calls of the handler keep. From now on the request is due when its function says.
+    fn carried(&mut self, function: FunctionId) -> Carried {
+        let (dispatch, tenants) = (&self.shared.dispatch, &self.shared.admission.tenants);
+        self.terms.due = dispatch.due(function, self.begun, self.terms.due);
+        let limit = tenants
+            .as_ref()
+            .and_then(|all| all.chains(self.terms.tenant));
+        let terms = Terms {
+            due: dispatch.part_due(Some(function), Part::Handle, self.terms.due),
+            ..self.terms
+        };
+        Carried { terms, limit }
     }
 
     /// Replies with the handler's result; returns the trace run that sent it.

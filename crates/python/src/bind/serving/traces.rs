@@ -1,0 +1,78 @@
+//! Traces of a service's own (`accelflow_serve::TraceSource`) for `accelflow.own_traces`.
+
+use std::path::PathBuf;
+
+use accelflow_serve::{ClientTraces, ServerTraces, TraceSource};
+use pyo3::prelude::*;
+
+use crate::bind::trace::image::PyImage;
+use crate::bind::trace::library::PyLibrary;
+use crate::errors::AccelflowError;
+
+/// A library, a linked image, or a file.
+#[derive(FromPyObject)]
+enum PySource {
+    #[pyo3(transparent)]
+    Library(Py<PyLibrary>),
+    #[pyo3(transparent)]
+    Image(Py<PyImage>),
+    #[pyo3(transparent)]
+    File(PathBuf),
+}
+
+impl PySource {
+    fn read(&self) -> PyResult<TraceSource> {
+        let refused = |error: &dyn std::fmt::Display| AccelflowError::new_err(error.to_string());
+        match self {
+            PySource::Library(library) => Ok(library.get().source()),
+            PySource::Image(image) => {
+                TraceSource::of_image(image.get().inner()).map_err(|error| refused(&error))
+            }
+            PySource::File(path) => TraceSource::from_file(path).map_err(|error| refused(&error)),
+        }
+    }
+}
+
+/// `accelflow.own_traces.ServerTraces`.
+#[derive(FromPyObject)]
+pub(crate) struct PyServerTraces {
+    library: PySource,
+    receive: Option<String>,
+    respond: Option<String>,
+    respond_compressed: Option<String>,
+}
+
+impl PyServerTraces {
+    pub(crate) fn read(self) -> PyResult<ServerTraces> {
+        Ok(ServerTraces {
+            source: self.library.read()?,
+            receive: self.receive,
+            respond: self.respond,
+            respond_compressed: self.respond_compressed,
+        })
+    }
+}
+
+/// `accelflow.own_traces.ClientTraces`.
+#[derive(FromPyObject)]
+pub(crate) struct PyClientTraces {
+    library: PySource,
+    call: Option<String>,
+    call_compressed: Option<String>,
+    oneway: Option<String>,
+    oneway_compressed: Option<String>,
+    answer: Option<String>,
+}
+
+impl PyClientTraces {
+    pub(crate) fn read(self) -> PyResult<ClientTraces> {
+        Ok(ClientTraces {
+            source: self.library.read()?,
+            call: self.call,
+            call_compressed: self.call_compressed,
+            oneway: self.oneway,
+            oneway_compressed: self.oneway_compressed,
+            answer: self.answer,
+        })
+    }
+}

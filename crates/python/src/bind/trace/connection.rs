@@ -1,0 +1,188 @@
+//! Connections of one's own for runs of traces: `TraceConnection`.
+
+use std::net::SocketAddrV4;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use accelflow_accel::balance::{CoreLoads, RoundRobin};
+use accelflow_accel::tcp::TcpSession;
+use accelflow_accel::thrift::Schema;
+use accelflow_accel::tls::{CipherSuite, TlsSession};
+use accelflow_accel::{Ensemble, Session, Settings};
+use accelflow_runtime::{Conversation, Executor, NoPeer};
+use accelflow_serve::SocketTcp;
+use accelflow_trace::Image;
+use pyo3::prelude::*;
+
+use super::execution::{PyRun, finished, message, refused};
+use super::failure::Failure;
+use super::image::PyImage;
+
+/// The names of the cipher suites, as in RFC 8446.
+const SUITES: [(&str, CipherSuite); 2] = [
+    ("TLS_AES_128_GCM_SHA256", CipherSuite::Aes128GcmSha256),
+    ("TLS_AES_256_GCM_SHA384", CipherSuite::Aes256GcmSha384),
+];
+
+/// One end of a connection: its interface, its keys, and how far it has come. Runs continue it, one
+/// after the other.
+#[pyclass(frozen, name = "TraceConnection", module = "accelflow._native")]
+pub(crate) struct PyConnection {
+    schema: Arc<Schema>,
+    state: Mutex<State>,
+}
+
+struct State {
+    executor: Executor,
+    conversation: Conversation,
+}
+
+impl PyConnection {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyConnection {
+    /// A connection whose messages are of a `.thrift` interface. With secrets it has TLS 1.3: those
+    /// are its application traffic secrets, as SSLKEYLOGFILE has them, `read_record` and
+    /// `write_record` the numbers of the next records. With addresses, payloads are packets of
+    /// IPv4; without, the bytes that a socket gives. Raises TraceError for what cannot be used.
+    #[new]
+    #[pyo3(signature = (
+        interface, *, include_dirs=Vec::new(), read_secret=None, write_secret=None,
+        suite="TLS_AES_128_GCM_SHA256", read_record=0, write_record=0, local=None, peer=None, cores=36
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        interface: PathBuf,
+        include_dirs: Vec<PathBuf>,
+        read_secret: Option<Vec<u8>>,
+        write_secret: Option<Vec<u8>>,
+        suite: &str,
+        read_record: u64,
+        write_record: u64,
+        local: Option<&str>,
+        peer: Option<&str>,
+        cores: usize,
+    ) -> PyResult<PyConnection> {
+        let schema = Schema::load(&interface, &include_dirs);
+        let schema = schema.map_err(|error| Failure::new("bad_interface", error))?;
+        let schema = Arc::new(schema);
+        let tls = tls(suite, read_secret, write_secret)?;
+        let tls = tls.map(|mut tls| {
+            tls.read.resume_at(read_record);
+            tls.write.resume_at(write_record);
+            tls
+        });
+        let tcp = tcp(local, peer)?;
+        let settings = Settings {
+            schema: schema.clone(),
+            ..Settings::default()
+        };
+        let policy = Box::new(RoundRobin::default());
+        let bodies = Ensemble::software(&settings, policy, CoreLoads::idle(cores));
+        let mut bodies = bodies.map_err(refused)?;
+        if tcp.is_none() {
+            bodies.replace(Box::new(SocketTcp::new(settings.limits)));
+        }
+        let conversation = Conversation {
+            session: Session { tls, tcp },
+            caller: None,
+        };
+        Ok(PyConnection {
+            schema,
+            state: Mutex::new(State {
+                executor: Executor::new(Image::default(), bodies),
+                conversation,
+            }),
+        })
+    }
+
+    /// Runs the trace `name` of `image` on `payload`, as `TraceExecutor.run` does, over this
+    /// connection. Raises TraceError; what the run read and wrote then counts for nothing, unless it
+    /// had sent something.
+    #[pyo3(signature = (image, name, payload, *, call=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        image: &PyImage,
+        name: &str,
+        payload: &[u8],
+        call: Option<Vec<String>>,
+    ) -> PyResult<PyRun> {
+        let message = message(&self.schema, payload, call)?;
+        let done = py.detach(|| {
+            let mut state = self.lock();
+            let State {
+                executor,
+                conversation,
+            } = &mut *state;
+            if executor.image() != image.inner() {
+                executor.set_image(image.inner().clone());
+            }
+            executor.run(name, &message, conversation, &mut NoPeer)
+        });
+        finished(done)
+    }
+
+    /// The numbers of the next records, read and written; None without TLS.
+    #[getter]
+    fn records(&self) -> Option<(u64, u64)> {
+        let state = self.lock();
+        let tls = state.conversation.session.tls.as_ref();
+        tls.map(|tls| (tls.read.sequence(), tls.write.sequence()))
+    }
+}
+
+fn bad(name: &str, value: &str, allowed: &str) -> Failure {
+    let why = format!("{name} = '{value}': must be {allowed}");
+    Failure::new("bad_connection", why)
+}
+
+fn tls(
+    suite: &str,
+    read: Option<Vec<u8>>,
+    write: Option<Vec<u8>>,
+) -> Result<Option<TlsSession>, Failure> {
+    let Some((_, suite)) = SUITES.into_iter().find(|(name, _)| *name == suite) else {
+        let names: Vec<&str> = SUITES.into_iter().map(|(name, _)| name).collect();
+        return Err(bad("suite", suite, &names.join(" or ")));
+    };
+    match (read, write) {
+        (None, None) => Ok(None),
+        (Some(read), Some(write)) => {
+            let made = TlsSession::from_secrets(suite, &write, &read);
+            made.map(Some).map_err(refused)
+        }
+        _ => Err(Failure::new(
+            "bad_connection",
+            "read_secret, write_secret: both must be given, or none",
+        )),
+    }
+}
+
+fn tcp(local: Option<&str>, peer: Option<&str>) -> Result<Option<TcpSession>, Failure> {
+    let read = |name: &str, text: &str| {
+        let address = text.parse::<SocketAddrV4>();
+        address.map_err(|_| {
+            bad(
+                name,
+                text,
+                "an IPv4 address and a port, such as 10.0.0.1:80",
+            )
+        })
+    };
+    match (local, peer) {
+        (None, None) => Ok(None),
+        (Some(local), Some(peer)) => {
+            let (local, peer) = (read("local", local)?, read("peer", peer)?);
+            Ok(Some(TcpSession::new(local, peer, 1, 1)))
+        }
+        _ => Err(Failure::new(
+            "bad_connection",
+            "local, peer: both must be given, or none",
+        )),
+    }
+}

@@ -1,0 +1,103 @@
+//! When the parts of a request are due: receiving it, its handler, and sending the response.
+//!
+//! A step that ends early passes its slack on (AccelFlow, section IV.C). What is true of the steps
+//! of a trace is true here of the traces of a request: the time that is left until the request is
+//! due is divided over what is left to do, in proportion to how long that took before.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::thrift::FunctionId;
+
+/// The share of a new sample in a moving mean, as for the steps of a trace (assumed).
+const SHARE: f64 = 1.0 / 16.0;
+
+/// A part of a request, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Receive,
+    Handle,
+}
+
+/// How long the parts of requests take: receiving, handling, responding, in seconds.
+type Means = [f64; 3];
+
+/// What is known of the requests to each function.
+#[derive(Debug, Default)]
+pub(crate) struct Paces(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Of all functions, for a request whose function is not known yet.
+    all: Means,
+    by_function: HashMap<usize, Means>,
+}
+
+impl Paces {
+    /// The time by which `part` should be done if the whole request is due at `due`.
+    pub(crate) fn due(&self, function: Option<FunctionId>, part: Part, due: Instant) -> Instant {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let means = function.and_then(|function| known.by_function.get(&function.0));
+        let means = means.unwrap_or(&known.all);
+        let rest: f64 = means[part as usize..].iter().sum();
+        let left = due.saturating_duration_since(Instant::now());
+        match rest > 0.0 {
+            true => due - left.mul_f64((1.0 - means[part as usize] / rest).clamp(0.0, 1.0)),
+            // Nothing is known yet.
+            false => due,
+        }
+    }
+
+    /// Notes how long the parts of a request took.
+    pub(crate) fn learn(&self, FunctionId(function): FunctionId, spent: [Duration; 3]) {
+        let spent = spent.map(|part| part.as_secs_f64());
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        moved(&mut known.all, spent);
+        moved(known.by_function.entry(function).or_default(), spent);
+    }
+}
+
+/// Moves the means towards a sample; the first sample becomes the means.
+fn moved(means: &mut Means, sample: Means) {
+    let first = means.iter().sum::<f64>() == 0.0;
+    let share = if first { 1.0 } else { SHARE };
+    for (mean, sample) in means.iter_mut().zip(sample) {
+        *mean += (sample - *mean) * share;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+    const FUNCTION: FunctionId = FunctionId(3);
+
+    #[test]
+    fn the_time_left_is_divided_and_slack_is_passed_on() {
+        let paces = Paces::default();
+        let now = Instant::now();
+        let far = now + 1_000_000 * MS;
+        // Nothing is known: each part may take all the time.
+        assert_eq!(paces.due(Some(FUNCTION), Part::Receive, far), far);
+        paces.learn(FUNCTION, [MS, 3 * MS, 4 * MS]);
+        let of = |due: Instant| (due - now).as_secs_f64() / 1_000.0;
+        // An eighth of the time is for receiving. What that does not need is for the others: of the
+        // time that is left the handler gets three sevenths.
+        let receive = of(paces.due(Some(FUNCTION), Part::Receive, far));
+        let handle = of(paces.due(Some(FUNCTION), Part::Handle, far));
+        assert!((0.125..0.130).contains(&receive), "{receive}");
+        assert!((0.428..0.433).contains(&handle), "{handle}");
+        // Of a function that is not known yet, the mean of all is expected.
+        let unknown = of(paces.due(None, Part::Receive, far));
+        assert!((unknown - receive).abs() < 0.005, "{unknown}");
+        // What is overdue gets no time.
+        assert!(paces.due(Some(FUNCTION), Part::Handle, now) <= now);
+        for _ in 0..200 {
+            paces.learn(FUNCTION, [4 * MS, 3 * MS, MS]);
+        }
+        let receive = of(paces.due(Some(FUNCTION), Part::Receive, far));
+        assert!((0.49..0.51).contains(&receive), "{receive}");
+    }
+}

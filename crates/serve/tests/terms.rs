@@ -1,0 +1,284 @@
+//! What a request passes on to what it causes: tenant, priority, deadline, limit; and a client's own
+//! traces.
+
+mod common;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::Settings;
+use accelflow_accel::rpc::MessageType;
+use accelflow_accel::thrift::Protocol;
+use accelflow_runtime::trail::{self, TrailPhase};
+use accelflow_serve::{
+    CallError, Carried, Client, ClientConfig, ClientTraces, Executed, Execution, Policy,
+    PoolSettings, Priority, Request, Running, Scope, Server, Tenant, Terms, TraceLimit,
+    TraceSource, begin_chain, current_terms, with_carried, with_deadline,
+};
+use accelflow_trace::Library;
+use accelflow_trace::text::parse;
+use common::*;
+use socket2::{Domain, Socket, Type};
+
+const FAR: Duration = Duration::from_secs(3_000);
+
+fn client(running: &Running, config: ClientConfig) -> Client {
+    let settings = Settings {
+        schema: schema(),
+        ..Settings::default()
+    };
+    Client::new(running.address(), settings, Protocol::Binary, None, config).expect("settings")
+}
+
+fn call_from(running: &Running, last: u8, method: &str) -> (MessageType, String) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let address = SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0));
+    socket.bind(&address.into()).expect("all of 127/8 is here");
+    socket
+        .connect(&running.address().into())
+        .expect("it listens");
+    let mut stream: TcpStream = socket.into();
+    call(&mut stream, method, Protocol::Binary, "{}")
+}
+
+/// Lets the handler of `nothing` say which terms it has.
+fn telling(server: &mut Server) -> std::sync::mpsc::Receiver<(Terms, Terms)> {
+    let (tell, told) = channel();
+    let tell = Mutex::new(tell);
+    let handler = move |_: &Request<'_>| {
+        let scope = Scope::current().expect("a request is handled");
+        let elsewhere = std::thread::spawn(move || scope.enter(current_terms));
+        let terms = (current_terms(), elsewhere.join().expect("no panic"));
+        tell.lock()
+            .expect("no panic")
+            .send(terms)
+            .expect("it is awaited");
+        Ok(Vec::new())
+    };
+    server.handle("Test.nothing", handler).expect("known");
+    told
+}
+
+fn tenant(name: &str, last: u8) -> Tenant {
+    let address = Ipv4Addr::new(127, 0, 0, last);
+    Tenant::new(name, vec![std::net::IpAddr::from(address).into()])
+}
+
+#[test]
+fn handlers_have_the_terms_of_their_requests() {
+    let mut server = server();
+    let told = telling(&mut server);
+    let urgent = Tenant {
+        priority: Priority::High,
+        due_within: Some(FAR),
+        ..tenant("urgent", 3)
+    };
+    server
+        .set_tenants(vec![tenant("plain", 2), urgent])
+        .expect("two");
+    server
+        .set_due_within("Test.nothing", FAR / 100)
+        .expect("known");
+    let running = start(server);
+    for (last, number, priority) in [(2, 0, Priority::Normal), (3, 1, Priority::High)] {
+        let sent = Instant::now();
+        call_from(&running, last, "nothing");
+        let (terms, elsewhere) = told.recv().expect("it is told");
+        assert_eq!((terms.tenant, terms.priority), (number, priority));
+        assert_eq!(terms, elsewhere);
+        // Due when the function says, which is earlier than the tenant does.
+        let due = terms.due.expect("the function has a time");
+        assert!(
+            due <= Instant::now() + FAR / 100 && due >= sent,
+            "{:?}",
+            due - sent
+        );
+    }
+    let unknown = common::server()
+        .set_due_within("Test.nothin", FAR)
+        .expect_err("none");
+    assert!(unknown.to_string().contains("nothin"), "{unknown}");
+    let zero = common::server()
+        .set_due_within("Test.nothing", Duration::ZERO)
+        .expect_err("no time");
+    assert!(
+        zero.to_string().starts_with("due_within = 0ns: must be"),
+        "{zero}"
+    );
+}
+
+#[test]
+fn a_deadline_orders_the_steps_of_the_calls_that_a_request_causes() {
+    let inner = start(server());
+    let pools = PoolSettings {
+        policy: Policy::Edf,
+        ..PoolSettings::default()
+    };
+    let config = ClientConfig {
+        execution: Execution::Ensemble(pools),
+        ..ClientConfig::default()
+    };
+    let client = Arc::new(client(&inner, config));
+    let caller = client.clone();
+    let mut server = server();
+    let ask = move |_: &Request<'_>| {
+        let sum = caller.call("Test.add", br#"{"a":1,"b":2}"#);
+        Ok(sum.expect("an answer"))
+    };
+    server.handle("Test.nothing", ask).expect("known");
+    server.set_due_within("Test.nothing", FAR).expect("known");
+    let outer = start(server);
+    // A call for nobody has no deadline; T9 and T10 for the request have its.
+    client
+        .call("Test.add", br#"{"a":1,"b":2}"#)
+        .expect("an answer");
+    let steps = |result: &str| {
+        let text = client.metrics();
+        let of = |line: &&str| line.starts_with("accelflow_client_pool_steps_total");
+        let has = |line: &&str| line.contains(&format!("result=\"{result}\""));
+        let number = |line: &str| line.rsplit(' ').next().and_then(|n| n.parse::<u64>().ok());
+        text.lines()
+            .filter(of)
+            .filter(has)
+            .filter_map(number)
+            .sum::<u64>()
+    };
+    assert_eq!((steps("done"), steps("with_deadline")), (7, 0));
+    call(&mut connect(&outer), "nothing", Protocol::Binary, "{}");
+    assert_eq!(
+        (steps("done"), steps("with_deadline"), steps("late")),
+        (14, 7, 0)
+    );
+}
+
+#[test]
+fn a_tenant_has_so_many_calls_at_once() {
+    let (begun, begins) = channel();
+    let (open, opened) = channel::<()>();
+    let (begun, opened) = (Mutex::new(begun), Mutex::new(opened));
+    let mut slow = server();
+    let wait = move |_: &Request<'_>| {
+        begun
+            .lock()
+            .expect("no panic")
+            .send(())
+            .expect("it is awaited");
+        let _ = opened.lock().expect("no panic").recv();
+        Ok(Vec::new())
+    };
+    slow.handle("Test.nothing", wait).expect("known");
+    let slow = start(slow);
+    let client = client(&slow, ClientConfig::default());
+    let limited = Carried {
+        terms: Terms::default(),
+        limit: Some(TraceLimit::new(1)),
+    };
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            with_carried(Some(&limited), || client.call("Test.nothing", b"{}")).map(|_| ())
+        });
+        begins.recv().expect("the call is under way");
+        let soon = Instant::now() + Duration::from_millis(50);
+        let busy = with_carried(Some(&limited), || {
+            with_deadline(soon, || client.call("Test.add", br#"{"a":1,"b":2}"#))
+        });
+        let busy = busy.expect_err("the tenant has one");
+        assert!(matches!(busy, CallError::TenantBusy { .. }), "{busy}");
+        assert_eq!(
+            (busy.reason(), busy.executed()),
+            ("tenant_busy", Executed::No)
+        );
+        // Others do not wait for it.
+        client
+            .call("Test.add", br#"{"a":1,"b":2}"#)
+            .expect("no limit");
+        open.send(()).expect("it waits");
+        first.join().expect("no panic").expect("an answer");
+    });
+    let again = with_carried(Some(&limited), || {
+        client.call("Test.add", br#"{"a":1,"b":2}"#)
+    });
+    assert_eq!(again.expect("it has none now"), b"3");
+    assert!(
+        begin_chain(Instant::now())
+            .expect("no request, no limit")
+            .is_none()
+    );
+}
+
+fn traces(text: &str) -> ClientTraces {
+    let mut library = Library::new();
+    for (name, nodes) in parse(text).expect("a constant") {
+        library.register(&name, nodes).expect("a possible trace");
+    }
+    ClientTraces {
+        source: TraceSource::of_library(&library),
+        call: Some("own_call".to_owned()),
+        answer: Some("own_answer".to_owned()),
+        ..ClientTraces::default()
+    }
+}
+
+const ANSWER: &str = "trace own_answer:\n    TCP RPC Dser LdB\n";
+const CALL: &str = "trace own_call:\n    Ser RPC TCP\n    tail own_answer\n";
+
+/// The traces that a call takes.
+fn taken(client: &Client) -> Vec<String> {
+    let (sum, trail) = trail::follow(true, || client.call("Test.add", br#"{"a":1,"b":2}"#));
+    assert_eq!(sum.expect("an answer"), b"3");
+    let mut names = Vec::new();
+    for phase in trail.expect("wanted").phases {
+        if let TrailPhase::Chains(chains) = phase {
+            let steps = chains.into_iter().flat_map(|chain| chain.steps);
+            names.extend(steps.map(|step| step.trace));
+        }
+    }
+    names.dedup();
+    names
+}
+
+#[test]
+fn a_client_calls_with_traces_of_its_own() {
+    let running = start(server());
+    let client = client(&running, ClientConfig::default());
+    assert_eq!(taken(&client), ["T9_plain", "T10_plain"]);
+    let own = traces(&[CALL, ANSWER].concat());
+    assert_eq!(client.set_traces(Some(own)).expect("they fit"), 1);
+    // On the connection that was open, too.
+    assert_eq!(taken(&client), ["own_call", "own_answer"]);
+    for (text, why) in [
+        (
+            [ANSWER, "trace own_call:\n    Ser RPC TCP\n"].concat(),
+            "call = 'own_call': trace 'own_call': it ends with sending, and must go on with the trace \
+             of the answer: tail 'own_answer'",
+        ),
+        (
+            [ANSWER, "trace own_call:\n    Ser RPC TCP\n    tail other\ntrace other:\n    TCP RPC Dser LdB\n"].concat(),
+            "it leads to 'other', but the trace of the answer must be 'own_answer'",
+        ),
+        (
+            [CALL, "trace own_answer:\n    TCP RPC LdB\n"].concat(),
+            "it ends where Dser must follow",
+        ),
+        (
+            [CALL, "trace own_answer:\n    TCP RPC Dser Ser RPC TCP\n"].concat(),
+            "Ser comes after the message has left",
+        ),
+        (CALL.to_owned(), "own_answer"),
+    ] {
+        let refused = client.set_traces(Some(traces(&text))).expect_err(why).to_string();
+        assert!(refused.contains(why), "{refused}\n{why}");
+        assert_eq!(taken(&client), ["own_call", "own_answer"]);
+    }
+    assert!(
+        client
+            .reload_traces()
+            .expect_err("no file")
+            .to_string()
+            .contains("not given as a file")
+    );
+    client.set_traces(None).expect("those of every client");
+    assert_eq!(taken(&client), ["T9_plain", "T10_plain"]);
+}

@@ -1,0 +1,173 @@
+//! Traces of a service's own for storage, and tenants that flood it.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use accelflow_runtime::trail::{self, TrailPhase};
+use accelflow_serve::{
+    Carried, Execution, PoolSettings, Terms, TraceLimit, TraceSource, with_carried, with_deadline,
+};
+use accelflow_storage::{Storage, StorageConfig, StorageError, StorageTraces};
+use accelflow_trace::Library;
+use accelflow_trace::text::parse;
+use common::world;
+
+const OWN: &str = "
+    trace own_read:
+        Ser Encr TCP
+        tail own_cached
+    trace own_cached:
+        TCP Decr Dser
+        branch out['hit'] == 1
+          on true:
+            LdB
+          on false:
+            Ser Encr TCP
+            tail own_found
+    trace own_found:
+        TCP Decr Dser
+        branch out['found'] == 0
+          on true:
+            tail own_told
+        LdB
+    trace own_told:
+        LdB
+";
+
+fn traces(text: &str) -> StorageTraces {
+    let mut library = Library::new();
+    for (name, nodes) in parse(text).expect("a constant") {
+        library.register(&name, nodes).expect("a possible trace");
+    }
+    StorageTraces {
+        source: TraceSource::of_library(&library),
+        read: Some("own_read".to_owned()),
+        told: Some("own_told".to_owned()),
+        ..StorageTraces::default()
+    }
+}
+
+/// The traces that a read takes.
+fn taken(storage: &Storage, key: &str) -> Vec<String> {
+    let (_, trail) = trail::follow(true, || storage.read("plain", key));
+    let mut names = Vec::new();
+    for phase in trail.expect("wanted").phases {
+        if let TrailPhase::Chains(chains) = phase {
+            let steps = chains.into_iter().flat_map(|chain| chain.steps);
+            names.extend(steps.map(|step| step.trace));
+        }
+    }
+    names.dedup();
+    names
+}
+
+#[test]
+fn traces_that_do_not_fit_storage_are_refused() {
+    // No daemon is needed to refuse.
+    let folder = tempfile::tempdir().expect("a folder");
+    let roots = folder.path().join("cert.pem");
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a key");
+    std::fs::write(&roots, made.cert.pem()).expect("a file");
+    let storage = Storage::new(&StorageConfig {
+        address: "127.0.0.1:1".parse().expect("an address"),
+        server_name: "localhost".to_owned(),
+        roots,
+        connections: 1,
+        timeout: Duration::from_secs(1),
+        execution: Execution::Inline,
+    });
+    let storage = storage.expect("settings");
+    storage.set_traces(Some(traces(OWN))).expect("they fit");
+    for (from, to, why) in [
+        (
+            "Ser Encr TCP\n        tail own_cached",
+            "Ser TCP\n        tail own_cached",
+            "read = 'own_read': trace 'own_read': TCP comes where Encr must: a message leaves by Ser, \
+             Encr, TCP",
+        ),
+        (
+            "tail own_told",
+            "tail T6_error",
+            "'T6_error' answers the service's caller",
+        ),
+        ("tail own_found", "notify", "it ends with sending"),
+        (
+            "trace own_read:",
+            "trace own_raed:",
+            "did you mean own_raed?",
+        ),
+    ] {
+        let refused = storage
+            .set_traces(Some(traces(&OWN.replace(from, to))))
+            .expect_err(why);
+        assert!(refused.to_string().contains(why), "{refused}\n{why}");
+    }
+}
+
+#[test]
+fn storage_is_reached_with_own_traces() {
+    let Some(world) = world() else { return };
+    let storage = world.storage();
+    storage.write("plain", "own", b"1").expect("written");
+    storage.set_traces(Some(traces(OWN))).expect("they fit");
+    assert_eq!(
+        taken(&storage, "own"),
+        ["own_read", "own_cached", "own_found"]
+    );
+    let missing = storage.read("plain", "nowhere").expect_err("absent");
+    assert!(
+        matches!(missing, StorageError::NotFound { .. }),
+        "{missing}"
+    );
+    storage.set_traces(None).expect("those of every client");
+    // The own traces did not fill the cache; T6 and T7 do.
+    assert_eq!(taken(&storage, "own"), ["T4", "T5", "T6", "T7"]);
+}
+
+#[test]
+fn a_tenant_that_floods_storage_leaves_it_to_others() {
+    let Some(world) = world() else { return };
+    let config = StorageConfig {
+        connections: 2,
+        execution: Execution::Ensemble(PoolSettings::default()),
+        ..world.storage_config()
+    };
+    let storage = Storage::new(&config).expect("a certificate");
+    storage.write("plain", "a", b"1").expect("written");
+    let of = |tenant| Carried {
+        terms: Terms {
+            tenant,
+            ..Terms::default()
+        },
+        limit: Some(TraceLimit::new(1)),
+    };
+    let (greedy, modest) = (of(0), of(1));
+    // A database that stands still holds whoever writes.
+    world.postgres.freeze();
+    std::thread::scope(|scope| {
+        let limit = greedy.limit.clone().expect("set");
+        let first =
+            scope.spawn(|| with_carried(Some(&greedy), || storage.write("plain", "a", b"2")));
+        while limit.running() == 0 {
+            std::thread::yield_now();
+        }
+        for _ in 0..3 {
+            let soon = Instant::now() + Duration::from_millis(20);
+            let write = || with_deadline(soon, || storage.write("plain", "b", b"3"));
+            let refused = with_carried(Some(&greedy), write).expect_err("it has one under way");
+            assert!(matches!(refused, StorageError::TenantBusy(_)), "{refused}");
+        }
+        // The other connection is the other tenant's: it gets as far as the cache says.
+        let cached = with_carried(Some(&modest), || storage.cache("plain", "c", b"4"));
+        cached.expect("the cache is well");
+        let read = with_carried(Some(&modest), || storage.read("plain", "c"));
+        assert_eq!(read.expect("it is in the cache"), b"4");
+        world.postgres.thaw();
+        // Whether the store gave up meanwhile or not: the access ends, and the next may begin.
+        let _ = first.join().expect("no panic");
+        assert_eq!((limit.running(), limit.peak()), (0, 1));
+    });
+    let again = with_carried(Some(&greedy), || storage.write("plain", "b", b"5"));
+    again.expect("it has none under way");
+}
