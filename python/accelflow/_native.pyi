@@ -79,12 +79,16 @@ __all__ = [
     "scenario_run",
     "scenario_schema",
     "scenario_spans",
+    "scenario_timeline",
+    "scenario_watch",
+    "scenario_why",
     "server_setting",
     "service_breakdown",
     "service_names",
     "service_walk",
     "simulated_operations",
     "simulated_payloads",
+    "spans_timeline",
     "system_names",
     "timeouts_by_service",
     "trace_accel",
@@ -1041,6 +1045,59 @@ def scenario_spans(document: str, recording: str | None, path: Path) -> int:
 
     Use `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems,
     for what cannot be simulated and for what cannot be written.
+    """
+
+def scenario_timeline(
+    document: str,
+    recording: str | None,
+    path: Path,
+    shown: tuple[float, float | None, list[str], list[int], int | None],
+) -> tuple[int, int]:
+    """Write a timeline of a scenario (JSON); return the numbers of systems and requests.
+
+    `shown` are the beginning and the length of the window in us, names of services, numbers of
+    requests, and how many of the slowest. Use `accelflow.watching.write_timeline`. Raises
+    AccelflowError for what is not allowed, cannot be simulated or cannot be written.
+    """
+
+def spans_timeline(
+    kind: str,
+    paths: list[str],
+    path: Path,
+    shown: tuple[float, float | None, list[str], int | None],
+) -> tuple[int, int]:
+    """Draw spans in files into a timeline; return numbers of requests and spans.
+
+    `shown` are the beginning and the length of the window in us, names of services, and how many
+    of the slowest. Use `accelflow.watching.write_spans_timeline`. Raises AccelflowError for what is
+    not allowed, cannot be read or cannot be written.
+    """
+
+def scenario_watch(
+    document: str,
+    recording: str | None,
+    service: str,
+    request: int | None,
+    percentile: float,
+    progress: Callable[[int, int], object] | None = None,
+) -> str:
+    """Return the time of one request of a scenario (JSON) piece by piece (JSON).
+
+    Use `accelflow.watching.watch`. Raises AccelflowError for what is not allowed or cannot be
+    simulated.
+    """
+
+def scenario_why(
+    document: str,
+    recording: str | None,
+    service: str,
+    percentile: float,
+    progress: Callable[[int, int], object] | None = None,
+) -> str:
+    """Return what slow requests of a scenario (JSON) waited for that others did not (JSON).
+
+    Use `accelflow.watching.why`. Raises AccelflowError for what is not allowed or cannot be
+    simulated.
     """
 
 def scenario_schema() -> str:

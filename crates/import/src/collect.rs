@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use crate::analyse::Analysis;
 use crate::error::ImportError;
 use crate::names::Names;
 use crate::options::Options;
@@ -14,11 +13,26 @@ use crate::report::{Findings, Topic};
 use crate::span::{Draft, Span, TraceId, mixed};
 use crate::topics;
 
+/// What takes the spans of finished traces.
+pub(crate) trait Finished {
+    /// Takes the spans of a finished trace; `place` names it.
+    ///
+    /// # Errors
+    /// [`ImportError::Strict`] for a guess or a loss where they are refused, and others of its own.
+    fn trace(
+        &mut self,
+        spans: Vec<Span>,
+        place: &str,
+        names: &Names,
+        findings: &mut Findings,
+    ) -> Result<(), ImportError>;
+}
+
 /// What takes spans from the readers.
 pub(crate) struct Collector<'c> {
     pub(crate) names: Names,
     pub(crate) findings: Findings,
-    analysis: &'c mut Analysis,
+    finished: &'c mut dyn Finished,
     window: usize,
     open: HashMap<TraceId, Open>,
     /// Open traces by the time of their last span.
@@ -76,11 +90,11 @@ impl Closed {
 }
 
 impl<'c> Collector<'c> {
-    pub(crate) fn new(options: &Options, analysis: &'c mut Analysis) -> Collector<'c> {
+    pub(crate) fn new(options: &Options, finished: &'c mut dyn Finished) -> Collector<'c> {
         Collector {
             names: Names::new(),
             findings: Findings::new(options.strict),
-            analysis,
+            finished,
             window: options.window_spans,
             open: HashMap::new(),
             order: BTreeMap::new(),
@@ -193,7 +207,7 @@ impl<'c> Collector<'c> {
         self.spans -= open.spans.len();
         self.closed.add(trace);
         let place = format!("{}, trace {trace}", open.file);
-        self.analysis
+        self.finished
             .trace(open.spans, &place, &self.names, &mut self.findings)
     }
 

@@ -123,7 +123,7 @@ pub fn import_streams<R: Read + 'static>(
 }
 
 /// Reads a file. Returns the SHA-256 of its bytes.
-fn read(
+pub(crate) fn read(
     kind: Kind,
     path: &str,
     bytes: impl Read + 'static,

@@ -8,7 +8,8 @@
 //! make the same calls in the same order have the same *shape*: the most common shape is the
 //! operation's path.
 //!
-//! [`SpanWriter`] is the way back: it writes the requests of a simulation as OTLP.
+//! [`SpanWriter`] is the way back: it writes the requests of a simulation as OTLP. [`write_timeline`]
+//! draws spans into a timeline, as they are.
 //!
 //! Files are read as streams, span by span (`read`). `collect` keeps the spans of a trace together
 //! until it is finished, `analyse` makes requests of them and counts their shapes, and `write` makes
@@ -25,6 +26,7 @@ mod options;
 mod read;
 mod report;
 mod span;
+mod timeline;
 mod topics;
 mod words;
 mod write;
@@ -33,3 +35,4 @@ pub use error::ImportError;
 pub use export::{SpanWriter, Wait};
 pub use import::{Imported, Kind, import_spans, import_streams};
 pub use options::{Options, Waits};
+pub use timeline::{Drawn, MAX_SPANS, SpansOptions, write_timeline};

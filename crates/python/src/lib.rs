@@ -103,6 +103,11 @@ mod _native {
     };
 
     #[pymodule_export]
+    use crate::bind::simulation::watching::{
+        scenario_timeline, scenario_watch, scenario_why, spans_timeline,
+    };
+
+    #[pymodule_export]
     use crate::bind::simulation::workload::{
         workload_load, workload_read, workload_schema, workload_suite, workload_write,
     };

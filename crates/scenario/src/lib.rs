@@ -37,6 +37,7 @@ mod shown;
 mod source;
 mod spans;
 mod walks;
+mod watch;
 
 pub use check::Checked;
 pub use chip::{CHIP_SCHEMA, ChipError, ChipFile};
@@ -58,4 +59,8 @@ pub use walks::{
     TimesByCategory, WalkedService, WorkloadRow, app_and_tax_times, dwell, find_service,
     paper_parameters, paper_profile, service_names, timeouts_by_service, walk_service,
     workload_paths, workloads,
+};
+pub use watch::{
+    Band, BandTime, Blame, Burst, MAX_TIMELINE_REQUESTS, Resource, Segment, TimelineOptions,
+    Watched, Waterfall, Which, Why, WhyOptions, Written,
 };

@@ -16,8 +16,8 @@ use crate::config::Config;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
 use crate::server::{
-    Load, Observer, Run, ServerOutcome, SimError, Watch, simulate_observed, simulate_servers,
-    simulate_servers_watched,
+    Load, Observer, Run, ServerOutcome, SimError, Watch, simulate_servers,
+    simulate_servers_observed, simulate_servers_watched,
 };
 use crate::stats::{
     Breakdown, CallStats, CalledStats, DataStats, Fallback, Outcome, Sample, TenantStats,
@@ -280,6 +280,11 @@ pub fn observe(
     system: usize,
     observer: &mut dyn Observer,
 ) -> Result<(), SimError> {
+    let plan = placed(comparison);
+    let comparison = &Comparison {
+        plan: &plan,
+        ..*comparison
+    };
     let slos = slos(comparison)?;
     for group in groups(comparison) {
         let watch = Watch::default();
@@ -509,7 +514,7 @@ fn run_cell(
     };
     if let Some(observer) = observer {
         // The observer has seen what was asked for.
-        return simulate_observed(&run, observer).map(|_| None);
+        return simulate_servers_observed(&run, observer).map(|()| None);
     }
     let mut outcome = Ok(None);
     run.orchestrator

@@ -15,7 +15,8 @@ pub mod stats;
 
 pub use config::Config;
 pub use server::{
-    Awaited, Happening, Load, Observer, Run, Seen, ServerOutcome, SimError, Watch, simulate,
-    simulate_logged, simulate_observed, simulate_servers, simulate_servers_watched,
-    simulate_watched,
+    Activity, Awaited, CoreWork, Deed, Execution, Happening, Load, Observer, Queue, Run, Seen,
+    ServerOutcome, ServerShape, SimError, UnitName, UnitShape, Wait, Watch, simulate,
+    simulate_logged, simulate_observed, simulate_servers, simulate_servers_observed,
+    simulate_servers_watched, simulate_watched,
 };

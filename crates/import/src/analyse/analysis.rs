@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::collect::Finished;
 use crate::error::ImportError;
 use crate::names::Names;
 use crate::report::Findings;
@@ -29,12 +30,8 @@ const MOST_ITEMS: usize = 20_000;
 /// The most calls of a request.
 const MOST_CALLS: usize = 256;
 
-impl Analysis {
-    /// Takes the spans of a finished trace; `place` names it.
-    ///
-    /// # Errors
-    /// [`ImportError::Strict`] for a guess or a loss where they are refused.
-    pub(crate) fn trace(
+impl Finished for Analysis {
+    fn trace(
         &mut self,
         spans: Vec<Span>,
         place: &str,
@@ -48,7 +45,9 @@ impl Analysis {
         }
         Ok(())
     }
+}
 
+impl Analysis {
     fn request(
         &mut self,
         request: &Request,

@@ -88,6 +88,11 @@ impl<T: Copy> Core<T> {
         self.queue.len() + self.interrupts.len() + usize::from(self.running.is_some())
     }
 
+    /// The number of the start of the task that runs, and the task.
+    pub(crate) fn running(&self) -> Option<(u64, T)> {
+        self.running.map(|running| (self.starts, running.task))
+    }
+
     /// Counts a request that LdB has assigned to the core.
     pub(crate) fn own(&mut self) {
         self.owned += 1;

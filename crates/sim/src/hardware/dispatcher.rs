@@ -44,6 +44,11 @@ impl<T: Copy + PartialEq> Dispatcher<T> {
         self.current
     }
 
+    /// The entry that it handles.
+    pub(crate) fn current(&self) -> Option<T> {
+        self.current
+    }
+
     /// Number of entries that wait.
     pub(crate) fn backlog(&self) -> usize {
         self.waiting.len()

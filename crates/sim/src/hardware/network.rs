@@ -3,7 +3,7 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::pipe::{Flow, Pipe};
 use super::topology::{Place, Topology};
-use super::ways::Ways;
+use super::ways::{Way, Ways};
 use crate::config::Config;
 
 /// The on-package network: a mesh in each chiplet, a link from each chiplet to each other one
@@ -21,6 +21,8 @@ pub(crate) struct Network {
     link_rate: Bandwidth,
     crossing_rate: Bandwidth,
     links: Vec<Pipe>,
+    /// What links carry, while an observer asks for it: link, from, until.
+    log: Option<Vec<(usize, Time, Time)>>,
 }
 
 /// How long links have carried data.
@@ -56,6 +58,7 @@ impl Network {
             crossing_rate: network.inter_chiplet_bandwidth,
             links: vec![Pipe::IDLE; topology.links()],
             ways: Ways::new(topology, counts, &instances, (hop, crossing)),
+            log: None,
         }
     }
 
@@ -77,6 +80,9 @@ impl Network {
         let way = self.ways.between(from, to);
         let lengths = self.lengths(size);
         let mut flow = flow;
+        if self.log.is_some() {
+            return self.transfer_logged(way, lengths, flow);
+        }
         for stage in self.ways.stages(way) {
             let (length, latency) = (
                 lengths[stage.kind as usize],
@@ -92,6 +98,38 @@ impl Network {
     fn lengths(&self, size: Bytes) -> [Time; 3] {
         let on_link = self.link_rate.transfer(size);
         [on_link, on_link, self.crossing_rate.transfer(size)]
+    }
+
+    /// As the transfer on `way`, and logs what each link carries.
+    fn transfer_logged(&mut self, way: Way, lengths: [Time; 3], flow: Flow) -> Flow {
+        let mut flow = flow;
+        for stage in self.ways.stages(way) {
+            let kind = stage.kind as usize;
+            let (length, latency) = (lengths[kind], self.latencies[kind]);
+            flow = self.links[stage.link as usize].pass(flow, length, latency);
+            if let Some(log) = self.log.as_mut().filter(|_| length > Time::ZERO) {
+                let start = flow.head - latency;
+                log.push((stage.link as usize, start, start + length));
+            }
+        }
+        flow
+    }
+
+    /// Logs what links carry from now on.
+    pub(crate) fn log_links(&mut self) {
+        self.log = Some(Vec::new());
+    }
+
+    /// Takes what links carry since the last call.
+    pub(crate) fn take_links(&mut self) -> Vec<(usize, Time, Time)> {
+        self.log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Names of the links, by index.
+    pub(crate) fn link_names(&self) -> Vec<String> {
+        (0..self.links.len())
+            .map(|link| self.ways.topology().link_name(link))
+            .collect()
     }
 
     /// Time of a command without data from `from` to `to`.

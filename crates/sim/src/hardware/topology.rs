@@ -222,6 +222,42 @@ impl Topology {
         self.links
     }
 
+    /// The name of a link: its chiplet, its router (column, row) and its direction, or the chiplets
+    /// between which it is.
+    pub(crate) fn link_name(&self, link: usize) -> String {
+        let crossings = self.crossings();
+        if link >= crossings.start {
+            let (from, to) = {
+                let pair = link - crossings.start;
+                (pair / self.meshes.len(), pair % self.meshes.len())
+            };
+            return match (from, to) {
+                (0, 1) => "from the cores' chiplet".to_owned(),
+                (1, 0) => "to the cores' chiplet".to_owned(),
+                _ => format!("chiplet {from} to {to}"),
+            };
+        }
+        let of = |mesh: &&Mesh| mesh.first_link <= link;
+        let chiplet = self.meshes.iter().take_while(of).count().saturating_sub(1);
+        let mesh = &self.meshes[chiplet];
+        let (router, way) = (
+            (link - mesh.first_link) / LINKS_OF_A_ROUTER,
+            (link - mesh.first_link) % LINKS_OF_A_ROUTER,
+        );
+        let ways = [
+            "east",
+            "west",
+            "south",
+            "north",
+            "from tile",
+            "to tile",
+            "from tile 2",
+            "to tile 2",
+        ];
+        let (x, y) = (router % mesh.width, router / mesh.width);
+        format!("chiplet {chiplet} ({x}, {y}) {}", ways[way])
+    }
+
     /// The indices of links between chiplets, which are the last.
     pub(crate) fn crossings(&self) -> std::ops::Range<usize> {
         self.links - self.meshes.len() * self.meshes.len()..self.links

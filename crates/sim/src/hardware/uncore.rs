@@ -98,6 +98,21 @@ impl Uncore {
         self.memory.core_runs(&mut self.network, duration, now);
     }
 
+    /// Logs what links carry from now on.
+    pub(crate) fn log_links(&mut self) {
+        self.network.log_links();
+    }
+
+    /// Takes what links carry, by reservation, since the last call: link, from, until.
+    pub(crate) fn take_links(&mut self) -> Vec<(usize, Time, Time)> {
+        self.network.take_links()
+    }
+
+    /// Names of the links, by index.
+    pub(crate) fn link_names(&self) -> Vec<String> {
+        self.network.link_names()
+    }
+
     pub(crate) fn carried(&self, now: Time) -> Carried {
         self.network.carried(now)
     }

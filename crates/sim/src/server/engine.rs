@@ -5,14 +5,15 @@ use std::sync::atomic::Ordering;
 use accelflow_kernel::{Priority, Wheel};
 use accelflow_units::Time;
 
+use super::activity::Wait;
 use super::error::SimError;
-use super::observer::{Happening, Observer, Seen};
 use super::parts::{
     Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures,
     Policies, Requests, Retries, Tenancy, Timing, unloaded_phases,
 };
 use super::run::{Run, Watch};
 use super::state::{Event, Job, JobId, RequestId, Slab, Transfer};
+use super::watching::Watching;
 use crate::config::{Config, Heaps};
 use crate::hardware::{Dma, Movement, Uncore};
 use crate::orchestrators::{CoreRequests, Properties};
@@ -51,7 +52,7 @@ pub(crate) struct Engine<'r> {
     pub measures: Measures,
     pub policies: Policies,
     watch: Option<&'r Watch>,
-    observer: Option<&'r mut dyn Observer>,
+    pub(super) watching: Option<Box<Watching<'r>>>,
 }
 
 impl<'r> Engine<'r> {
@@ -87,7 +88,7 @@ impl<'r> Engine<'r> {
             measures: Measures::new(run),
             policies,
             watch: None,
-            observer: None,
+            watching: None,
             properties,
             uncore,
             timing,
@@ -98,12 +99,6 @@ impl<'r> Engine<'r> {
     /// Lets `watch` stop the run, and reports the progress there.
     pub(crate) fn watched_by(mut self, watch: &'r Watch) -> Engine<'r> {
         self.watch = Some(watch);
-        self
-    }
-
-    /// Shows `observer` what happens to each request.
-    pub(crate) fn observed_by(mut self, observer: &'r mut dyn Observer) -> Engine<'r> {
-        self.observer = Some(observer);
         self
     }
 
@@ -147,6 +142,9 @@ impl<'r> Engine<'r> {
         self.handle(event, now)?;
         self.settle(now)?;
         self.policies.check()?;
+        if self.watching.is_some() {
+            self.show_changes(now);
+        }
         Ok(Some(matches!(event, Event::Arrive(_))))
     }
 
@@ -224,6 +222,7 @@ impl<'r> Engine<'r> {
     fn settle(&mut self, now: Time) -> Result<(), SimError> {
         loop {
             if let Some(job) = self.ensemble.next_unblocked() {
+                self.show_freed(job, now);
                 self.start_elements(self.jobs.get(job).unit, now);
                 self.decide(job, now)?;
             } else if let Some(tenant) = self.tenancy.next_admissible() {
@@ -239,33 +238,20 @@ impl<'r> Engine<'r> {
         self.calendar.schedule(at, Priority::NORMAL, event);
     }
 
-    /// Shows the observer, if there is one, what has happened to a request.
-    #[inline]
-    pub(crate) fn show(
-        &mut self,
-        id: RequestId,
-        now: Time,
-        what: impl FnOnce(&Engine<'_>) -> Happening,
-    ) {
-        if self.observer.is_none() {
-            return;
-        }
-        let what = what(self);
-        let request = self.requests.get(id);
-        let seen = Seen {
-            service: usize::from(request.service),
-            request: request.number,
-            at: now,
-            what,
-        };
-        if let Some(observer) = &mut self.observer {
-            observer.see(&seen);
-        }
-    }
-
     /// Charges the time since the last charge of a job to `part`.
     pub(crate) fn spend(&mut self, id: JobId, part: Part, now: Time) {
+        if self.is_followed() {
+            self.show_spent(id, part, None, now);
+        }
         self.jobs.get_mut(id).path.spend(part, now);
+    }
+
+    /// Charges the time since the last charge of a job to what it has waited for.
+    pub(crate) fn spend_waiting(&mut self, id: JobId, wait: Wait, now: Time) {
+        if self.is_followed() {
+            self.show_spent(id, Part::Queueing, Some(wait), now);
+        }
+        self.jobs.get_mut(id).path.spend(Part::Queueing, now);
     }
 
     /// Counts a fallback of a request's trace to a core.

@@ -3,6 +3,7 @@
 //! [`engine`] composes the server of [`parts`] and runs the event loop; [`way`] has the steps of a
 //! request, one file each; [`state`] has requests, jobs and events.
 
+mod activity;
 mod engine;
 mod error;
 mod observer;
@@ -12,12 +13,16 @@ mod run;
 mod servers;
 mod simulate;
 mod state;
+mod watching;
 mod way;
 
+pub use activity::{
+    Activity, CoreWork, Deed, Execution, Queue, ServerShape, UnitName, UnitShape, Wait,
+};
 pub use error::SimError;
 pub use observer::{Awaited, Happening, Observer, Seen};
 pub use run::{Load, Run, Watch};
 pub use simulate::{
     ServerOutcome, simulate, simulate_logged, simulate_observed, simulate_servers,
-    simulate_servers_watched, simulate_watched,
+    simulate_servers_observed, simulate_servers_watched, simulate_watched,
 };

@@ -3,10 +3,24 @@
 use accelflow_trace::AtmAddress;
 use accelflow_units::Time;
 
+use super::activity::{Activity, ServerShape};
+
 /// Sees what happens to requests, in the order of simulated time.
 pub trait Observer {
-    /// Something has happened.
+    /// Something has happened to a request.
     fn see(&mut self, seen: &Seen);
+
+    /// A server of the run begins. Servers that are simulated together begin together.
+    fn begin(&mut self, _server: &ServerShape) {}
+
+    /// Whether [`Observer::act`] is called. It makes a run slower.
+    fn follows_hardware(&self) -> bool {
+        false
+    }
+
+    /// The hardware of a server has done something. Times of calls never go back, but those of
+    /// [`crate::Deed::Carries`], [`crate::Deed::Moves`] and [`crate::Deed::Manages`] may lie ahead.
+    fn act(&mut self, _activity: &Activity) {}
 }
 
 /// What has happened to a request, and when.

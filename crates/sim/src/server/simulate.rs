@@ -1,5 +1,6 @@
 //! Runs simulations.
 
+use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
 use super::engine::Engine;
@@ -7,6 +8,7 @@ use super::error::SimError;
 use super::observer::Observer;
 use super::run::{Load, Run, Watch};
 use super::servers::Servers;
+use super::watching::Shared;
 use crate::config::Config;
 use crate::stats::{Operated, Outcome};
 
@@ -51,8 +53,36 @@ pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>,
 pub fn simulate_observed(run: &Run<'_>, observer: &mut dyn Observer) -> Result<Outcome, SimError> {
     let config = run.config.with_generation_costs();
     let (server, loads) = only_server(run)?;
-    let engine = Engine::new(&run.on(&config, &loads), server)?.observed_by(observer);
+    let observer: Shared<'_> = RefCell::new(observer);
+    let engine = Engine::new(&run.on(&config, &loads), server)?.observed_by(server, &observer);
     Ok(engine.run()?.0)
+}
+
+/// Simulates all servers of `run` together like [`simulate_servers`] and shows `observer` what
+/// happens to each request.
+///
+/// # Errors
+/// As [`simulate_servers`].
+pub fn simulate_servers_observed(
+    run: &Run<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(), SimError> {
+    let config = run.config.with_generation_costs();
+    let servers = loads_by_server(run)?;
+    let observer: Shared<'_> = RefCell::new(observer);
+    let mut engines = Vec::with_capacity(servers.len());
+    for (server, loads) in &servers {
+        let engine = Engine::new(&run.on(&config, loads), *server)?;
+        engines.push((*server, engine.observed_by(*server, &observer)));
+    }
+    if servers.len() > 1 {
+        Servers::new(engines).run(None)?;
+    } else {
+        for (_, engine) in engines {
+            engine.run()?;
+        }
+    }
+    Ok(())
 }
 
 /// Simulates like [`simulate`] and also reports every operation, in the order of simulated time.

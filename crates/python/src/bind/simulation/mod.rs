@@ -8,4 +8,5 @@ pub(crate) mod recording;
 pub(crate) mod samples;
 pub(crate) mod scenario;
 pub(crate) mod services;
+pub(crate) mod watching;
 pub(crate) mod workload;

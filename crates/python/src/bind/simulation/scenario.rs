@@ -27,7 +27,7 @@ fn read(document: &str, recording: Option<String>) -> Result<Scenario, ScenarioE
     Ok(scenario)
 }
 
-fn checked(document: &str, recording: Option<String>) -> PyResult<Checked> {
+pub(crate) fn checked(document: &str, recording: Option<String>) -> PyResult<Checked> {
     let scenario = read(document, recording).map_err(failure)?;
     scenario.check().map_err(failure)
 }

@@ -130,6 +130,16 @@ impl Cores {
         self.cores[usize::from(core)].load() > 0
     }
 
+    /// The number of the start of the task that runs on a core, and the task.
+    pub(crate) fn running(&self, core: usize) -> Option<(u64, Task)> {
+        self.cores[core].running()
+    }
+
+    /// Number of tasks that wait for a core.
+    pub(crate) fn waiting(&self, core: usize) -> usize {
+        self.cores[core].load().saturating_sub(1)
+    }
+
     /// The software queue of a core. Only with software queues.
     pub(crate) fn software_queue(&mut self, core: CoreId) -> &mut SoftQueue<CoreMessage> {
         &mut self.software_queues[usize::from(core)]

@@ -49,6 +49,19 @@ impl Ensemble {
         &mut self.stations[index]
     }
 
+    /// All units, in the order of their stations.
+    pub(crate) fn units(&self) -> Vec<Unit> {
+        let of_type = |accel: Accel| {
+            let stations = self.of_types[accel.index()].len();
+            (0..stations).map(move |index| Unit {
+                accel,
+                instance: (index / self.shares) as u8,
+                share: (index % self.shares) as u16,
+            })
+        };
+        Accel::ALL.into_iter().flat_map(of_type).collect()
+    }
+
     fn index_of(&self, unit: Unit) -> usize {
         let first = self.of_types[unit.accel.index()].start;
         first + usize::from(unit.instance) * self.shares + usize::from(unit.share)

@@ -59,6 +59,11 @@ impl Manager {
         start + visit.latency.max(visit.occupancy)
     }
 
+    /// When the last visit so far ends.
+    pub(crate) fn free_from(&self) -> Time {
+        self.free
+    }
+
     /// The latest time at which an operation may start for `request` to meet its deadline, if the
     /// operation and the rest of its chain take `left`, and later phases their unloaded time.
     pub(crate) fn latest_start(&self, request: &Request, left: Time) -> Time {

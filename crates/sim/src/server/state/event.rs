@@ -57,6 +57,16 @@ pub(crate) enum Event {
     CoreDone(CoreId, u64),
 }
 
+impl Event {
+    /// The job that the manager decides on, for events after a visit.
+    pub(crate) fn job(self) -> Option<JobId> {
+        match self {
+            Event::Managed(job) | Event::Submitted(job) | Event::Registered(job) => Some(job),
+            _ => None,
+        }
+    }
+}
+
 /// A transfer by an A-DMA engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {

@@ -3,10 +3,10 @@
 use accelflow_shaping::Message;
 use accelflow_units::{Bytes, Time};
 
+use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::state::{Event, Held, Job, JobId, Start, Unit};
-use crate::stats::Part;
 
 impl Engine<'_> {
     /// Whether a trace may start now. If not, it waits. A trace of a shaped tenant passes the
@@ -63,7 +63,7 @@ impl Engine<'_> {
 
     /// A trace has passed the shaper: it starts, unless its tenant has too many running.
     pub(crate) fn released(&mut self, start: Start, now: Time) -> Result<(), SimError> {
-        self.spend(start.job(), Part::Queueing, now);
+        self.spend_waiting(start.job(), Wait::Tenant, now);
         if self.within_limit(start, now) {
             self.begin_trace(start, now)?;
         }
@@ -159,7 +159,7 @@ impl Engine<'_> {
         while let Some(start) = self.tenancy.next_waiting(tenant, now) {
             self.jobs.get_mut(start.job()).entry.counted = true;
             self.unbar(start.job());
-            self.spend(start.job(), Part::Queueing, now);
+            self.spend_waiting(start.job(), Wait::Tenant, now);
             self.begin_trace(start, now)?;
         }
         Ok(())

@@ -8,10 +8,10 @@ use accelflow_units::Time;
 
 use crate::hardware::{Place, Source, Way};
 use crate::orchestrators::Next;
+use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::state::{Event, Job, JobId, Transfer, TransferKind, Unit};
-use crate::stats::Part;
 
 impl Engine<'_> {
     /// The unloaded time from the beginning of a job's current operation to the end of its chain:
@@ -121,7 +121,7 @@ impl Engine<'_> {
     /// Gives the free elements of `accel` to the operations that wait for them.
     pub(crate) fn grant(&mut self, accel: Accel, now: Time) {
         while let Some((id, instance)) = self.manager.queue().and_then(|queue| queue.pick(accel)) {
-            self.spend(id, Part::Queueing, now);
+            self.spend_waiting(id, Wait::Central, now);
             let job = self.jobs.get_mut(id);
             job.unit.instance = instance;
             let unit = Unit { accel, ..job.unit };
@@ -155,7 +155,7 @@ impl Engine<'_> {
 
     /// Moves an overflow entry to the central queue.
     pub(crate) fn recall(&mut self, id: JobId, now: Time) {
-        self.spend(id, Part::Queueing, now);
+        self.spend_waiting(id, Wait::CentralOverflow, now);
         let way = Way::Read(Source::Memory, Place::Manager);
         let movement = self.overflow_movement(id, way);
         let done = self.uncore.carry(&movement, now);

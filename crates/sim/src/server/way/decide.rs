@@ -4,16 +4,16 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use crate::orchestrators::{Arm, Completion, Next};
+use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::parts::Reading;
 use crate::server::state::{Job, JobId};
-use crate::stats::Part;
 
 impl Engine<'_> {
     /// Reads what comes next from the trace, and asks the orchestrator who handles it.
     pub(crate) fn decide(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
-        self.spend(id, Part::Queueing, now);
+        self.spend_waiting(id, Wait::Output, now);
         let mut job = *self.jobs.get(id);
         self.measures.add_blocked(now - job.run.waits_since);
         let (from, unit, size) = (job.accel, job.unit, job.operation.output);

@@ -81,6 +81,11 @@ impl Engine<'_> {
     pub(crate) fn visit_manager(&mut self, visit: ManagerVisit, event: Event, now: Time) {
         let decided = self.manager.visit(visit, now);
         self.measures.charge_manager(visit.occupancy);
+        if self.is_followed() {
+            let until = self.manager.free_from();
+            let job = event.job();
+            self.show_visit(job, now, (until - visit.occupancy, until));
+        }
         self.schedule(decided, event);
     }
 

@@ -5,6 +5,7 @@ use accelflow_units::{Bytes, Time};
 
 use crate::hardware::Started;
 use crate::plan::Operation;
+use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::state::{Event, Job, JobId, Unit};
@@ -15,7 +16,7 @@ impl Engine<'_> {
     pub(crate) fn start_elements(&mut self, unit: Unit, now: Time) {
         while let Some(started) = self.start_next(unit, now) {
             let job = started.item;
-            self.spend(job, Part::Queueing, now);
+            self.spend_waiting(job, Wait::Input, now);
             let preparation = self.preparation(unit, started, now);
             self.jobs.get_mut(job).run.steps += 1;
             match self.exception(job, preparation) {
@@ -117,6 +118,7 @@ impl Engine<'_> {
         self.ensemble.station_mut(unit).stops(ends);
         self.advance(id);
         if self.ensemble.station_mut(unit).deposit(id, owner, now) {
+            self.show_freed(id, now);
             self.start_elements(unit, now);
             self.decide(id, now)?;
         }

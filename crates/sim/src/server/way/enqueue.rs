@@ -4,10 +4,11 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use crate::hardware::{Entry, Placed, Source, Way};
+use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::state::{Event, JobId, Start, Task, Transfer, TransferKind, Unit};
-use crate::stats::{Fallback, Part};
+use crate::stats::Fallback;
 
 impl Engine<'_> {
     /// Starts a chain on accelerators. Its payload is in memory or, for a message, at the TCP.
@@ -230,7 +231,7 @@ impl Engine<'_> {
 
     /// Moves an overflow entry to the input queue.
     pub(crate) fn refill(&mut self, job: JobId, now: Time) {
-        self.spend(job, Part::Queueing, now);
+        self.spend_waiting(job, Wait::Overflow, now);
         let place = self.jobs.get(job).unit.place();
         let movement = self.overflow_movement(job, Way::Read(Source::Memory, place));
         let done = self.uncore.carry(&movement, now);

@@ -98,6 +98,7 @@ impl Engine<'_> {
         self.measures.add_stopped(now - stopped);
         self.count_fallback(request, Fallback::Exception);
         self.spend(id, Part::Cores, now);
+        self.show_freed(id, now);
         self.ensemble.station_mut(unit).abandon(owner, now);
         self.run_software(id, true, now)?;
         self.start_elements(unit, now);

@@ -108,7 +108,11 @@ impl Engine<'_> {
     /// An A-DMA engine is programmed and moves something.
     fn move_data(&mut self, transfer: Transfer, movement: &Movement, now: Time) {
         let programmed = now + self.run.config.network.dma_setup;
+        if self.is_followed() {
+            self.show_links(None, now);
+        }
         let done = self.uncore.carry(movement, programmed);
+        self.show_moves(transfer.job, now, done);
         self.schedule(done, Event::Moved(transfer));
     }
 

@@ -8,6 +8,7 @@ use crate::server::engine::Engine;
 use crate::server::error::SimError;
 use crate::server::observer::Happening;
 use crate::server::state::{Cursor, Job, JobId, Path, Payload, Request, RequestId, Task, Unit};
+use crate::stats::Part;
 
 impl Engine<'_> {
     /// Starts the current phase of a request; after the last one, the request has ended.
@@ -155,6 +156,11 @@ impl Engine<'_> {
                 _ => Time::ZERO,
             })
         });
+        if self.is_followed() {
+            let request = self.requests.get(id);
+            let parts = [(Part::Cpu, request.cpu), (Part::Cores, request.overhead)];
+            self.show_spent_on_core((id, None), request.path.since, &parts, now);
+        }
         let request = self.requests.get_mut(id);
         request.spend_application(now);
         request.phase += 1;

@@ -7,7 +7,7 @@ use crate::config::SoftwareBalancing;
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
-use crate::server::state::{Held, JobId, Task};
+use crate::server::state::{Held, Job, JobId, Task};
 use crate::stats::Part;
 
 impl Engine<'_> {
@@ -100,6 +100,16 @@ impl Engine<'_> {
 
     /// A core has executed a trace.
     pub(crate) fn software_done(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+        if self.is_followed() {
+            let Job {
+                request,
+                software,
+                path,
+                ..
+            } = *self.jobs.get(id);
+            let parts = [(Part::Cpu, software)];
+            self.show_spent_on_core((request, Some(id)), path.since, &parts, now);
+        }
         let job = self.jobs.get_mut(id);
         job.path.spend_up_to([(Part::Cpu, job.software)], now);
         let running = !self.balanced_in_software(id);

@@ -1,0 +1,142 @@
+//! Looking at single requests, for `accelflow.watching`.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use accelflow_import::{Kind, SpansOptions};
+use accelflow_scenario::{Checked, TimelineOptions, Which, WhyOptions};
+use accelflow_units::Time;
+use pyo3::prelude::*;
+
+use crate::bind::simulation::progress::Progress;
+use crate::bind::simulation::scenario::checked;
+use crate::errors::failure;
+
+/// What a timeline shows: the beginning and the length of its window in us, names of services, numbers
+/// of requests, and how many of the slowest.
+type Shown = (f64, Option<f64>, Vec<String>, Vec<u64>, Option<u64>);
+
+fn time_us(us: f64) -> Time {
+    Time::from_ns_f64(us * 1e3)
+}
+
+/// Simulates the scenario in `document` (JSON) and writes a timeline of it to `path`: (number of
+/// systems, number of requests). Raises AccelflowError for what is not allowed, for too many requests
+/// or none, for what cannot be simulated and for what cannot be written.
+#[pyfunction]
+pub(crate) fn scenario_timeline(
+    py: Python<'_>,
+    document: &str,
+    recording: Option<String>,
+    path: PathBuf,
+    shown: Shown,
+) -> PyResult<(u64, u64)> {
+    let checked = checked(document, recording)?;
+    let (from_us, for_us, services, requests, slowest) = shown;
+    let options = TimelineOptions {
+        from: time_us(from_us),
+        length: for_us.map(time_us),
+        services,
+        requests,
+        slowest,
+    };
+    py.detach(|| {
+        let file = File::create(&path).map_err(failure)?;
+        let written = checked.write_timeline(&options, BufWriter::new(file));
+        let written = written.map_err(failure)?;
+        Ok((written.systems, written.requests))
+    })
+}
+
+/// Draws the spans in the files at `paths`, of `kind` (`jaeger` or `otlp`), into a timeline at `path`:
+/// (number of requests, number of spans). Raises AccelflowError as `import_spans`, for too many spans
+/// or none, and for what cannot be written.
+#[pyfunction]
+pub(crate) fn spans_timeline(
+    py: Python<'_>,
+    kind: &str,
+    paths: Vec<String>,
+    path: PathBuf,
+    shown: (f64, Option<f64>, Vec<String>, Option<usize>),
+) -> PyResult<(u64, u64)> {
+    let kind = Kind::of_name(kind).map_err(failure)?;
+    let (from_us, for_us, services, slowest) = shown;
+    let options = SpansOptions {
+        from_ns: (from_us * 1e3) as u64,
+        for_ns: for_us.map(|us| (us * 1e3) as u64),
+        services,
+        slowest,
+    };
+    py.detach(|| {
+        let file = File::create(&path).map_err(failure)?;
+        let out = BufWriter::new(file);
+        let drawn = accelflow_import::write_timeline(kind, &paths, &options, out);
+        let drawn = drawn.map_err(failure)?;
+        Ok((drawn.requests, drawn.spans))
+    })
+}
+
+/// Simulates the scenario in `document` (JSON), of one system, and returns the time of one request of
+/// `service` piece by piece, as JSON: that with the number `request`, or else the one whose response
+/// time is `percentile` of all. `progress` is as in `scenario_run`. Raises AccelflowError for what is
+/// not allowed and for what cannot be simulated.
+#[pyfunction]
+#[pyo3(signature = (document, recording, service, request, percentile, progress=None))]
+pub(crate) fn scenario_watch(
+    py: Python<'_>,
+    document: &str,
+    recording: Option<String>,
+    service: &str,
+    request: Option<u64>,
+    percentile: f64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let which = request.map_or(Which::Percentile(percentile), Which::Number);
+    simulated(py, document, recording, progress, |checked, report| {
+        let watched = checked.watch(service, which, report).map_err(failure)?;
+        Ok(watched.map(|watched| watched.json.to_string()))
+    })
+}
+
+/// Simulates the scenario in `document` (JSON), of one system, and returns what the requests of
+/// `service` around a percentile waited for that those around the median did not, as JSON. `progress`
+/// is as in `scenario_run`. Raises AccelflowError for what is not allowed and for what cannot be
+/// simulated.
+#[pyfunction]
+#[pyo3(signature = (document, recording, service, percentile, progress=None))]
+pub(crate) fn scenario_why(
+    py: Python<'_>,
+    document: &str,
+    recording: Option<String>,
+    service: &str,
+    percentile: f64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let options = WhyOptions {
+        service: service.to_owned(),
+        percentile,
+    };
+    simulated(py, document, recording, progress, |checked, report| {
+        let why = checked.why(&options, report).map_err(failure)?;
+        Ok(why.map(|why| why.to_json().to_string()))
+    })
+}
+
+/// Called with the number of requests that have ended and of all; whether to go on.
+type Report<'r> = dyn Fn(u64, u64) -> bool + Sync + 'r;
+
+/// The result of `simulate`, which runs without the interpreter.
+fn simulated(
+    py: Python<'_>,
+    document: &str,
+    recording: Option<String>,
+    progress: Option<Py<PyAny>>,
+    simulate: impl Fn(&Checked, &Report<'_>) -> PyResult<Option<String>> + Sync,
+) -> PyResult<String> {
+    let checked = checked(document, recording)?;
+    let progress = Progress::new(progress);
+    let found = py.detach(|| simulate(&checked, &|done, all| progress.report(done, all)));
+    progress.finish()?;
+    found?.ok_or_else(|| failure("the simulation was interrupted"))
+}

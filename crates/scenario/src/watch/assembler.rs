@@ -1,0 +1,185 @@
+//! Waterfalls of chosen requests, made of what an observer sees.
+
+use std::collections::HashMap;
+
+use accelflow_sim::stats::Part;
+use accelflow_sim::{Activity, Deed, Execution, Happening, Seen, UnitName, Wait};
+use accelflow_units::Time;
+
+use super::resource::Resource;
+use super::waterfall::{Segment, Waterfall};
+
+/// A service's index and the number of one of its requests.
+pub(crate) type RequestKey = (usize, u64);
+
+/// Makes the waterfalls of chosen requests.
+#[derive(Default)]
+pub(crate) struct Assembler {
+    open: HashMap<RequestKey, Open>,
+}
+
+struct Open {
+    waterfall: Waterfall,
+    /// By trace, when hardware began with it, since the last piece of it.
+    begun: HashMap<u32, Vec<(Time, Begun)>>,
+}
+
+/// What hardware began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begun {
+    Dispatcher,
+    Dma,
+    Manager,
+    Core,
+}
+
+impl Assembler {
+    /// Sees what happens to a request. Returns its waterfall if it has its response now; `chosen`
+    /// says which requests have one.
+    pub(crate) fn see(
+        &mut self,
+        seen: &Seen,
+        chosen: impl Fn(RequestKey) -> bool,
+    ) -> Option<Waterfall> {
+        let key = (seen.service, seen.request);
+        match seen.what {
+            Happening::Arrived if chosen(key) => {
+                let open = Open {
+                    waterfall: Waterfall {
+                        service: seen.service,
+                        request: seen.request,
+                        server: 0,
+                        arrived: seen.at,
+                        responded: seen.at,
+                        error: false,
+                        segments: Vec::new(),
+                    },
+                    begun: HashMap::new(),
+                };
+                self.open.insert(key, open);
+                None
+            }
+            Happening::Responded { error, .. } => {
+                let mut waterfall = self.open.remove(&key)?.waterfall;
+                (waterfall.responded, waterfall.error) = (seen.at, error);
+                waterfall.finish();
+                Some(waterfall)
+            }
+            _ => None,
+        }
+    }
+
+    /// Sees what the hardware does.
+    pub(crate) fn act(&mut self, activity: &Activity) {
+        let Some(of) = activity.of else { return };
+        let Some(open) = self.open.get_mut(&(of.service, of.request)) else {
+            return;
+        };
+        open.waterfall.server = activity.server;
+        let at = activity.at;
+        match activity.what {
+            Deed::Dispatches(_) => open.begins(of, at, Begun::Dispatcher),
+            Deed::Moves(_) => open.begins(of, at, Begun::Dma),
+            Deed::Manages { from, .. } => open.begins(of, from, Begun::Manager),
+            Deed::Runs { .. } => open.begins(of, at, Begun::Core),
+            Deed::Spends {
+                part,
+                from,
+                wait,
+                core,
+                unit,
+            } => open.spends(of, (from, at), (part, wait), (core, unit)),
+            _ => {}
+        }
+    }
+
+    /// The arrival of the oldest request that is open.
+    pub(crate) fn oldest(&self) -> Option<Time> {
+        let open = self.open.values();
+        open.map(|open| open.waterfall.arrived).min()
+    }
+}
+
+impl Open {
+    fn begins(&mut self, of: Execution, at: Time, what: Begun) {
+        if let Some(job) = of.job {
+            self.begun.entry(job).or_default().push((at, what));
+        }
+    }
+
+    fn spends(
+        &mut self,
+        of: Execution,
+        (from, until): (Time, Time),
+        (part, wait): (Part, Option<Wait>),
+        (core, unit): (usize, Option<UnitName>),
+    ) {
+        let begun = of.job.and_then(|job| self.begun.remove(&job));
+        let begun = begun.unwrap_or_default();
+        let first = |what: Begun| {
+            let times = begun.iter().filter(|(_, begun)| *begun == what);
+            times
+                .map(|(at, _)| *at)
+                .find(|at| (from..=until).contains(at))
+        };
+        let whole = unit.map(|unit| UnitName { share: 0, ..unit });
+        let (at, serves) = match (part, unit) {
+            (Part::Queueing, _) => (waited_for(wait, unit, core), until),
+            (Part::Accelerator, Some(unit)) => (Resource::Elements(unit), from),
+            (Part::Dispatcher, _) => match whole {
+                Some(unit) => (
+                    Resource::Dispatcher(unit),
+                    first(Begun::Dispatcher).unwrap_or(from),
+                ),
+                None => (Resource::Core(core), from),
+            },
+            (Part::Manager, _) => (Resource::Manager, first(Begun::Manager).unwrap_or(from)),
+            (Part::Communication, _) => match first(Begun::Dma) {
+                Some(begun) => (Resource::Dma, begun),
+                None => (Resource::Ways, from),
+            },
+            (Part::Remote, _) => (Resource::Remote, from),
+            (Part::Cores, _) => (Resource::Core(core), first(Begun::Core).unwrap_or(from)),
+            (Part::Cpu | Part::Accelerator, _) => (Resource::Core(core), from),
+        };
+        let piece = |from, until, waits| Segment {
+            from,
+            until,
+            part,
+            waits,
+            at,
+            job: of.job,
+            trace: of.trace,
+            critical: false,
+        };
+        self.waterfall.segments.push(piece(from, serves, true));
+        self.waterfall.segments.push(piece(serves, until, false));
+    }
+}
+
+/// Where a request has waited until now, and since when, if that is what an activity says.
+pub(crate) fn waited(activity: &Activity) -> Option<(Resource, Time)> {
+    match activity.what {
+        Deed::Spends {
+            part: Part::Queueing,
+            from,
+            wait,
+            core,
+            unit,
+        } => Some((waited_for(wait, unit, core), from)),
+        _ => None,
+    }
+}
+
+/// Where a request waits.
+fn waited_for(wait: Option<Wait>, unit: Option<UnitName>, core: usize) -> Resource {
+    match (wait, unit) {
+        (Some(Wait::Input), Some(unit)) => Resource::Input(unit),
+        (Some(Wait::Overflow), Some(unit)) => Resource::Overflow(unit),
+        (Some(Wait::Output), Some(unit)) => Resource::Output(unit),
+        (Some(Wait::Central), Some(unit)) => Resource::Central(unit.accel),
+        (Some(Wait::CentralOverflow), _) => Resource::CentralOverflow,
+        (Some(Wait::Tenant), _) => Resource::Tenant,
+        _ => Resource::Core(core),
+    }
+}

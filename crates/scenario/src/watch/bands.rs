@@ -1,0 +1,91 @@
+//! Requests around a percentile, and where their time went.
+
+use std::collections::BTreeMap;
+
+use accelflow_sim::stats::{Part, Sample};
+use accelflow_units::Time;
+
+use super::resource::Resource;
+use super::waterfall::Waterfall;
+
+/// The requests whose response times are between two percentiles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Band {
+    /// The percentiles.
+    pub percentiles: (f64, f64),
+    /// Number of requests.
+    pub requests: u64,
+    /// The mean response time of those that were followed.
+    pub response: Time,
+    /// Numbers of the requests that were followed, the fastest first.
+    pub followed: Vec<u64>,
+}
+
+/// The mean time of two bands' requests in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BandTime {
+    /// Where: of all cores one, and of all instances of an accelerator.
+    pub at: Resource,
+    /// What results count it as.
+    pub part: Part,
+    /// Whether it is a wait.
+    pub waits: bool,
+    /// The mean time of a request of the median band.
+    pub median: Time,
+    /// The mean time of a request of the slow band.
+    pub slow: Time,
+}
+
+/// The most requests of a band that are followed: evenly chosen from all.
+const MOST_FOLLOWED: usize = 1_000;
+
+impl Band {
+    /// The requests of `sorted`, the fastest first, between two percentiles.
+    pub(crate) fn of(sorted: &[Sample], percentiles: (f64, f64)) -> Band {
+        let rank = |percentile: f64| {
+            let rank = percentile / 100.0 * sorted.len() as f64;
+            (rank.round() as usize).min(sorted.len())
+        };
+        let band = &sorted[rank(percentiles.0)..rank(percentiles.1)];
+        let step = band.len().div_ceil(MOST_FOLLOWED).max(1);
+        let followed: Vec<&Sample> = band.iter().step_by(step).collect();
+        let total: Time = followed.iter().map(|sample| sample.response).sum();
+        Band {
+            percentiles,
+            requests: band.len() as u64,
+            response: total / (followed.len() as u64).max(1),
+            followed: followed.iter().map(|sample| sample.request).collect(),
+        }
+    }
+}
+
+/// Where the time of two bands' requests went, along their critical paths.
+#[derive(Default)]
+pub(crate) struct BandTimes {
+    spent: BTreeMap<(Resource, Part, bool), [Time; 2]>,
+}
+
+impl BandTimes {
+    /// Adds a request of the band with the number `band`: 0 is that of the median.
+    pub(crate) fn add(&mut self, band: usize, waterfall: &Waterfall) {
+        for segment in waterfall.critical() {
+            let key = (segment.at.class(), segment.part, segment.waits);
+            self.spent.entry(key).or_default()[band] += segment.length();
+        }
+    }
+
+    /// Means over the requests of each band; what the slow ones have more of comes first.
+    pub(crate) fn rows(&self, requests: [u64; 2]) -> Vec<BandTime> {
+        let row = |(&(at, part, waits), spent): (&(Resource, Part, bool), &[Time; 2])| BandTime {
+            at,
+            part,
+            waits,
+            median: spent[0] / requests[0].max(1),
+            slow: spent[1] / requests[1].max(1),
+        };
+        let mut rows: Vec<BandTime> = self.spent.iter().map(row).collect();
+        let more = |row: &BandTime| row.median.as_ps() as i128 - row.slow.as_ps() as i128;
+        rows.sort_by_key(more);
+        rows
+    }
+}

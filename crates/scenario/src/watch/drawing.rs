@@ -1,0 +1,332 @@
+//! Draws a run into a timeline.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use accelflow_sim::{Activity, Deed, Execution, Observer, Queue, Seen, ServerShape};
+use accelflow_timeline::{Argument, Slice, Timeline, Track};
+use accelflow_trace::Image;
+use accelflow_units::Time;
+
+use super::assembler::{Assembler, waited};
+use super::busy::{Busy, Hardware};
+use super::fates::Fate;
+use super::rows::{Rows, Stack};
+use super::times::Stretches;
+use super::waterfall::{Segment, Waterfall};
+
+/// Draws a run of one system into a timeline.
+pub(crate) struct Drawing<'d, W> {
+    timeline: &'d mut Timeline<W>,
+    /// What the groups of its servers are called.
+    label: String,
+    services: &'d [String],
+    image: &'d Image,
+    /// The requests that are shown.
+    shown: &'d Fate,
+    /// When hardware is shown.
+    stretches: Stretches,
+    assembler: Assembler,
+    servers: HashMap<usize, Server>,
+    ended: Vec<Busy>,
+    /// The first error of writing.
+    failed: Option<io::Error>,
+}
+
+struct Server {
+    rows: Rows,
+    hardware: Hardware,
+    /// By row of requests, the rows beside it.
+    beside: HashMap<Track, Stack>,
+    lengths: HashMap<Queue, (usize, Option<usize>)>,
+}
+
+impl<'d, W: Write> Drawing<'d, W> {
+    pub(crate) fn new(
+        timeline: &'d mut Timeline<W>,
+        label: String,
+        (services, image): (&'d [String], &'d Image),
+        shown: &'d Fate,
+        stretches: Stretches,
+    ) -> Drawing<'d, W> {
+        Drawing {
+            timeline,
+            label,
+            services,
+            image,
+            shown,
+            stretches,
+            assembler: Assembler::default(),
+            servers: HashMap::new(),
+            ended: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Draws the rest.
+    ///
+    /// # Errors
+    /// The first error of writing.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        let mut servers: Vec<usize> = self.servers.keys().copied().collect();
+        servers.sort_unstable();
+        for server in servers {
+            let drawn = self.draw_links(server, Time::MAX);
+            self.note(drawn);
+        }
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn note(&mut self, drawn: io::Result<()>) {
+        if let Err(error) = drawn {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn begin_server(&mut self, shape: &ServerShape) -> io::Result<()> {
+        let mut hardware = Hardware::default();
+        for unit in &shape.units {
+            hardware.has(unit.unit, unit.elements);
+        }
+        let label = match shape.server {
+            0 => self.label.clone(),
+            server => format!("{} server {server}", self.label),
+        };
+        let server = Server {
+            rows: Rows::new(self.timeline, &label, shape)?,
+            hardware,
+            beside: HashMap::new(),
+            lengths: HashMap::new(),
+        };
+        self.servers.insert(shape.server, server);
+        Ok(())
+    }
+
+    fn draw(&mut self, activity: &Activity) -> io::Result<()> {
+        self.draw_links(activity.server, activity.at)?;
+        let Some(server) = self.servers.get_mut(&activity.server) else {
+            return Ok(());
+        };
+        let mut ended = std::mem::take(&mut self.ended);
+        server.hardware.act(activity, &mut ended);
+        for busy in ended.drain(..) {
+            self.draw_busy(activity.server, &busy)?;
+        }
+        self.ended = ended;
+        match activity.what {
+            Deed::Length(queue, length) => {
+                self.draw_length(activity.server, activity.at, (queue, length))
+            }
+            Deed::Spends { .. } => self.draw_wait(activity),
+            _ => Ok(()),
+        }
+    }
+
+    /// Draws what has waited in a queue.
+    fn draw_wait(&mut self, activity: &Activity) -> io::Result<()> {
+        let (Some((at, from)), Some(of)) = (waited(activity), activity.of) else {
+            return Ok(());
+        };
+        let Some(server) = self.servers.get_mut(&activity.server) else {
+            return Ok(());
+        };
+        if from == activity.at || !self.stretches.meet(from, activity.at) {
+            return Ok(());
+        }
+        let times = (whole_ns(from), whole_ns(activity.at));
+        let track = server.rows.wait(self.timeline, at, times)?;
+        let slice = Slice {
+            name: &self.services[of.service],
+            category: "wait",
+            arguments: &[("request", Argument::Number(of.request))],
+            ..Slice::default()
+        };
+        self.timeline.slice(track, times, &slice)
+    }
+
+    fn draw_links(&mut self, server: usize, now: Time) -> io::Result<()> {
+        let mut ended = std::mem::take(&mut self.ended);
+        if let Some(server) = self.servers.get_mut(&server) {
+            server.hardware.links_until(now, &mut ended);
+        }
+        for busy in ended.drain(..) {
+            self.draw_busy(server, &busy)?;
+        }
+        self.ended = ended;
+        Ok(())
+    }
+
+    fn draw_busy(&mut self, server: usize, busy: &Busy) -> io::Result<()> {
+        if !self.stretches.meet(busy.from, busy.until) {
+            return Ok(());
+        }
+        let flow = busy.of.and_then(|of| self.flow_at(of, busy.from));
+        let request = busy.of.map_or(0, |of| of.request);
+        let mut arguments = Vec::with_capacity(3);
+        if let Some(of) = busy.of {
+            arguments.push(("service", Argument::Text(&self.services[of.service])));
+            arguments.push(("request", Argument::Number(request)));
+            if let Some(trace) = of.trace {
+                arguments.push(("trace", Argument::Text(self.image.name(trace))));
+            }
+        }
+        let service = busy.of.map(|of| self.services[of.service].as_str());
+        let slice = Slice {
+            name: match busy.work {
+                Some(work) if service.is_none() => work.name(),
+                Some(work) => &format!("{}: {}", service.unwrap_or_default(), work.name()),
+                None => service.unwrap_or("data"),
+            },
+            category: "hardware",
+            flows: flow.as_slice(),
+            ends: &[],
+            arguments: &arguments,
+        };
+        let Some(server) = self.servers.get_mut(&server) else {
+            return Ok(());
+        };
+        let track = server.rows.of(self.timeline, busy.at, busy.row)?;
+        let times = (whole_ns(busy.from), whole_ns(busy.until));
+        self.timeline.slice(track, times, &slice)
+    }
+
+    /// The flow of a request that is shown, until its response.
+    fn flow_at(&self, of: Execution, at: Time) -> Option<u64> {
+        let (_, responded) = self.shown.get(&(of.service, of.request))?;
+        (at < *responded).then(|| self.flow(of.service, of.request))
+    }
+
+    fn flow(&self, service: usize, request: u64) -> u64 {
+        let key = format!("{}\0{service}\0{request}", self.label);
+        self.timeline.flow(&key)
+    }
+
+    fn draw_length(
+        &mut self,
+        server: usize,
+        at: Time,
+        (queue, length): (Queue, usize),
+    ) -> io::Result<()> {
+        let Some(server) = self.servers.get_mut(&server) else {
+            return Ok(());
+        };
+        let (before, shown_in) = server.lengths.get(&queue).copied().unwrap_or((0, None));
+        let now_in = self.stretches.at(at);
+        let index = now_in.map(|(index, _)| index);
+        server.lengths.insert(queue, (length, index.or(shown_in)));
+        let Some((index, began)) = now_in else {
+            return Ok(());
+        };
+        let track = server.rows.counter(self.timeline, queue)?;
+        if shown_in != Some(index) {
+            self.timeline.count(track, whole_ns(began), before as i64)?;
+        }
+        self.timeline.count(track, whole_ns(at), length as i64)
+    }
+
+    fn draw_request(&mut self, waterfall: &Waterfall) -> io::Result<()> {
+        let flow = [self.flow(waterfall.service, waterfall.request)];
+        let service = self.services[waterfall.service].as_str();
+        let Some(server) = self.servers.get_mut(&waterfall.server) else {
+            return Ok(());
+        };
+        let times = (whole_ns(waterfall.arrived), whole_ns(waterfall.responded));
+        let timeline = &mut *self.timeline;
+        let track = server
+            .rows
+            .request(timeline, (waterfall.service, service), times)?;
+        let name = format!("{service} {}", waterfall.request);
+        let response_us = waterfall.response_time().as_us_f64();
+        let arguments = [
+            ("request", Argument::Number(waterfall.request)),
+            ("response_us", Argument::Real(response_us)),
+            ("error", Argument::Truth(waterfall.error)),
+        ];
+        let whole = Slice {
+            name: &name,
+            category: "request",
+            flows: &flow,
+            ends: &[],
+            arguments: &arguments,
+        };
+        timeline.begin(track, times.0, &whole)?;
+        for segment in waterfall.critical() {
+            draw_segment(timeline, self.image, track, segment)?;
+        }
+        let response = Slice {
+            name: "response",
+            category: "request",
+            ends: &flow,
+            ..Slice::default()
+        };
+        timeline.instant(track, times.1, &response)?;
+        timeline.end(track, times.1)?;
+        for segment in waterfall
+            .segments
+            .iter()
+            .filter(|segment| !segment.critical)
+        {
+            let times = (whole_ns(segment.from), whole_ns(segment.until));
+            let stack = server.beside.entry(track).or_default();
+            let row = stack.place(timeline, (track, "beside"), times)?;
+            draw_segment(timeline, self.image, row, segment)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Observer for Drawing<'_, W> {
+    fn see(&mut self, seen: &Seen) {
+        let shown = self.shown;
+        if let Some(waterfall) = self.assembler.see(seen, |key| shown.contains_key(&key)) {
+            let drawn = self.draw_request(&waterfall);
+            self.note(drawn);
+        }
+    }
+
+    fn begin(&mut self, server: &ServerShape) {
+        let begun = self.begin_server(server);
+        self.note(begun);
+    }
+
+    fn follows_hardware(&self) -> bool {
+        true
+    }
+
+    fn act(&mut self, activity: &Activity) {
+        self.assembler.act(activity);
+        if self.failed.is_none() {
+            let drawn = self.draw(activity);
+            self.note(drawn);
+        }
+    }
+}
+
+fn draw_segment<W: Write>(
+    timeline: &mut Timeline<W>,
+    image: &Image,
+    track: Track,
+    segment: &Segment,
+) -> io::Result<()> {
+    let name = match segment.waits {
+        true => format!("waits for {}", segment.at.name()),
+        false => segment.at.name(),
+    };
+    let mut arguments = vec![("part", Argument::Text(segment.part.name()))];
+    if let Some(trace) = segment.trace {
+        arguments.push(("trace", Argument::Text(image.name(trace))));
+    }
+    let slice = Slice {
+        name: &name,
+        category: if segment.waits { "wait" } else { "work" },
+        arguments: &arguments,
+        ..Slice::default()
+    };
+    let times = (whole_ns(segment.from), whole_ns(segment.until));
+    timeline.slice(track, times, &slice)
+}
+
+/// Perfetto counts whole ns. Rounding down keeps the order of moments.
+fn whole_ns(time: Time) -> u64 {
+    time.as_ps() / 1_000
+}

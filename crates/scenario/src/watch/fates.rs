@@ -1,0 +1,111 @@
+//! Which requests are shown, and when they arrive and have their responses.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use accelflow_sim::{Happening, Observer, Seen};
+use accelflow_units::Time;
+
+use super::assembler::RequestKey;
+
+/// Which requests of a run are meant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Selection {
+    /// They arrive in this window.
+    pub(crate) window: (Time, Option<Time>),
+    /// Indices of their services; all if empty.
+    pub(crate) services: Vec<usize>,
+    /// Their numbers within their services; all if empty.
+    pub(crate) numbers: Vec<u64>,
+    /// The slowest so many of each service; all if none.
+    pub(crate) slowest: Option<usize>,
+}
+
+/// When requests arrive, and when they have their responses.
+pub(crate) type Fate = HashMap<RequestKey, (Time, Time)>;
+
+/// Finds the requests of a selection.
+pub(crate) struct Fates<'s> {
+    selection: &'s Selection,
+    /// The most that are kept.
+    most: usize,
+    open: HashMap<RequestKey, Time>,
+    kept: Fate,
+    /// Number of requests of the selection.
+    pub(crate) found: u64,
+    /// By service, the slowest so far: response time, number, arrival.
+    slowest: HashMap<usize, BinaryHeap<Reverse<(Time, u64, Time)>>>,
+}
+
+impl Selection {
+    /// Whether it asks for some of the requests in its window alone.
+    pub(crate) fn is_filter(&self) -> bool {
+        !self.services.is_empty() || !self.numbers.is_empty() || self.slowest.is_some()
+    }
+
+    fn has(&self, (service, number): RequestKey, arrived: Time) -> bool {
+        let (from, until) = self.window;
+        arrived >= from
+            && until.is_none_or(|until| arrived < until)
+            && (self.services.is_empty() || self.services.contains(&service))
+            && (self.numbers.is_empty() || self.numbers.contains(&number))
+    }
+}
+
+impl<'s> Fates<'s> {
+    pub(crate) fn new(selection: &'s Selection, most: usize) -> Fates<'s> {
+        Fates {
+            selection,
+            most,
+            open: HashMap::new(),
+            kept: Fate::new(),
+            found: 0,
+            slowest: HashMap::new(),
+        }
+    }
+
+    /// The requests of the selection, [`Fates::most`] at most.
+    pub(crate) fn finish(mut self) -> Fate {
+        for (service, heap) in self.slowest {
+            for Reverse((response, number, arrived)) in heap {
+                self.kept
+                    .insert((service, number), (arrived, arrived + response));
+            }
+        }
+        self.kept
+    }
+
+    fn ends(&mut self, key: RequestKey, arrived: Time, at: Time) {
+        let Some(slowest) = self.selection.slowest else {
+            self.found += 1;
+            if self.kept.len() < self.most {
+                self.kept.insert(key, (arrived, at));
+            }
+            return;
+        };
+        let heap = self.slowest.entry(key.0).or_default();
+        heap.push(Reverse((at - arrived, key.1, arrived)));
+        if heap.len() > slowest {
+            heap.pop();
+        } else {
+            self.found += 1;
+        }
+    }
+}
+
+impl Observer for Fates<'_> {
+    fn see(&mut self, seen: &Seen) {
+        let key = (seen.service, seen.request);
+        match seen.what {
+            Happening::Arrived if self.selection.has(key, seen.at) => {
+                self.open.insert(key, seen.at);
+            }
+            Happening::Responded { .. } => {
+                if let Some(arrived) = self.open.remove(&key) {
+                    self.ends(key, arrived, seen.at);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What was in the way of slow requests: who occupied what they waited for, and what arrived before.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use accelflow_sim::{Activity, Deed, Happening, Observer, Seen, ServerShape};
+use accelflow_units::Time;
+
+use super::assembler::{Assembler, RequestKey};
+use super::bands::BandTimes;
+use super::busy::{Busy, Hardware};
+use super::resource::Resource;
+use super::waterfall::Waterfall;
+
+/// Who occupied what requests waited for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blame {
+    /// What they waited for.
+    pub at: Resource,
+    /// Index of the service; none for work that is nobody's.
+    pub service: Option<usize>,
+    /// Its share of the time that was occupied meanwhile, while requests of the median and of the
+    /// slow band waited; none where none did.
+    pub shares: [Option<f64>; 2],
+    /// Its share of all time that was occupied in the run.
+    pub overall: f64,
+}
+
+/// How often requests of a service arrived before those of the bands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Burst {
+    /// Index of the service.
+    pub service: usize,
+    /// Its mean rate in the windows before the requests of the median and of the slow band, in
+    /// requests per second.
+    pub rates_rps: [f64; 2],
+    /// Number of its requests in those windows.
+    pub arrivals: [u64; 2],
+    /// Its mean rate over the run.
+    pub mean_rps: f64,
+}
+
+/// By service, or for work that is nobody's.
+type ByService = BTreeMap<Option<usize>, Time>;
+
+/// Follows the requests of two bands, and what is in their way.
+pub(crate) struct Neighbours<'c> {
+    /// The band of each request that is followed.
+    chosen: &'c HashMap<RequestKey, usize>,
+    /// How long before a request arrivals are counted.
+    window: Time,
+    assembler: Assembler,
+    servers: HashMap<usize, Hardware>,
+    /// What was busy while requests that are followed were in flight.
+    recent: HashMap<(usize, Resource), VecDeque<Busy>>,
+    ended: Vec<Busy>,
+    pub(crate) times: BandTimes,
+    /// By place and band, who occupied what.
+    occupied: BTreeMap<Resource, [ByService; 2]>,
+    overall: BTreeMap<Resource, ByService>,
+    arrivals: VecDeque<(Time, usize)>,
+    before: BTreeMap<usize, [u64; 2]>,
+    totals: BTreeMap<usize, u64>,
+    last: Time,
+    /// The servers with the service have been simulated.
+    over: bool,
+    /// Number of requests followed to their ends, by band.
+    pub(crate) followed: [u64; 2],
+}
+
+impl<'c> Neighbours<'c> {
+    pub(crate) fn new(chosen: &'c HashMap<RequestKey, usize>, window: Time) -> Neighbours<'c> {
+        Neighbours {
+            chosen,
+            window,
+            assembler: Assembler::default(),
+            servers: HashMap::new(),
+            recent: HashMap::new(),
+            ended: Vec::new(),
+            times: BandTimes::default(),
+            occupied: BTreeMap::new(),
+            overall: BTreeMap::new(),
+            arrivals: VecDeque::new(),
+            before: BTreeMap::new(),
+            totals: BTreeMap::new(),
+            last: Time::ZERO,
+            over: false,
+            followed: [0; 2],
+        }
+    }
+
+    /// Who occupied what the requests waited for, by place; who did most first.
+    pub(crate) fn blames(&self) -> Vec<Blame> {
+        let mut blames = Vec::new();
+        for (at, bands) in &self.occupied {
+            let overall = self.overall.get(&at.occupied().class());
+            let mut services: Vec<Option<usize>> =
+                bands.iter().flat_map(BTreeMap::keys).copied().collect();
+            services.sort_unstable();
+            services.dedup();
+            let mut of_place: Vec<Blame> = services
+                .into_iter()
+                .map(|service| Blame {
+                    at: *at,
+                    service,
+                    shares: [0, 1].map(|band: usize| share(&bands[band], service)),
+                    overall: overall.and_then(|all| share(all, service)).unwrap_or(0.0),
+                })
+                .collect();
+            let slow = |blame: &Blame| blame.shares[1].unwrap_or(0.0);
+            of_place.sort_by(|a, b| slow(b).total_cmp(&slow(a)));
+            blames.extend(of_place);
+        }
+        blames
+    }
+
+    /// How often requests of each service arrived before those of the bands.
+    pub(crate) fn bursts(&self) -> Vec<Burst> {
+        let window_s = self.window.as_s_f64();
+        let burst = |(&service, &total): (&usize, &u64)| {
+            let arrivals = self.before.get(&service).copied().unwrap_or_default();
+            let rate = |band: usize| {
+                arrivals[band] as f64 / (self.followed[band].max(1) as f64 * window_s)
+            };
+            Burst {
+                service,
+                rates_rps: [rate(0), rate(1)],
+                arrivals,
+                mean_rps: total as f64 / self.last.as_s_f64(),
+            }
+        };
+        self.totals.iter().map(burst).collect()
+    }
+
+    fn arrives(&mut self, seen: &Seen) {
+        let at = seen.at;
+        let since = at.saturating_sub(self.window);
+        while self.arrivals.front().is_some_and(|(old, _)| *old < since) {
+            self.arrivals.pop_front();
+        }
+        if let Some(&band) = self.chosen.get(&(seen.service, seen.request)) {
+            for (_, service) in &self.arrivals {
+                self.before.entry(*service).or_default()[band] += 1;
+            }
+        }
+        self.arrivals.push_back((at, seen.service));
+        *self.totals.entry(seen.service).or_default() += 1;
+        self.last = at;
+    }
+
+    fn add(&mut self, waterfall: &Waterfall) {
+        let Some(&band) = self.chosen.get(&(waterfall.service, waterfall.request)) else {
+            return;
+        };
+        self.followed[band] += 1;
+        self.times.add(band, waterfall);
+        for segment in waterfall.critical().filter(|segment| segment.waits) {
+            let times = (segment.from, segment.until);
+            let found = self.overlaps(waterfall.server, segment.at.occupied(), times);
+            let at = self.occupied.entry(segment.at.class()).or_default();
+            for (service, time) in found {
+                *at[band].entry(service).or_default() += time;
+            }
+        }
+    }
+
+    /// Who occupied `resource` between two moments, and how long.
+    fn overlaps(
+        &self,
+        server: usize,
+        resource: Resource,
+        (from, until): (Time, Time),
+    ) -> ByService {
+        let mut found = ByService::new();
+        let mut add = |service, began: Time, ended: Time| {
+            let time = ended.min(until).saturating_sub(began.max(from));
+            if time > Time::ZERO {
+                *found.entry(service).or_default() += time;
+            }
+        };
+        for busy in self.recent.get(&(server, resource)).into_iter().flatten() {
+            add(busy.of.map(|of| of.service), busy.from, busy.until);
+        }
+        if let Some(hardware) = self.servers.get(&server) {
+            for (began, of) in hardware.running(resource) {
+                add(of.map(|of| of.service), began, until);
+            }
+        }
+        found
+    }
+
+    fn keep(&mut self, server: usize) {
+        let oldest = self.assembler.oldest();
+        for busy in self.ended.drain(..) {
+            let service = busy.of.map(|of| of.service);
+            let all = self.overall.entry(busy.at.class()).or_default();
+            *all.entry(service).or_default() += busy.until - busy.from;
+            let recent = self.recent.entry((server, busy.at)).or_default();
+            match oldest {
+                None => recent.clear(),
+                Some(oldest) => {
+                    while recent.front().is_some_and(|old| old.until < oldest) {
+                        recent.pop_front();
+                    }
+                    recent.push_back(busy);
+                }
+            }
+        }
+    }
+}
+
+impl Observer for Neighbours<'_> {
+    fn see(&mut self, seen: &Seen) {
+        if self.over {
+            return;
+        }
+        if seen.what == Happening::Arrived {
+            self.arrives(seen);
+        }
+        let chosen = self.chosen;
+        if let Some(waterfall) = self.assembler.see(seen, |key| chosen.contains_key(&key)) {
+            self.add(&waterfall);
+        }
+    }
+
+    /// Servers that have nothing to do with each other are simulated one after the other, each from
+    /// time 0. Those with the service that is asked about count.
+    fn begin(&mut self, server: &ServerShape) {
+        self.over = self.followed != [0; 2];
+        if self.over {
+            return;
+        }
+        self.arrivals.clear();
+        self.totals.clear();
+        self.overall.clear();
+        self.recent.clear();
+        let mut hardware = Hardware::default();
+        for unit in &server.units {
+            hardware.has(unit.unit, unit.elements);
+        }
+        self.servers.insert(server.server, hardware);
+    }
+
+    fn follows_hardware(&self) -> bool {
+        true
+    }
+
+    fn act(&mut self, activity: &Activity) {
+        if self.over || matches!(activity.what, Deed::Carries { .. }) {
+            return;
+        }
+        self.assembler.act(activity);
+        if let Some(hardware) = self.servers.get_mut(&activity.server) {
+            hardware.act(activity, &mut self.ended);
+        }
+        if !self.ended.is_empty() {
+            self.keep(activity.server);
+        }
+    }
+}
+
+/// The share of a service.
+fn share(of: &ByService, service: Option<usize>) -> Option<f64> {
+    let all: Time = of.values().copied().sum();
+    let own = of.get(&service).copied().unwrap_or_default();
+    (all > Time::ZERO).then(|| own.as_ps() as f64 / all.as_ps() as f64)
+}

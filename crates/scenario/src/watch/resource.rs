@@ -1,0 +1,111 @@
+//! What requests are at, and what they wait for.
+
+use accelflow_sim::UnitName;
+use accelflow_trace::Accel;
+
+/// A part of a server that a request is at, or waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// A core, or its run queue.
+    Core(usize),
+    /// The input queue of an accelerator.
+    Input(UnitName),
+    /// The overflow area of an accelerator.
+    Overflow(UnitName),
+    /// The elements of an accelerator.
+    Elements(UnitName),
+    /// The output queue of an accelerator.
+    Output(UnitName),
+    /// The output dispatcher of an accelerator.
+    Dispatcher(UnitName),
+    /// The A-DMA engines.
+    Dma,
+    /// Ways without an A-DMA engine: notifications, and queues in memory.
+    Ways,
+    /// A link of the network.
+    Link(usize),
+    /// The manager.
+    Manager,
+    /// The manager's queue for an accelerator.
+    Central(Accel),
+    /// The overflow area of the manager's queue.
+    CentralOverflow,
+    /// The traffic shaper and the limit of a tenant.
+    Tenant,
+    /// Other servers.
+    Remote,
+}
+
+impl Resource {
+    /// The name that people read. Numbers of instances and shares are in it if they are not 0.
+    pub fn name(self) -> String {
+        match self {
+            Resource::Core(core) => format!("core {core}"),
+            Resource::Input(unit) => format!("{} input queue", unit_name(unit)),
+            Resource::Overflow(unit) => format!("{} overflow area", unit_name(unit)),
+            Resource::Elements(unit) => unit_name(unit),
+            Resource::Output(unit) => format!("{} output queue", unit_name(unit)),
+            Resource::Dispatcher(unit) => format!("{} dispatcher", unit_name(unit)),
+            Resource::Dma => "A-DMA".to_owned(),
+            Resource::Ways => "notification".to_owned(),
+            Resource::Link(link) => format!("link {link}"),
+            Resource::Manager => "manager".to_owned(),
+            Resource::Central(accel) => format!("manager's queue for {accel}"),
+            Resource::CentralOverflow => "manager's overflow area".to_owned(),
+            Resource::Tenant => "tenant's limit".to_owned(),
+            Resource::Remote => "remote".to_owned(),
+        }
+    }
+
+    /// The same for all cores, and for all instances of an accelerator.
+    pub(crate) fn class(self) -> Resource {
+        let one = |unit: UnitName| UnitName {
+            instance: 0,
+            share: 0,
+            ..unit
+        };
+        match self {
+            Resource::Core(_) => Resource::Core(0),
+            Resource::Input(unit) => Resource::Input(one(unit)),
+            Resource::Overflow(unit) => Resource::Overflow(one(unit)),
+            Resource::Elements(unit) => Resource::Elements(one(unit)),
+            Resource::Output(unit) => Resource::Output(one(unit)),
+            Resource::Dispatcher(unit) => Resource::Dispatcher(one(unit)),
+            other => other,
+        }
+    }
+
+    /// The name of a class.
+    pub(crate) fn class_name(self) -> String {
+        match self {
+            Resource::Core(_) => "cores".to_owned(),
+            other => other.name(),
+        }
+    }
+
+    /// What has to be free for a wait here to end.
+    pub(crate) fn occupied(self) -> Resource {
+        let whole = |unit: UnitName| UnitName { share: 0, ..unit };
+        match self {
+            Resource::Input(unit) | Resource::Overflow(unit) => Resource::Elements(unit),
+            Resource::Central(accel) => Resource::Elements(UnitName {
+                accel,
+                instance: 0,
+                share: 0,
+            }),
+            Resource::Output(unit) => Resource::Dispatcher(whole(unit)),
+            other => other,
+        }
+    }
+}
+
+fn unit_name(unit: UnitName) -> String {
+    let mut name = unit.accel.to_string();
+    if unit.instance > 0 {
+        name += &format!(" {}", unit.instance);
+    }
+    if unit.share > 0 {
+        name += &format!(" share {}", unit.share);
+    }
+    name
+}

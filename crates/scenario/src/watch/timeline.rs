@@ -1,0 +1,161 @@
+//! A scenario as a timeline.
+
+use std::io::Write;
+
+use accelflow_parameters::Refusal;
+use accelflow_sim::compare::observe;
+use accelflow_timeline::Timeline;
+use accelflow_units::Time;
+
+use super::drawing::Drawing;
+use super::fates::{Fate, Fates, Selection};
+use super::times::Stretches;
+use crate::check::Checked;
+use crate::error::{ScenarioError, engine};
+use crate::options::RunOptions;
+use crate::setup::Setup;
+
+/// The most requests of a timeline, over all systems: some 2 kB each, and what the hardware does.
+pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
+
+/// What a timeline shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimelineOptions {
+    /// The beginning of the window in which requests arrive, in simulated time.
+    pub from: Time,
+    /// The length of the window; to the end of the run if none.
+    pub length: Option<Time>,
+    /// Names of the services whose requests are shown; all if empty.
+    pub services: Vec<String>,
+    /// Numbers of the requests within their services that are shown; all if empty.
+    pub requests: Vec<u64>,
+    /// The slowest so many of each service are shown; all if none.
+    pub slowest: Option<u64>,
+}
+
+/// What a timeline holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Number of systems.
+    pub systems: u64,
+    /// Number of requests that are shown, over all systems.
+    pub requests: u64,
+}
+
+/// Where a refused timeline is narrowed.
+const NARROW: &str = "narrow it by a window (--timeline-from, --timeline-for), by services \
+    (--timeline-service), by numbers (--timeline-request) or to the slowest (--timeline-slowest)";
+
+impl Checked {
+    /// Simulates the scenario and writes a timeline of it to `out`, as Perfetto reads it: a group of
+    /// rows for each server of each system, all on one axis of simulated time.
+    ///
+    /// Requests are shown that arrive in the window and are not filtered out. Without a filter the
+    /// hardware is shown in the window, else during the requests that are shown.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for options that are not allowed, for more than [`MAX_TIMELINE_REQUESTS`] or
+    /// none, for what the simulator cannot run and for what cannot be written.
+    pub fn write_timeline(
+        &self,
+        options: &TimelineOptions,
+        out: impl Write,
+    ) -> Result<Written, ScenarioError> {
+        let selection = self.selection(options)?;
+        let name = format!("simulated {}", self.hash()?);
+        let mut timeline = Timeline::new(&name, out);
+        let services: Vec<String> = self.services.iter().map(|s| s.name().to_owned()).collect();
+        let mut written = Written {
+            systems: 0,
+            requests: 0,
+        };
+        for (chip, server) in self.servers.iter().enumerate() {
+            let setup = Setup::new(self, server)?;
+            let comparison = setup.comparison(self, &RunOptions::default());
+            if !selection.is_filter() && options.length.is_none() && options.from == Time::ZERO {
+                let counted = (0..services.len()).map(|service| comparison.counted(service));
+                let runs = self.systems.len() as u64 * self.servers.len() as u64;
+                self.check_count(counted.fold(0, u64::saturating_add).saturating_mul(runs))?;
+            }
+            for (system, orchestrator) in self.systems.iter().enumerate() {
+                let most = MAX_TIMELINE_REQUESTS as usize;
+                let mut fates = Fates::new(&selection, most);
+                observe(&comparison, system, &mut fates).map_err(engine)?;
+                self.check_count(written.requests.saturating_add(fates.found))?;
+                let shown = fates.finish();
+                let label = match self.resolved.chips.get(chip) {
+                    Some(chip) if self.servers.len() > 1 => {
+                        format!("{} on {}", orchestrator.id(), chip.name)
+                    }
+                    _ => orchestrator.id().to_owned(),
+                };
+                let stretches = stretches(&selection, &shown);
+                let names = (&services[..], &setup.plan.image);
+                let mut drawing = Drawing::new(&mut timeline, label, names, &shown, stretches);
+                observe(&comparison, system, &mut drawing).map_err(engine)?;
+                drawing.finish().map_err(engine)?;
+                written.systems += 1;
+                written.requests += shown.len() as u64;
+            }
+        }
+        if written.requests == 0 {
+            let allowed = "must have a request: none of the run is in the window and the filters";
+            return Err(Refusal::new("timeline", "0 requests", allowed).into());
+        }
+        timeline.finish().map_err(engine)?;
+        Ok(written)
+    }
+
+    fn check_count(&self, requests: u64) -> Result<(), ScenarioError> {
+        if requests <= MAX_TIMELINE_REQUESTS {
+            return Ok(());
+        }
+        let rate_rps = self.resolved.rate_rps * self.services.len() as f64;
+        let each = MAX_TIMELINE_REQUESTS as f64 / (self.systems.len() * self.servers.len()) as f64;
+        let allowed = format!(
+            "must be at most {MAX_TIMELINE_REQUESTS} over all systems, which arrive in about \
+             {:.0} us: {NARROW}",
+            each / rate_rps * 1e6
+        );
+        let value = format!("{requests} requests");
+        Err(Refusal::new("timeline", value, allowed).into())
+    }
+
+    fn selection(&self, options: &TimelineOptions) -> Result<Selection, ScenarioError> {
+        if options.length == Some(Time::ZERO) {
+            return Err(Refusal::new("timeline for", "0", "must be more than 0 us").into());
+        }
+        if options.slowest == Some(0) {
+            return Err(Refusal::new("timeline slowest", "0", "must be at least 1").into());
+        }
+        let services = options.services.iter().map(|name| self.service_index(name));
+        Ok(Selection {
+            window: (
+                options.from,
+                options.length.map(|length| options.from + length),
+            ),
+            services: services.collect::<Result<_, _>>()?,
+            numbers: options.requests.clone(),
+            slowest: options.slowest.map(|slowest| slowest as usize),
+        })
+    }
+
+    /// The index of the service called `name`.
+    pub(crate) fn service_index(&self, name: &str) -> Result<usize, ScenarioError> {
+        let names = || self.services.iter().map(|service| service.name());
+        let index = names().position(|service| service == name);
+        index.ok_or_else(|| Refusal::unknown("service", name, names()).into())
+    }
+}
+
+/// When the hardware is shown.
+fn stretches(selection: &Selection, shown: &Fate) -> Stretches {
+    let lives = shown.values().copied();
+    if selection.is_filter() {
+        return Stretches::of(lives.collect());
+    }
+    let (from, until) = selection.window;
+    // Requests that arrive in the window are shown to their ends, and the hardware with them.
+    let last = lives.map(|(_, responded)| responded).max().unwrap_or(from);
+    Stretches::of(vec![(from, until.unwrap_or(last).max(last))])
+}

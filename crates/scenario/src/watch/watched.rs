@@ -1,0 +1,173 @@
+//! The waterfall of one request.
+
+use std::collections::HashSet;
+
+use accelflow_parameters::Refusal;
+use accelflow_sim::compare::{Comparison, compare, observe};
+use accelflow_sim::stats::Sample;
+use accelflow_sim::{Activity, Observer, Seen};
+use serde_json::{Value, json};
+
+use super::assembler::{Assembler, RequestKey};
+use super::waterfall::Waterfall;
+use crate::check::Checked;
+use crate::error::{ScenarioError, engine};
+use crate::options::RunOptions;
+use crate::setup::Setup;
+
+/// Which request of a service is meant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Which {
+    /// That with this number, from 0, in the order of arrival; those of the warm-up count.
+    Number(u64),
+    /// The one whose response time is this percentile of all that are counted: 50 is the median
+    /// and 100 the slowest.
+    Percentile(f64),
+}
+
+/// A request, and how it stands among the others of its service.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Watched {
+    /// The system.
+    pub system: String,
+    /// The service.
+    pub service: String,
+    /// The request's time.
+    pub waterfall: Waterfall,
+    /// As [`Waterfall::to_json`], with `schema` and `system`.
+    pub json: Value,
+}
+
+impl Checked {
+    /// Simulates the scenario under its only system and follows one request of `service`.
+    /// `progress` is called as in [`Checked::run`], and stops the run as there: `None`.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for several systems or chips, for an unknown service, for a request that does
+    /// not exist and for what the simulator cannot run.
+    pub fn watch(
+        &self,
+        service: &str,
+        which: Which,
+        progress: &(dyn Fn(u64, u64) -> bool + Sync),
+    ) -> Result<Option<Watched>, ScenarioError> {
+        let index = self.service_index(service)?;
+        let setup = self.only_setup()?;
+        let number = match which {
+            Which::Number(number) => number,
+            Which::Percentile(percentile) => {
+                if !(percentile > 0.0 && percentile <= 100.0) {
+                    let allowed = "must be more than 0 and at most 100";
+                    return Err(Refusal::number("percentile", percentile, allowed).into());
+                }
+                let Some(samples) = self.samples_of(&setup, index, progress)? else {
+                    return Ok(None);
+                };
+                nearest(&samples, percentile).request
+            }
+        };
+        let comparison = setup.comparison(self, &RunOptions::default());
+        let chosen = HashSet::from([(index, number)]);
+        let Some(waterfall) = waterfalls(&comparison, &chosen)?.pop() else {
+            let allowed = "must be the number of a request of the run, from 0";
+            return Err(Refusal::new("request", number, allowed).into());
+        };
+        let mut json = waterfall.to_json(service, &setup.plan.image);
+        let system = self.systems.first().map_or("", |system| system.id());
+        json["schema"] = json!("accelflow.waterfall/1");
+        json["system"] = json!(system);
+        Ok(Some(Watched {
+            system: system.to_owned(),
+            service: service.to_owned(),
+            waterfall,
+            json,
+        }))
+    }
+
+    /// What is simulated, if that is one system on one chip.
+    pub(crate) fn only_setup(&self) -> Result<Setup<'_>, ScenarioError> {
+        if self.systems.len() != 1 {
+            let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
+            let allowed = "must be one system where single requests are looked at";
+            return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
+        }
+        match &self.servers[..] {
+            [server] => Setup::new(self, server),
+            servers => {
+                let allowed = "must be one chip where single requests are looked at";
+                Err(Refusal::new("chips", servers.len(), allowed).into())
+            }
+        }
+    }
+
+    /// The counted requests of a service, the fastest first; `None` if `progress` stops the run.
+    pub(crate) fn samples_of(
+        &self,
+        setup: &Setup<'_>,
+        service: usize,
+        progress: &(dyn Fn(u64, u64) -> bool + Sync),
+    ) -> Result<Option<Vec<Sample>>, ScenarioError> {
+        self.check_samples(u64::MAX, 1)?;
+        let comparison = Comparison {
+            samples: u64::MAX,
+            ..setup.comparison(self, &RunOptions::default())
+        };
+        let Some(systems) = compare(&comparison, progress).map_err(engine)? else {
+            return Ok(None);
+        };
+        let results = systems.into_iter().flat_map(|system| system.services);
+        let name = self.services[service].name();
+        let found = results
+            .filter(|result| result.service == name)
+            .flat_map(|r| r.samples);
+        let mut samples: Vec<Sample> = found.collect();
+        if samples.is_empty() {
+            let allowed = "must have requests with responses after the warm-up";
+            return Err(Refusal::new("service", name, allowed).into());
+        }
+        samples.sort_by_key(|sample| (sample.response, sample.request));
+        Ok(Some(samples))
+    }
+}
+
+/// The sample whose response time is a percentile of all: the nearest rank.
+fn nearest(sorted: &[Sample], percentile: f64) -> &Sample {
+    let rank = (percentile / 100.0 * sorted.len() as f64).ceil() as usize;
+    &sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+/// The waterfalls of the requests `chosen`.
+fn waterfalls(
+    comparison: &Comparison<'_>,
+    chosen: &HashSet<RequestKey>,
+) -> Result<Vec<Waterfall>, ScenarioError> {
+    let mut watching = Watching {
+        assembler: Assembler::default(),
+        chosen,
+        found: Vec::new(),
+    };
+    observe(comparison, 0, &mut watching).map_err(engine)?;
+    Ok(watching.found)
+}
+
+/// Collects the waterfalls of chosen requests.
+struct Watching<'c> {
+    assembler: Assembler,
+    chosen: &'c HashSet<RequestKey>,
+    found: Vec<Waterfall>,
+}
+
+impl Observer for Watching<'_> {
+    fn see(&mut self, seen: &Seen) {
+        let found = self.assembler.see(seen, |key| self.chosen.contains(&key));
+        self.found.extend(found);
+    }
+
+    fn follows_hardware(&self) -> bool {
+        true
+    }
+
+    fn act(&mut self, activity: &Activity) {
+        self.assembler.act(activity);
+    }
+}

@@ -1,0 +1,172 @@
+//! What slow requests waited for that others did not.
+
+use std::collections::HashMap;
+
+use accelflow_parameters::Refusal;
+use accelflow_sim::compare::observe;
+use accelflow_units::Time;
+use serde_json::{Value, json};
+
+use super::bands::{Band, BandTime};
+use super::neighbours::{Blame, Burst, Neighbours};
+use crate::check::Checked;
+use crate::error::{ScenarioError, engine};
+use crate::options::RunOptions;
+
+/// Whose slow requests are explained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WhyOptions {
+    /// The name of the service.
+    pub service: String,
+    /// The percentile of its response times that is explained: more than 55 and less than 100.
+    pub percentile: f64,
+}
+
+/// What slow requests waited for that those around the median did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Why {
+    /// The system.
+    pub system: String,
+    /// The service.
+    pub service: String,
+    /// The percentile that is explained.
+    pub percentile: f64,
+    /// The requests around the median, and those around the percentile.
+    pub bands: [Band; 2],
+    /// Where their time went; what the slow ones have more of comes first.
+    pub times: Vec<BandTime>,
+    /// Who occupied what they waited for, by place.
+    pub blames: Vec<Blame>,
+    /// How long before a request arrivals were counted: the mean response time of the slow ones.
+    pub window: Time,
+    /// How often requests of each service arrived in the window before.
+    pub bursts: Vec<Burst>,
+    services: Vec<String>,
+}
+
+/// The band of the median.
+const MEDIAN: (f64, f64) = (45.0, 55.0);
+/// The fewest requests of a band.
+const FEWEST: u64 = 10;
+
+impl Checked {
+    /// Simulates the scenario under its only system and explains the slow requests of a service.
+    ///
+    /// The slow band goes from half of the rest of the percentile below it to half above it: for 99
+    /// from 98.5 to 99.5. The time of a request is divided along its critical path, so the means of
+    /// a band add up to its mean response time. `progress` is called as in [`Checked::run`], and
+    /// stops the run as there: `None`.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for several systems or chips, for an unknown service, for a percentile out of
+    /// range or with too few requests, and for what the simulator cannot run.
+    pub fn why(
+        &self,
+        options: &WhyOptions,
+        progress: &(dyn Fn(u64, u64) -> bool + Sync),
+    ) -> Result<Option<Why>, ScenarioError> {
+        let percentile = options.percentile;
+        if !(percentile > MEDIAN.1 && percentile < 100.0) {
+            let allowed = "must be more than 55 and less than 100";
+            return Err(Refusal::number("percentile", percentile, allowed).into());
+        }
+        let index = self.service_index(&options.service)?;
+        let setup = self.only_setup()?;
+        let Some(samples) = self.samples_of(&setup, index, progress)? else {
+            return Ok(None);
+        };
+        let half = (100.0 - percentile) / 2.0;
+        let slow = (percentile - half, percentile + half);
+        let bands = [MEDIAN, slow].map(|percentiles| Band::of(&samples, percentiles));
+        if bands[1].requests < FEWEST {
+            let needed = (FEWEST as f64 / (half * 2.0) * 100.0).ceil();
+            let allowed = format!(
+                "must have at least {FEWEST} requests around it, and has {}: count {needed} requests \
+                 of the service, or ask for a lower one",
+                bands[1].requests
+            );
+            return Err(Refusal::number("percentile", percentile, allowed).into());
+        }
+        let mut chosen = HashMap::new();
+        for (number, band) in bands.iter().enumerate() {
+            chosen.extend(
+                band.followed
+                    .iter()
+                    .map(|request| ((index, *request), number)),
+            );
+        }
+        let window = bands[1].response;
+        let mut neighbours = Neighbours::new(&chosen, window);
+        let comparison = setup.comparison(self, &RunOptions::default());
+        observe(&comparison, 0, &mut neighbours).map_err(engine)?;
+        Ok(Some(Why {
+            system: self.systems.first().map_or("", |one| one.id()).to_owned(),
+            service: options.service.clone(),
+            percentile,
+            times: neighbours.times.rows(neighbours.followed),
+            blames: neighbours.blames(),
+            window,
+            bursts: neighbours.bursts(),
+            bands,
+            services: self
+                .services
+                .iter()
+                .map(|one| one.name().to_owned())
+                .collect(),
+        }))
+    }
+}
+
+impl Why {
+    /// As JSON, of the schema `accelflow.why/1`; times in us, rates in requests per second.
+    pub fn to_json(&self) -> Value {
+        let band = |band: &Band| {
+            json!({
+                "percentiles": [band.percentiles.0, band.percentiles.1],
+                "requests": band.requests,
+                "followed": band.followed.len(),
+                "response_us": band.response.as_us_f64(),
+            })
+        };
+        let time = |row: &BandTime| {
+            json!({
+                "at": row.at.class_name(),
+                "part": row.part.name(),
+                "waits": row.waits,
+                "median_us": row.median.as_us_f64(),
+                "slow_us": row.slow.as_us_f64(),
+            })
+        };
+        let name = |service: usize| &self.services[service];
+        let blame = |blame: &Blame| {
+            json!({
+                "at": blame.at.class_name(),
+                "service": blame.service.map(name),
+                "median_share": blame.shares[0],
+                "slow_share": blame.shares[1],
+                "overall_share": blame.overall,
+            })
+        };
+        let burst = |burst: &Burst| {
+            json!({
+                "service": name(burst.service),
+                "median_rps": burst.rates_rps[0],
+                "slow_rps": burst.rates_rps[1],
+                "mean_rps": burst.mean_rps,
+                "median_arrivals": burst.arrivals[0],
+                "slow_arrivals": burst.arrivals[1],
+            })
+        };
+        json!({
+            "schema": "accelflow.why/1",
+            "system": self.system,
+            "service": self.service,
+            "percentile": self.percentile,
+            "bands": {"median": band(&self.bands[0]), "slow": band(&self.bands[1])},
+            "times": self.times.iter().map(time).collect::<Vec<_>>(),
+            "occupied_by": self.blames.iter().map(blame).collect::<Vec<_>>(),
+            "window_us": self.window.as_us_f64(),
+            "arrivals": self.bursts.iter().map(burst).collect::<Vec<_>>(),
+        })
+    }
+}

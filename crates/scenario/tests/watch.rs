@@ -1,0 +1,255 @@
+//! Single requests: their time is divided as results divide it, and a neighbour in the way is named.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use accelflow_scenario::{
+    Checked, RunOptions, Scenario, Setting, Source, TimelineOptions, Which, Why, WhyOptions,
+};
+use accelflow_sim::orchestrators::SYSTEMS;
+use accelflow_sim::stats::{Part, Sample};
+use accelflow_units::Time;
+use accelflow_workload::file::read;
+use serde_json::json;
+
+fn checked(scenario: serde_json::Value) -> Checked {
+    Scenario::from_json(&scenario.to_string())
+        .unwrap()
+        .check()
+        .unwrap()
+}
+
+/// Every so many of the counted requests of each service.
+fn samples(checked: &Checked) -> Vec<(String, Vec<Sample>)> {
+    let options = RunOptions {
+        samples: 2,
+        ..RunOptions::default()
+    };
+    let outcome = checked.run(&options, &|_, _| true).unwrap().unwrap();
+    let services = outcome
+        .systems
+        .into_iter()
+        .flat_map(|system| system.services);
+    services
+        .map(|result| (result.service, result.samples))
+        .collect()
+}
+
+/// Follows requests of each service: pieces of the critical path follow each other without a gap,
+/// and add up to the parts that results have.
+fn same_parts(checked: &Checked, place: &str) {
+    for (service, samples) in samples(checked) {
+        for sample in samples {
+            let which = Which::Number(sample.request);
+            let watched = checked
+                .watch(&service, which, &|_, _| true)
+                .unwrap()
+                .unwrap();
+            let waterfall = &watched.waterfall;
+            let place = format!("{place}, {service} {}", sample.request);
+            assert_eq!(waterfall.arrived, sample.arrived, "{place}");
+            assert_eq!(waterfall.response_time(), sample.response, "{place}");
+            let mut at = waterfall.arrived;
+            for segment in waterfall.critical() {
+                assert_eq!(segment.from, at, "{place}: {segment:?}");
+                at = segment.until;
+            }
+            assert_eq!(at, waterfall.responded, "{place}");
+            for part in Part::ALL {
+                let pieces = waterfall.critical().filter(|segment| segment.part == part);
+                let spent: Time = pieces.map(accelflow_scenario::Segment::length).sum();
+                assert_eq!(spent, sample.spent.of(part), "{place}: {}", part.name());
+            }
+            let waits = waterfall.critical().filter(|s| s.part == Part::Queueing);
+            assert!(waits.into_iter().all(|segment| segment.waits), "{place}");
+        }
+    }
+}
+
+#[test]
+fn critical_paths_add_up_to_the_parts_of_results_in_every_system() {
+    for system in SYSTEMS {
+        let scenario = json!({
+            "workload": "socialnetwork", "profile": "paper", "orchestrators": [system.id()],
+            "requests": 100, "facts": "drawn", "services": ["CPost", "ReadH"],
+        });
+        same_parts(&checked(scenario), system.id());
+    }
+}
+
+#[test]
+fn critical_paths_add_up_where_much_is_in_the_way() {
+    let config = json!({
+        "accelerator.pes": 1, "accelerator.input_entries": 4, "accelerator.overflow_entries": 3,
+        "exception.per_million": 20_000.0, "core.count": 4, "core.time_slice_ns": 20_000,
+    });
+    for system in ["accelflow", "relief", "cohort"] {
+        let scenario = json!({
+            "workload": "socialnetwork", "profile": "paper", "orchestrators": [system],
+            "requests": 200, "rate_rps": 3000.0, "facts": "drawn", "config": config,
+            "services": ["CPost"],
+        });
+        same_parts(&checked(scenario), system);
+    }
+}
+
+/// Asks little of Ser itself. `Hog` asks much of it, and now and then for a while.
+const NEIGHBOURS: &str = r#"
+schema = "accelflow.workload/1"
+name = "neighbours"
+
+[defaults]
+sizes = { fixed_bytes = 200 }
+waits = { other = { constant_us = 5 } }
+
+[[services]]
+name = "Hog"
+rate_rps = 4000.0
+arrivals = { process = "modulated", states = [[4.0, 0.2], [0.25, 0.8]], dwell_us = 2000 }
+costs = { source = "operations", TCP = { ns = 100 }, Encr = { ns = 100 }, Decr = { ns = 100 }, RPC = { ns = 100 }, Ser = { ns = 300000 }, Dser = { ns = 100 }, LdB = { ns = 100 } }
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 5 }, { trace = "T2" }]
+
+[[services]]
+name = "Bystander"
+rate_rps = 8000.0
+costs = { source = "operations", TCP = { ns = 3000 }, Encr = { ns = 3000 }, Decr = { ns = 3000 }, RPC = { ns = 3000 }, Ser = { ns = 3000 }, Dser = { ns = 3000 }, LdB = { ns = 300 } }
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 5 }, { trace = "T2" }]
+
+[[services]]
+name = "Victim"
+rate_rps = 4000.0
+costs = { source = "operations", TCP = { ns = 1000 }, Encr = { ns = 1000 }, Decr = { ns = 1000 }, RPC = { ns = 1000 }, Ser = { ns = 1000 }, Dser = { ns = 1000 }, LdB = { ns = 100 } }
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 5 }, { trace = "T2" }]
+"#;
+
+fn neighbours(system: &str) -> Checked {
+    let document = read(NEIGHBOURS, "neighbours.toml").unwrap();
+    let scenario = Scenario {
+        workload: Source::File(Box::new(document.workload)),
+        orchestrators: vec![system.to_owned()],
+        requests: 3_000,
+        config: [("accelerator.Ser.pes".to_owned(), Setting::Number(1.0))].into(),
+        ..Scenario::default()
+    };
+    scenario.check().unwrap()
+}
+
+fn why(checked: &Checked, service: &str) -> Why {
+    let options = WhyOptions {
+        service: service.to_owned(),
+        percentile: 99.0,
+    };
+    checked.why(&options, &|_, _| true).unwrap().unwrap()
+}
+
+#[test]
+fn a_neighbour_that_saturates_an_accelerator_in_bursts_is_named() {
+    for (system, place) in [
+        ("accelflow", "Ser input queue"),
+        ("relief", "manager's queue for Ser"),
+    ] {
+        let found = why(&neighbours(system), "Victim").to_json();
+        let first = &found["times"][0];
+        assert_eq!(first["at"], place, "{system}: {found:#}");
+        assert_eq!(first["waits"], true);
+        let more = |row: &serde_json::Value| {
+            row["slow_us"].as_f64().unwrap() - row["median_us"].as_f64().unwrap()
+        };
+        let bands = &found["bands"];
+        let gap = bands["slow"]["response_us"].as_f64().unwrap()
+            - bands["median"]["response_us"].as_f64().unwrap();
+        assert!(more(first) > 0.8 * gap, "{system}: {found:#}");
+        let sum: f64 = found["times"].as_array().unwrap().iter().map(more).sum();
+        assert!(
+            (sum - gap).abs() < 1e-3 * gap,
+            "parts add up: {sum} of {gap}"
+        );
+        let occupants = found["occupied_by"].as_array().unwrap();
+        let culprit = occupants.iter().find(|row| row["at"] == place).unwrap();
+        assert_eq!(culprit["service"], "Hog", "{system}: {found:#}");
+        assert!(culprit["slow_share"].as_f64().unwrap() > 0.9, "{culprit}");
+        let arrivals = found["arrivals"].as_array().unwrap();
+        let of = |name: &str| arrivals.iter().find(|row| row["service"] == name).unwrap();
+        let burst = |name: &str| {
+            of(name)["slow_rps"].as_f64().unwrap() / of(name)["mean_rps"].as_f64().unwrap()
+        };
+        assert!(burst("Hog") > 2.0, "{system}: {found:#}");
+        assert!(burst("Bystander") < 1.3, "{system}: {found:#}");
+    }
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused() {
+    let checked = neighbours("accelflow");
+    let refused = |service: &str, percentile: f64| {
+        let options = WhyOptions {
+            service: service.to_owned(),
+            percentile,
+        };
+        checked.why(&options, &|_, _| true).unwrap_err().to_string()
+    };
+    let unknown = refused("Victin", 99.0);
+    assert!(unknown.contains("did you mean Victim"), "{unknown}");
+    assert!(refused("Victim", 50.0).starts_with("percentile = 50: must be more than 55"));
+    let few = refused("Victim", 99.99);
+    assert!(
+        few.contains("must have at least 10 requests around it"),
+        "{few}"
+    );
+    let none = checked
+        .watch("Victim", Which::Number(1 << 40), &|_, _| true)
+        .unwrap_err();
+    assert!(
+        none.to_string()
+            .contains("must be the number of a request of the run"),
+        "{none}"
+    );
+}
+
+#[test]
+fn a_timeline_of_too_many_requests_is_refused_before_it_is_simulated() {
+    let scenario = json!({"workload": "socialnetwork", "profile": "paper", "requests": 1_000_000});
+    let refused = checked(scenario)
+        .write_timeline(&TimelineOptions::default(), Vec::new())
+        .unwrap_err()
+        .to_string();
+    assert!(refused.starts_with("timeline = "), "{refused}");
+    assert!(
+        refused.contains("must be at most 10000 over all systems"),
+        "{refused}"
+    );
+    assert!(refused.contains("--timeline-for"), "{refused}");
+}
+
+#[test]
+fn the_window_and_the_filters_choose_the_requests() {
+    let scenario = json!({
+        "workload": "socialnetwork", "profile": "paper", "orchestrators": ["accelflow", "relief"],
+        "requests": 200, "services": ["CPost", "ReadH"], "rates": "equal",
+    });
+    let checked = checked(scenario);
+    let written =
+        |options: TimelineOptions| checked.write_timeline(&options, std::io::sink()).unwrap();
+    let all = written(TimelineOptions::default());
+    assert_eq!(all.systems, 2);
+    assert!(all.requests >= 2 * 200, "{all:?}");
+    let slowest = TimelineOptions {
+        slowest: Some(3),
+        ..TimelineOptions::default()
+    };
+    assert_eq!(written(slowest).requests, 2 * 2 * 3);
+    let one = TimelineOptions {
+        services: vec!["ReadH".to_owned()],
+        requests: vec![7, 11],
+        ..TimelineOptions::default()
+    };
+    assert_eq!(written(one).requests, 2 * 2);
+    let windows = [(0, 20_000), (20_000, 1_000_000)].map(|(from, length)| {
+        let options = TimelineOptions {
+            from: Time::from_us(from),
+            length: Some(Time::from_us(length)),
+            ..TimelineOptions::default()
+        };
+        written(options).requests
+    });
+    assert_eq!(windows.iter().sum::<u64>(), all.requests);
+    assert!(windows.iter().all(|requests| *requests > 0), "{windows:?}");
+}

@@ -1,0 +1,193 @@
+//! What the hardware of a server does, as observers see it.
+
+use accelflow_trace::{Accel, AtmAddress};
+use accelflow_units::Time;
+
+use crate::stats::Part;
+
+/// The hardware of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerShape {
+    /// The number of the server.
+    pub server: usize,
+    /// Number of cores.
+    pub cores: usize,
+    /// The accelerators, by type, instance and tenant's share.
+    pub units: Vec<UnitShape>,
+    /// Number of A-DMA engines.
+    pub dma_engines: usize,
+    /// Names of the links of the network, by index.
+    pub links: Vec<String>,
+    /// Whether a manager orders the operations of all accelerators in one queue.
+    pub central: bool,
+}
+
+/// An instance of an accelerator, or a tenant's share of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitShape {
+    /// Which.
+    pub unit: UnitName,
+    /// Number of processing elements.
+    pub elements: u64,
+    /// The first of several shares, which has the dispatcher of the instance.
+    pub whole: bool,
+}
+
+/// Names an instance of an accelerator, or a tenant's share of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnitName {
+    /// The type.
+    pub accel: Accel,
+    /// The number of the instance.
+    pub instance: usize,
+    /// The number of the share; 0 without reserved shares.
+    pub share: usize,
+}
+
+/// Something that a server has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// The number of the server.
+    pub server: usize,
+    /// When.
+    pub at: Time,
+    /// For which request; none for what is done for several, or for none that is known.
+    pub of: Option<Execution>,
+    /// What.
+    pub what: Deed,
+}
+
+/// A request, and which of its traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Execution {
+    /// Index of the service.
+    pub service: usize,
+    /// Number of the request within the service. Requests that services send to each other have
+    /// the highest bit set.
+    pub request: u64,
+    /// Tells traces that run at the same time on the same server apart; none for application logic.
+    pub job: Option<u32>,
+    /// The trace, by the address of its first word; none for application logic.
+    pub trace: Option<AtmAddress>,
+}
+
+/// What a server does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// A part of a request's time, from `from` until now, has passed.
+    Spends {
+        /// What it was spent on.
+        part: Part,
+        /// Its beginning.
+        from: Time,
+        /// What it waited for, if `part` is [`Part::Queueing`].
+        wait: Option<Wait>,
+        /// The core of the request.
+        core: usize,
+        /// The accelerator of its trace, unless it is at a core.
+        unit: Option<UnitName>,
+    },
+    /// A core begins or goes on with a task, or has none any more.
+    Runs {
+        /// The core.
+        core: usize,
+        /// What it does; none if it is idle.
+        work: Option<CoreWork>,
+    },
+    /// An element begins an operation.
+    Operates(UnitName),
+    /// The element that the operation had is free.
+    Freed(UnitName),
+    /// The output dispatcher of an instance begins with an entry; without a request it is idle.
+    Dispatches(UnitName),
+    /// An A-DMA engine moves something until then.
+    Moves(Time),
+    /// The manager serves a visit.
+    Manages {
+        /// Its beginning.
+        from: Time,
+        /// Its end.
+        until: Time,
+    },
+    /// A link carries data.
+    Carries {
+        /// Index of the link.
+        link: usize,
+        /// Its beginning.
+        from: Time,
+        /// Its end.
+        until: Time,
+    },
+    /// A queue has another length.
+    Length(Queue, usize),
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wait {
+    /// For an element, in an input queue.
+    Input,
+    /// For an input entry, in an overflow area.
+    Overflow,
+    /// For an output entry, in its element.
+    Output,
+    /// For an element that the manager assigns.
+    Central,
+    /// For an entry of the manager's queue, in its overflow area.
+    CentralOverflow,
+    /// For the traffic shaper, or for other traces of its tenant to end.
+    Tenant,
+    /// For its core.
+    Core,
+}
+
+/// What a core does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CoreWork {
+    /// Application logic, and the start of what follows.
+    Application,
+    /// A decision that an accelerator cannot take.
+    Decision,
+    /// The start of a trace.
+    Start,
+    /// The operating system's handling of an exception.
+    Exception,
+    /// A trace in software.
+    Software,
+    /// A notification, or an interrupt that nothing waits for.
+    Notice,
+    /// A look at a queue in memory.
+    Poll,
+}
+
+impl CoreWork {
+    /// The name that people read.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CoreWork::Application => "application",
+            CoreWork::Decision => "decision",
+            CoreWork::Start => "start of a trace",
+            CoreWork::Exception => "exception",
+            CoreWork::Software => "trace in software",
+            CoreWork::Notice => "notice",
+            CoreWork::Poll => "poll",
+        }
+    }
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Queue {
+    /// Operations that wait for an element, those in the overflow area too.
+    Input(UnitName),
+    /// Entries of an output queue that wait for their dispatcher.
+    Dispatcher(UnitName),
+    /// Tasks that wait for a core.
+    Core(usize),
+    /// Transfers that wait for an A-DMA engine.
+    Dma,
+    /// Operations of an accelerator that wait in the manager's queue.
+    Central(Accel),
+    /// Visits that wait for the manager.
+    Manager,
+}

@@ -1,0 +1,327 @@
+//! Shows an observer, if there is one, what happens.
+//!
+//! A run without an observer pays one comparison for each event and for each part of a request's
+//! time. What a comparison of states can find (tasks of cores, entries of dispatchers, lengths of
+//! queues) is found after each event, so the steps of a request say nothing of it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use super::activity::{
+    Activity, CoreWork, Deed, Execution, Queue, ServerShape, UnitName, UnitShape, Wait,
+};
+use super::engine::Engine;
+use super::observer::{Happening, Observer, Seen};
+use super::state::{JobId, RequestId, Task, Unit};
+use crate::stats::Part;
+
+/// An observer of one or more servers.
+pub(crate) type Shared<'r> = RefCell<&'r mut (dyn Observer + 'r)>;
+
+/// The observer of a server, and what it has been shown last.
+pub(crate) struct Watching<'r> {
+    server: usize,
+    observer: &'r Shared<'r>,
+    /// Whether it follows the hardware.
+    follows: bool,
+    lengths: HashMap<Queue, usize>,
+    /// By core, the number of the task's start.
+    tasks: Vec<Option<u64>>,
+    /// By unit, the entry that its dispatcher handles.
+    dispatched: Vec<Option<JobId>>,
+    units: Vec<Unit>,
+}
+
+impl Unit {
+    fn name(self) -> UnitName {
+        UnitName {
+            accel: self.accel,
+            instance: usize::from(self.instance),
+            share: usize::from(self.share),
+        }
+    }
+}
+
+impl Task {
+    /// What a core does for the task.
+    fn work(self) -> CoreWork {
+        match self {
+            Task::Application(_) => CoreWork::Application,
+            Task::Decide(_) => CoreWork::Decision,
+            Task::Enqueue(_) | Task::Again(_) => CoreWork::Start,
+            Task::Handle(_) | Task::TakeOver(_) => CoreWork::Exception,
+            Task::Software(_) => CoreWork::Software,
+            Task::Notice => CoreWork::Notice,
+            Task::Poll(_) => CoreWork::Poll,
+        }
+    }
+}
+
+impl<'r> Engine<'r> {
+    /// Shows `observer` what happens on this server, which has the number `server`.
+    pub(crate) fn observed_by(mut self, server: usize, observer: &'r Shared<'r>) -> Engine<'r> {
+        let follows = observer.borrow().follows_hardware();
+        let units = self.ensemble.units();
+        if follows {
+            self.uncore.log_links();
+            observer.borrow_mut().begin(&self.hardware(server, &units));
+        }
+        self.watching = Some(Box::new(Watching {
+            server,
+            observer,
+            follows,
+            lengths: HashMap::new(),
+            tasks: vec![None; self.cores.count()],
+            dispatched: vec![None; units.len()],
+            units,
+        }));
+        self
+    }
+
+    fn hardware(&self, server: usize, units: &[Unit]) -> ServerShape {
+        let unit = |unit: &Unit| UnitShape {
+            unit: unit.name(),
+            elements: self.ensemble.station(*unit).elements(),
+            whole: unit.share == 0,
+        };
+        ServerShape {
+            server,
+            cores: self.cores.count(),
+            units: units.iter().map(unit).collect(),
+            dma_engines: self.run.config.network.dma_engines,
+            links: self.uncore.link_names(),
+            central: self.manager.is_central(),
+        }
+    }
+
+    /// Shows what has happened to a request.
+    #[inline]
+    pub(crate) fn show(
+        &mut self,
+        id: RequestId,
+        now: Time,
+        what: impl FnOnce(&Engine<'_>) -> Happening,
+    ) {
+        if self.watching.is_none() {
+            return;
+        }
+        let what = what(self);
+        let request = self.requests.get(id);
+        let seen = Seen {
+            service: usize::from(request.service),
+            request: request.number,
+            at: now,
+            what,
+        };
+        if let Some(watching) = &self.watching {
+            watching.observer.borrow_mut().see(&seen);
+        }
+    }
+
+    /// Shows what the hardware has done. Call it only if [`Engine::is_followed`].
+    fn show_deed(&self, of: Option<Execution>, at: Time, what: Deed) {
+        if let Some(watching) = &self.watching {
+            let server = watching.server;
+            watching.observer.borrow_mut().act(&Activity {
+                server,
+                at,
+                of,
+                what,
+            });
+        }
+    }
+
+    /// Whether an observer follows the hardware.
+    #[inline]
+    pub(crate) fn is_followed(&self) -> bool {
+        self.watching
+            .as_ref()
+            .is_some_and(|watching| watching.follows)
+    }
+
+    fn execution(&self, id: RequestId, job: Option<JobId>) -> Execution {
+        let request = self.requests.get(id);
+        Execution {
+            service: usize::from(request.service),
+            request: request.number,
+            job,
+            trace: job.map(|job| self.jobs.get(job).cursor.trace),
+        }
+    }
+
+    fn execution_of(&self, id: JobId) -> Option<Execution> {
+        Some(self.execution(self.jobs.get(id).request, Some(id)))
+    }
+
+    /// Shows that a job has spent the time since its last charge on `part`.
+    pub(crate) fn show_spent(&self, id: JobId, part: Part, wait: Option<Wait>, now: Time) {
+        let job = self.jobs.get(id);
+        let spends = Deed::Spends {
+            part,
+            from: job.path.since,
+            wait,
+            core: usize::from(self.requests.get(job.request).core),
+            unit: Some(job.unit.name()),
+        };
+        self.show_deed(self.execution_of(id), now, spends);
+        if wait == Some(Wait::Input) {
+            let operates = Deed::Operates(job.unit.name());
+            self.show_deed(self.execution_of(id), now, operates);
+        }
+    }
+
+    /// Shows that a request, or its trace `job`, has spent the time since `since` on its core: on
+    /// `parts`, the last of them first, each up to the time given; before that it waited.
+    pub(crate) fn show_spent_on_core(
+        &self,
+        (id, job): (RequestId, Option<JobId>),
+        since: Time,
+        parts: &[(Part, Time)],
+        now: Time,
+    ) {
+        let mut lengths = Vec::with_capacity(parts.len() + 1);
+        let mut rest = now - since;
+        for &(part, most) in parts {
+            let time = most.min(rest);
+            rest = rest - time;
+            lengths.push((part, None, time));
+        }
+        lengths.push((Part::Queueing, Some(Wait::Core), rest));
+        let mut from = since;
+        for (part, wait, time) in lengths.into_iter().rev() {
+            let spends = Deed::Spends {
+                part,
+                from,
+                wait,
+                core: usize::from(self.requests.get(id).core),
+                unit: None,
+            };
+            from += time;
+            self.show_deed(Some(self.execution(id, job)), from, spends);
+        }
+    }
+
+    /// Shows that the element of a job is free.
+    #[inline]
+    pub(crate) fn show_freed(&self, id: JobId, now: Time) {
+        if self.is_followed() {
+            let freed = Deed::Freed(self.jobs.get(id).unit.name());
+            self.show_deed(self.execution_of(id), now, freed);
+        }
+    }
+
+    /// Shows that an A-DMA engine moves data of a job until `until`.
+    #[inline]
+    pub(crate) fn show_moves(&mut self, id: JobId, now: Time, until: Time) {
+        if self.is_followed() {
+            let of = self.execution_of(id);
+            self.show_deed(of, now, Deed::Moves(until));
+            self.show_links(of, now);
+        }
+    }
+
+    /// Shows a visit of the manager.
+    #[inline]
+    pub(crate) fn show_visit(&self, id: Option<JobId>, now: Time, (from, until): (Time, Time)) {
+        if self.is_followed() {
+            let of = id.and_then(|id| self.execution_of(id));
+            self.show_deed(of, now, Deed::Manages { from, until });
+        }
+    }
+
+    /// Shows what links carry since the last call.
+    pub(crate) fn show_links(&mut self, of: Option<Execution>, now: Time) {
+        for (link, from, until) in self.uncore.take_links() {
+            self.show_deed(of, now, Deed::Carries { link, from, until });
+        }
+    }
+
+    /// Shows what has changed since the event before.
+    pub(crate) fn show_changes(&mut self, now: Time) {
+        if !self.is_followed() {
+            return;
+        }
+        self.show_links(None, now);
+        let Some(mut watching) = self.watching.take() else {
+            return;
+        };
+        let mut deeds = self.changed_tasks(&mut watching);
+        deeds.extend(self.changed_dispatchers(&mut watching));
+        let lengths = &mut watching.lengths;
+        for (queue, length) in self.queue_lengths(&watching.units, now) {
+            if lengths.insert(queue, length).unwrap_or(0) != length {
+                deeds.push((None, Deed::Length(queue, length)));
+            }
+        }
+        self.watching = Some(watching);
+        for (of, what) in deeds {
+            self.show_deed(of, now, what);
+        }
+    }
+
+    fn changed_tasks(&self, watching: &mut Watching<'_>) -> Vec<(Option<Execution>, Deed)> {
+        let mut deeds = Vec::new();
+        for (core, shown) in watching.tasks.iter_mut().enumerate() {
+            let running = self.cores.running(core);
+            let number = running.map(|(number, _)| number);
+            if *shown == number {
+                continue;
+            }
+            *shown = number;
+            let work = running.map(|(_, task)| task.work());
+            let of = running.and_then(|(_, task)| self.execution_of_task(task));
+            deeds.push((of, Deed::Runs { core, work }));
+        }
+        deeds
+    }
+
+    fn execution_of_task(&self, task: Task) -> Option<Execution> {
+        match task {
+            Task::Application(request) => Some(self.execution(request, None)),
+            Task::Decide(job)
+            | Task::Enqueue(job)
+            | Task::Again(job)
+            | Task::Handle(job)
+            | Task::TakeOver(job)
+            | Task::Software(job) => self.execution_of(job),
+            Task::Notice | Task::Poll(_) => None,
+        }
+    }
+
+    fn changed_dispatchers(&self, watching: &mut Watching<'_>) -> Vec<(Option<Execution>, Deed)> {
+        let mut deeds = Vec::new();
+        for (unit, shown) in watching.units.iter().zip(&mut watching.dispatched) {
+            let current = self.ensemble.station(*unit).dispatcher.current();
+            if *shown != current {
+                *shown = current;
+                let of = current.and_then(|job| self.execution_of(job));
+                deeds.push((of, Deed::Dispatches(unit.name())));
+            }
+        }
+        deeds
+    }
+
+    fn queue_lengths(&self, units: &[Unit], now: Time) -> Vec<(Queue, usize)> {
+        let mut lengths = vec![
+            (Queue::Dma, self.dma.backlog()),
+            (Queue::Manager, self.manager.backlog(now)),
+        ];
+        for unit in units {
+            let station = self.ensemble.station(*unit);
+            let dispatcher = Queue::Dispatcher(unit.name());
+            lengths.push((Queue::Input(unit.name()), station.backlog()));
+            lengths.push((dispatcher, station.dispatcher.backlog()));
+        }
+        if self.manager.is_central() {
+            let waiting = |accel| (Queue::Central(accel), self.manager.waiting(accel));
+            lengths.extend(Accel::ALL.map(waiting));
+        }
+        let cores =
+            (0..self.cores.count()).map(|core| (Queue::Core(core), self.cores.waiting(core)));
+        lengths.extend(cores);
+        lengths
+    }
+}

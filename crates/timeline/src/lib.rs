@@ -1,0 +1,12 @@
+//! Timelines as files of Perfetto: tracks, slices, counters and flows.
+//!
+//! [`Timeline`] writes the protocol buffers that Perfetto calls TrackEvent, packet by packet, so its
+//! memory does not grow with the file. It has no word of the domain: [`Lanes`] alone knows that
+//! slices which overlap need tracks beside each other.
+
+mod lanes;
+mod messages;
+mod timeline;
+
+pub use lanes::Lanes;
+pub use timeline::{Argument, Slice, Timeline, Track};

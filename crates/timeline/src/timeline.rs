@@ -1,0 +1,348 @@
+//! Writes a timeline, packet by packet.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use prost::Message;
+
+use crate::messages::{
+    ChildOrdering, CounterDescriptor, DebugAnnotation, EventType, Interned, InternedData,
+    ProcessDescriptor, TracePacket, TrackDescriptor, TrackEvent,
+};
+
+/// Writes a timeline: a stream of Perfetto's packets, in one packet sequence.
+///
+/// All packets of a timeline belong to one sequence, whose number is made of the timeline's name, as
+/// are the numbers of tracks and flows. So files of timelines with different names may be
+/// concatenated: the result is a file of both.
+#[derive(Debug)]
+pub struct Timeline<W> {
+    out: W,
+    name: String,
+    sequence: u32,
+    begun: bool,
+    tracks: u64,
+    ranks: HashMap<u64, i32>,
+    names: Texts,
+    categories: Texts,
+    arguments: Texts,
+    buffer: Vec<u8>,
+}
+
+/// A row of a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Track(u64);
+
+/// A slice of a track.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slice<'s> {
+    /// What is shown in it.
+    pub name: &'s str,
+    /// What it can be found by, beside its name.
+    pub category: &'s str,
+    /// Flows that pass it: arrows lead to it from the slice before, and on to the next.
+    pub flows: &'s [u64],
+    /// Flows that end in it.
+    pub ends: &'s [u64],
+    /// Values beside it.
+    pub arguments: &'s [(&'s str, Argument<'s>)],
+}
+
+/// A value beside a slice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Argument<'s> {
+    /// A text.
+    Text(&'s str),
+    /// A whole number.
+    Number(u64),
+    /// A number.
+    Real(f64),
+    /// Whether something is so.
+    Truth(bool),
+}
+
+/// Texts that have numbers.
+#[derive(Debug, Default)]
+struct Texts {
+    numbers: HashMap<String, u64>,
+    /// Those that no packet has had yet.
+    new: Vec<Interned>,
+}
+
+/// The sequence's state begins here: texts before it mean nothing (`SEQ_INCREMENTAL_STATE_CLEARED`).
+const CLEARED: u32 = 1;
+/// The packet needs the texts of earlier ones (`SEQ_NEEDS_INCREMENTAL_STATE`).
+const NEEDS_STATE: u32 = 2;
+/// The field of packets in a trace, with the wire type of messages.
+const PACKET: u8 = 1 << 3 | 2;
+
+impl<W: Write> Timeline<W> {
+    /// A timeline called `name` that is written to `out`.
+    pub fn new(name: &str, out: W) -> Timeline<W> {
+        Timeline {
+            out,
+            name: name.to_owned(),
+            sequence: (mixed(name.as_bytes()) >> 33) as u32 | 1,
+            begun: false,
+            tracks: 0,
+            ranks: HashMap::new(),
+            names: Texts::default(),
+            categories: Texts::default(),
+            arguments: Texts::default(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// A group of rows that can be folded.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn process(&mut self, name: &str) -> io::Result<Track> {
+        let (track, pid) = self.new_track(name);
+        self.describe(TrackDescriptor {
+            uuid: track.0,
+            process: Some(ProcessDescriptor {
+                pid,
+                process_name: name.to_owned(),
+            }),
+            child_ordering: Some(ChildOrdering::Explicit as i32),
+            ..TrackDescriptor::default()
+        })?;
+        Ok(track)
+    }
+
+    /// A row below `parent`, after those that it has. It may have rows below itself.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn track(&mut self, parent: Track, name: &str) -> io::Result<Track> {
+        self.below(parent, name, None)
+    }
+
+    /// A row of numbers below `parent`; `unit` is what they count.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn counter(&mut self, parent: Track, name: &str, unit: &str) -> io::Result<Track> {
+        let unit_name = unit.to_owned();
+        self.below(parent, name, Some(CounterDescriptor { unit_name }))
+    }
+
+    fn below(
+        &mut self,
+        parent: Track,
+        name: &str,
+        counter: Option<CounterDescriptor>,
+    ) -> io::Result<Track> {
+        let (track, _) = self.new_track(name);
+        let next = self.ranks.entry(parent.0).or_default();
+        let rank = *next;
+        *next += 1;
+        self.describe(TrackDescriptor {
+            uuid: track.0,
+            name: Some(name.to_owned()),
+            parent_uuid: Some(parent.0),
+            counter,
+            child_ordering: Some(ChildOrdering::Explicit as i32),
+            sibling_order_rank: Some(rank),
+            ..TrackDescriptor::default()
+        })?;
+        Ok(track)
+    }
+
+    /// Writes a slice of a row, in ns. Slices of a row do not overlap, and come in the order of time;
+    /// inside of one that has begun ([`Timeline::begin`]) may be others.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn slice(
+        &mut self,
+        track: Track,
+        (from_ns, until_ns): (u64, u64),
+        slice: &Slice<'_>,
+    ) -> io::Result<()> {
+        self.begin(track, from_ns, slice)?;
+        self.end(track, until_ns)
+    }
+
+    /// Begins a slice of a row.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn begin(&mut self, track: Track, at_ns: u64, slice: &Slice<'_>) -> io::Result<()> {
+        self.event(track, at_ns, EventType::SliceBegin, slice)
+    }
+
+    /// Ends the slice of a row that has begun last.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn end(&mut self, track: Track, at_ns: u64) -> io::Result<()> {
+        self.packet(TracePacket {
+            timestamp: Some(at_ns),
+            track_event: Some(TrackEvent {
+                r#type: EventType::SliceEnd as i32,
+                track_uuid: track.0,
+                ..TrackEvent::default()
+            }),
+            ..TracePacket::default()
+        })
+    }
+
+    /// Writes a moment of a row.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn instant(&mut self, track: Track, at_ns: u64, slice: &Slice<'_>) -> io::Result<()> {
+        self.event(track, at_ns, EventType::Instant, slice)
+    }
+
+    /// Writes the number that a row of numbers has from a moment on.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn count(&mut self, track: Track, at_ns: u64, value: i64) -> io::Result<()> {
+        self.packet(TracePacket {
+            timestamp: Some(at_ns),
+            track_event: Some(TrackEvent {
+                r#type: EventType::Counter as i32,
+                track_uuid: track.0,
+                counter_value: Some(value),
+                ..TrackEvent::default()
+            }),
+            ..TracePacket::default()
+        })
+    }
+
+    /// The number of a flow that is known by `key` within this timeline.
+    pub fn flow(&self, key: &str) -> u64 {
+        mixed(format!("{}\0flow\0{key}", self.name).as_bytes())
+    }
+
+    /// Writes what is left and returns the output.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn new_track(&mut self, name: &str) -> (Track, i32) {
+        self.tracks += 1;
+        let key = format!("{}\0{}\0{name}", self.name, self.tracks);
+        let number = mixed(key.as_bytes());
+        // Numbers of processes are positive.
+        (Track(number | 1), (number >> 33) as i32 | 1)
+    }
+
+    fn describe(&mut self, descriptor: TrackDescriptor) -> io::Result<()> {
+        self.packet(TracePacket {
+            track_descriptor: Some(descriptor),
+            ..TracePacket::default()
+        })
+    }
+
+    fn event(
+        &mut self,
+        track: Track,
+        at_ns: u64,
+        r#type: EventType,
+        slice: &Slice<'_>,
+    ) -> io::Result<()> {
+        let annotations = slice.arguments.iter();
+        let annotations: Vec<DebugAnnotation> = annotations
+            .map(|(name, value)| value.annotation(self.arguments.number(name)))
+            .collect();
+        let event = TrackEvent {
+            category_iids: match slice.category {
+                "" => Vec::new(),
+                category => vec![self.categories.number(category)],
+            },
+            debug_annotations: annotations,
+            r#type: r#type as i32,
+            name_iid: Some(self.names.number(slice.name)),
+            track_uuid: track.0,
+            counter_value: None,
+            flow_ids: slice.flows.to_vec(),
+            terminating_flow_ids: slice.ends.to_vec(),
+        };
+        self.packet(TracePacket {
+            timestamp: Some(at_ns),
+            track_event: Some(event),
+            ..TracePacket::default()
+        })
+    }
+
+    fn packet(&mut self, packet: TracePacket) -> io::Result<()> {
+        let new = InternedData {
+            event_categories: std::mem::take(&mut self.categories.new),
+            event_names: std::mem::take(&mut self.names.new),
+            debug_annotation_names: std::mem::take(&mut self.arguments.new),
+        };
+        let begins = !std::mem::replace(&mut self.begun, true);
+        let packet = TracePacket {
+            trusted_packet_sequence_id: self.sequence,
+            sequence_flags: if begins { CLEARED } else { NEEDS_STATE },
+            interned_data: (new != InternedData::default()).then_some(new),
+            ..packet
+        };
+        self.buffer.clear();
+        self.buffer.push(PACKET);
+        packet
+            .encode_length_delimited(&mut self.buffer)
+            .map_err(io::Error::other)?;
+        self.out.write_all(&self.buffer)
+    }
+}
+
+impl Argument<'_> {
+    fn annotation(self, name_iid: u64) -> DebugAnnotation {
+        let named = DebugAnnotation {
+            name_iid,
+            ..DebugAnnotation::default()
+        };
+        match self {
+            Argument::Text(text) => DebugAnnotation {
+                string_value: Some(text.to_owned()),
+                ..named
+            },
+            Argument::Number(number) => DebugAnnotation {
+                uint_value: Some(number),
+                ..named
+            },
+            Argument::Real(number) => DebugAnnotation {
+                double_value: Some(number),
+                ..named
+            },
+            Argument::Truth(truth) => DebugAnnotation {
+                bool_value: Some(truth),
+                ..named
+            },
+        }
+    }
+}
+
+impl Texts {
+    /// The number of `text`, from 1; the next packet brings it if it is new.
+    fn number(&mut self, text: &str) -> u64 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let iid = self.numbers.len() as u64 + 1;
+        self.numbers.insert(text.to_owned(), iid);
+        self.new.push(Interned {
+            iid,
+            name: text.to_owned(),
+        });
+        iid
+    }
+}
+
+/// A number made of `bytes`: FNV-1a with a last step that spreads it over all bits.
+fn mixed(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash ^ (hash >> 29)
+}
