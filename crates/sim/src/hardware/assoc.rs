@@ -46,29 +46,73 @@ impl Associative {
     /// Uses `key` of the set number `set` (modulo the number of sets): `Ok` if it was there. If not,
     /// it takes the place of the least recently used key, which is returned unless the place was
     /// empty.
+    #[inline]
     pub(crate) fn touch(&mut self, key: u64, set: u64, writes: bool) -> Result<(), Option<Victim>> {
-        let first = (set % self.sets) as usize * self.ways;
+        let number = if set < self.sets {
+            set
+        } else {
+            set % self.sets
+        };
+        let first = number as usize * self.ways;
         let set = &mut self.tags[first..first + self.ways];
         let tag = tag(key);
-        // Each key moves one place back, up to the place of `key`.
-        let mut moved = tag << 1 | u32::from(writes);
-        for place in 0..set.len() {
-            let old = std::mem::replace(&mut set[place], moved);
-            if old >> 1 == tag {
-                set[0] |= old & 1;
-                return Ok(());
-            }
-            moved = old;
+        match <&mut [u32; 16]>::try_from(&mut *set) {
+            Ok(set) => touch_16(set, tag, writes),
+            Err(_) => touch_any(set, tag, writes),
         }
-        Err((moved != EMPTY).then_some(Victim {
-            tag: moved >> 1,
-            written: moved & 1 == 1,
-        }))
     }
+}
+
+fn touch_any(set: &mut [u32], tag: u32, writes: bool) -> Result<(), Option<Victim>> {
+    // Each key moves one place back, up to the place of `tag`.
+    let mut moved = tag << 1 | u32::from(writes);
+    for place in 0..set.len() {
+        let old = std::mem::replace(&mut set[place], moved);
+        if old >> 1 == tag {
+            set[0] |= old & 1;
+            return Ok(());
+        }
+        moved = old;
+    }
+    Err(victim(moved))
+}
+
+/// The same for 16 ways, which are compared at once.
+fn touch_16(set: &mut [u32; 16], tag: u32, writes: bool) -> Result<(), Option<Victim>> {
+    let used = tag << 1 | u32::from(writes);
+    if set[0] >> 1 == tag {
+        set[0] |= used;
+        return Ok(());
+    }
+    let mut places = 0;
+    for (place, kept) in set.iter().enumerate() {
+        places |= u32::from(kept >> 1 == tag) << place;
+    }
+    if places == 0 {
+        let last = set[15];
+        set.copy_within(..15, 1);
+        set[0] = used;
+        return Err(victim(last));
+    }
+    let place = places.trailing_zeros() as usize % 16;
+    let old = set[place];
+    set.copy_within(..place, 1);
+    set[0] = used | old & 1;
+    Ok(())
+}
+
+fn victim(moved: u32) -> Option<Victim> {
+    (moved != EMPTY).then_some(Victim {
+        tag: moved >> 1,
+        written: moved & 1 == 1,
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     const NOBODY: Result<(), Option<Victim>> = Err(None);
@@ -99,6 +143,20 @@ mod tests {
         assert_eq!(store.touch(2, 0, false), out(1, true));
         assert_eq!(store.touch(1, 0, false), out(2, false));
         assert_eq!(store.touch(2, 0, false), out(1, false));
+    }
+
+    proptest! {
+        #[test]
+        fn sixteen_ways_are_compared_at_once_as_one_by_one(
+            keys in vec((0_u64..24, any::<bool>()), 1..300),
+        ) {
+            let (mut at_once, mut one_by_one) = ([EMPTY; 16], [EMPTY; 16]);
+            for (key, writes) in keys {
+                let found = touch_16(&mut at_once, tag(key), writes);
+                prop_assert_eq!(found, touch_any(&mut one_by_one, tag(key), writes));
+                prop_assert_eq!(at_once, one_by_one);
+            }
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Lines {
         let (slice, _) = self.memory.home(line);
         let there = Place::Slice(slice as u16);
         let number = line - read.address / LINE.get();
-        let asked = read.at + Cycles(number).at(clock) + self.network.latency(read.to, there);
+        let asked = read.at + Cycles(number).at(clock) + latency(&mut self.network, read.to, there);
         let lookup = Cycles(LINE.get() / memory.llc_bytes).at(clock);
         let slices = self.network.links();
         let mut stages = vec![(slices + slice, lookup, memory.llc.at(clock))];
@@ -74,7 +74,7 @@ impl Lines {
             let controller = self.memory.controller(line);
             let place = Place::Controller(controller as u16);
             // The command's way comes after the slice.
-            stages[0].2 += self.network.latency(there, place);
+            stages[0].2 += latency(&mut self.network, there, place);
             let length = memory.dram_bandwidth.transfer(LINE);
             let controllers = slices + memory.llc_slices;
             stages.push((controllers + controller, length, memory.dram_latency));
@@ -121,6 +121,11 @@ impl Lines {
             .map(|(&done, read)| done - read.at)
             .collect()
     }
+}
+
+fn latency(network: &mut Network, from: Place, to: Place) -> Time {
+    let (from, to) = (network.site(from), network.site(to));
+    network.latency(from, to)
 }
 
 fn transactions(config: &Config, reads: &[Read], cold: bool) -> Vec<Time> {

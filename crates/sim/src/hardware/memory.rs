@@ -4,6 +4,7 @@ use super::assoc::{Associative, Victim};
 use super::network::Network;
 use super::pipe::{Flow, Pipe};
 use super::topology::Place;
+use super::ways::Site;
 use crate::config::{Config, TRANSACTION};
 
 /// The place of the data of a read.
@@ -24,7 +25,8 @@ pub(crate) enum Source {
 /// transaction instead of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    block: u64,
+    /// Size of a block as a power of two.
+    block_bits: u32,
     slices: Vec<Pipe>,
     sets_of_a_slice: u64,
     kept: Associative,
@@ -39,6 +41,8 @@ pub(crate) struct Memory {
     /// Remainder of the fills of cores, in bytes times picoseconds per second.
     fill_left: u128,
     fills: u64,
+    /// The size that was moved last, and how long it occupied a slice and a controller.
+    last: (Bytes, Time, Time),
     pub(crate) counts: MemoryCounts,
 }
 
@@ -65,7 +69,7 @@ impl Memory {
         Memory::with_block(config, TRANSACTION)
     }
 
-    /// The memory system with another granularity than that of a transaction.
+    /// The memory system with another granularity than that of a transaction, a power of two.
     pub(crate) fn with_block(config: &Config, block: Bytes) -> Memory {
         let memory = &config.memory;
         let clock = config.core.clock;
@@ -74,7 +78,8 @@ impl Memory {
         let sets = sets.max(1);
         let rate = memory.llc_bytes.saturating_mul(clock.as_hz());
         Memory {
-            block: block.get(),
+            block_bits: block.get().trailing_zeros(),
+            last: (Bytes(0), Time::ZERO, Time::ZERO),
             slices: vec![Pipe::IDLE; slices],
             sets_of_a_slice: sets as u64,
             kept: Associative::new(slices * sets, memory.llc_ways),
@@ -109,11 +114,12 @@ impl Memory {
     ) -> Time {
         self.counts.read_bytes += size.get();
         let mut done = now;
-        for (block, part) in blocks(self.block, address, size) {
+        let to = network.site(to);
+        for (block, part) in blocks(self.block_bits, address, size) {
             let (slice, set) = self.home(block);
-            let there = Place::Slice(slice as u16);
+            let there = network.site(Place::Slice(slice as u16));
             let asked = Flow::at(now + network.latency(to, there));
-            let length = self.slice_rate.transfer(part);
+            let length = self.lengths(part).0;
             let mut flow = self.slices[slice].pass(asked, length, self.slice_latency);
             let found = self.kept.touch(block, set, source == Source::Core);
             if source == Source::Core {
@@ -139,11 +145,12 @@ impl Memory {
     ) -> Time {
         self.counts.written_bytes += size.get();
         let mut done = now;
-        for (block, part) in blocks(self.block, address, size) {
+        let from = network.site(from);
+        for (block, part) in blocks(self.block_bits, address, size) {
             let (slice, set) = self.home(block);
-            let there = Place::Slice(slice as u16);
+            let there = network.site(Place::Slice(slice as u16));
             let arrived = network.transfer(from, there, part, Flow::at(now));
-            let length = self.slice_rate.transfer(part);
+            let length = self.lengths(part).0;
             let flow = self.slices[slice]
                 .pass(arrived, length, self.slice_latency)
                 .after(self.invalidate);
@@ -156,26 +163,29 @@ impl Memory {
 
     /// Puts data from outside the package into the cache; nothing waits for it.
     pub(crate) fn deliver(&mut self, network: &mut Network, address: u64, size: Bytes, now: Time) {
-        for (block, _) in blocks(self.block, address, size) {
+        for (block, _) in blocks(self.block_bits, address, size) {
             let (slice, set) = self.home(block);
             let found = self.kept.touch(block, set, true);
-            self.evict(network, found, Place::Slice(slice as u16), now);
+            let there = network.site(Place::Slice(slice as u16));
+            self.evict(network, found, there, now);
         }
     }
 
     /// Brings the data of a core that runs for `duration` into the cache, which evicts other data.
     pub(crate) fn core_runs(&mut self, network: &mut Network, duration: Time, now: Time) {
         self.fill_left += u128::from(self.fill_bytes_per_s) * u128::from(duration.as_ps());
-        let one = u128::from(self.block) * PS_PER_S;
+        let size = Bytes(1 << self.block_bits);
+        let one = u128::from(size.get()) * PS_PER_S;
         while self.fill_left >= one {
             self.fill_left -= one;
             let block = FILLS + self.fills;
             self.fills += 1;
             let (slice, set) = self.home(block);
             let controller = self.controller(block);
-            self.dram(controller, Bytes(self.block), Flow::at(now));
+            self.dram(controller, size, Flow::at(now));
             let found = self.kept.touch(block, set, false);
-            self.evict(network, found, Place::Slice(slice as u16), now);
+            let there = network.site(Place::Slice(slice as u16));
+            self.evict(network, found, there, now);
         }
     }
 
@@ -188,11 +198,11 @@ impl Memory {
         to: Place,
         now: Time,
     ) -> Time {
-        let block = address / self.block;
+        let block = address >> self.block_bits;
         let (slice, set) = self.home(block);
-        let there = Place::Slice(slice as u16);
-        let way = network.latency(to, there);
-        let length = self.slice_rate.transfer(LINE);
+        let there = network.site(Place::Slice(slice as u16));
+        let way = network.latency(network.site(to), there);
+        let length = self.lengths(LINE).0;
         self.counts.read_bytes += LINE.get();
         let passed = self.slices[slice].pass(Flow::at(now + way), length, self.slice_latency);
         let mut known = passed.head;
@@ -200,7 +210,8 @@ impl Memory {
         if found.is_err() {
             self.counts.missed_bytes += LINE.get();
             let controller = self.controller(block);
-            let further = network.latency(there, Place::Controller(controller as u16));
+            let place = network.site(Place::Controller(controller as u16));
+            let further = network.latency(there, place);
             let read = self.dram(controller, LINE, Flow::at(known + further));
             known = read.head + self.dram_latency + further;
         }
@@ -212,12 +223,12 @@ impl Memory {
         &mut self,
         network: &mut Network,
         block: u64,
-        slice: Place,
+        slice: Site,
         size: Bytes,
         flow: Flow,
     ) -> Flow {
         let controller = self.controller(block);
-        let there = Place::Controller(controller as u16);
+        let there = network.site(Place::Controller(controller as u16));
         let asked = Flow::at(flow.head + network.latency(slice, there));
         let read = self.dram(controller, size, asked).after(self.dram_latency);
         network.transfer(there, slice, size, read)
@@ -228,13 +239,13 @@ impl Memory {
         &mut self,
         network: &mut Network,
         found: Result<(), Option<Victim>>,
-        slice: Place,
+        slice: Site,
         now: Time,
     ) {
         if let Err(Some(Victim { tag, written: true })) = found {
             let controller = tag as usize % self.controllers.len();
-            let size = Bytes(self.block);
-            let there = Place::Controller(controller as u16);
+            let size = Bytes(1 << self.block_bits);
+            let there = network.site(Place::Controller(controller as u16));
             let flow = network.transfer(slice, there, size, Flow::at(now));
             self.dram(controller, size, flow);
         }
@@ -242,8 +253,18 @@ impl Memory {
 
     fn dram(&mut self, controller: usize, size: Bytes, flow: Flow) -> Flow {
         self.counts.dram_bytes += size.get();
-        let length = self.dram_rate.transfer(size);
+        let length = self.lengths(size).1;
         self.controllers[controller].pass(flow, length, Time::ZERO)
+    }
+
+    /// How long `size` occupies a slice, and a controller.
+    #[inline]
+    fn lengths(&mut self, size: Bytes) -> (Time, Time) {
+        if size != self.last.0 {
+            let (slice, controller) = (self.slice_rate, self.dram_rate);
+            self.last = (size, slice.transfer(size), controller.transfer(size));
+        }
+        (self.last.1, self.last.2)
     }
 
     /// Slice and set of a block. Addresses are interleaved by a multiplicative hash.
@@ -266,10 +287,12 @@ fn spread(number: u64) -> u64 {
 }
 
 /// The blocks of `size` bytes at `address`, and the number of bytes in each.
-fn blocks(block: u64, address: u64, size: Bytes) -> impl Iterator<Item = (u64, Bytes)> {
+#[inline]
+fn blocks(bits: u32, address: u64, size: Bytes) -> impl Iterator<Item = (u64, Bytes)> {
     let end = address + size.get();
-    (address / block..touched(end, address).div_ceil(block)).map(move |number| {
-        let (first, next) = (number * block, (number + 1) * block);
+    let last = (touched(end, address) - 1) >> bits;
+    (address >> bits..last + 1).map(move |number| {
+        let (first, next) = (number << bits, (number + 1) << bits);
         (number, Bytes(end.min(next) - address.max(first)))
     })
 }
@@ -430,7 +453,7 @@ mod tests {
         let (mut network, mut memory) = server(&[("memory.llc_slices", 36.0)]);
         let size = Bytes::from_kib(8);
         memory.deliver(&mut network, 1 << 20, size, Time::ZERO);
-        let homes: std::collections::HashSet<usize> = blocks(2_048, 1 << 20, size)
+        let homes: std::collections::HashSet<usize> = blocks(11, 1 << 20, size)
             .map(|(block, _)| memory.home(block).0)
             .collect();
         assert_eq!(homes.len(), 4);
@@ -466,10 +489,10 @@ mod tests {
 
     #[test]
     fn parts_of_blocks_add_up() {
-        let parts: Vec<(u64, Bytes)> = blocks(2_048, 2_000, Bytes(2_200)).collect();
+        let parts: Vec<(u64, Bytes)> = blocks(11, 2_000, Bytes(2_200)).collect();
         let expected = [(0, Bytes(48)), (1, Bytes(2_048)), (2, Bytes(104))];
         assert_eq!(parts, expected);
-        let nothing: Vec<(u64, Bytes)> = blocks(2_048, 4_096, Bytes(0)).collect();
+        let nothing: Vec<(u64, Bytes)> = blocks(11, 4_096, Bytes(0)).collect();
         assert_eq!(nothing, [(2, Bytes(0))], "the way is the same without data");
     }
 

@@ -3,7 +3,7 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::pipe::{Flow, Pipe};
 use super::topology::{Place, Topology};
-use super::ways::{Way, Ways};
+use super::ways::{Site, Way, Ways};
 use crate::config::Config;
 
 /// The on-package network: a mesh in each chiplet, a link from each chiplet to each other one
@@ -17,12 +17,18 @@ use crate::config::Config;
 pub(crate) struct Network {
     ways: Ways,
     /// By [`LinkKind`], the time to the end of a link.
+    ///
+    /// [`LinkKind`]: super::ways::LinkKind
     latencies: [Time; 3],
     link_rate: Bandwidth,
     crossing_rate: Bandwidth,
     links: Vec<Pipe>,
     /// What links carry, while an observer asks for it: link, from, until.
     log: Option<Vec<(usize, Time, Time)>>,
+    /// The size that was moved last, and by [`LinkKind`] how long it occupied a link.
+    ///
+    /// [`LinkKind`]: super::ways::LinkKind
+    last: (Bytes, [Time; 3]),
 }
 
 /// How long links have carried data.
@@ -57,6 +63,7 @@ impl Network {
                 .unwrap_or(network.inter_chiplet_bandwidth),
             crossing_rate: network.inter_chiplet_bandwidth,
             links: vec![Pipe::IDLE; topology.links()],
+            last: (Bytes(0), [Time::ZERO; 3]),
             ways: Ways::new(topology, counts, &instances, (hop, crossing)),
             log: None,
         }
@@ -72,29 +79,34 @@ impl Network {
     }
 
     pub(crate) fn chiplet_of(&self, place: Place) -> u16 {
-        self.ways.topology().stop(place).chiplet as u16
+        self.ways.chiplet(self.site(place))
+    }
+
+    /// The number of a place, with which its ways are found faster.
+    #[inline]
+    pub(crate) fn site(&self, place: Place) -> Site {
+        self.ways.site(place)
     }
 
     /// Moves `size` from `from`, where it is at `flow`, to `to`: when it is there.
-    pub(crate) fn transfer(&mut self, from: Place, to: Place, size: Bytes, flow: Flow) -> Flow {
+    pub(crate) fn transfer(&mut self, from: Site, to: Site, size: Bytes, flow: Flow) -> Flow {
         let way = self.ways.between(from, to);
-        let lengths = self.lengths(size);
+        if size != self.last.0 {
+            self.last = (size, self.lengths(size));
+        }
+        let (lengths, latencies) = (self.last.1, self.latencies);
         let mut flow = flow;
         if self.log.is_some() {
             return self.transfer_logged(way, lengths, flow);
         }
         for stage in self.ways.stages(way) {
-            let (length, latency) = (
-                lengths[stage.kind as usize],
-                self.latencies[stage.kind as usize],
-            );
-            flow = self.links[stage.link as usize].pass(flow, length, latency);
+            let kind = stage.kind as usize;
+            flow = self.links[stage.link as usize].pass(flow, lengths[kind], latencies[kind]);
         }
         flow
     }
 
-    /// By [`LinkKind`], how long `size` occupies a link.
-    #[inline]
+    /// By kind of link, how long `size` occupies it.
     fn lengths(&self, size: Bytes) -> [Time; 3] {
         let on_link = self.link_rate.transfer(size);
         [on_link, on_link, self.crossing_rate.transfer(size)]
@@ -134,7 +146,7 @@ impl Network {
 
     /// Time of a command without data from `from` to `to`.
     #[inline]
-    pub(crate) fn latency(&mut self, from: Place, to: Place) -> Time {
+    pub(crate) fn latency(&mut self, from: Site, to: Site) -> Time {
         self.ways.between(from, to).latency
     }
 
@@ -152,6 +164,7 @@ impl Network {
         to: Place,
         size: Bytes,
     ) -> Vec<(usize, Time, Time)> {
+        let (from, to) = (self.site(from), self.site(to));
         let (way, lengths) = (self.ways.between(from, to), self.lengths(size));
         let stages = self.ways.stages(way).iter().map(|stage| {
             let kind = stage.kind as usize;
@@ -215,7 +228,14 @@ mod tests {
 
     /// Until the last byte is there, from the start of the simulation.
     fn send(network: &mut Network, from: Place, to: Place, size: Bytes) -> Time {
+        let (from, to) = (network.site(from), network.site(to));
         network.transfer(from, to, size, Flow::at(Time::ZERO)).tail
+    }
+
+    /// Time of a command without data.
+    fn command(network: &mut Network, from: Place, to: Place) -> Time {
+        let (from, to) = (network.site(from), network.site(to));
+        network.latency(from, to)
     }
 
     fn alone(from: Accel, to: Accel, size: Bytes) -> Time {
@@ -247,7 +267,10 @@ mod tests {
             (Accel::Ldb, Accel::Ser),
             (Accel::Rpc, Accel::Rpc),
         ] {
-            assert_eq!(network.latency(at(from), at(to)), alone(from, to, NOTHING));
+            assert_eq!(
+                command(&mut network, at(from), at(to)),
+                alone(from, to, NOTHING)
+            );
         }
     }
 
@@ -276,7 +299,7 @@ mod tests {
                 .zip(places().flat_map(|from| places().map(move |to| (*from, *to))))
             {
                 let latency: Time = stages.iter().map(|(_, _, latency)| *latency).sum();
-                assert_eq!(network.latency(from, to), latency, "{from:?} {to:?}");
+                assert_eq!(command(&mut network, from, to), latency, "{from:?} {to:?}");
             }
         }
     }

@@ -80,20 +80,33 @@ impl Pipe {
     /// Takes the first free interval of `length` from `wanted` on: its beginning.
     #[inline]
     fn take(&mut self, wanted: Time, length: Time) -> Time {
-        if wanted <= self.end || length == Time::ZERO {
+        if length == Time::ZERO {
             return self.take_between(wanted, length);
         }
-        // Most transfers come after all others.
-        if self.count == KEPT {
-            self.forget();
+        if wanted > self.end {
+            // Most transfers come after all others.
+            if self.count == KEPT {
+                self.forget();
+            }
+            self.end = wanted + length;
+            self.taken[self.count % KEPT] = (wanted, self.end);
+            self.count += 1;
+            return wanted;
         }
-        self.end = wanted + length;
-        self.taken[self.count % KEPT] = (wanted, self.end);
-        self.count += 1;
-        wanted
+        // Most others come while the last one is served.
+        match self.taken[..self.count].last_mut() {
+            Some(last) if wanted >= last.0 => {
+                let start = self.end;
+                self.end += length;
+                last.1 = self.end;
+                start
+            }
+            _ => self.take_between(wanted, length),
+        }
     }
 
     /// The same if an earlier interval may be in the way.
+    #[inline(never)]
     fn take_between(&mut self, wanted: Time, length: Time) -> Time {
         let mut start = wanted.max(self.floor);
         let mut place = self.count;

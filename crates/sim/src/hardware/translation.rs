@@ -107,7 +107,8 @@ impl Translation {
         self.counts.misses += 1;
         let chiplet = network.chiplet_of(place);
         let at = Place::Iommu(chiplet);
-        let request = network.latency(place, at);
+        let (from, there) = (network.site(place), network.site(at));
+        let request = network.latency(from, there);
         let first = (0..self.walkers.len()).min_by_key(|&walker| self.walkers[walker]);
         let walker = &mut self.walkers[first.unwrap_or(0)];
         let mut done = (now + request).max(*walker);
@@ -127,7 +128,7 @@ impl Translation {
             done = memory.read_word(network, address, at, done);
         }
         *walker = done;
-        done + network.latency(at, place)
+        done + network.latency(there, from)
     }
 }
 

@@ -45,9 +45,11 @@ impl Uncore {
     pub(crate) fn new(config: &Config) -> Uncore {
         let mut network = Network::new(config);
         let memory = Memory::new(config);
-        let middle = Place::Accel(Accel::Ldb, 0);
-        let unloaded =
-            |accel| network.latency(Place::Accel(accel, 0), middle) * 2 + memory.slice_latency();
+        let middle = network.site(Place::Accel(Accel::Ldb, 0));
+        let unloaded = |accel| {
+            let place = network.site(Place::Accel(accel, 0));
+            network.latency(place, middle) * 2 + memory.slice_latency()
+        };
         Uncore {
             unloaded: Accel::ALL.map(unloaded),
             memory,
@@ -63,6 +65,7 @@ impl Uncore {
         let network = &mut self.network;
         let ready = match movement.way {
             Way::Queues(from, to) => {
+                let (from, to) = (network.site(from), network.site(to));
                 return network.transfer(from, to, size, Flow::at(now)).tail;
             }
             Way::Read(_, place) | Way::Write(place) => {

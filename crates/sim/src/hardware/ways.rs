@@ -3,7 +3,11 @@
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use super::topology::{Place, Step, Topology};
+use super::topology::{Place, Step, Stop, Topology};
+
+/// The number of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Site(u32);
 
 /// The kind of a link, which says how long a transfer occupies it and takes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub(crate) struct Ways {
     /// The first numbers of slices, controllers, IOMMUs and the manager, after those of
     /// accelerators.
     first: [usize; 4],
+    /// By number of a place.
+    stops: Vec<Stop>,
     /// By the numbers of both ends.
     ways: Vec<Way>,
     stages: Vec<Stage>,
@@ -59,14 +65,24 @@ impl Ways {
         (hop, crossing): (Time, Time),
     ) -> Ways {
         let instances = instances.iter().copied().max().unwrap_or(0).max(1);
-        let mut end = Accel::COUNT * instances;
-        let first = [slices, controllers, topology.chiplets(), 1].map(|count| {
-            end += count;
-            end - count
+        let counts = [slices, controllers, topology.chiplets()];
+        let accels = Accel::ALL.into_iter();
+        let mut places: Vec<Place> = accels
+            .flat_map(|accel| (0..instances).map(move |number| Place::Accel(accel, number as u16)))
+            .collect();
+        let kinds = [Place::Slice, Place::Controller, Place::Iommu];
+        let first = std::array::from_fn(|kind| {
+            let first = places.len();
+            if let (Some(&count), Some(place)) = (counts.get(kind), kinds.get(kind)) {
+                places.extend((0..count).map(|number| place(number as u16)));
+            }
+            first
         });
+        places.push(Place::Manager);
         Ways {
-            ways: vec![Way::default(); end * end],
+            ways: vec![Way::default(); places.len() * places.len()],
             stages: Vec::new(),
+            stops: places.iter().map(|&place| topology.stop(place)).collect(),
             topology,
             hop,
             crossing,
@@ -79,11 +95,15 @@ impl Ways {
         &self.topology
     }
 
+    /// The chiplet of a place.
+    pub(crate) fn chiplet(&self, site: Site) -> u16 {
+        self.stops[site.0 as usize].chiplet as u16
+    }
+
     /// The way from `from` to `to`.
     #[inline]
-    pub(crate) fn between(&mut self, from: Place, to: Place) -> Way {
-        let places = self.first[3] + 1;
-        let index = self.number(from) * places + self.number(to);
+    pub(crate) fn between(&mut self, from: Site, to: Site) -> Way {
+        let index = from.0 as usize * self.stops.len() + to.0 as usize;
         match self.ways[index] {
             Way { end: 0, .. } => self.find(index, from, to),
             way => way,
@@ -96,20 +116,22 @@ impl Ways {
         &self.stages[way.first as usize..way.end as usize]
     }
 
+    /// The number of a place.
     #[inline]
-    fn number(&self, place: Place) -> usize {
-        match place {
+    pub(crate) fn site(&self, place: Place) -> Site {
+        let number = match place {
             Place::Accel(accel, instance) => accel.index() * self.instances + usize::from(instance),
             Place::Slice(number) => self.first[0] + usize::from(number),
             Place::Controller(number) => self.first[1] + usize::from(number),
             Place::Iommu(chiplet) => self.first[2] + usize::from(chiplet),
             Place::Manager => self.first[3],
-        }
+        };
+        Site(number as u32)
     }
 
     #[cold]
-    fn find(&mut self, index: usize, from: Place, to: Place) -> Way {
-        let (from, to) = (self.topology.stop(from), self.topology.stop(to));
+    fn find(&mut self, index: usize, from: Site, to: Site) -> Way {
+        let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);
         let (hops, crossings) = self.topology.distance(from, to);
         let first = self.stages.len() as u32;
         let stages = &mut self.stages;
