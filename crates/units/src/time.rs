@@ -37,12 +37,12 @@ impl Time {
 
     /// The nearest picosecond to `ns`; negative and NaN inputs give zero.
     pub fn from_ns_f64(ns: f64) -> Time {
-        Time((ns * PS_PER_NS as f64).round() as u64)
+        Time(nearest(ns * PS_PER_NS as f64))
     }
 
     /// The nearest picosecond to `s` seconds; negative and NaN inputs give zero.
     pub fn from_s_f64(s: f64) -> Time {
-        Time((s * PS_PER_S as f64).round() as u64)
+        Time(nearest(s * PS_PER_S as f64))
     }
 
     /// Whole picoseconds.
@@ -71,9 +71,23 @@ impl Time {
     }
 
     /// This duration times a non-negative factor, rounded to the nearest picosecond.
+    #[inline]
     pub fn scale(self, factor: f64) -> Time {
-        Time((self.0 as f64 * factor).round() as u64)
+        Time(nearest(self.0 as f64 * factor))
     }
+}
+
+/// The nearest whole number, halves away from zero; 0 for negative numbers and NaN, and the largest
+/// for those beyond it.
+#[inline]
+fn nearest(number: f64) -> u64 {
+    /// From here on, every number is whole.
+    const WHOLE: f64 = (1_u64 << 52) as f64;
+    if !(0.0..WHOLE).contains(&number) {
+        return number.round() as u64;
+    }
+    let below = number as i64;
+    (below + i64::from(number - below as f64 >= 0.5)) as u64
 }
 
 impl Add for Time {
@@ -164,6 +178,35 @@ mod tests {
         let clock = Frequency::from_hz(2_400_000_000).unwrap();
         assert_eq!(Cycles(80).at(clock), Time::from_ps(33_334));
         assert_eq!(Cycles(60).at(clock), Time::from_ns(25));
+    }
+
+    #[test]
+    fn the_nearest_whole_number_is_that_of_the_library() {
+        let beside = |number: f64| [number.next_down(), number, number.next_up()];
+        let numbers = (0..64).flat_map(|bits| {
+            let power = 2.0_f64.powi(bits);
+            [
+                power / 8.0,
+                power - 0.5,
+                power,
+                power + 0.5,
+                power * 1.37,
+                -power,
+            ]
+        });
+        let special = [
+            0.0,
+            -0.0,
+            -0.4,
+            -0.6,
+            f64::NAN,
+            f64::INFINITY,
+            f64::MAX,
+            1e-300,
+        ];
+        for number in numbers.flat_map(beside).chain(special) {
+            assert_eq!(nearest(number), number.round() as u64, "{number:e}");
+        }
     }
 
     #[test]

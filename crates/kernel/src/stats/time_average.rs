@@ -85,7 +85,12 @@ impl TimeAverage {
 /// The busy time of a pool of servers, in server-seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
-    busy: TimeAverage,
+    busy: u64,
+    /// The ends of busy times less their beginnings, in picoseconds and modulo 2^128. Those of
+    /// servers that are busy have no end yet.
+    sum: u128,
+    changed: Time,
+    began: Time,
     charged: Time,
 }
 
@@ -93,7 +98,10 @@ impl BusyTime {
     /// Starts an observation at `now`, with all servers idle.
     pub fn new(now: Time) -> BusyTime {
         BusyTime {
-            busy: TimeAverage::new(now),
+            busy: 0,
+            sum: 0,
+            changed: now,
+            began: now,
             charged: Time::ZERO,
         }
     }
@@ -101,13 +109,24 @@ impl BusyTime {
     /// Counts one more server as busy from `now` on.
     #[inline]
     pub fn begin(&mut self, now: Time) {
-        self.busy.increase(now);
+        self.busy += 1;
+        self.sum = self.sum.wrapping_sub(u128::from(now.as_ps()));
+        self.changed = now;
     }
 
-    /// Counts one server less as busy from `now` on.
+    /// Counts one server less as busy from `now` on. Without a busy one that is a bug of the model:
+    /// debug builds panic, release builds do nothing.
     #[inline]
     pub fn end(&mut self, now: Time) {
-        self.busy.decrease(now);
+        debug_assert!(
+            self.busy > 0,
+            "no server was busy, and one ended at {now:?}"
+        );
+        if self.busy > 0 {
+            self.busy -= 1;
+            self.sum = self.sum.wrapping_add(u128::from(now.as_ps()));
+        }
+        self.changed = now;
     }
 
     /// Adds busy time without events, for a stage that is only a "free at" time. It counts in full
@@ -119,25 +138,31 @@ impl BusyTime {
 
     /// The servers that are busy now, without charged ones.
     pub fn busy(&self) -> u64 {
-        self.busy.level()
+        self.busy
     }
 
     /// Forgets the past and observes from `now` on; busy servers stay busy.
     pub fn restart(&mut self, now: Time) {
-        self.busy.restart(now);
-        self.charged = Time::ZERO;
+        let busy = self.busy;
+        *self = BusyTime {
+            busy,
+            sum: (u128::from(busy) * u128::from(now.as_ps())).wrapping_neg(),
+            ..BusyTime::new(now)
+        };
     }
 
     /// Server time spent until `now`.
     pub fn total_at(&self, now: Time) -> Time {
-        let ps = u64::try_from(self.busy.integral_at(now)).unwrap_or(u64::MAX);
+        let until = u128::from(now.max(self.changed).as_ps());
+        let ps = self.sum.wrapping_add(u128::from(self.busy) * until);
+        let ps = u64::try_from(ps).unwrap_or(u64::MAX);
         Time::from_ps(ps.saturating_add(self.charged.as_ps()))
     }
 
     /// The fraction of `servers` that was busy on average until `now`; `None` without servers or
     /// if no time has passed.
     pub fn utilisation_at(&self, now: Time, servers: u64) -> Option<f64> {
-        let observed = now.saturating_sub(self.busy.began).as_ps() as f64;
+        let observed = now.saturating_sub(self.began).as_ps() as f64;
         let available = observed * servers as f64;
         (available > 0.0).then(|| self.total_at(now).as_ps() as f64 / available)
     }

@@ -201,11 +201,33 @@ impl<T: Copy + PartialEq> Station<T> {
 
     /// Starts the ready entry that `pick` names on an idle element; its input entry becomes free.
     pub(crate) fn start(&mut self, now: Time, pick: impl Pick<T>) -> Option<Started<T>> {
-        if self.idle.is_empty() || self.ready.is_empty() {
+        if !self.can_start() {
             return None;
         }
         let place = pick(&self.ready);
-        let (held, entry) = (self.idle.pop()?, self.ready.take(place)?);
+        let entry = self.ready.take(place)?;
+        self.begin(&entry, now)
+    }
+
+    /// Whether an entry is ready and an element idle.
+    #[inline]
+    pub(crate) fn can_start(&self) -> bool {
+        !self.idle.is_empty() && !self.ready.is_empty()
+    }
+
+    /// Starts an entry that is ready now, of a reserved input entry, if no other waits and an element
+    /// is idle. It is what [`Station::ready`] and [`Station::start`] do then.
+    pub(crate) fn start_at_once(&mut self, entry: &Entry<T>, now: Time) -> Option<Started<T>> {
+        if self.idle.is_empty() || !self.ready.is_empty() {
+            return None;
+        }
+        self.begin(entry, now)
+    }
+
+    /// Gives an idle element to an entry.
+    #[inline]
+    fn begin(&mut self, entry: &Entry<T>, now: Time) -> Option<Started<T>> {
+        let held = self.idle.pop()?;
         self.input_used -= 1;
         if self.busy.busy() == 0 {
             self.any.begin(now);

@@ -5,6 +5,7 @@ mod arrivals;
 mod buffers;
 mod calls;
 mod chain_walk;
+mod code;
 mod cores;
 mod deadlines;
 mod dispatchers;

@@ -116,6 +116,11 @@ impl Policies {
         Ok(decision)
     }
 
+    /// Whether the session says which entry leaves a queue next.
+    pub(crate) fn order_queues(&self) -> bool {
+        self.orders
+    }
+
     /// The place of the entry of `queue` that leaves it next.
     #[inline]
     pub(crate) fn pick(

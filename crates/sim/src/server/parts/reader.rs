@@ -1,15 +1,13 @@
 //! Reads traces up to the next operation.
 
-use accelflow_trace::{
-    Accel, Action, AtmAddress, Fault, Instruction, Link, PositionMark, Word, step,
-};
+use accelflow_trace::{Accel, Action, AtmAddress, Fault, Instruction, Link, PositionMark, Word};
 use accelflow_units::Bytes;
 
 use super::requests::Requests;
 use crate::orchestrators::Next;
 use crate::plan::{ChainPlan, Form, Operation};
 use crate::server::error::SimError;
-use crate::server::state::Job;
+use crate::server::state::{Cursor, Job};
 
 /// Counts of the fields of a trace that were read up to the next operation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,11 +45,12 @@ impl Requests<'_> {
         let mut reading = Reading::default();
         job.outlook.meets = false;
         loop {
-            let word = image.word(job.cursor.word);
-            let word = word.map_err(|fault| self.fault(job, fault))?;
             let at_start = job.cursor.at_start();
-            let facts = self.facts(job.request, chain, job.cursor.trace);
-            let read = step(word, job.cursor.mark, image.predicates(), &facts);
+            let Cursor {
+                trace, word, mark, ..
+            } = job.cursor;
+            let facts = || self.facts(job.request, chain, trace);
+            let read = self.code.step(image, word, mark, facts);
             let read = read.map_err(|fault| self.fault(job, fault))?;
             reading.branches += read.branches;
             job.cursor.mark = read.next;
@@ -69,6 +68,8 @@ impl Requests<'_> {
                 Action::Scatter { arm } => forked.push(fork(job, arm, true)),
                 Action::Join => {
                     job.outlook.meets = true;
+                    let word = image.word(word);
+                    let word = word.map_err(|fault| self.fault(job, fault))?;
                     job.outlook.next = after_join(word, job.cursor.mark);
                     return Ok(reading);
                 }

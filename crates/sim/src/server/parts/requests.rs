@@ -5,6 +5,7 @@ use accelflow_trace::{AtmAddress, Facts};
 use accelflow_units::Time;
 use accelflow_workload::services::DrawnFacts;
 
+use super::code::Code;
 use crate::plan::{ChainPlan, Message, PhasePlan, Plan};
 use crate::server::error::SimError;
 use crate::server::run::Run;
@@ -20,6 +21,7 @@ const ATTEMPT: u64 = 0xA773 << 48;
 pub(crate) struct Requests<'r> {
     slab: Slab<Request>,
     pub(super) plan: &'r Plan,
+    pub(super) code: Code,
     seed: u64,
     /// Size of a message over its size when compressed.
     pub(super) compression_ratio: f64,
@@ -31,6 +33,7 @@ impl<'r> Requests<'r> {
         Requests {
             slab: Slab::new(),
             plan: run.plan,
+            code: Code::new(&run.plan.image),
             seed: run.seed,
             compression_ratio: run.config.payload.compression_ratio,
         }

@@ -13,19 +13,31 @@ use crate::stats::Part;
 
 impl Engine<'_> {
     /// Starts operations on the idle elements of `unit`.
+    #[inline]
     pub(crate) fn start_elements(&mut self, unit: Unit, now: Time) {
+        if self.ensemble.station(unit).can_start() {
+            self.start_ready(unit, now);
+        }
+    }
+
+    fn start_ready(&mut self, unit: Unit, now: Time) {
         while let Some(started) = self.start_next(unit, now) {
-            let job = started.item;
-            self.spend_waiting(job, Wait::Input, now);
-            let preparation = self.preparation(unit, started, now);
-            self.jobs.get_mut(job).run.steps += 1;
-            match self.exception(job, preparation) {
-                Some(exception) => self.raise(job, exception, now),
-                None => self.operate(job, preparation, now),
-            }
-            if let Some(refill) = self.refill_next(unit, now) {
-                self.refill(refill, now);
-            }
+            self.begin_operation(unit, started, now);
+        }
+    }
+
+    /// Begins an operation on the element of `unit` that it was given.
+    pub(crate) fn begin_operation(&mut self, unit: Unit, started: Started<JobId>, now: Time) {
+        let id = started.item;
+        self.spend_waiting(id, Wait::Input, now);
+        let preparation = self.preparation(unit, started, now);
+        self.jobs.get_mut(id).run.steps += 1;
+        match self.exception(id, preparation) {
+            Some(exception) => self.raise(id, exception, now),
+            None => self.operate(id, preparation, now),
+        }
+        if let Some(refill) = self.refill_next(unit, now) {
+            self.refill(refill, now);
         }
     }
 
@@ -62,18 +74,20 @@ impl Engine<'_> {
         let filled = self.load_beyond(id, start).max(entry_loaded);
         let loaded = filled + self.timing.more_pieces(&self.uncore, unit.accel, input);
         let computed = loaded + compute;
-        let ends = if output > self.run.config.accelerator.inline {
-            self.element_works(unit, computed - now);
+        let (until, ends) = if output > self.run.config.accelerator.inline {
             self.schedule(computed, Event::Computed(id));
-            computed + self.timing.expected_move(&self.uncore, unit.accel, output)
+            let expected = self.timing.expected_move(&self.uncore, unit.accel, output);
+            (computed, computed + expected)
         } else {
             let written = computed + self.timing.pad(output);
-            self.element_works(unit, written - now);
             self.schedule(written, Event::Operated(id));
-            written
+            (written, written)
         };
         self.jobs.get_mut(id).run.ends = ends;
-        self.ensemble.station_mut(unit).runs_until(ends);
+        self.measures.add_work(until - now);
+        let station = self.ensemble.station_mut(unit);
+        station.work += until - now;
+        station.runs_until(ends);
     }
 
     /// Writes back a result that does not fit a queue entry.
@@ -115,9 +129,10 @@ impl Engine<'_> {
         if fits {
             self.free_buffer(id);
         }
-        self.ensemble.station_mut(unit).stops(ends);
         self.advance(id);
-        if self.ensemble.station_mut(unit).deposit(id, owner, now) {
+        let station = self.ensemble.station_mut(unit);
+        station.stops(ends);
+        if station.deposit(id, owner, now) {
             self.show_freed(id, now);
             self.start_elements(unit, now);
             self.decide(id, now)?;

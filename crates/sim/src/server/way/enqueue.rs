@@ -193,7 +193,14 @@ impl Engine<'_> {
         let job = self.jobs.get_mut(id);
         job.deadline.due = entry.due;
         let unit = job.unit;
-        let placed = self.ensemble.station_mut(unit).ready(entry, now);
+        let station = self.ensemble.station_mut(unit);
+        if !self.policies.order_queues()
+            && let Some(started) = station.start_at_once(&entry, now)
+        {
+            self.begin_operation(unit, started, now);
+            return;
+        }
+        let placed = station.ready(entry, now);
         if placed != Placed::InOrder {
             self.measures.count_placed(entry.owner.service, placed);
         }

@@ -20,6 +20,10 @@ const MILLION: u64 = 1_000_000;
 impl Engine<'_> {
     /// The exception that the operation which `job` begins raises, if it does.
     pub(crate) fn exception(&mut self, id: JobId, preparation: Time) -> Option<Exception> {
+        let config = self.run.config;
+        if config.tlb.faults_per_million == 0 && config.exception.per_million == 0.0 {
+            return None;
+        }
         let job = self.jobs.get(id);
         if self.faults(job) {
             self.measures.count_page_fault();

@@ -19,16 +19,16 @@ impl Engine<'_> {
     /// The movement of a job's entry to the queue of its accelerator, from another queue or from its
     /// payload in memory.
     pub(crate) fn entry_movement(&mut self, id: JobId, way: Way) -> Movement {
-        let job = *self.jobs.get(id);
+        let input = self.jobs.get(id).operation.input;
         let address = match way {
             Way::Queues(..) => 0,
-            Way::Read(..) | Way::Write(_) => self.payload_address(id, job.operation.input),
+            Way::Read(..) | Way::Write(_) => self.payload_address(id, input),
         };
         Movement {
             way,
             address,
-            size: self.timing.entry_size(job.operation.input),
-            tenant: self.tenant_number(&job),
+            size: self.timing.entry_size(input),
+            tenant: self.tenant_number(self.jobs.get(id)),
         }
     }
 
@@ -69,11 +69,11 @@ impl Engine<'_> {
 
     /// Puts the part of an arrived message that does not fit a queue entry into memory.
     pub(crate) fn receive_beyond(&mut self, id: JobId, now: Time) {
-        let job = *self.jobs.get(id);
+        let input = self.jobs.get(id).operation.input;
         let inline = self.run.config.accelerator.inline;
-        if job.operation.input > inline {
-            let buffer = self.new_buffer(id, job.operation.input);
-            let beyond = job.operation.input.beyond(inline);
+        if input > inline {
+            let buffer = self.new_buffer(id, input);
+            let beyond = input.beyond(inline);
             self.uncore.deliver(buffer + inline.get(), beyond, now);
         }
     }
@@ -87,30 +87,31 @@ impl Engine<'_> {
 
     /// Brings the part of the input beyond the queue entry to the element: when it is there.
     pub(crate) fn load_beyond(&mut self, id: JobId, now: Time) -> Time {
-        let job = *self.jobs.get(id);
-        if job.operation.input <= self.run.config.accelerator.inline {
+        let job = self.jobs.get(id);
+        let input = job.operation.input;
+        if input <= self.run.config.accelerator.inline {
             return now;
         }
-        let address = self.payload_address(id, job.operation.input);
         let way = Way::Read(Source::Memory, job.unit.place());
-        self.move_beyond(&job, way, address, job.operation.input, now)
+        let address = self.payload_address(id, input);
+        self.move_beyond(id, way, address, input, now)
     }
 
     /// Writes the part of the output beyond the queue entry to a new buffer: when it is there.
     pub(crate) fn write_beyond(&mut self, id: JobId, now: Time) -> Time {
-        let job = *self.jobs.get(id);
-        let buffer = self.new_buffer(id, job.operation.output);
-        let way = Way::Write(job.unit.place());
-        self.move_beyond(&job, way, buffer, job.operation.output, now)
+        let job = self.jobs.get(id);
+        let (output, way) = (job.operation.output, Way::Write(job.unit.place()));
+        let buffer = self.new_buffer(id, output);
+        self.move_beyond(id, way, buffer, output, now)
     }
 
-    fn move_beyond(&mut self, job: &Job, way: Way, buffer: u64, payload: Bytes, now: Time) -> Time {
+    fn move_beyond(&mut self, id: JobId, way: Way, buffer: u64, payload: Bytes, now: Time) -> Time {
         let inline = self.run.config.accelerator.inline;
         let movement = Movement {
             way,
             address: buffer + inline.get(),
             size: payload.beyond(inline),
-            tenant: self.tenant_number(job),
+            tenant: self.tenant_number(self.jobs.get(id)),
         };
         self.uncore.carry(&movement, now)
     }

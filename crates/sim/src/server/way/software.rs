@@ -3,6 +3,7 @@
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
+use super::decide::read_all;
 use crate::config::SoftwareBalancing;
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
@@ -88,7 +89,7 @@ impl Engine<'_> {
             }
             job.balances |= self.balances(&job);
             let output = job.operation.output;
-            let (reading, arms) = self.read_all(&mut job)?;
+            let (reading, arms) = read_all(&self.requests, &mut self.joins, &mut job)?;
             let kib = output.get() as f64 / 1024.0;
             let transforms = kib * f64::from(reading.transforms);
             total += config.core.transform_per_kib.scale(transforms);

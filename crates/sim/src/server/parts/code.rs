@@ -1,0 +1,181 @@
+//! The words of a trace memory, decoded once.
+
+use accelflow_trace::{
+    Action, AtmAddress, Facts, Fault, Image, Instruction, Link, NIBBLES, PositionMark, Step, Word,
+    step,
+};
+
+/// What an output dispatcher finds at each position of each word.
+pub(crate) struct Code {
+    /// By word, then by position.
+    decoded: Vec<Decoded>,
+}
+
+/// An instruction.
+#[derive(Clone, Copy)]
+enum Decoded {
+    Act {
+        action: Action,
+        next: PositionMark,
+    },
+    Branch {
+        predicate: u8,
+        holds: PositionMark,
+        otherwise: PositionMark,
+    },
+    Jump(PositionMark),
+    /// Nibbles that mean nothing.
+    Fault,
+}
+
+const POSITIONS: usize = NIBBLES + 1;
+
+impl Code {
+    /// The words of `image`.
+    pub(crate) fn new(image: &Image) -> Code {
+        let words = image.words().iter();
+        Code {
+            decoded: words.flat_map(|&word| positions(word)).collect(),
+        }
+    }
+
+    /// The same as [`step`] at `mark` of the word at `address`. `facts` are asked for at a branch.
+    #[inline]
+    pub(crate) fn step<F: Facts>(
+        &self,
+        image: &Image,
+        address: AtmAddress,
+        mark: PositionMark,
+        facts: impl Fn() -> F,
+    ) -> Result<Step, Fault> {
+        let (mut at, mut branches) = (mark, 0);
+        loop {
+            let place = address.index() * POSITIONS + at.index();
+            match self.decoded.get(place) {
+                Some(&Decoded::Act { action, next }) => {
+                    return Ok(Step {
+                        action,
+                        next,
+                        branches,
+                    });
+                }
+                Some(&Decoded::Jump(to)) => at = to,
+                Some(&Decoded::Branch {
+                    predicate,
+                    holds,
+                    otherwise,
+                }) => {
+                    let predicates = image.predicates();
+                    let condition = predicates.get(predicate);
+                    let resolved = condition.map(|one| one.holds(predicates.fields(), &facts()));
+                    let Some(Ok(held)) = resolved else {
+                        break;
+                    };
+                    branches += 1;
+                    at = if held { holds } else { otherwise };
+                }
+                Some(Decoded::Fault) | None => break,
+            }
+        }
+        // There is a fault on the way, which names itself.
+        step(image.word(address)?, mark, image.predicates(), &facts())
+    }
+}
+
+fn positions(word: Word) -> impl Iterator<Item = Decoded> {
+    (0..POSITIONS).map(move |index| {
+        let read = PositionMark::new(index).and_then(|mark| word.decode(mark).ok());
+        read.map_or(Decoded::Fault, |(instruction, next)| {
+            decoded(instruction, next)
+        })
+    })
+}
+
+fn decoded(instruction: Instruction, next: PositionMark) -> Decoded {
+    let action = match instruction {
+        Instruction::Branch {
+            predicate,
+            otherwise,
+        } => {
+            return Decoded::Branch {
+                predicate,
+                holds: next,
+                otherwise,
+            };
+        }
+        Instruction::Jump(to) => return Decoded::Jump(to),
+        Instruction::End => Action::Notify,
+        Instruction::Call(accel) => Action::Forward(accel),
+        Instruction::Transform(change) => Action::Transform(change),
+        Instruction::Fork(arm) => Action::Fork { arm },
+        Instruction::Scatter(arm) => Action::Scatter { arm },
+        Instruction::Join => Action::Join,
+        Instruction::Tail(address) => Action::LoadAtm {
+            address,
+            link: Link::Next,
+        },
+        Instruction::Continue(address) => Action::LoadAtm {
+            address,
+            link: Link::Continue,
+        },
+    };
+    Decoded::Act { action, next }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use accelflow_trace::{Field, templates};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn decoded_words_are_read_like_words(
+            address in 0_usize..80,
+            index in 0..=NIBBLES,
+            facts in prop::collection::vec(prop::option::of(-1_i64..3), 32),
+        ) {
+            let image = templates().unwrap().link().unwrap();
+            let (address, mark) = (
+                AtmAddress::new(address).unwrap(),
+                PositionMark::new(index).unwrap(),
+            );
+            let facts = |field: Field<'_>| facts.get(field.index).copied().flatten();
+            let word = image.word(address);
+            let meant = word.and_then(|word| step(word, mark, image.predicates(), &facts));
+            let found = Code::new(&image).step(&image, address, mark, || facts);
+            prop_assert_eq!(found, meant);
+        }
+    }
+
+    #[test]
+    fn any_nibbles_are_decoded_as_they_are_read() {
+        for bits in (0..5_000_u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15)) {
+            let word = Word(bits);
+            for (index, found) in positions(word).enumerate() {
+                let read = word.decode(PositionMark::new(index).unwrap());
+                match (read, found) {
+                    (Err(_), Decoded::Fault) => {}
+                    (Ok((Instruction::Jump(to), _)), Decoded::Jump(found)) => {
+                        assert_eq!(to, found);
+                    }
+                    (
+                        Ok((Instruction::Branch { otherwise, .. }, next)),
+                        Decoded::Branch {
+                            holds,
+                            otherwise: other,
+                            ..
+                        },
+                    ) => {
+                        assert_eq!((next, otherwise), (holds, other));
+                    }
+                    (Ok((_, after)), Decoded::Act { next, .. }) => assert_eq!(after, next),
+                    _ => panic!("{word:?} at {index}"),
+                }
+            }
+        }
+    }
+}
