@@ -11,7 +11,14 @@ import pytest
 
 from conftest import ROOT
 
-SCRIPTS = ["scripts/bootstrap", "scripts/lock", "scripts/run", "scripts/test", ".ci/run"]
+SCRIPTS = [
+    "scripts/bootstrap",
+    "scripts/install-browser",
+    "scripts/lock",
+    "scripts/run",
+    "scripts/test",
+    ".ci/run",
+]
 
 
 def locked(name: str) -> dict[str, str]:

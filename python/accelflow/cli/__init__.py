@@ -53,6 +53,12 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "Compare orchestrators on WORKLOAD and write table, files and plot.",
     ),
     Listed(
+        "report",
+        "report",
+        "report",
+        "Write the page of RESULTS, a JSON file of `accelflow compare`.",
+    ),
+    Listed(
         "size",
         "size",
         "size",

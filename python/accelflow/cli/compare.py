@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import os
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from accelflow import _native, report, simulation
+from accelflow import _native, comparing, report, simulation
 from accelflow.calibration import calibrated, calibration_of
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
@@ -20,10 +21,14 @@ from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.naming import once
 from accelflow.cli.output import Output, bar, check_place
+from accelflow.cli.pages import REPORT, check_report, page_samples
+from accelflow.cli.pages import written as written_page
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.page import command_line
 from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_json
+from accelflow.report.page import comparison_page
 
 #: The defaults of the options are those of :class:`accelflow.simulation.Scenario`.
 _DEFAULT = simulation.Scenario()
@@ -184,6 +189,13 @@ _DEFAULT = simulation.Scenario()
     "--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of everything random."
 )
 @click.option(
+    "--seeds",
+    type=click.IntRange(1, comparing.MAX_SEEDS),
+    default=1,
+    show_default=True,
+    help="Simulate with so many seeds, from --seed on: means, with 95 % confidence intervals.",
+)
+@click.option(
     "--threads",
     type=int,
     default=os.cpu_count() or 1,
@@ -205,6 +217,7 @@ _DEFAULT = simulation.Scenario()
     metavar="FILE",
     help="Write the requests as spans, lines of OTLP in JSON; needs one --orchestrator.",
 )
+@REPORT
 @click.option("--by-service", is_flag=True, help="Print rows for each service, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
 @click.pass_context
@@ -221,6 +234,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
         experiment = simulation.loaded(_asked_for(context, options["scenario_file"]))
     simulation.check(experiment, threads)
     check_place(out)
+    check_report(options["report_file"])
     spans_file = options["spans_file"]
     if spans_file and len(experiment.orchestrators) != 1:
         raise InputError(f"--spans {spans_file}: must stand beside one --orchestrator")
@@ -230,8 +244,13 @@ def compare(context: click.Context, /, **options: Any) -> None:
         recording = _measured(console, anew=options["recalibrate"])
         experiment = replace(experiment, recording=recording, profile="measured")
     with bar(console, "simulating") as advance:
-        results = simulation.run(experiment, threads=threads, progress=advance)
-    comparison = Comparison.from_dict(results)
+        comparison = comparing.compare(
+            experiment,
+            seeds=options["seeds"],
+            samples=page_samples(experiment, options["seeds"]) if options["report_file"] else 0,
+            threads=threads,
+            progress=advance,
+        )
     written = _write(comparison, experiment.recording, out)
     if spans_file:
         _write_spans(experiment, spans_file)
@@ -242,6 +261,8 @@ def compare(context: click.Context, /, **options: Any) -> None:
         report.print_comparison(comparison, Output(), by_service=options["by_service"])
     wrote = f"wrote {', '.join(str(path) for path in written)}"
     console.print(wrote, highlight=False, markup=False, soft_wrap=True)
+    if options["report_file"]:
+        written_page(comparison_page(comparison, command_line(sys.argv)), options["report_file"])
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
 
 

@@ -39,16 +39,16 @@ def check_place(out: Path) -> None:
         raise InputError(f"--out {out}: {existing} is not a writable folder")
 
 
-def check_file(out: Path) -> None:
+def check_file(out: Path, option: str = "--out") -> None:
     """Raise InputError for a file whose folder is missing or cannot be written, before any work.
 
     Unlike a folder for results, a missing folder of one file is more likely misspelt than new.
     """
     folder = out.absolute().parent
     if not folder.exists():
-        raise InputError(f"--out {out}: there is no folder {folder}")
+        raise InputError(f"{option} {out}: there is no folder {folder}")
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"--out {out}: {folder} is not a writable folder")
+        raise InputError(f"{option} {out}: {folder} is not a writable folder")
 
 
 @contextmanager

@@ -33,6 +33,7 @@ __all__ = [
     "Binding",
     "binding_of",
     "parts_of",
+    "utilizations",
 ]
 
 #: Operations that a full queue turned away matter from this share of an accelerator's.
@@ -158,13 +159,13 @@ def _waiting(
         return Binding(kind="orchestration", resource=_ORCHESTRATORS[most], share=share)
     if part == "communication":
         return Binding(kind="communication", resource="transfers", share=share)
-    resource, used = busiest(services)
+    resource, used = max(utilizations(services).items(), key=lambda item: item[1])
     return Binding(kind="queueing", resource=resource, share=share, used=used)
 
 
-def busiest(services: Sequence[ServiceResult]) -> tuple[str, float]:
-    """The resource that is used most, and its utilisation, as a mean over the services."""
-    used = {
+def utilizations(services: Sequence[ServiceResult]) -> dict[str, float]:
+    """The utilisation of each resource, as a mean over the services."""
+    return {
         "cores": _mean(service.core_utilization for service in services),
         **_by_name(service.accelerator_utilization for service in services),
         "manager": _mean(service.manager_utilization for service in services),
@@ -173,7 +174,6 @@ def busiest(services: Sequence[ServiceResult]) -> tuple[str, float]:
             (service.data or {}).get("busiest_link_utilization") or 0.0 for service in services
         ),
     }
-    return max(used.items(), key=lambda item: item[1])
 
 
 def _by_name(shares: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from accelflow.errors import InputError
@@ -161,6 +163,17 @@ class _Shown:
         from accelflow.report.export import to_table  # noqa: PLC0415 (it imports this module)
 
         return to_table(self.whole()).schema.__arrow_c_schema__()
+
+    def write_page(self, path: str | PathLike[str]) -> None:
+        """Write the results as one page of HTML with plots and tables, which needs no network.
+
+        It has the distribution of response times if the results have samples. Raises OSError if
+        `path` cannot be written, which is then as it was.
+        """
+        from accelflow.page import write_page  # noqa: PLC0415 (slow to load)
+        from accelflow.report.page import comparison_page  # noqa: PLC0415 (it imports this module)
+
+        write_page(comparison_page(self.whole()), Path(path))
 
     def plot(self, kind: str = "latency") -> Figure:
         """Draw the results as a figure of matplotlib.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from textwrap import fill
-from typing import Final
+from typing import Final, Literal
 
+from accelflow.page.document import Column, Table
+from accelflow.page.table import table_html
 from accelflow.report.results import Comparison, Interval, ServiceResult, SystemResult
 
 __all__ = ["Summary", "of_comparison", "of_service", "of_system"]
@@ -48,24 +49,26 @@ class Summary:
 
     def to_html(self) -> str:
         """Return the table as HTML that needs nothing else."""
-        title = "<br>".join(map(escape, self.title))
-        caption = f'<caption style="text-align:left">{title}</caption>'
-        head = "".join(_cell("th", text, place) for place, text in enumerate(self.headings))
-        body = "".join(
-            f"<tr>{''.join(_cell('td', text, place) for place, text in enumerate(row))}</tr>"
-            for row in self.rows
+        name, *others = self.headings
+        table = table_html(
+            Table(
+                caption="\n".join(self.title),
+                columns=[
+                    Column(name=name),
+                    *(Column(name=one, form=_form(one)) for one in others),
+                ],
+                rows=self.rows,
+                notes=self.notes,
+            )
         )
-        notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes)
-        table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         if self.details is None:
-            return f"<div>{table}{notes}</div>"
+            return f"<div>{table}</div>"
         folded = f"<details><summary>By service</summary>{self.details.to_html()}</details>"
-        return f"<div>{table}{notes}{folded}</div>"
+        return f"<div>{table}{folded}</div>"
 
 
-def _cell(tag: str, text: str, place: int) -> str:
-    side = "right" if place else "left"
-    return f'<{tag} style="text-align:{side}">{escape(text)}</{tag}>'
+def _form(heading: str) -> Literal["text", "written"]:
+    return "written" if heading in _HEADINGS else "text"
 
 
 def _cut(text: str, length: int) -> str:

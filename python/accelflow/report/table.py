@@ -1,18 +1,15 @@
 """What a terminal shows after a comparison: the answer first, then tables by service."""
 
-from collections import Counter
 from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from accelflow.report.notes import P999_RESPONSES, notes_of
 from accelflow.report.overview import latency_text, print_overview
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
-
-#: With fewer responses, fewer than 100 are beyond P99.9, and a few bursts decide it.
-_P999_RESPONSES: Final = 100_000
 
 #: Columns about the server as a whole: its cores, and the accelerator that is used most.
 _SERVER_HEADINGS: Final = ("Cores", "Busiest")
@@ -34,8 +31,9 @@ def print_comparison(comparison: Comparison, console: Console, *, by_service: bo
     console.print()
     if by_service:
         _print_services(comparison, console)
-    for note in _notes(comparison, by_service=by_service):
-        console.print(note, soft_wrap=not console.is_terminal)
+    hint = [] if by_service else ["--by-service prints every service."]
+    for note in [*notes_of(comparison, by_service=by_service), *hint]:
+        console.print(escape(note), soft_wrap=not console.is_terminal)
     if not by_service and other_experiment(comparison) is not None:
         return
     reductions = reductions_table(comparison)
@@ -144,7 +142,7 @@ def reductions_table(comparison: Comparison) -> Table | None:
     systems is saturated. None without AccelFlow, or without an orchestrator that the paper compares
     it with.
     """
-    pairs = _compared(comparison)
+    pairs = compared(comparison)
     if not pairs:
         return None
     papers = other_experiment(comparison) is None
@@ -160,7 +158,7 @@ def reductions_table(comparison: Comparison) -> Table | None:
     return table
 
 
-def _compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
+def compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
     """AccelFlow beside each system that the paper compares it with, on the same chip."""
     rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
     pairs = [(comparison.system("accelflow", rival.chip), rival) for rival in rivals]
@@ -169,7 +167,7 @@ def _compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]
 
 def _reduction_notes(comparison: Comparison) -> list[str]:
     notes = []
-    if any(_saturated(system) for pair in _compared(comparison) for system in pair):
+    if any(_saturated(system) for pair in compared(comparison) for system in pair):
         notes.append(
             "* One of the two systems cannot keep up: its latency, and so the reduction, depends on"
             " the length of the run."
@@ -224,7 +222,7 @@ def _server_cells(result: ServiceResult) -> list[str]:
 
 def _cells(result: ServiceResult, *, own: bool) -> list[str]:
     shown = result.latencies
-    p999_us = shown.p999_us if shown.completed >= _P999_RESPONSES else None
+    p999_us = shown.p999_us if shown.completed >= P999_RESPONSES else None
     latencies = [shown.mean_us, shown.p50_us, shown.p99_us, p999_us]
     mark = "*" if result.saturated else ""
     of_calls = "" if shown is result else "c"
@@ -234,87 +232,3 @@ def _cells(result: ServiceResult, *, own: bool) -> list[str]:
         *(_server_cells(result) if own else ()),
         f"{result.total_fallbacks:,}",
     ]
-
-
-def _of_costs(comparison: Comparison) -> list[str]:
-    """Notes on how well the costs of operations are known."""
-    if comparison.profile == "paper":
-        return []
-    known = comparison.calibration
-    if known is None or not known.spread_ratio:
-        return ["The recording does not say how much its costs vary."]
-    ordered = sorted(known.spread_ratio.items(), key=lambda item: item[1])
-    (least, low), (most, high) = ordered[0], ordered[-1]
-    return [
-        f"Costs were measured on {known.date} in {known.rounds} rounds. Interquartile ranges of a"
-        f" service's costs: {low:.1%} ({least}) to {high:.1%} ({most}).",
-        *(f"Warning: {doubt}." for doubt in known.doubts),
-    ]
-
-
-def _of_absent(comparison: Comparison) -> list[str]:
-    """Notes on accelerators that a chip does not have, and what became of their operations."""
-    common = comparison.source.get("config", {})
-    chips = comparison.source.get("chips") or [{"name": None, "config": {}}]
-    notes = []
-    for chip in chips:
-        config = {**common, **chip["config"]}
-        absent = [
-            key.partition(".")[2]
-            for key, number in config.items()
-            if key.startswith("instances.") and number == 0
-        ]
-        systems = [system for system in comparison.systems if system.chip == chip["name"]]
-        fallen = sum(
-            result.fallbacks.get("no_accelerator", 0)
-            for system in systems
-            for result in system.services
-        )
-        if absent:
-            name = "The chip" if chip["name"] is None else f"The chip {chip['name']}"
-            notes.append(
-                f"{name} has no {', '.join(absent)}: a trace that comes there goes on in software,"
-                f" on its core, as {fallen:,} did (no_accelerator)."
-            )
-    return notes
-
-
-def _of_tails(comparison: Comparison) -> list[str]:
-    """A note on why P99.9 is missing, if it is."""
-    results = [result for system in comparison.systems for result in system.services]
-    counts = [result.completed for result in results if not result.only_called]
-    if min(counts, default=_P999_RESPONSES) >= _P999_RESPONSES:
-        return []
-    return [f"P99.9 needs {_P999_RESPONSES:,} responses; a service has {min(counts):,}."]
-
-
-def _notes(comparison: Comparison, *, by_service: bool) -> list[str]:
-    """Notes on uncertain costs, saturated systems, and operations that fell back to cores."""
-    notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
-    if by_service and any(
-        result.only_called for system in comparison.systems for result in system.services
-    ):
-        notes.append("c All requests of these services came from other services of the workload.")
-    if not by_service and any(_saturated(system) for system in comparison.systems):
-        notes.append("* The system cannot keep up: its latency depends on the length of the run.")
-    for system in comparison.systems if by_service else ():
-        grown: dict[str, list[str]] = {}
-        for result in system.services:
-            if result.saturated:
-                grown.setdefault(result.saturated, []).append(result.service)
-        notes += [
-            f"* {system.label} cannot keep up with {', '.join(services)}: '{queue}' is overloaded"
-            " during the whole run."
-            for queue, services in grown.items()
-        ]
-    for system in comparison.systems:
-        reasons: Counter[str] = Counter()
-        for result in system.services:
-            reasons.update(result.fallbacks)
-        counts = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
-        if counts:
-            notes.append(f"Fallbacks of {system.label} by reason: {', '.join(counts)}.")
-    notes += _of_absent(comparison)
-    if not by_service:
-        notes.append("--by-service prints every service.")
-    return [escape(note) for note in notes]

@@ -1,0 +1,53 @@
+"""The option `--report` of several commands."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+
+from accelflow.cli.output import check_file
+from accelflow.errors import InputError
+from accelflow.files import why
+from accelflow.page import Page, write_page
+from accelflow.simulation import Scenario, loaded, orchestrators, services
+
+__all__ = ["REPORT", "check_report", "page_samples", "written"]
+
+#: So many requests of all services under all systems are kept for the curves of a page.
+_MOST_SAMPLES: Final = 1_000_000
+
+#: Adds the option, whose value is called `report_file`.
+REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option(
+    "--report",
+    "report_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.html",
+    help="Write a page with plots, tables, settings and how to repeat it; it needs no network.",
+)
+
+
+def check_report(report_file: Path | None) -> None:
+    """Raise InputError for a page that cannot be written, before any work."""
+    if report_file is not None:
+        check_file(report_file, "--report")
+
+
+def page_samples(scenario: Scenario, seeds: int) -> int:
+    """How many requests of each service a page keeps under each system, evenly spaced."""
+    known = scenario.services or services(loaded(scenario).workload)  # type: ignore[arg-type]
+    systems = max(len(scenario.orchestrators or orchestrators()), 1) * max(len(scenario.chips), 1)
+    return max(_MOST_SAMPLES // (len(known) * systems * seeds), 1)
+
+
+def written(page: Page, file: Path) -> None:
+    """Write the page, whole or not at all, and say so on standard error.
+
+    Raises InputError where it cannot be written.
+    """
+    try:
+        write_page(page, file)
+    except OSError as error:
+        raise InputError(f"--report {file}: {why(error)}") from error
+    Console(stderr=True).print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,39 @@
+"""`accelflow report`: the page of results that were written before."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from accelflow.cli.output import check_file
+from accelflow.cli.pages import written
+from accelflow.errors import AccelflowError, InputError
+from accelflow.files import parse_json, read_text, why
+from accelflow.page import command_line
+from accelflow.report import Comparison
+from accelflow.report.page import comparison_page
+
+
+@click.command("report")
+@click.argument("results_file", metavar="RESULTS", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE.html",
+    help="Write the page here.",
+)
+def report(results_file: Path, out: Path) -> None:
+    """Write the page of RESULTS, a JSON file of `accelflow compare`.
+
+    The page has no distribution of response times, since the file holds none; `accelflow compare
+    --report FILE.html` writes one with it (docs/report.md).
+    """
+    check_file(out)
+    try:
+        comparison = Comparison.from_dict(parse_json(read_text(results_file)))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{results_file}: {why(error)}") from error
+    except AccelflowError as error:
+        raise InputError(f"{results_file}: {error}") from error
+    written(comparison_page(comparison, command_line(sys.argv)), out)

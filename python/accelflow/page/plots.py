@@ -1,0 +1,296 @@
+"""Plots in the grammar of Vega-Lite, from columns of plain names and numbers.
+
+Names of columns are ours and texts of users are values alone, so that no text becomes a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+__all__ = ["PALETTE", "Columns", "bars", "dots", "lines", "stacked"]
+
+#: A plot's data by column.
+Columns = Mapping[str, Sequence[Any]]
+
+#: Colours that have a contrast of 3 to 1 at least on the light and on the dark page (WCAG 2.2,
+#: 1.4.11), in an order in which neighbours differ for every common kind of colour vision.
+PALETTE: Final = (
+    "#0072b2",
+    "#d55e00",
+    "#008f68",
+    "#a58300",
+    "#c2609a",
+    "#808080",
+    "#2b8cc4",
+    "#b0622a",
+    "#7d6bd0",
+    "#c23b3b",
+    "#3f8f3f",
+    "#9d7350",
+)
+_DASHES: Final = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 2])
+_SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+_ROW_HEIGHT: Final = 30
+_WIDE: Final = {"type": "fit-x", "contains": "padding"}
+
+
+def scale(names: Sequence[str], colors: Mapping[str, str]) -> dict[str, Any]:
+    """The colours of `names`, in order; those without one take it from the palette."""
+    spare = [color for color in PALETTE if color not in colors.values()] or list(PALETTE)
+    chosen = [colors.get(name, spare[place % len(spare)]) for place, name in enumerate(names)]
+    return {"domain": list(names), "range": chosen}
+
+
+def bars(  # noqa: PLR0913 (options, by name)
+    *,
+    names: Sequence[str],
+    colors: Mapping[str, str],
+    value: str,
+    title: str,
+    parameters: Mapping[str, str | float],
+    intervals: bool = False,
+    limit: str | None = None,
+    mark: str | None = None,
+) -> dict[str, Any]:
+    """Horizontal bars of the column `value`, one for each of `names` (column `name`).
+
+    `parameters` are columns that must equal a control's value, with the first one. `intervals`
+    draws the columns `low` and `high`, `limit` a dashed line at that column, and `mark` a tick. The
+    text of the column `label` stands at that of the column `end`.
+    """
+    y = {"field": "name", "type": "nominal", "sort": list(names), "title": None}
+    x = {"field": value, "type": "quantitative", "title": title, "scale": {"zero": True}}
+    tooltip = [_told("name", "system"), _told(value, title)]
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "bar", "aria": False},
+            "encoding": {
+                "x": x,
+                "color": {
+                    "field": "name",
+                    "type": "nominal",
+                    "scale": scale(names, colors),
+                    "legend": None,
+                },
+                "tooltip": tooltip,
+            },
+        }
+    ]
+    if intervals:
+        layers.append(
+            {
+                "mark": {"type": "errorbar", "aria": False, "ticks": True},
+                "encoding": {
+                    "x": {"field": "low", "type": "quantitative", "title": title},
+                    "x2": {"field": "high"},
+                },
+            }
+        )
+    if mark is not None:
+        layers.append(
+            {
+                "mark": {"type": "tick", "aria": False, "thickness": 2, "color": "currentColor"},
+                "encoding": {"x": {"field": mark, "type": "quantitative"}},
+            }
+        )
+    layers.append(
+        {
+            "mark": {"type": "text", "align": "left", "dx": 6, "aria": False},
+            "encoding": {
+                "x": {"field": "end", "type": "quantitative", "title": title},
+                "text": {"field": "label"},
+            },
+        }
+    )
+    if limit is not None:
+        layers.append(
+            {
+                "transform": [{"filter": f"isValid(datum.{limit})"}],
+                "mark": {"type": "rule", "aria": False, "strokeDash": [6, 3], "strokeWidth": 1.5},
+                "encoding": {
+                    "x": {"field": limit, "type": "quantitative", "aggregate": "max"},
+                    "y": {"value": 0},
+                    "y2": {"value": "height"},
+                },
+            }
+        )
+    return {
+        **_chosen(parameters),
+        "height": _ROW_HEIGHT * len(names),
+        "autosize": _WIDE,
+        "encoding": {"y": y},
+        "layer": layers,
+    }
+
+
+def stacked(
+    *,
+    names: Sequence[str],
+    parts: Sequence[str],
+    title: str,
+    parameters: Mapping[str, str | float],
+    colors: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Horizontal bars of the column `value`, stacked by the column `part`, one for each name."""
+    return {
+        **_chosen(parameters),
+        "height": _ROW_HEIGHT * len(names),
+        "autosize": _WIDE,
+        "mark": {"type": "bar", "aria": False, "style": "segment", "strokeWidth": 1},
+        "encoding": {
+            "y": {"field": "name", "type": "nominal", "sort": list(names), "title": None},
+            "x": {"field": "value", "type": "quantitative", "title": title, "stack": "zero"},
+            "color": {"field": "part", "type": "nominal", "scale": scale(parts, colors or {})},
+            "order": {"field": "place", "type": "quantitative"},
+            "tooltip": [
+                _told("name", "system"),
+                _told("part", "part"),
+                _told("value", title),
+            ],
+        },
+    }
+
+
+def dots(  # noqa: PLR0913 (options, by name)
+    *,
+    names: Sequence[str],
+    colors: Mapping[str, str],
+    rows: Sequence[str],
+    title: str,
+    log: bool = False,
+    share: bool = False,
+    limit: str | None = None,
+) -> dict[str, Any]:
+    """Dots at the column `value`, on a row for each of `rows` (column `row`), by name.
+
+    `limit` draws a tick at that column.
+    """
+    kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
+    axis: dict[str, Any] = {"format": ".0%"} if share else {}
+    x = {"field": "value", "type": "quantitative", "title": title, "scale": kind, "axis": axis}
+    series = {"field": "name", "type": "nominal", "scale": scale(names, colors)}
+    shapes = [_SHAPES[place % len(_SHAPES)] for place in range(len(names))]
+    shape = {"field": "name", "type": "nominal", "scale": {"domain": names, "range": shapes}}
+    told = {"field": "value", "title": title, "format": ".1%" if share else ",.1f"}
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "point", "filled": True, "size": 75, "opacity": 0.9, "aria": False},
+            "encoding": {
+                "x": x,
+                "color": series,
+                "shape": shape,
+                "tooltip": [_told("row", "of"), _told("name", "system"), told],
+            },
+        }
+    ]
+    if limit is not None:
+        layers.append(
+            {
+                "transform": [{"filter": f"isValid(datum.{limit})"}],
+                "mark": {"type": "tick", "aria": False, "thickness": 2, "color": "currentColor"},
+                "encoding": {"x": {"field": limit, "type": "quantitative"}},
+            }
+        )
+    return {
+        "height": 24 * len(rows),
+        "autosize": _WIDE,
+        "encoding": {
+            "y": {"field": "row", "type": "nominal", "sort": list(rows), "title": None},
+        },
+        "layer": layers,
+    }
+
+
+def lines(  # noqa: PLR0913 (options, by name)
+    *,
+    names: Sequence[str],
+    colors: Mapping[str, str],
+    x: Mapping[str, Any],
+    y: Mapping[str, Any],
+    parameters: Mapping[str, str | float] | None = None,
+    cursor: str | None = None,
+    points: bool = False,
+    limit: str | None = None,
+) -> dict[str, Any]:
+    """Lines through the columns `x` and `y`, one for each of `names`, by colour and dashes.
+
+    `x` and `y` are encodings of Vega-Lite without field and type. `cursor` is a parameter with a
+    value of the column `y`, at which a line stands. `limit` draws a dashed line at that column.
+    """
+    dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]
+    of_x = {"field": "x", "type": "quantitative", **x}
+    of_y = {"field": "y", "type": "quantitative", **y}
+    order = "x" if cursor is None else "y"
+    legend = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 300}
+    color = {"field": "name", "type": "nominal", "scale": scale(names, colors), "legend": legend}
+    dash = {"field": "name", "type": "nominal", "scale": {"domain": list(names), "range": dashes}}
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "line", "aria": False, "strokeWidth": 2},
+            "encoding": {
+                "x": of_x,
+                "y": of_y,
+                "color": color,
+                "strokeDash": dash,
+                "order": {"field": order, "type": "quantitative"},
+            },
+        }
+    ]
+    told = [_told("name", "of"), _told("x", str(x["title"])), _told("y", str(y["title"]))]
+    if points:
+        layers.append(
+            {
+                "mark": {"type": "point", "filled": True, "size": 40, "aria": False},
+                "encoding": {"x": of_x, "y": of_y, "color": color, "tooltip": told},
+            }
+        )
+    if cursor is not None:
+        layers += _cursor(cursor, of_x, of_y, color, told[:2])
+    if limit is not None:
+        layers.append(
+            {
+                "transform": [{"filter": f"isValid(datum.{limit})"}],
+                "mark": {"type": "rule", "aria": False, "strokeDash": [6, 3]},
+                "encoding": {"y": {"field": limit, "type": "quantitative", "aggregate": "max"}},
+            }
+        )
+    return {**_chosen(parameters or {}, every=cursor), "height": 300, "layer": layers}
+
+
+def _cursor(
+    name: str,
+    x: Mapping[str, Any],
+    y: Mapping[str, Any],
+    color: Mapping[str, Any],
+    told: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """A line at the value of the parameter `name`, and a dot where it crosses each line."""
+    here = [{"filter": f"datum.y === {name}"}]
+    return [
+        {
+            "transform": here,
+            "mark": {"type": "rule", "aria": False, "strokeDash": [3, 3]},
+            "encoding": {"y": {**y, "aggregate": "max"}},
+        },
+        {
+            "transform": here,
+            "mark": {"type": "point", "filled": True, "size": 70, "aria": False},
+            "encoding": {"x": x, "y": y, "color": color, "tooltip": list(told)},
+        },
+    ]
+
+
+def _chosen(parameters: Mapping[str, str | float], every: str | None = None) -> dict[str, Any]:
+    """The parameters of a plot, and the filters that keep the rows which they choose.
+
+    The parameter called `every` filters nothing.
+    """
+    declared = [{"name": name, "value": value} for name, value in parameters.items()]
+    kept = [{"filter": f"datum.{name} === {name}"} for name in parameters if name != every]
+    return {"params": declared, "transform": kept}
+
+
+def _told(field: str, title: str) -> dict[str, str]:
+    kind = {"format": ",.4~r"} if field in ("value", "x", "y", "us") else {}
+    return {"field": field, "title": title, **kind}

@@ -1,0 +1,39 @@
+"""How a page's reader makes the same page again."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from accelflow import _native
+from accelflow.page.document import Code, Section
+from accelflow.page.library import library_versions
+
+__all__ = ["command_line", "repeated"]
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """Return the command with these arguments, of which the first is the program's file.
+
+    It is quoted for a shell.
+    """
+    program, *others = arguments
+    name = Path(program).name
+    started = ["python", "-m", "accelflow"] if name == "__main__.py" else [name]
+    return shlex.join([*started, *others])
+
+
+def repeated(seeds: str, command: str | None) -> Section:
+    """Make the section with the command and the versions; `seeds` says which there were."""
+    parts = [] if command is None else [Code(caption="The command", text=command)]
+    return Section(
+        title="How to repeat it",
+        text=[
+            f"Equal versions, settings and seeds give equal results ({seeds}).",
+            f"accelflow {_native.version()}, Python {platform.python_version()} on"
+            f" {platform.system()} {platform.machine()}; plots by {library_versions()}.",
+        ],
+        parts=parts,
+    )

@@ -1,0 +1,72 @@
+"""Curves of response times: percentiles on an axis that stretches the tail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accelflow.report.results import Comparison
+
+__all__ = ["ALL_SERVICES", "LEVELS", "curves", "level_text"]
+
+#: What stands for the requests of all services together.
+ALL_SERVICES: Final = "all services"
+#: Beyond the last point stand at least so many requests.
+_FEWEST_BEYOND: Final = 10
+_STEP: Final = 0.1
+
+#: Places on the axis, -log10 of the share of requests that take longer: 1 is P90, 2 is P99.
+LEVELS: Final = tuple(
+    sorted({round(math.log10(2), 4), *(round(step * _STEP, 4) for step in range(61))})
+)
+
+
+def level_text(level: float) -> str:
+    """The percentile at a place on the axis, as in ``P99.9``."""
+    percent = 100 * (1 - 10**-level)
+    digits = max(0, math.ceil(level) - 2)
+    text = f"{percent:.{digits}f}"
+    return f"P{text.rstrip('0').rstrip('.') if '.' in text else text}"
+
+
+def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
+    """The percentiles of each system and service, and of all its services together, by column.
+
+    By nearest rank over the samples: `name` of the system, `service`, the time `x` in us and the
+    place `y` (:data:`LEVELS`). None if the comparison has no samples.
+    """
+    if comparison.samples is None:
+        return None
+    columns: dict[str, list[Any]] = {"name": [], "service": [], "x": [], "y": []}
+    for system in comparison.systems:
+        if system.samples is None:
+            continue
+        times = system.samples["response_us"].to_numpy()
+        whose = np.asarray(system.samples["service"].to_pylist(), dtype=object)
+        known = [service for service in comparison.service_names if (whose == service).any()]
+        several: Mapping[str, Any] = {ALL_SERVICES: times} if len(known) > 1 else {}
+        by_service = {**several, **{service: times[whose == service] for service in known}}
+        for service, own in by_service.items():
+            found = _percentiles(np.sort(own))
+            columns["name"] += [system.label] * len(found)
+            columns["service"] += [service] * len(found)
+            columns["x"] += [time for time, _ in found]
+            columns["y"] += [level for _, level in found]
+    return columns if columns["x"] else None
+
+
+def _percentiles(times: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """The times, in order, at those places beyond which enough requests stand."""
+    count = len(times)
+    found = []
+    for level in LEVELS:
+        share = 1 - 10**-level
+        if level and count * (1 - share) < _FEWEST_BEYOND:
+            break
+        rank = min(max(math.ceil(share * count - 1e-9), 1), count)
+        found.append((round(float(times[rank - 1]), 3), level))
+    return found

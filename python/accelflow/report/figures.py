@@ -1,0 +1,259 @@
+"""The plots of a comparison on a page."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from accelflow.page import Choice, Figure, Slider
+from accelflow.page.document import Readout
+from accelflow.page.plots import bars, dots, lines, stacked
+from accelflow.report.binding import PARTS, parts_of, utilizations
+from accelflow.report.curves import curves, level_text
+from accelflow.report.looks import PART_COLORS, system_colors
+from accelflow.report.results import Comparison, ServiceResult
+
+__all__ = [
+    "breakdown_figure",
+    "fallbacks_figure",
+    "latency_figure",
+    "services_figure",
+    "tail_figure",
+    "use_figure",
+]
+
+_MEAN: Final = "mean of all services"
+_TIME: Final = "response time (us)"
+#: The places of the tail's axis that have a name: P50, P90 and so on.
+_NAMED: Final = (round(math.log10(2), 4), 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+
+
+def tail_figure(comparison: Comparison) -> Figure | None:
+    """Percentiles by system, of all services or one, with a cursor; None without samples."""
+    found = curves(comparison)
+    if found is None:
+        return None
+    levels = sorted(set(found["y"]))
+    services = list(dict.fromkeys(found["service"]))
+    start = min(range(len(levels)), key=lambda place: abs(levels[place] - 2.0))
+    ticks = [level for level in _NAMED if level <= levels[-1]]
+    names = " : ".join(f"datum.value < {tick + 0.2} ? '{level_text(tick)}'" for tick in ticks)
+    spec = lines(
+        names=[system.label for system in comparison.systems],
+        colors=system_colors(comparison),
+        x={
+            "title": _TIME,
+            "scale": {"type": "log", "nice": False, "padding": 8},
+            "axis": {"format": ",~r"},
+        },
+        y={
+            "title": "percentile",
+            "axis": {"values": ticks, "labelExpr": f"{names} : ''"},
+            "scale": {"domain": [0, levels[-1]], "nice": False},
+        },
+        parameters={"service": services[0], "y": levels[start]},
+        cursor="y",
+    )
+    kept = len(comparison.samples) if comparison.samples is not None else 0
+    return Figure(
+        title="How many requests take how long",
+        text="Response time at each percentile, by system. The axis stretches the tail: P90, P99 "
+        "and P99.9 are equally far apart. A curve further left is faster; one that leans to the "
+        "right has a long tail.",
+        spec=spec,
+        data=found,
+        controls=[
+            Choice(parameter="service", label="Service", options=services),
+            Slider(
+                parameter="y",
+                label="Percentile",
+                values=levels,
+                texts=[level_text(level) for level in levels],
+                at=start,
+            ),
+        ],
+        readout=Readout(where=["service", "y"], by="name", field="x", unit="us"),
+        notes=[
+            f"Of {kept:,} requests, by nearest rank; a curve ends where fewer than 10 take longer."
+            " Requests of all services are taken together here, while the tables have means over"
+            " the services."
+        ],
+    )
+
+
+def latency_figure(comparison: Comparison) -> Figure:
+    """P99 by system, with the mean, the SLO and the spread of seeds."""
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("name", "service", "us", "mean", "low", "high", "end", "slo", "label")
+    }
+    for service in [_MEAN, *comparison.service_names]:
+        for system in comparison.systems:
+            found = system if service == _MEAN else system.service(service)
+            shown = found.latencies if isinstance(found, ServiceResult) else found
+            if found is None or shown is None or shown.p99_us is None:
+                continue
+            interval = found.intervals.get("p99_us")
+            row = {
+                "name": system.label,
+                "service": service,
+                "us": shown.p99_us,
+                "mean": shown.mean_us,
+                "low": interval and interval.low,
+                "high": interval and interval.high,
+                "end": max(shown.p99_us, interval.high if interval else 0.0),
+                "slo": found.slo_us if isinstance(found, ServiceResult) else None,
+                "label": f"{shown.p99_us:,.0f}{'*' if found.saturated else ''}",
+            }
+            for name, value in row.items():
+                columns[name].append(value)
+    several = len(comparison.seeds) > 1
+    spec = bars(
+        names=[system.label for system in comparison.systems],
+        colors=system_colors(comparison),
+        value="us",
+        title="P99 (us)",
+        parameters={"service": _MEAN},
+        intervals=several,
+        limit="slo",
+        mark="mean",
+    )
+    spread = (
+        f" Whiskers are 95 % confidence intervals over {len(comparison.seeds)} seeds."
+        if several
+        else ""
+    )
+    return Figure(
+        title="P99 by system",
+        text="The 99th percentile of the response time of each system. A tick is the mean; of one "
+        f"service, a dashed line is its SLO; a star marks a system that cannot keep up.{spread}",
+        spec=spec,
+        data=columns,
+        controls=[
+            Choice(parameter="service", label="Service", options=[_MEAN, *comparison.service_names])
+        ],
+        readout=Readout(where=["service"], by="name", field="us", unit="us", shown=False),
+    )
+
+
+def services_figure(comparison: Comparison) -> Figure:
+    """P99 of each service by system, on a logarithmic axis."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("row", "name", "value", "slo")}
+    for service in comparison.service_names:
+        for system in comparison.systems:
+            result = system.service(service)
+            if result is None or result.latencies.p99_us is None:
+                continue
+            for name, value in (
+                ("row", service),
+                ("name", system.label),
+                ("value", result.latencies.p99_us),
+                ("slo", result.slo_us),
+            ):
+                columns[name].append(value)
+    return Figure(
+        title="P99 by service",
+        text="The 99th percentile of each service's response time under each system, on a "
+        "logarithmic axis. A tick is the service's SLO.",
+        spec=dots(
+            names=[system.label for system in comparison.systems],
+            colors=system_colors(comparison),
+            rows=comparison.service_names,
+            title="P99 (us)",
+            log=True,
+            limit="slo",
+        ),
+        data=columns,
+    )
+
+
+def breakdown_figure(comparison: Comparison) -> Figure | None:
+    """The mean latency by what it was spent on; None if the results do not say."""
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("name", "service", "scale", "part", "place", "value")
+    }
+    for service in [_MEAN, *comparison.service_names]:
+        for system in comparison.systems:
+            found = system if service == _MEAN else system.service(service)
+            parts = {} if found is None else parts_of(found)
+            total = math.fsum(parts.values())
+            for place, part in enumerate(parts):
+                for scale, whole in (("time", 1.0), ("share of the time", total / 100)):
+                    columns["name"].append(system.label)
+                    columns["service"].append(service)
+                    columns["scale"].append(scale)
+                    columns["part"].append(part)
+                    columns["place"].append(place)
+                    columns["value"].append(round(parts[part] / whole, 3) if whole else 0.0)
+    if not columns["name"]:
+        return None
+    return Figure(
+        title="Mean response time by what it was spent on",
+        text="Of each system, the time of application logic, accelerators, orchestration "
+        "(dispatchers, manager, cores), queueing, communication and waits for other servers, along "
+        "the path that ended last. The parts add up to the mean.",
+        spec=stacked(
+            names=[system.label for system in comparison.systems],
+            parts=list(PARTS),
+            colors=PART_COLORS,
+            title="us, or % of the time",
+            parameters={"service": _MEAN, "scale": "time"},
+        ),
+        data=columns,
+        controls=[
+            Choice(
+                parameter="service", label="Service", options=[_MEAN, *comparison.service_names]
+            ),
+            Choice(parameter="scale", label="Show", options=["time", "share of the time"]),
+        ],
+    )
+
+
+def use_figure(comparison: Comparison) -> Figure:
+    """The utilisation of each resource by system."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("row", "name", "value")}
+    for system in comparison.systems:
+        for resource, share in utilizations(system.services).items():
+            columns["row"].append(resource)
+            columns["name"].append(system.label)
+            columns["value"].append(share)
+    return Figure(
+        title="How busy each resource is",
+        text="The share of the measured time in which cores, accelerators, the manager, the A-DMA "
+        "engines and the busiest link were busy, by system; means over the servers, where each "
+        "service has its own.",
+        spec=dots(
+            names=[system.label for system in comparison.systems],
+            colors=system_colors(comparison),
+            rows=list(dict.fromkeys(columns["row"])),
+            title="utilisation",
+            share=True,
+        ),
+        data=columns,
+    )
+
+
+def fallbacks_figure(comparison: Comparison) -> Figure | None:
+    """Operations that fell back to a core by reason; None if there were none."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("name", "part", "place", "value")}
+    for system in comparison.systems:
+        reasons = dict.fromkeys(name for result in system.services for name in result.fallbacks)
+        for place, reason in enumerate(reasons):
+            columns["name"].append(system.label)
+            columns["part"].append(reason.replace("_", " "))
+            columns["place"].append(place)
+            columns["value"].append(
+                sum(result.fallbacks.get(reason, 0) for result in system.services)
+            )
+    if not any(columns["value"]):
+        return None
+    return Figure(
+        title="Traces that fell back to a core, by reason",
+        text="How many traces each system handed to a core over the whole run, and why.",
+        spec=stacked(
+            names=[system.label for system in comparison.systems],
+            parts=list(dict.fromkeys(columns["part"])),
+            title="traces",
+            parameters={},
+        ),
+        data=columns,
+    )

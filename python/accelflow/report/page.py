@@ -1,0 +1,189 @@
+"""A comparison as a page: the answer, plots, tables, configuration, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from accelflow.page import Column, Page, Section, Table, repeated
+from accelflow.page.document import Cell
+from accelflow.parameters import parameters
+from accelflow.report.figures import (
+    breakdown_figure,
+    fallbacks_figure,
+    latency_figure,
+    services_figure,
+    tail_figure,
+    use_figure,
+)
+from accelflow.report.notes import notes_of
+from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
+from accelflow.report.results import Comparison, mean_reduction
+from accelflow.report.summary import services_table, systems_table
+from accelflow.report.table import compared
+from accelflow.report.verdict import verdict
+
+__all__ = ["comparison_page"]
+
+#: Settings of a comparison by the name in its results, in the order of the page.
+_SETTINGS: Final = {
+    "workload": "workload",
+    "placement": "placement",
+    "requests": "requests of each service",
+    "warmup_requests": "of these, not counted",
+    "profile": "costs of operations",
+    "facts": "facts of payloads",
+    "payload_sizes": "sizes of payloads",
+    "remote": "waits for other servers",
+    "slo_factor": "SLO, in response times on an idle server",
+}
+
+_BINDS: Final = (
+    "What binds is the first of these that holds: a resource could not keep up; a full queue turned"
+    " away 1 % or more of an accelerator's operations; orchestration, queueing or communication"
+    " took 10 % or more of the mean latency (a queue is named by the resource that is used most, if"
+    " it is used for half of the time); otherwise the work itself."
+)
+
+
+def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
+    """Make the page of a comparison; `command` is how its reader repeats it."""
+    *first, last = [system.label for system in comparison.systems]
+    names = f"{', '.join(first)} and {last}" if first else last
+    breakdown = breakdown_figure(comparison)
+    return Page(
+        title=f"{comparison.workload}: {verdict(comparison)}",
+        question=f"{comparison.workload} under {names}: which is fastest, and why?",
+        answer=verdict(comparison),
+        sections=[
+            _answer(comparison),
+            Section(
+                title="Where the time goes",
+                parts=[breakdown] if breakdown else [],
+                text=[] if breakdown else ["These results do not say."],
+            ),
+            _latencies(comparison),
+            Section(title="Utilisation", parts=[use_figure(comparison)]),
+            _fallbacks(comparison),
+            Section(title="Services", parts=[services_table(comparison)]),
+            *_beside_the_paper(comparison),
+            _configuration(comparison),
+            repeated(comparison.seeds_text, command),
+        ],
+    )
+
+
+def _answer(comparison: Comparison) -> Section:
+    return Section(
+        title="The systems",
+        text=notes_of(comparison, by_service=False),
+        parts=[systems_table(comparison, notes=[_BINDS])],
+    )
+
+
+def _latencies(comparison: Comparison) -> Section:
+    tail = tail_figure(comparison)
+    why = "The distribution needs single requests, which a file of results does not hold."
+    return Section(
+        title="Latency",
+        text=[] if tail else [why],
+        parts=[
+            *([tail] if tail else []),
+            latency_figure(comparison),
+            services_figure(comparison),
+        ],
+    )
+
+
+def _fallbacks(comparison: Comparison) -> Section:
+    figure = fallbacks_figure(comparison)
+    if figure is None:
+        return Section(title="Fallbacks", text=["No operation fell back to a core."])
+    return Section(title="Fallbacks", parts=[figure])
+
+
+def _beside_the_paper(comparison: Comparison) -> Iterator[Section]:
+    pairs = compared(comparison)
+    if not pairs:
+        return
+    other = other_experiment(comparison)
+    columns = [Column(name="Against"), Column(name="P99", form="share")]
+    columns += [] if other else [Column(name="P99, paper", form="share")]
+    columns += [Column(name="Mean", form="share")]
+    columns += [] if other else [Column(name="Mean, paper", form="share")]
+    rows: list[list[Cell]] = []
+    for ours, rival in pairs:
+        row: list[Cell] = [rival.label]
+        for statistic, paper in zip(
+            ("p99_us", "mean_us"), PAPER_REDUCTIONS[rival.orchestrator], strict=True
+        ):
+            row += [mean_reduction(ours, rival, statistic), *([] if other else [paper])]
+        rows.append(row)
+    caption = "AccelFlow's reduction of latency, mean over the services"
+    why = f"The paper's figures are not shown, since {other}. They are of {EXPERIMENT}."
+    notes = [why] if other else [f"The paper's experiment: {EXPERIMENT}."]
+    table = Table(caption=caption, columns=columns, rows=rows, notes=notes)
+    yield Section(title="Reductions" if other else "Beside the paper", parts=[table])
+
+
+def _configuration(comparison: Comparison) -> Section:
+    """Describe the scenario, every parameter of the server and every cost, with their origins."""
+    source = comparison.source
+    arrivals = ", ".join(f"{key} {value}" for key, value in comparison.arrivals.items())
+    rows: list[list[Cell]] = [
+        [words, str(source[name])] for name, words in _SETTINGS.items() if name in source
+    ]
+    rows += [["arrivals", arrivals], ["seeds", ", ".join(map(str, comparison.seeds))]]
+    rows += [
+        [name, str(source[name])]
+        for name in ("tenants", "priorities", "shaping")
+        if source.get(name)
+    ]
+    settings = Table(
+        caption="The scenario", columns=[Column(name="Setting"), Column(name="Value")], rows=rows
+    )
+    parts = [settings, _server(comparison), *_costs(source.get("profile_parameters", ()))]
+    return Section(title="Configuration", parts=parts, folded=True)
+
+
+def _server(comparison: Comparison) -> Table:
+    common = comparison.source.get("config", {})
+    chips = comparison.source.get("chips") or [{"name": "Value", "config": {}}]
+    columns = [
+        Column(name="Parameter", form="code"),
+        *(Column(name=chip["name"]) for chip in chips),
+        Column(name="Unit"),
+        Column(name="Default"),
+        Column(name="Origin of the default"),
+        Column(name="Source"),
+    ]
+    rows: list[list[Cell]] = []
+    marked = set()
+    for one in parameters():
+        values = [{**common, **chip["config"]}.get(one.key, one.default) for chip in chips]
+        if any(value != one.default for value in values):
+            marked.add(len(rows))
+        texts = [one.text(float(value)) for value in values]
+        default = one.text(one.default)
+        rows.append([one.key, *texts, one.unit, default, one.provenance, one.source])
+    return Table(
+        caption="The server; rows that stand out differ from the default",
+        columns=columns,
+        rows=rows,
+        marked=frozenset(marked),
+        notes=["`accelflow explain KEY` has the arithmetic, and what else is allowed."],
+    )
+
+
+def _costs(found: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+    if found:
+        yield Table(
+            caption="What costs rest on",
+            columns=[
+                Column(name="Parameter", form="code"),
+                Column(name="Value", form="number", digits=3),
+                Column(name="Origin"),
+                Column(name="Note"),
+            ],
+            rows=[[one["name"], one["value"], one["provenance"], one["note"]] for one in found],
+        )

@@ -1,0 +1,61 @@
+"""Makes the pictures of a report in docs/images: light, dark, on a phone and on paper.
+
+Needs Chromium (scripts/install-browser) and the packages of `scripts/bootstrap dev`. Run it from
+the root of the repository: .venv/bin/python scripts/screenshots.py
+"""
+
+import io
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import accelflow
+
+FLAGS: Final = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+IMAGES: Final = Path("docs/images")
+#: Width of the window, scheme of colours, medium, and the part of the page from its top.
+SHOTS: Final = {
+    "report-light": (1060, "light", "screen", 0, 1140),
+    "report-latency": (1060, "light", "screen", 1140, 1030),
+    "report-dark": (1060, "dark", "screen", 0, 1140),
+    "report-phone": (360, "light", "screen", 0, 1180),
+    "report-print": (794, "light", "print", 0, 1123),
+}
+
+
+def main() -> None:
+    """Simulate, open the page, and write the pictures."""
+    program = shutil.which("chromium")
+    if program is None:
+        sys.exit("screenshots: error: chromium is missing: run scripts/install-browser")
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    found = accelflow.compare("socialnetwork", profile="paper", requests=5_000, samples=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        page = Path(folder) / "report.html"
+        found.write_page(page)
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
+        for name in SHOTS:
+            shoot(browser, page, name)
+        browser.close()
+
+
+def shoot(browser: Any, file: Path, name: str) -> None:
+    """Write the picture called `name`, of few colours, since it has few."""
+    width, scheme, medium, top, height = SHOTS[name]
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached")
+    page.emulate_media(media=medium, color_scheme=scheme)
+    part = {"x": 0, "y": top, "width": width, "height": height}
+    shot = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=part)))
+    shot.convert("RGB").quantize(200).save(IMAGES / f"{name}.png", optimize=True)
+    page.close()
+
+
+if __name__ == "__main__":
+    main()

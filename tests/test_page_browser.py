@@ -1,0 +1,208 @@
+"""Reports in Chromium: nothing is asked of a network, plots answer, tables sort, all can read."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+import accelflow
+from accelflow.page import write_page
+from accelflow.report.page import comparison_page
+from accelflow.report.results import Comparison
+from browser import Opened, chromium
+
+HOSTILE = '<script>document.title="taken"</script>\'"&\N{RIGHT-TO-LEFT OVERRIDE}\N{PILE OF POO}'
+#: The rules of WCAG 2.2, levels A and AA, and what axe's authors advise.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison with every plot: samples, several seeds, and fallbacks."""
+    found = accelflow.compare(
+        "socialnetwork",
+        profile="paper",
+        requests=500,
+        services=["CPost", "UniqId"],
+        orchestrators=["relief", "accelflow", "ideal"],
+        config={"instances.Cmp": 0},
+        seeds=2,
+        samples=True,
+    )
+    page = comparison_page(found, "accelflow compare socialnetwork --profile paper")
+    file = tmp_path_factory.mktemp("report") / "page.html"
+    write_page(page, file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, report: Path) -> Iterator[Opened]:
+    one = Opened(browser, report)
+    yield one
+    one.close()
+
+
+#: Opens what is folded, and leaves six rows of each table: the others are built alike, and the
+#: check of contrasts looks at every cell.
+SHORTENED = """() => {
+  document.querySelectorAll("details").forEach((one) => { one.open = true; });
+  for (const body of document.querySelectorAll("tbody")) {
+    [...body.rows].slice(6).forEach((row) => row.remove());
+  }
+}"""
+
+
+def violations(opened: Opened) -> list[str]:
+    opened.page.evaluate(SHORTENED)
+    options = {"runOnly": RULES, "resultTypes": ["violations"]}
+    found = Axe().run(opened.page, options=options).response["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+
+
+def figure(opened: Opened, title: str) -> Any:
+    return opened.page.locator("figure", has=opened.page.locator("figcaption", has_text=title))
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1100, "light"), (1100, "dark"), (360, "light")])
+def test_a_report_is_whole_quiet_and_readable(
+    browser: Any, report: Path, width: int, scheme: str
+) -> None:
+    opened = Opened(browser, report, width=width, scheme=scheme)
+    page = opened.page
+    assert opened.complaints == []
+    assert opened.requests == [report.as_uri()]
+    figures = page.locator("figure.plot")
+    assert figures.count() == 6
+    assert page.locator("figure.plot[data-drawn] svg").count() == figures.count()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(opened) == []
+    assert opened.requests == [report.as_uri()]
+    opened.close()
+
+
+def test_every_plot_says_what_it_shows(opened: Opened) -> None:
+    labels = opened.page.locator("figure.plot [aria-roledescription=visualization]")
+    texts = [one.get_attribute("aria-label") or "" for one in labels.all()]
+    assert len(texts) == 6
+    assert all(len(text) > 40 for text in texts)
+
+
+def test_the_cursor_reads_percentiles(opened: Opened) -> None:
+    tail = figure(opened, "How many requests")
+    slider = tail.locator("input[type=range]")
+    readout = tail.locator(".readout")
+    before = readout.inner_text()
+    assert "AccelFlow" in before
+    slider.focus()
+    for _ in range(5):
+        opened.page.keyboard.press("ArrowLeft")
+    # Five steps of a tenth of a decade below where it began.
+    assert slider.get_attribute("aria-valuetext") == tail.locator("output").inner_text()
+    after = readout.inner_text()
+    assert after != before
+    data = json.loads(tail.locator("script").text_content())["data"]
+    level = json.loads(slider.get_attribute("data-values"))[int(slider.input_value())]
+    rows = zip(data["name"], data["service"], data["y"], data["x"], strict=True)
+    expected = [x for name, service, y, x in rows if (service, y) == ("all services", level)]
+    assert [f"{x:,.1f}".removesuffix(".0") in after for x in expected] == [True] * 3
+
+
+def test_the_cursor_follows_the_pointer(opened: Opened) -> None:
+    tail = figure(opened, "How many requests")
+    box = tail.locator("svg").bounding_box()
+    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 12)
+    high = int(tail.locator("input[type=range]").input_value())
+    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 150)
+    middle = int(tail.locator("input[type=range]").input_value())
+    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 260)
+    low = int(tail.locator("input[type=range]").input_value())
+    assert high > middle > low
+
+
+def test_a_plot_shows_the_service_that_is_chosen(opened: Opened) -> None:
+    bars = figure(opened, "P99 by system")
+    before = bars.locator(".readout").text_content()
+    labels = bars.locator("svg .mark-text.role-mark text")
+    every = labels.all_text_contents()
+    bars.locator("select").select_option("UniqId")
+    assert bars.locator(".readout").text_content() != before
+    opened.page.wait_for_function(
+        "([figure, text]) => "
+        "figure.querySelector('.mark-text.role-mark text').textContent !== text",
+        arg=[bars.element_handle(), every[0]],
+    )
+    assert len(labels.all_text_contents()) == 3
+    rows = json.loads(bars.locator("script").text_content())["data"]
+    wanted = [
+        label
+        for label, service in zip(rows["label"], rows["service"], strict=True)
+        if service == "UniqId"
+    ]
+    assert sorted(labels.all_text_contents()) == sorted(wanted)
+
+
+def column(opened: Opened, caption: str, number: int) -> list[str]:
+    table = opened.page.locator("table", has=opened.page.locator("caption", has_text=caption))
+    return [row.inner_text() for row in table.locator(f"tbody tr > :nth-child({number})").all()]
+
+
+def test_tables_sort_by_keyboard_and_say_so(opened: Opened) -> None:
+    caption = "Latencies are means"
+    table = opened.page.locator("table", has=opened.page.locator("caption", has_text=caption))
+    heading = table.locator("th", has_text="P99")
+    heading.locator("button").focus()
+    opened.page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    numbers = [float(text.replace(",", "")) for text in column(opened, caption, 4)]
+    assert numbers == sorted(numbers)
+    opened.page.keyboard.press("Space")
+    assert heading.get_attribute("aria-sort") == "descending"
+    falling = [float(text.replace(",", "")) for text in column(opened, caption, 4)]
+    assert falling == sorted(numbers, reverse=True)
+    table.locator("th button", has_text="System").click()
+    assert heading.get_attribute("aria-sort") is None
+    assert column(opened, caption, 1) == sorted(column(opened, caption, 1))
+
+
+def test_paper_has_everything_unfolded(browser: Any, report: Path) -> None:
+    opened = Opened(browser, report, width=794)
+    page = opened.page
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("nav").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 794
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details:not([open])").count() > 0
+    opened.close()
+
+
+def test_hostile_names_stay_texts(
+    browser: Any, made_up_results: dict[str, Any], tmp_path: Path
+) -> None:
+    made_up_results["workload"] = HOSTILE
+    for system in made_up_results["systems"]:
+        system["services"][0]["service"] = HOSTILE
+        for service in system["services"]:
+            service["spent_us"] = {"cpu": service["mean_us"]}
+    file = tmp_path / "page.html"
+    write_page(comparison_page(Comparison.from_dict(made_up_results), HOSTILE), file)
+    opened = Opened(browser, file)
+    assert opened.complaints == []
+    assert opened.page.title().startswith("<script>")
+    assert opened.page.locator("table", has_text="document.title").count() >= 1
+    assert opened.page.locator("select option", has_text="document.title").count() == 2
+    assert "document.title" in (
+        figure(opened, "P99 by service").locator("svg").text_content() or ""
+    )
+    opened.close()
