@@ -697,8 +697,8 @@ class Server:
     def set_traces(self, traces: Any) -> int:
         """Serve with `accelflow.own_traces.ServerTraces` from now on, or the server's for None.
 
-        Returns how often traces were replaced since the start. Raises AccelflowError for traces that
-        do not fit.
+        Returns how often traces were replaced since the start. Raises AccelflowError for traces
+        that do not fit.
         """
     def reload_traces(self) -> int:
         """Read the file of the traces again, and replace them. Raises AccelflowError."""

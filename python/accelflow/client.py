@@ -90,9 +90,9 @@ class Client:
     the service must prove to be `server_name` (by default the host of `address`); a `certificate`
     chain and its `key` prove who the client is. With `compress`, arguments are compressed; with
     `multiplexed`, methods are called ``service:method``. Calls of functions in `idempotent` may be
-    repeated when a connection was lost. With `workers`, accelerators have workers of the client's own,
-    whose queues may go by the priority and the deadline of the request that a call is for. With
-    `library`, calls are made by its traces `call` and `answer`; see :meth:`set_traces`.
+    repeated when a connection was lost. With `workers`, accelerators have workers of the client's
+    own, whose queues may go by the priority and the deadline of the request that a call is for.
+    With `library`, calls are made by its traces `call` and `answer`; see :meth:`set_traces`.
 
     Any number of threads may share a client. Raises AccelflowError for invalid settings.
     """

@@ -76,7 +76,9 @@ def _unnamed(names: dict[str, str | None]) -> None:
 def _checked(library: Traces) -> Traces:
     if isinstance(library, _native.TraceLibrary | _native.TraceImage | str | PathLike):
         return library
-    raise refused("library", library, "must be a Library, an Image, or the path of a file of traces")
+    raise refused(
+        "library", library, "must be a Library, an Image, or the path of a file of traces"
+    )
 
 
 def _texts(names: dict[str, str | None]) -> dict[str, str | None]:

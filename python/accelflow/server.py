@@ -83,6 +83,7 @@ class _Settings:
     observability: Observability
     compression: Compression
     tenants: list[Tenant]
+    errors_to_caller: bool
     traces: ServerTraces | None
 
 
@@ -99,6 +100,10 @@ class Server:
 
     Replies are compressed as `compression` says: "never", "like_request" (as the request was) or
     "always". With `tenants`, each tenant's traffic is shaped before it is processed.
+
+    With `errors_to_caller`, clients of a Thrift server are told of exceptions of services that its
+    handlers call by the trace T10_error, and not by the handler, whose call ends with a CallError
+    of the reason ``answered``.
 
     With `library`, requests are served with traces of your own: `receive` and `respond` name them,
     and `respond_compressed` the one for compressed replies (by default `respond`). `library` is a
@@ -120,6 +125,7 @@ class Server:
         observability: Observability = _OBSERVABILITY,
         compression: Compression = "like_request",
         tenants: Sequence[Tenant] = (),
+        errors_to_caller: bool = False,
         library: Traces | None = None,
         receive: str | None = None,
         respond: str | None = None,
@@ -146,6 +152,7 @@ class Server:
             observability=observability,
             compression=compression,
             tenants=list(tenants),
+            errors_to_caller=errors_to_caller,
             traces=traces,
         )
         self._native = _native.Server(fspath(interface), settings, _log_error)
@@ -163,8 +170,8 @@ class Server:
         that exception of the interface. Any other exception is logged, and the client is told
         INTERNAL_ERROR with the log's id for it (with `verbose_errors`, its type and text).
 
-        Calls should be answered within `due_within_s` seconds: queues by deadline order their traces
-        by that, and the traces of calls that the handler makes. A later answer counts all the same.
+        Calls should be answered within `due_within_s` seconds: queues by deadline order their
+        traces by that, and those of calls that the handler makes. A later answer counts as any.
 
         Raises AccelflowError if the interface has no such function, and InputError for a handler
         with other parameters.
@@ -295,7 +302,7 @@ class Server:
         try:
             turn = self.reload_traces()
         except AccelflowError as error:
-            _LOG.error("the traces stay as they were: %s", error)  # noqa: TRY400 (no bug here)
+            _LOG.error("the traces stay as they were: %s", error)
         else:
             _LOG.info("the traces were read again, for the %s. time", turn)
 
@@ -415,6 +422,8 @@ def _log_failure(name: str, raised: BaseException) -> None:
     """Log a handler's exception under a new id, unless the interface declares it."""
     if isinstance(raised, DeclaredError):
         return
+    if isinstance(raised, CallError) and raised.reason == "answered":
+        return  # The client has been told already.
     # A failed call explains itself; its traceback would not help.
     shown = None if isinstance(raised, CallError) else raised
     number = _numbered(raised)

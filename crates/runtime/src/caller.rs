@@ -15,7 +15,7 @@ const INTERNAL_ERROR: i32 = 6;
 ///
 /// An exception that a nested function declares is passed on as it is; everything else becomes
 /// an exception of the RPC layer.
-pub(crate) fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
+pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {
             (caller.reply(), job.bytes.clone())

@@ -39,7 +39,7 @@ pub mod trail;
 
 pub use accelflow_shaping::dispatch::Policy;
 pub use bodies::Bodies;
-pub use caller::ERROR_TRACES;
+pub use caller::{ERROR_TRACES, error_reply};
 pub use error::{Counters, Failure, TraceError, fault_reason};
 pub use execution::MAX_VISITS;
 pub use executor::Executor;

@@ -103,6 +103,11 @@ pub struct Config {
     /// steps, and known functions. By default they are told a code and an id, and the log has the
     /// rest ([`Server::set_error_log`](crate::Server::set_error_log)).
     pub verbose_errors: bool,
+    /// Whether the ensemble answers clients itself when storage or another service has an error: by
+    /// T6's, T7's and T10's error subtraces (AccelFlow, section IV.B), while the handler learns that it
+    /// was done. Default no: the error is the handler's. Thrift only; clients are told the error's
+    /// text.
+    pub errors_to_caller: bool,
     /// The number of cores that LdB balances over. Default: the cores that the process may use.
     pub cores: usize,
 }
@@ -146,6 +151,7 @@ impl Default for Config {
             steering: None,
             admin: None,
             verbose_errors: false,
+            errors_to_caller: false,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }

@@ -74,7 +74,8 @@ pub use observe::recorder::{RecordedPath, RecordingError};
 pub use observe::reports::ErrorReport;
 pub use observe::telemetry::{Telemetry, TelemetryError};
 pub use scope::{
-    Carried, Scope, begin_chain, current_deadline, current_terms, with_carried, with_deadline,
+    Carried, Scope, answer_caller, begin_chain, current_deadline, current_terms, with_carried,
+    with_deadline,
 };
 pub use server::running::Running;
 pub use server::setup::Server;

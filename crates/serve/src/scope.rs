@@ -2,10 +2,12 @@
 //! keep.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use accelflow_accel::Job;
 use accelflow_runtime::{RunningTrace, TenantBusy, Terms, TraceLimit};
 use opentelemetry::Context;
 use opentelemetry::trace::TraceContextExt;
@@ -40,12 +42,52 @@ pub fn current_deadline() -> Option<Instant> {
 
 /// What a request passes on to the calls and storage accesses that it causes (AccelFlow, section
 /// IV.D): whose they are, how urgent they are, and how many of them the tenant may have at once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Carried {
     /// Tenant and priority of the request, and the time by which its handler should be done.
     pub terms: Terms,
     /// The limit on the chains of traces that the tenant's handlers run at once, if there is one.
     pub limit: Option<TraceLimit>,
+    /// The client that the ensemble may answer itself, if the server is set to.
+    pub(crate) caller: Option<Arc<Mutex<dyn Answering>>>,
+}
+
+impl fmt::Debug for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Carried")
+            .field("terms", &self.terms)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Carried {
+    /// What a request of `terms` passes on, within `limit`.
+    pub fn new(terms: Terms, limit: Option<TraceLimit>) -> Carried {
+        Carried {
+            terms,
+            limit,
+            caller: None,
+        }
+    }
+}
+
+/// The client of a request, whom the ensemble can answer.
+pub(crate) trait Answering: Send {
+    /// Answers the client by an error subtrace with the error in `job`; returns whether it was done.
+    fn answer(&mut self, trace: &str, job: &Job) -> bool;
+}
+
+/// Answers the client of the request that this thread handles with an error, by the error subtrace
+/// `trace` (`T6_error`, `T7_error`, `T10_error`). Returns whether that was done: not unless the server
+/// is set to it ([`Config::errors_to_caller`](crate::Config)), and not twice. The handler's own answer
+/// then counts for nothing.
+pub fn answer_caller(trace: &str, job: &Job) -> bool {
+    let caller = CARRIED.with_borrow(|carried| carried.as_ref()?.caller.clone());
+    caller.is_some_and(|caller| {
+        let mut caller = caller.lock().unwrap_or_else(PoisonError::into_inner);
+        caller.answer(trace, job)
+    })
 }
 
 /// Runs `work` with `carried` for the calls that it makes on this thread.

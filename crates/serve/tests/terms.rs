@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -13,12 +14,13 @@ use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
 use accelflow_runtime::trail::{self, TrailPhase};
 use accelflow_serve::{
-    CallError, Carried, Client, ClientConfig, ClientTraces, Executed, Execution, Policy,
-    PoolSettings, Priority, Request, Running, Scope, Server, Tenant, Terms, TraceLimit,
-    TraceSource, begin_chain, current_terms, with_carried, with_deadline,
+    CallError, Carried, Client, ClientConfig, ClientTraces, Config, Executed, Execution,
+    HandlerError, Policy, PoolSettings, Priority, Request, Running, Scope, Server, Tenant, Terms,
+    TraceLimit, TraceSource, begin_chain, current_terms, with_carried, with_deadline,
 };
 use accelflow_trace::Library;
 use accelflow_trace::text::parse;
+use accelflow_workload::profile::RecordedPhase;
 use common::*;
 use socket2::{Domain, Socket, Type};
 
@@ -171,10 +173,7 @@ fn a_tenant_has_so_many_calls_at_once() {
     slow.handle("Test.nothing", wait).expect("known");
     let slow = start(slow);
     let client = client(&slow, ClientConfig::default());
-    let limited = Carried {
-        terms: Terms::default(),
-        limit: Some(TraceLimit::new(1)),
-    };
+    let limited = Carried::new(Terms::default(), Some(TraceLimit::new(1)));
     std::thread::scope(|scope| {
         let first = scope.spawn(|| {
             with_carried(Some(&limited), || client.call("Test.nothing", b"{}")).map(|_| ())
@@ -282,3 +281,132 @@ fn a_client_calls_with_traces_of_its_own() {
     client.set_traces(None).expect("those of every client");
     assert_eq!(taken(&client), ["T9_plain", "T10_plain"]);
 }
+
+/// A server whose handlers call `inner`, and tell clients of its exceptions by traces or not.
+fn passing_on(
+    inner: &Running,
+    errors_to_caller: bool,
+) -> (Server, std::sync::mpsc::Receiver<CallError>) {
+    let client = Arc::new(client(inner, ClientConfig::default()));
+    let (tell, told) = channel();
+    let tell = Mutex::new(tell);
+    let mut server = server();
+    server.set_config(Config {
+        errors_to_caller,
+        ..verbose()
+    });
+    let pass_on = move |request: &Request<'_>| {
+        let called = match request.method {
+            "add" => client.call("Test.add", request.arguments),
+            _ => client.call("Test.panics", b"{}"),
+        };
+        called.map_err(|error| {
+            tell.lock()
+                .expect("no panic")
+                .send(error)
+                .expect("it is awaited");
+            HandlerError::Internal("the handler's own error".to_owned())
+        })
+    };
+    let pass_on = Arc::new(pass_on);
+    for name in ["Test.add", "Test.nothing", "Test.note"] {
+        let pass_on = pass_on.clone();
+        let handler = move |request: &Request<'_>| pass_on(request);
+        server.handle(name, handler).expect("known");
+    }
+    (server, told)
+}
+
+#[test]
+fn the_ensemble_tells_callers_of_exceptions_itself() {
+    let certificate = Certificate::new("callers");
+    let inner = start(server());
+    let max = format!(r#"{{"a":{},"b":1}}"#, i64::MAX);
+    let overflow = r#"{"refused":{"code":7,"why":"overflow"}}"#;
+    for tls in [false, true] {
+        let (mut server, told) = passing_on(&inner, true);
+        server.set_recording(true);
+        if tls {
+            server.set_tls(certificate.identity());
+        }
+        let running = start(server);
+        let mut plain = connect(&running);
+        let mut secure;
+        let stream: &mut dyn ReadWrite = match tls {
+            false => &mut plain,
+            true => {
+                secure = certificate.connect(&running, &[&rustls::version::TLS13]);
+                &mut secure
+            }
+        };
+        let mut stream = stream;
+        for _ in 0..2 {
+            // A declared exception passes on as it is, and nothing of the handler's.
+            let refused = call(&mut stream, "add", Protocol::Compact, &max);
+            assert_eq!(refused, (MessageType::Reply, overflow.to_owned()));
+            let error = told.recv().expect("the handler learns of it");
+            assert!(matches!(error, CallError::Answered { .. }), "{error}");
+            // Others become exceptions of the RPC layer.
+            let (kind, body) = call(&mut stream, "nothing", Protocol::Binary, "{}");
+            assert_eq!(kind, MessageType::Exception);
+            assert!(body.contains("panicked"), "{body}");
+            assert_eq!(told.recv().expect("it learns").reason(), "answered");
+            // The connection goes on.
+            let sum = call(&mut stream, "add", Protocol::Binary, r#"{"a":1,"b":2}"#);
+            assert_eq!(sum.1, r#"{"success":3}"#);
+        }
+        let series = r#"accelflow_requests_total{function="Test.add",result="error_by_trace"}"#;
+        assert_eq!(counted(&running, series), 2);
+        let traces = running.recorded_paths("Test.add").into_iter();
+        let last = traces.filter_map(|path| path.phases.into_iter().next_back());
+        let names: Vec<String> = last
+            .filter_map(|phase| match phase {
+                RecordedPhase::Chains(chains) => Some(chains[0].steps[0].trace.clone()),
+                RecordedPhase::Cpu { .. } => None,
+            })
+            .collect();
+        let own = if tls { "T10_error" } else { "T10_error_plain" };
+        assert!(names.contains(&own.to_owned()), "{names:?}");
+    }
+}
+
+#[test]
+fn without_the_option_errors_are_the_handlers() {
+    let inner = start(server());
+    let (server, told) = passing_on(&inner, false);
+    let running = start(server);
+    let (kind, body) = call(&mut connect(&running), "nothing", Protocol::Binary, "{}");
+    assert_eq!(kind, MessageType::Exception);
+    assert!(body.contains("the handler's own error"), "{body}");
+    let error = told.recv().expect("the handler learns of it");
+    assert!(matches!(error, CallError::Application { .. }), "{error}");
+    // Nor can a oneway call be answered, whatever the server is set to.
+    let (server, told) = passing_on(&inner, true);
+    let running = start(server);
+    let mut stream = connect(&running);
+    stream
+        .write_all(&frame("note", Protocol::Binary, 1, r#"{"text":""}"#))
+        .expect("it reads");
+    let error = told.recv().expect("the handler learns of it");
+    assert!(matches!(error, CallError::Application { .. }), "{error}");
+    let sum = call(&mut stream, "add", Protocol::Binary, r#"{"a":1,"b":2}"#);
+    assert_eq!(sum.1, r#"{"success":3}"#);
+    let mut grpc = common::grpc::server();
+    grpc.set_config(Config {
+        errors_to_caller: true,
+        ..Config::default()
+    });
+    let refused = grpc
+        .start("127.0.0.1:0".parse().expect("an address"))
+        .expect_err("statuses");
+    assert!(
+        refused
+            .to_string()
+            .starts_with("errors_to_caller = true: must be false"),
+        "{refused}"
+    );
+}
+
+trait ReadWrite: std::io::Read + std::io::Write {}
+
+impl<T: std::io::Read + std::io::Write> ReadWrite for T {}

@@ -12,8 +12,8 @@ use accelflow_runtime::{
     Arrival, Bodies, Conversation, Detail, Executor, Failure, Message, TenantBusy,
 };
 use accelflow_serve::{
-    Execution, MAX_TIME_LIMIT, MakeBodies, ServeError, Slot, SocketTcp, TlsTrust, begin_chain,
-    bodies_of, current_deadline, current_terms,
+    Execution, MAX_TIME_LIMIT, MakeBodies, ServeError, Slot, SocketTcp, TlsTrust, answer_caller,
+    begin_chain, bodies_of, current_deadline, current_terms,
 };
 use serde::Deserialize;
 
@@ -84,6 +84,15 @@ pub enum StorageError {
     /// it may have, and none of them ended in time; nothing was sent.
     #[error("storage: {0}")]
     TenantBusy(#[from] TenantBusy),
+    /// There is no such data, or the store refuses, and the ensemble has told the service's caller so
+    /// (`accelflow_serve::Config::errors_to_caller`): what the handler returns is not sent.
+    #[error("{collection}/{key}: the caller has been told of the error")]
+    Answered {
+        /// The collection.
+        collection: String,
+        /// The key.
+        key: String,
+    },
     /// No connection could be opened; nothing was sent.
     #[error("no connection to storage: {0}")]
     Connect(#[from] ConnectError),
@@ -396,6 +405,13 @@ fn refusal(call: &StorageCall, arrival: &Arrival) -> StorageError {
         message: Option<String>,
     }
     let (collection, key) = (call.collection.to_string(), call.key.to_string());
+    let trace = match &arrival.job.call {
+        Call::Storage(call) if call.operation == Operation::DbFind => "T6_error",
+        _ => "T7_error",
+    };
+    if answer_caller(trace, &arrival.job) {
+        return StorageError::Answered { collection, key };
+    }
     let response: Option<Response> = serde_json::from_slice(&arrival.job.bytes).ok();
     match response.and_then(|response| response.message) {
         Some(why) => StorageError::Exception {

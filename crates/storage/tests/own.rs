@@ -135,12 +135,12 @@ fn a_tenant_that_floods_storage_leaves_it_to_others() {
     };
     let storage = Storage::new(&config).expect("a certificate");
     storage.write("plain", "a", b"1").expect("written");
-    let of = |tenant| Carried {
-        terms: Terms {
+    let of = |tenant| {
+        let terms = Terms {
             tenant,
             ..Terms::default()
-        },
-        limit: Some(TraceLimit::new(1)),
+        };
+        Carried::new(terms, Some(TraceLimit::new(1)))
     };
     let (greedy, modest) = (of(0), of(1));
     // A database that stands still holds whoever writes.

@@ -51,7 +51,7 @@ def run_trace(
 ) -> Run | _Fallen: ...
 
 
-def run_trace(
+def run_trace(  # noqa: PLR0913 (settings, by name)
     name: str,
     payload: bytes,
     *,

@@ -69,6 +69,13 @@ pub enum CallError {
         /// Connections.
         connections: usize,
     },
+    /// The service has answered with an exception, and the ensemble has told the caller's own caller so
+    /// ([`Config::errors_to_caller`](crate::Config)): what the handler returns is not sent.
+    #[error("{address}: the caller has been told of the service's exception")]
+    Answered {
+        /// The service.
+        address: String,
+    },
     /// The tenant whose request made the call has as many calls under way as it may have, and none
     /// of them ended before the deadline.
     #[error("{address}: the tenant has as many calls under way as it may have")]
@@ -177,6 +184,7 @@ impl CallError {
             CallError::Request(failure) => failure.error.reason,
             CallError::PoolFull { .. } => "pool_full",
             CallError::PoolTimeout { .. } => "pool_timeout",
+            CallError::Answered { .. } => "answered",
             CallError::TenantBusy { .. } => "tenant_busy",
             CallError::Connect { .. } => "connect",
             CallError::Tls { .. } => "tls",
@@ -193,7 +201,9 @@ impl CallError {
     /// Whether the service has executed the call.
     pub fn executed(&self) -> Executed {
         match self {
-            CallError::Declared { .. } | CallError::Application { .. } => Executed::Yes,
+            CallError::Declared { .. }
+            | CallError::Application { .. }
+            | CallError::Answered { .. } => Executed::Yes,
             CallError::Status { code, .. } if is_the_applications(*code) => Executed::Yes,
             CallError::Unprocessed { .. }
             | CallError::Unknown(_)
@@ -255,7 +265,9 @@ impl CallError {
             }
             CallError::Malformed { error, .. } => of_response(error.reason()),
             CallError::OutOfStep { .. } => GrpcCode::Internal,
-            CallError::Declared { .. } | CallError::Application { .. } => GrpcCode::Unknown,
+            CallError::Declared { .. }
+            | CallError::Application { .. }
+            | CallError::Answered { .. } => GrpcCode::Unknown,
         }
     }
 }

@@ -26,6 +26,7 @@ use super::traces::{ClientTraces, Speaks};
 use super::trust::TlsTrust;
 use super::wire::Framing;
 use crate::error::ServeError;
+use crate::scope::answer_caller;
 
 /// A client of the functions of a Thrift service.
 pub struct Client {
@@ -216,7 +217,6 @@ impl Client {
             _ => return Err(out_of_step("something else".to_owned())),
         };
         let read: Result<Map<String, Value>, _> = serde_json::from_slice(&job.bytes);
-        job.bytes.zeroize();
         let result = read.map_err(|error| CallError::Malformed {
             address: address(),
             error: AccelError::BadJson {
@@ -225,6 +225,13 @@ impl Client {
                 why: error.to_string(),
             },
         })?;
+        let answers = |job: &Job| answer_caller("T10_error", job);
+        let failed = kind == MessageType::Exception
+            || (kind == MessageType::Reply && result.keys().any(|field| field != "success"));
+        if failed && answers(&job) {
+            return Err(CallError::Answered { address: address() });
+        }
+        job.bytes.zeroize();
         if kind == MessageType::Exception {
             let text = result.get("message").and_then(Value::as_str);
             return Err(CallError::Application {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use accelflow_runtime::ERROR_TRACES;
 use accelflow_trace::source::{Nodes, branch, seq, trans};
 use accelflow_trace::{Image, Library, templates};
 
@@ -77,6 +78,14 @@ pub(crate) struct ServerImage {
     pub(crate) generation: u64,
     /// Where the traces are from, in words.
     pub(crate) origin: String,
+    kind: Kind,
+}
+
+impl ServerImage {
+    /// The error subtrace for this server's connections: without Encr where they have no TLS.
+    pub(crate) fn error_trace(&self, name: &str) -> String {
+        self.kind.error_trace(name)
+    }
 }
 
 /// The connections that a server's traces are for.
@@ -84,6 +93,8 @@ pub(crate) struct ServerImage {
 pub(crate) struct Kind {
     pub(crate) grpc: bool,
     pub(crate) tls: bool,
+    /// Whether error subtraces answer clients.
+    pub(crate) errors: bool,
 }
 
 impl Kind {
@@ -92,6 +103,13 @@ impl Kind {
             (true, _) => GRPC,
             (false, true) => OVER_TLS,
             (false, false) => PLAIN,
+        }
+    }
+
+    fn error_trace(self, name: &str) -> String {
+        match self.tls {
+            true => name.to_owned(),
+            false => format!("{name}_plain"),
         }
     }
 
@@ -127,11 +145,23 @@ impl Kind {
             task,
             wire,
         };
-        let roots = [
+        let errors: Vec<String> = match self.errors {
+            true => ERROR_TRACES
+                .iter()
+                .map(|name| self.error_trace(name))
+                .collect(),
+            false => Vec::new(),
+        };
+        let mut roots = vec![
             root("receive", &*receive, Task::Receive),
             root("respond", &*send, Task::Send),
             root("respond_compressed", &*send_compressed, Task::Send),
         ];
+        roots.extend(
+            errors
+                .iter()
+                .map(|name| root("errors_to_caller", name, Task::Send)),
+        );
         let pipes = PipeTraces::of(self.tls);
         let also: Vec<&str> = match self.grpc {
             true => [Some(pipes.receive), pipes.send]
@@ -159,6 +189,7 @@ impl Kind {
             send_compressed,
             generation,
             origin,
+            kind: self,
         })
     }
 }
@@ -204,6 +235,9 @@ fn base() -> Result<Library, ServeError> {
     library.register(PLAIN.receive, receive)?;
     library.register(PLAIN.send, seq(&["Ser", "RPC", "TCP"])?)?;
     library.register(PLAIN.send_compressed, seq(&["Cmp", "Ser", "RPC", "TCP"])?)?;
+    for name in ERROR_TRACES {
+        library.register(&format!("{name}_plain"), seq(&["Ser", "RPC", "TCP"])?)?;
+    }
     grpc::register(&mut library)?;
     Ok(library)
 }

@@ -144,6 +144,7 @@ struct PySettings {
     observability: PyObservability,
     compression: String,
     tenants: Vec<PyTenant>,
+    errors_to_caller: bool,
     traces: Option<PyServerTraces>,
 }
 
@@ -166,6 +167,7 @@ impl PySettings {
             compression: compression_named(&self.compression)?,
             handler_threads: self.execution.handler_threads,
             verbose_errors: self.observability.verbose_errors,
+            errors_to_caller: self.errors_to_caller,
             ..Config::default()
         };
         if let Some(pools) = &self.execution.workers {

@@ -195,10 +195,8 @@ impl ReceivedRequest {
     /// What the calls of the handler keep.
     fn carried(&self) -> Carried {
         let tenants = self.shared.admission.tenants.as_ref();
-        Carried {
-            terms: self.terms_of(Part::Handle),
-            limit: tenants.and_then(|all| all.chains(self.terms.tenant)),
-        }
+        let limit = tenants.and_then(|all| all.chains(self.terms.tenant));
+        Carried::new(self.terms_of(Part::Handle), limit)
     }
 
     /// Runs T1's message part and calls the handler.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::Call;
@@ -14,6 +14,7 @@ use accelflow_trace::Accel;
 use serde_json::json;
 
 use super::body::{Body, INTERNAL_ERROR, INVALID_MESSAGE_TYPE, Refusal, UNKNOWN_METHOD, handle};
+use super::caller::{LentCaller, take_back};
 use super::outbound::Outbound;
 use crate::config::Compression;
 use crate::memory::buffers;
@@ -21,7 +22,7 @@ use crate::memory::wipe::Wiped;
 use crate::observe::metrics::{Counters, name};
 use crate::observe::run::TraceRun;
 use crate::observe::telemetry::RequestSpan;
-use crate::scope::Carried;
+use crate::scope::{Answering, Carried};
 use crate::server::executors::RunError;
 use crate::server::greeting::Greeted;
 use crate::server::pace::Part;
@@ -39,7 +40,7 @@ use crate::transport::tls::control::Control;
 pub(crate) struct Connection<'s> {
     pub(super) shared: &'s Arc<Shared>,
     pub(super) schema: &'s Schema,
-    place: &'s Place,
+    place: &'s Arc<Place>,
     stream: &'s TcpStream,
     pub(super) peer: PeerAdmission<'s>,
     /// The traces of the message that is being answered.
@@ -83,7 +84,7 @@ impl<'s> Connection<'s> {
     pub(crate) fn new(
         shared: &'s Arc<Shared>,
         schema: &'s Schema,
-        place: &'s Place,
+        place: &'s Arc<Place>,
         peer: PeerAdmission<'s>,
         greeted: Greeted,
     ) -> Self {
@@ -387,7 +388,15 @@ impl<'s> Connection<'s> {
             self.flush()?;
         }
         let start = Instant::now();
-        let carried = self.carried(call.function);
+        let oneway = call.message_type == MessageType::Oneway || self.is_oneway(call.function);
+        let mut carried = self.carried(call.function);
+        let lent = match oneway {
+            true => None,
+            false => self.lend(&call)?,
+        };
+        carried.caller = lent
+            .clone()
+            .map(|lent| -> Arc<Mutex<dyn Answering>> { lent });
         let recorded = self.shared.observers.records();
         let (shared, schema, peer) = (self.shared, self.schema, &self.peer.peer);
         let context = self.span.as_ref().map(RequestSpan::context);
@@ -395,6 +404,11 @@ impl<'s> Connection<'s> {
         let handle = || self.place.busy(|| trail::follow(recorded, handle));
         let ((result, trail), handler) = shared.observers.timed(handle);
         let app = start.elapsed();
+        let by_trace = lent.and_then(|lent| {
+            let (conversation, answered) = take_back(&lent);
+            self.conversation = conversation;
+            answered
+        });
         shared.observers.metrics.handler(app);
         shared.dispatch.took(call.function, app);
         if let Some(span) = &mut self.span {
@@ -402,7 +416,7 @@ impl<'s> Connection<'s> {
         }
         let compressed = job.facts.get("compressed") == Some(1);
         buffers::give_back(std::mem::take(&mut job.bytes));
-        if call.message_type == MessageType::Oneway || self.is_oneway(call.function) {
+        if oneway {
             let label = match result {
                 Ok(_) => "oneway",
                 Err(_) => "oneway_failed",
@@ -410,7 +424,10 @@ impl<'s> Connection<'s> {
             self.ended(&call, label);
             return Ok(());
         }
-        let sent = self.reply_with(&call, result, compressed)?;
+        let sent = match by_trace {
+            Some(run) => Some(self.answered_by_trace(&call, run?)?),
+            None => self.reply_with(&call, result, compressed)?,
+        };
         if self.terms.due.is_some() {
             let respond = start.elapsed().saturating_sub(app);
             let spent = [start - self.begun, app, respond];
@@ -435,6 +452,39 @@ impl<'s> Connection<'s> {
         Some(spent.saturating_sub(handler).saturating_sub(steps))
     }
 
+    /// Lends the connection to what the handler does, if the ensemble may answer its client.
+    fn lend(&mut self, call: &ThriftCall) -> Result<Option<Arc<Mutex<LentCaller>>>, Close> {
+        if !self.shared.config.errors_to_caller {
+            return Ok(None);
+        }
+        // Whatever is written next comes after the replies that wait.
+        self.flush()?;
+        Ok(Some(Arc::new(Mutex::new(LentCaller {
+            shared: self.shared.clone(),
+            place: self.place.clone(),
+            traces: self.traces.clone(),
+            terms: self.terms,
+            call: call.clone(),
+            conversation: std::mem::take(&mut self.conversation),
+            answered: None,
+            closed: false,
+        }))))
+    }
+
+    /// Notes that an error subtrace has answered the request; what the handler returns is not sent.
+    fn answered_by_trace(
+        &mut self,
+        call: &ThriftCall,
+        mut run: TraceRun,
+    ) -> Result<TraceRun, Close> {
+        self.ended(call, "error_by_trace");
+        if let Some(span) = &mut self.span {
+            span.add(&run);
+        }
+        self.write_out(&mut run)?;
+        Ok(run)
+    }
+
     /// The terms of T1, which gets its part of the request's time.
     fn receiving_terms(&self) -> Terms {
         let dispatch = &self.shared.dispatch;
@@ -455,7 +505,7 @@ impl<'s> Connection<'s> {
             due: dispatch.part_due(Some(function), Part::Handle, self.terms.due),
             ..self.terms
         };
-        Carried { terms, limit }
+        Carried::new(terms, limit)
     }
 
     /// Replies with the handler's result; returns the trace run that sent it.

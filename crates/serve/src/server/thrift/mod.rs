@@ -1,6 +1,7 @@
 //! Connections that speak framed Apache Thrift.
 
 pub(crate) mod body;
+mod caller;
 pub(crate) mod connection;
 pub(crate) mod outbound;
 pub(crate) mod refusals;

@@ -1,0 +1,69 @@
+//! The client of a request, lent to what its handler does.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::{Call, Job};
+use accelflow_runtime::{Conversation, Message, Terms, error_reply};
+
+use crate::memory::buffers;
+use crate::observe::run::TraceRun;
+use crate::scope::Answering;
+use crate::server::places::Place;
+use crate::server::shared::Shared;
+use crate::server::traces::ServerImage;
+use crate::transport::close::Close;
+use crate::transport::socket::write_all;
+
+/// The connection of a request while its handler runs.
+pub(super) struct LentCaller {
+    pub(super) shared: Arc<Shared>,
+    pub(super) place: Arc<Place>,
+    pub(super) traces: Arc<ServerImage>,
+    pub(super) terms: Terms,
+    pub(super) call: ThriftCall,
+    pub(super) conversation: Conversation,
+    /// The run that has answered the request, once one has.
+    pub(super) answered: Option<Result<TraceRun, Close>>,
+    /// Whether the connection was taken back.
+    pub(super) closed: bool,
+}
+
+impl Answering for LentCaller {
+    fn answer(&mut self, trace: &str, job: &Job) -> bool {
+        if self.closed || self.answered.is_some() {
+            return false;
+        }
+        let (call, body) = error_reply(&self.call, job);
+        let message = Message {
+            terms: self.terms,
+            ..Message::json(&[], Call::Thrift(call))
+        };
+        let (executors, traces) = (&self.shared.executors, &self.traces);
+        let name = traces.error_trace(trace);
+        let run = executors.run_on(traces, &name, body, &message, &mut self.conversation);
+        // An exception that the caller's interface does not declare is the handler's after all.
+        let Ok(mut run) = run else { return false };
+        let deadline = Instant::now() + self.shared.config.write_timeout;
+        let mut written = Ok(());
+        for sent in std::mem::take(&mut run.outcome.sent) {
+            if written.is_ok() {
+                written = write_all(&self.place.stream, &sent.bytes, deadline, "reply");
+            }
+            buffers::give_back(sent.bytes);
+        }
+        self.answered = Some(written.map(|()| run));
+        true
+    }
+}
+
+/// Takes a connection back: nobody answers over it any more. Returns its conversation, and the run
+/// that has answered the request, if one has.
+pub(super) fn take_back(
+    lent: &Mutex<LentCaller>,
+) -> (Conversation, Option<Result<TraceRun, Close>>) {
+    let mut lent = lent.lock().unwrap_or_else(PoisonError::into_inner);
+    lent.closed = true;
+    (std::mem::take(&mut lent.conversation), lent.answered.take())
+}
