@@ -104,6 +104,7 @@ __all__ = [
     "version",
     "workload_load",
     "workload_names",
+    "workload_place",
     "workload_read",
     "workload_schema",
     "workload_suite",
@@ -1152,6 +1153,12 @@ def workload_load(
     """Return a workload (JSON) with the contents of the files that it names, and warnings.
 
     `modules` has the traces of Python modules as text. Raises AccelflowError as `workload_read`.
+    """
+
+def workload_place(text: str, name: str, path: str) -> tuple[int, int] | None:
+    """Return the line and column of the value at `path` in a workload's text, if it has one.
+
+    Raises AccelflowError as `workload_read`.
     """
 
 def workload_suite(name: str) -> str:

@@ -86,6 +86,7 @@ impl Said {
                 self.sampling = share.or(self.sampling);
             }
             "accelflow.application" => facts.application = value.truth() == Some(true),
+            "accelflow.detached" => facts.detached = value.truth() == Some(true),
             "error" => facts.error |= value.truth() == Some(true),
             "otel.status_code" => facts.error |= value.text() == Some("ERROR"),
             "error.type" | "exception.type" => facts.error |= value.text().is_some(),

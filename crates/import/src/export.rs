@@ -1,7 +1,8 @@
 //! Workloads as spans: OTLP as lines of JSON, one for each request.
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
-//! sending of the message to the answer, with the attributes by which an import knows the trace;
+//! sending of the message to the answer, with the attributes by which an import knows the trace, and
+//! `accelflow.detached = true` if nobody waits for the answer;
 //! each phase of application logic is an internal span with `accelflow.application = true`, so that an
 //! import tells it from the data-center tax around it.
 
@@ -31,6 +32,8 @@ pub struct Wait<'t> {
     pub trace: &'t str,
     /// Whether the answer is compressed.
     pub compressed: bool,
+    /// Whether nobody waits for it: the request may have its response before.
+    pub detached: bool,
 }
 
 /// What spans show of a service.
@@ -41,12 +44,16 @@ struct Shown {
     response_compressed: bool,
     /// The traces that begin the chains of each phase.
     entries: Vec<Vec<String>>,
+    /// Chains of a request that nobody waits for.
+    detached: usize,
 }
 
-/// A request that has no response yet.
+/// A request that has no response yet, or answers that nobody waits for are missing.
 #[derive(Debug)]
 struct Request {
     arrived_ns: u64,
+    /// When it had its response, and whether that is an error.
+    ended: Option<(u64, bool)>,
     spans: Vec<Part>,
 }
 
@@ -60,6 +67,7 @@ struct Part {
     to_ns: Option<u64>,
     compressed: bool,
     error: bool,
+    detached: bool,
 }
 
 /// The time of all spans is counted from here: 2023-11-14 22:13:20 UTC, as any date will do.
@@ -76,10 +84,21 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
+    /// The same, where requests to the service of this index have `chains` that nobody waits for:
+    /// such a request is written when their answers are there, too.
+    #[must_use]
+    pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
+        if let Some(shown) = self.services.get_mut(service) {
+            shown.detached = chains;
+        }
+        self
+    }
+
     /// Request number `request` of the service of this index arrives.
     pub fn arrived(&mut self, service: usize, request: u64, at_ns: u64) {
         let new = Request {
             arrived_ns: at_ns,
+            ended: None,
             spans: Vec::new(),
         };
         self.open.insert((service, request), new);
@@ -94,6 +113,7 @@ impl<W: Write> SpanWriter<W> {
                 to_ns: Some(at_ns),
                 compressed: false,
                 error: false,
+                detached: false,
             });
         }
     }
@@ -107,14 +127,24 @@ impl<W: Write> SpanWriter<W> {
                 to_ns: None,
                 compressed: wait.compressed,
                 error: false,
+                detached: wait.detached,
             });
         }
     }
 
     /// The answer is there.
-    pub fn answered(&mut self, service: usize, request: u64, at_ns: u64, wait: Wait<'_>) {
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn answered(
+        &mut self,
+        service: usize,
+        request: u64,
+        at_ns: u64,
+        wait: Wait<'_>,
+    ) -> io::Result<()> {
         let Some(open) = self.open.get_mut(&(service, request)) else {
-            return;
+            return Ok(());
         };
         let same = |part: &&mut Part| {
             let of = part.wait.as_ref();
@@ -126,6 +156,7 @@ impl<W: Write> SpanWriter<W> {
         if let Some(part) = open.spans.iter_mut().find(same) {
             part.to_ns = Some(at_ns);
         }
+        self.write_if_over(service, request)
     }
 
     /// The request has its response: an error of `chain`, or none.
@@ -139,21 +170,50 @@ impl<W: Write> SpanWriter<W> {
         at_ns: u64,
         error: Option<Option<usize>>,
     ) -> io::Result<()> {
-        let Some(mut open) = self.open.remove(&(service, request)) else {
+        let Some(open) = self.open.get_mut(&(service, request)) else {
             return Ok(());
         };
+        open.ended = Some((at_ns, error.is_some()));
         if let Some(chain) = error {
             let of = |part: &&mut Part| {
                 let own = part.wait.as_ref().map(|(_, own, _)| *own);
-                own.is_some() && part.to_ns.is_some() && (chain.is_none() || own == chain)
+                let waited = part.to_ns.is_some() && !part.detached;
+                own.is_some() && waited && (chain.is_none() || own == chain)
             };
             if let Some(part) = open.spans.iter_mut().rev().find(of) {
                 part.error = true;
             }
         }
+        self.write_if_over(service, request)
+    }
+
+    /// Writes a request that has its response, and the answers that nobody waits for.
+    fn write_if_over(&mut self, service: usize, request: u64) -> io::Result<()> {
+        let key = (service, request);
+        let (Some(open), Some(shown)) = (self.open.get(&key), self.services.get(service)) else {
+            return Ok(());
+        };
+        let free = open.spans.iter().filter(|part| part.detached);
+        let answered = free.filter(|part| part.to_ns.is_some()).count();
+        let Some((_, error)) = open.ended else {
+            return Ok(());
+        };
+        // An error may end a request before it sends them.
+        match error || answered >= shown.detached {
+            true => self.write(key),
+            false => Ok(()),
+        }
+    }
+
+    fn write(&mut self, (service, request): (usize, u64)) -> io::Result<()> {
+        let Some(open) = self.open.remove(&(service, request)) else {
+            return Ok(());
+        };
+        let Some((ended_ns, error)) = open.ended else {
+            return Ok(());
+        };
         let trace = (service as u128 + 1) << 64 | (u128::from(request) + 1);
-        let shown = &self.services[service];
-        let line = shown.line(trace, &open, at_ns, error.is_some());
+        let line = self.services[service].line(trace, &open, ended_ns, error);
         serde_json::to_writer(&mut self.out, &line)?;
         self.written += 1;
         self.out.write_all(b"\n")
@@ -164,6 +224,10 @@ impl<W: Write> SpanWriter<W> {
     /// # Errors
     /// Those of writing.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
+        // Requests whose answers that nobody waits for have not come.
+        let mut left: Vec<(usize, u64)> = self.open.keys().copied().collect();
+        left.sort_unstable();
+        left.into_iter().try_for_each(|key| self.write(key))?;
         self.out.flush()?;
         Ok((self.out, self.written))
     }
@@ -187,6 +251,7 @@ impl Shown {
                 == Some(1),
             response_compressed: last.is_some_and(is_compressed),
             entries,
+            detached: 0,
         }
     }
 
@@ -245,6 +310,9 @@ impl Shown {
             attributes.push(("accelflow.request.compressed", json!(true)));
         }
         attributes.push(("accelflow.response.compressed", json!(part.compressed)));
+        if part.detached {
+            attributes.push(("accelflow.detached", json!(true)));
+        }
         span(
             ids,
             entry,

@@ -62,6 +62,8 @@ pub(crate) struct Facts {
     pub(crate) error: bool,
     /// Whether it is application logic, and all of that in its parent is marked so.
     pub(crate) application: bool,
+    /// Whether nobody waits for it.
+    pub(crate) detached: bool,
     pub(crate) request_compressed: Option<bool>,
     pub(crate) response_compressed: Option<bool>,
     pub(crate) request_bytes: Option<u32>,
@@ -106,6 +108,7 @@ impl Default for Facts {
             hit: None,
             error: false,
             application: false,
+            detached: false,
             request_compressed: None,
             response_compressed: None,
             request_bytes: None,

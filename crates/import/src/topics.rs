@@ -16,6 +16,9 @@ topics! {
     SHARED_ID = Understood "span ids that a client and its server share, as Zipkin writes them"
         => "the server span is the child of the client span";
 
+    FOLLOWS = Understood "async children: calls that follow from their parent"
+        => "nobody waits for them (`detached`)";
+
     KIND = Guessed "spans without a kind"
         => "the kind follows from the services of parent and children, the store, or the name";
     PROTOCOL = Guessed "calls without attributes of RPC or HTTP" => "they are taken as RPC";
@@ -36,11 +39,9 @@ topics! {
         => "the client span's duration is the wait";
     EARLY = Guessed "calls that begin before their parent" => "the begin is moved to the parent's";
     ASYNC = Guessed "async children: calls that end after their parent"
-        => "the wait is cut at the parent's end";
+        => "nobody waits for them (`detached`)";
     LATE_ASYNC = Guessed "async children: calls that begin after their parent's end"
-        => "they are left out of the path; their callees count as requests of their own";
-    FOLLOWS = Guessed "async children: spans that follow from their parent"
-        => "nobody waits for them; they are left out of the path";
+        => "nobody waits for them (`detached`); they stand before the answer";
     PARTLY = Guessed "calls that overlap only partly with calls before them"
         => "a call of which at least half overlaps counts as at once, another one as after";
     MISSING = Guessed "missing parents of server spans" => "they are requests from outside";

@@ -8,6 +8,10 @@ use crate::{number_text, similar};
 /// The most names that are proposed in place of a wrong one.
 const PROPOSED: usize = 4;
 
+/// The most names that are listed, and how many of more are shown.
+const LISTED: usize = 40;
+const SHOWN: usize = 3;
+
 /// A value that is not allowed: `KEY = VALUE: must be ..., did you mean ...?`.
 ///
 /// A name that does not exist is the value of what it is a name of, such as
@@ -45,15 +49,21 @@ impl Refusal {
         Refusal::new(place, number_text(value), allowed)
     }
 
-    /// The refusal of `name`, which is none of `known`. Lists all of them and proposes those that
-    /// are spelt alike.
+    /// The refusal of `name`, which is none of `known`. Lists them, unless they are very many, and
+    /// proposes those that are spelt alike.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,
         known: impl IntoIterator<Item = &'k str>,
     ) -> Refusal {
         let known: Vec<&str> = known.into_iter().collect();
-        let allowed = format!("must be {}", any_of(known.iter().copied()));
+        let allowed = match known.len() > LISTED {
+            false => format!("must be {}", any_of(known.iter().copied())),
+            true => {
+                let first = known[..SHOWN].join(", ");
+                format!("must be one of {} names ({first}, ...)", known.len())
+            }
+        };
         Refusal::new(place, quoted(name), allowed).proposing(name, known)
     }
 
@@ -111,7 +121,17 @@ pub fn any_of<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     text
 }
 
-/// `text` in the quotes that set a value apart from the words around it.
+/// `text` in the quotes that set a value apart from the words around it. Control characters, which a
+/// terminal would obey, are escaped.
 pub fn quoted(text: &str) -> String {
-    format!("'{text}'")
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('\'');
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => quoted.extend(letter.escape_default()),
+            false => quoted.push(letter),
+        }
+    }
+    quoted.push('\'');
+    quoted
 }

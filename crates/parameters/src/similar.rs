@@ -9,8 +9,9 @@ const NEAR: f64 = 0.6;
 /// Those of `known` that `name` may stand for, the likeliest first.
 ///
 /// Names have parts, such as `accelerator.pes`. Alike are names that end in the same part as `name`
-/// or begin with all of it; if there are none, those whose parts are spelt nearly the same. Case
-/// does not count, and `-` and blanks are as `_`.
+/// or begin with all of it; if there are none, those that begin with it as a word, as `rate_rps` does
+/// with `rate`, and those whose parts are spelt nearly the same. Case does not count, and `-` and
+/// blanks are as `_`.
 pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     let whole = plain(name);
     let (head, last) = parts(&whole);
@@ -28,7 +29,12 @@ pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<
     if !found.is_empty() {
         return found;
     }
-    let likeness = |other: &Known| near(last, parts(&other.plain).1);
+    let word = format!("{whole}_");
+    let begins = |other: &Known| !whole.is_empty() && other.plain.starts_with(&word);
+    let likeness = |other: &Known| match begins(other) {
+        true => 1.0,
+        false => near(last, parts(&other.plain).1),
+    };
     let mut ranked: Vec<(f64, &str)> = known
         .iter()
         .filter(|other| same_head(other))

@@ -343,3 +343,29 @@ fn large_and_small_numbers_have_exponents() {
         assert_eq!(number_text(value), text);
     }
 }
+
+#[test]
+fn a_word_proposes_the_names_that_begin_with_it() {
+    let known = ["rates", "rate_rps", "requests", "rates_rps"];
+    assert_eq!(similar("rate", known), ["rate_rps", "rates"]);
+}
+
+#[test]
+fn very_many_names_are_not_listed() {
+    let known: Vec<String> = (0..61).map(|number| format!("Service{number}")).collect();
+    let refusal = Refusal::unknown("service", "Servise7", known.iter().map(String::as_str));
+    let said = refusal.to_string();
+    assert!(
+        said.starts_with(
+            "service = 'Servise7': must be one of 61 names (Service0, Service1, Service2, ...)"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("did you mean Service7"), "{said}");
+}
+
+#[test]
+fn control_characters_are_escaped() {
+    let said = Refusal::unknown("name", "a\u{1b}[31mb\u{9b}\n", ["ok"]).to_string();
+    assert_eq!(said, "name = 'a\\u{1b}[31mb\\u{9b}\\n': must be ok");
+}

@@ -109,7 +109,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::bind::simulation::workload::{
-        workload_load, workload_read, workload_schema, workload_suite, workload_write,
+        workload_load, workload_place, workload_read, workload_schema, workload_suite,
+        workload_write,
     };
 
     #[pymodule_export]

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use accelflow_import::{SpanWriter, Wait};
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::observe;
+use accelflow_sim::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
 use accelflow_sim::{Awaited, Happening, Observer, Seen};
-use accelflow_trace::Image;
 use accelflow_units::Time;
 
 use crate::check::Checked;
@@ -31,9 +31,13 @@ impl Checked {
             return Err(Refusal::new("chips", "[]", "must have a chip").into());
         };
         let setup = Setup::new(self, server)?;
+        let mut writer = SpanWriter::new(&self.services, out);
+        for (index, service) in setup.plan.services.iter().enumerate() {
+            writer = writer.with_detached(index, detached(service).count());
+        }
         let mut spans = Spans {
-            image: &setup.plan.image,
-            writer: SpanWriter::new(&self.services, out),
+            plan: &setup.plan,
+            writer,
             failed: None,
         };
         observe(
@@ -50,8 +54,17 @@ impl Checked {
     }
 }
 
-struct Spans<'i, W> {
-    image: &'i Image,
+/// The chains of a service that nobody waits for.
+fn detached(service: &ServicePlan) -> impl Iterator<Item = &ChainPlan> {
+    let chains = service.phases.iter().flat_map(|phase| match phase {
+        PhasePlan::Cpu(_) => [].iter(),
+        PhasePlan::Chains(chains) => chains.iter(),
+    });
+    chains.filter(|chain| chain.detached)
+}
+
+struct Spans<'p, W> {
+    plan: &'p Plan,
     writer: SpanWriter<W>,
     /// The first error of writing.
     failed: Option<io::Error>,
@@ -60,11 +73,18 @@ struct Spans<'i, W> {
 impl<W: Write> Observer for Spans<'_, W> {
     fn see(&mut self, seen: &Seen) {
         let (service, request, at) = (seen.service, seen.request, ns(seen.at));
+        let phases = &self.plan.services[service].phases;
         let wait = |awaited: Awaited| Wait {
             phase: awaited.phase,
             chain: awaited.chain,
-            trace: self.image.name(awaited.trace),
+            trace: self.plan.image.name(awaited.trace),
             compressed: awaited.compressed,
+            detached: match phases.get(awaited.phase) {
+                Some(PhasePlan::Chains(chains)) => chains
+                    .get(awaited.chain)
+                    .is_some_and(|chain| chain.detached),
+                _ => false,
+            },
         };
         match seen.what {
             Happening::Arrived => self.writer.arrived(service, request, at),
@@ -73,7 +93,10 @@ impl<W: Write> Observer for Spans<'_, W> {
             }
             Happening::Sent(awaited) => self.writer.sent(service, request, at, wait(awaited)),
             Happening::Answered(awaited) => {
-                self.writer.answered(service, request, at, wait(awaited));
+                let written = self.writer.answered(service, request, at, wait(awaited));
+                if let Err(error) = written {
+                    self.failed.get_or_insert(error);
+                }
             }
             Happening::Responded { error, chain } => {
                 let error = error.then_some(chain);

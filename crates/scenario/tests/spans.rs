@@ -189,3 +189,38 @@ fn drawn_facts_come_back_as_odds() {
     let exception = call["odds"]["T10"]["exception"].as_f64().unwrap();
     assert!((exception - 0.05).abs() < 0.015, "{call:#}");
 }
+
+#[test]
+fn a_call_that_nobody_waits_for_comes_back_as_one() {
+    let facts = "facts = { T10 = { exception = 0, compressed = 0 } }";
+    let text = format!(
+        "schema = 'accelflow.workload/1'\nname = 'mail'\n[defaults]\nrate_rps = 300\n[[services]]\n\
+         name = 'Front'\npath = [{{ trace = 'T1', facts = {{ T1 = {{ compressed = 0 }} }} }},\n\
+         {{ cpu_us = 30 }}, {{ trace = 'T9', detached = true, {facts}, waits = {{ T10 = {{ constant_us = 4000 }} }} }},\n\
+         {{ cpu_us = 20 }}, {{ trace = 'T9', {facts}, waits = {{ T10 = {{ constant_us = 40 }} }} }},\n\
+         {{ cpu_us = 10 }}, {{ trace = 'T2' }}]\n"
+    );
+    let workload = accelflow_workload::file::read(&text, "mail")
+        .unwrap()
+        .workload;
+    let scenario = json!({
+        "workload": workload, "orchestrators": ["accelflow"], "requests": 300, "profile": "paper",
+    });
+    let imported = round_trip(scenario, "{\"name\": \"mail\"}");
+    let path = &service(&imported, "Front")["path"];
+    let close = |found: &Value, expected: f64| error(found, expected) < 1e-3;
+    assert!(close(&path[1]["cpu_us"], 30.0), "{path}");
+    assert_eq!(path[2]["detached"], json!(true), "{path}");
+    assert!(
+        close(&path[2]["waits"]["T10"]["constant_us"], 4_000.0),
+        "{path}"
+    );
+    assert!(close(&path[3]["cpu_us"], 20.0), "{path}");
+    assert_eq!(path[4].get("detached"), None, "{path}");
+    assert!(
+        close(&path[4]["waits"]["T10"]["constant_us"], 40.0),
+        "{path}"
+    );
+    assert!(close(&path[5]["cpu_us"], 10.0), "{path}");
+    assert_eq!(imported.report["dropped"], json!([]));
+}

@@ -32,8 +32,11 @@ pub(super) struct Call {
     pub(super) target: Method,
     /// Whether `target` is an operation of the file.
     pub(super) answered: bool,
+    /// Whether nobody waits for it.
+    pub(super) detached: bool,
     /// Within the request.
     pub(super) start_ns: u64,
+    /// The same; of a call that nobody waits for, its own end.
     pub(super) end_ns: u64,
     /// How long the operation that answers took, if the file has it.
     pub(super) callee_ns: Option<u64>,
@@ -53,6 +56,13 @@ pub(super) struct Request {
     pub(super) calls: Vec<Call>,
     /// Begin and duration of spans that are marked as application logic.
     pub(super) application_ns: Vec<(u64, u64)>,
+}
+
+/// When a call is, and whether nobody waits for it.
+struct Timed {
+    start_ns: u64,
+    end_ns: u64,
+    detached: bool,
 }
 
 /// What the calls of a name have called so far: none if several things.
@@ -114,26 +124,30 @@ impl Finder<'_> {
         let span = self.tree.spans[i];
         let mut calls = Vec::new();
         let mut application_ns = Vec::new();
-        let mut open: Vec<usize> = self.tree.children[i].clone();
-        while let Some(child) = open.pop() {
+        let children = |of: usize, free: bool| {
+            let children = self.tree.children[of].iter();
+            children.map(move |&child| (child, free))
+        };
+        let mut open: Vec<(usize, bool)> = children(i, false).collect();
+        while let Some((child, inherited)) = open.pop() {
             let inner = &self.tree.spans[child];
-            if inner.follows {
-                self.count(&topics::FOLLOWS)?;
-                continue;
-            }
+            let free = inherited || inner.follows || inner.facts.detached;
             let call = match inner.kind {
-                Kind::Client => self.client_call(&span, child)?,
-                Kind::Producer => self.message(&span, inner)?,
-                Kind::Server => Some(self.bare_call(&span, child)?),
+                Kind::Client => self.client_call(&span, child, free)?,
+                Kind::Producer => self.message(&span, inner, free)?,
+                Kind::Server => self.bare_call(&span, child, free)?,
                 Kind::Internal | Kind::Unknown => {
-                    if inner.facts.application {
+                    if inner.facts.application && !free {
                         application_ns.push((inner.start_ns, inner.duration_ns()));
                     }
-                    open.extend(&self.tree.children[child]);
-                    None
+                    open.extend(children(child, free));
+                    continue;
                 }
             };
-            calls.extend(call);
+            if free {
+                self.count(&topics::FOLLOWS)?;
+            }
+            calls.push(call);
         }
         calls.sort_by_key(|call| (call.start_ns, call.end_ns, call.class, call.target));
         Ok(Request {
@@ -148,32 +162,37 @@ impl Finder<'_> {
     }
 
     /// The call of a span that sends a message and awaits nothing but its acceptance.
-    fn message(&mut self, request: &Span, span: &Span) -> Result<Option<Call>, ImportError> {
-        let Some((start_ns, end_ns)) = self.timed(request, span)? else {
-            return Ok(None);
-        };
+    fn message(&mut self, request: &Span, span: &Span, free: bool) -> Result<Call, ImportError> {
+        let Timed {
+            start_ns,
+            end_ns,
+            detached,
+        } = self.timed(request, span, free)?;
         let class = match span.facts.store {
             Some(_) => self.class(span, None)?,
             None => Class::Send,
         };
-        Ok(Some(Call {
+        Ok(Call {
             class,
             target: (client_side(span), span.operation),
             answered: false,
+            detached,
             start_ns,
             end_ns,
             callee_ns: None,
             facts: span.facts,
-        }))
+        })
     }
 
     /// The call of a client span.
-    fn client_call(&mut self, request: &Span, i: usize) -> Result<Option<Call>, ImportError> {
+    fn client_call(&mut self, request: &Span, i: usize, free: bool) -> Result<Call, ImportError> {
         let span = self.tree.spans[i];
         let server = self.server_below(i)?;
-        let Some((start_ns, end_ns)) = self.timed(request, &span)? else {
-            return Ok(None);
-        };
+        let Timed {
+            start_ns,
+            end_ns,
+            detached,
+        } = self.timed(request, &span, free)?;
         if let Some(server) = server {
             self.called[server] = true;
             self.compare(&span, &self.tree.spans[server])?;
@@ -192,32 +211,39 @@ impl Finder<'_> {
             }
             _ => None,
         };
-        Ok(Some(Call {
+        Ok(Call {
             class,
             target: method.unwrap_or((client_side(&span), span.operation)),
             answered: method.is_some(),
+            detached,
             start_ns,
             end_ns,
             callee_ns: callee.map(|callee| callee.duration_ns()),
             facts: span.facts,
-        }))
+        })
     }
 
     /// The call of a server span whose parent has no client span for it.
-    fn bare_call(&mut self, request: &Span, i: usize) -> Result<Call, ImportError> {
+    fn bare_call(&mut self, request: &Span, i: usize, free: bool) -> Result<Call, ImportError> {
         let span = self.tree.spans[i];
         self.called[i] = true;
-        self.count(&topics::NO_CLIENT)?;
-        let duration = span.duration_ns().min(request.duration_ns());
-        let latest = request.end_ns - duration;
+        let mut duration = span.duration_ns();
+        let mut latest = request.end_ns;
+        if !free {
+            self.count(&topics::NO_CLIENT)?;
+            duration = duration.min(request.duration_ns());
+            latest -= duration;
+        }
         let start_ns = span.start_ns.clamp(request.start_ns, latest);
-        if start_ns.abs_diff(span.start_ns) > TOLERANCE_NS || duration < span.duration_ns() {
+        let shifted = start_ns.abs_diff(span.start_ns) > TOLERANCE_NS;
+        if !free && (shifted || duration < span.duration_ns()) {
             self.count(&topics::SHIFTED)?;
         }
         Ok(Call {
             class: self.class(&span, Some(&span))?,
             target: (span.service, span.operation),
             answered: true,
+            detached: free,
             start_ns,
             end_ns: start_ns + duration,
             callee_ns: Some(span.duration_ns()),
@@ -246,20 +272,30 @@ impl Finder<'_> {
         Ok(found)
     }
 
-    /// The time of `call` inside of `request`; none for a call that begins after it.
-    fn timed(&mut self, request: &Span, call: &Span) -> Result<Option<(u64, u64)>, ImportError> {
-        if call.start_ns > request.end_ns + TOLERANCE_NS {
-            self.count(&topics::LATE_ASYNC)?;
-            return Ok(None);
+    /// The time of `call` inside of `request`. Nobody waits for a call that is `free`, or that is
+    /// not over before the request is.
+    fn timed(&mut self, request: &Span, call: &Span, free: bool) -> Result<Timed, ImportError> {
+        let late = |ns: u64| ns > request.end_ns + TOLERANCE_NS;
+        match (late(call.start_ns), late(call.end_ns)) {
+            _ if free => {}
+            (true, _) => self.count(&topics::LATE_ASYNC)?,
+            (_, true) => self.count(&topics::ASYNC)?,
+            _ => {}
         }
         if call.start_ns + TOLERANCE_NS < request.start_ns {
             self.count(&topics::EARLY)?;
         }
-        if call.end_ns > request.end_ns + TOLERANCE_NS {
-            self.count(&topics::ASYNC)?;
-        }
         let inside = |ns: u64| ns.clamp(request.start_ns, request.end_ns);
-        Ok(Some((inside(call.start_ns), inside(call.end_ns))))
+        let start_ns = inside(call.start_ns);
+        let detached = free || late(call.end_ns);
+        Ok(Timed {
+            start_ns,
+            end_ns: match detached {
+                true => start_ns + call.duration_ns(),
+                false => inside(call.end_ns),
+            },
+            detached,
+        })
     }
 
     fn compare(&mut self, client: &Span, server: &Span) -> Result<(), ImportError> {

@@ -62,11 +62,12 @@ pub(super) fn path(
     };
     let inner_ns = fold_retries(&mut steps) + fold_misses(&mut steps);
     let last = steps.last();
-    let error = last.is_some_and(|step| step.items.iter().any(|item| item.call.facts.error));
+    let fails = |item: &&Item| item.call.facts.error && !item.call.detached;
+    let error = last.is_some_and(|step| step.items.iter().any(|item| fails(&item)));
     let failed = error && request.facts.error;
     for (number, step) in steps.iter().enumerate() {
         let ends = failed && number + 1 == steps.len();
-        let errors = step.items.iter().filter(|item| item.call.facts.error);
+        let errors = step.items.iter().filter(fails);
         let handled = if ends { 0 } else { errors.count() as u64 };
         findings.count_many(&topics::HANDLED, handled, || place.to_owned())?;
     }
@@ -90,6 +91,14 @@ fn steps(
 ) -> Result<Vec<Step>, ImportError> {
     let mut steps: Vec<Step> = Vec::new();
     for call in &request.calls {
+        if call.detached {
+            // It joins calls that it begins beside, and leaves their time as it is.
+            match steps.last_mut() {
+                Some(step) if call.start_ns < step.ends_ns.1 + TOLERANCE_NS => step.add(call),
+                _ => steps.push(Step::of(call)),
+            }
+            continue;
+        }
         let joined = steps.last_mut().is_some_and(|step| step.takes(call));
         let late = steps.last().map_or(0, |step| step.ends_ns.1);
         let partly = match (joined, steps.last()) {
@@ -140,10 +149,15 @@ fn marked_steps(request: &Request) -> Vec<Step> {
 
 impl Step {
     fn of(call: &Call) -> Step {
+        let end_ns = if call.detached {
+            call.start_ns
+        } else {
+            call.end_ns
+        };
         Step {
             items: vec![Item::of(call)],
             start_ns: call.start_ns,
-            ends_ns: (call.end_ns, call.end_ns),
+            ends_ns: (end_ns, end_ns),
         }
     }
 
@@ -157,6 +171,9 @@ impl Step {
 
     fn add(&mut self, call: &Call) {
         self.items.push(Item::of(call));
+        if call.detached {
+            return;
+        }
         self.ends_ns.0 = self.ends_ns.0.min(call.end_ns);
         self.ends_ns.1 = self.ends_ns.1.max(call.end_ns);
     }
@@ -170,7 +187,7 @@ impl Step {
 
     fn ordered(mut self) -> Vec<Item> {
         self.items
-            .sort_by_key(|item| (item.call.class, item.call.target));
+            .sort_by_key(|item| (item.call.class, item.call.target, item.call.detached));
         self.items
     }
 }
@@ -196,7 +213,8 @@ fn fold_retries(steps: &mut Vec<Step>) -> u64 {
         let again = pair.filter(|(first, second)| {
             let same =
                 (first.call.class, first.call.target) == (second.call.class, second.call.target);
-            same && first.call.facts.error
+            let waited = !first.call.detached && !second.call.detached;
+            same && waited && first.call.facts.error
         });
         let Some((first, _)) = again else {
             at += 1;
@@ -226,8 +244,13 @@ fn fold_misses(steps: &mut Vec<Step>) -> u64 {
             break;
         }
         let hit = steps[at].only().and_then(|item| item.call.facts.hit);
+        let waited = |at: usize| {
+            let only = steps.get(at).and_then(Step::only);
+            only.is_some_and(|item| !item.call.detached)
+        };
         let reads = class(steps.get(at)) == Some(Class::CacheRead) && hit != Some(true);
-        if !reads || class(steps.get(at + 1)) != Some(Class::DatabaseRead) {
+        let misses = reads && class(steps.get(at + 1)) == Some(Class::DatabaseRead);
+        if !misses || !waited(at) || !waited(at + 1) {
             continue;
         }
         let read = steps.remove(at + 1);

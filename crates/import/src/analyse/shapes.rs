@@ -32,7 +32,10 @@ pub(crate) struct Totals {
 }
 
 /// The calls of each step, and whether an error in the last one has ended the request.
-type ShapeKey = (Vec<Vec<(Class, Method)>>, bool);
+type ShapeKey = (Vec<Vec<CallKey>>, bool);
+
+/// What a call is, what it calls, and whether nobody waits for it.
+type CallKey = (Class, Method, bool);
 
 /// How often something held of how many that say so.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +67,8 @@ pub(crate) struct ItemStats {
     pub(crate) class: Class,
     pub(crate) target: Method,
     pub(crate) answered: bool,
+    /// Whether nobody waits for it.
+    pub(crate) detached: bool,
     pub(crate) count: u64,
     pub(crate) wait_ns: Sample,
     pub(crate) hit: Share,
@@ -122,8 +127,9 @@ impl Operation {
     /// Adds a request to its shape. Returns the calls of the shape if it is new.
     pub(super) fn add(&mut self, request: &Request, path: &Path, place: &str) -> usize {
         let key = |step: &Vec<Item>| {
-            let calls = step.iter().map(|item| (item.call.class, item.call.target));
-            calls.collect::<Vec<_>>()
+            let calls = step.iter().map(|item| &item.call);
+            let keys = calls.map(|call| (call.class, call.target, call.detached));
+            keys.collect::<Vec<_>>()
         };
         let key = (path.steps.iter().map(key).collect(), path.failed);
         let mut grown = 0;
@@ -209,7 +215,9 @@ impl Shape {
     /// Whether `other` begins with the steps of this shape.
     fn begins(&self, other: &Shape) -> bool {
         let keys = |step: &[ItemStats]| {
-            let keys = step.iter().map(|item| (item.class, item.target));
+            let keys = step
+                .iter()
+                .map(|item| (item.class, item.target, item.detached));
             keys.collect::<Vec<_>>()
         };
         self.steps.len() <= other.steps.len()
@@ -249,6 +257,7 @@ impl ItemStats {
             class: item.call.class,
             target: item.call.target,
             answered: item.call.answered,
+            detached: item.call.detached,
             count: 0,
             wait_ns: Sample::default(),
             hit: Share::default(),
@@ -279,7 +288,7 @@ impl ItemStats {
             self.miss_wait_ns.add(miss.wait_ns as f64);
             self.refills += u64::from(miss.refilled);
         }
-        self.errors += u64::from(ends && facts.error);
+        self.errors += u64::from(ends && facts.error && !self.detached);
         self.failures += u64::from(item.failures);
         self.attempts = self.attempts.max(item.failures + 1);
         if item.failures > 0 {

@@ -174,6 +174,9 @@ pub(super) fn written(
     if let Some(calls) = calls {
         value.insert("calls".to_owned(), json!(calls));
     }
+    if item.detached {
+        value.insert("detached".to_owned(), json!(true));
+    }
     if item.failures > 0 {
         let tries = item.failures + item.count;
         let retry = json!({

@@ -295,7 +295,10 @@ impl Writer<'_> {
         let mut groups: Vec<(ItemStats, usize)> = Vec::new();
         for item in step.into_iter().take(MOST_AT_ONCE) {
             match groups.last_mut() {
-                Some((last, times)) if (last.class, last.target) == (item.class, item.target) => {
+                Some((last, times))
+                    if (last.class, last.target, last.detached)
+                        == (item.class, item.target, item.detached) =>
+                {
                     last.merge(&item);
                     *times += 1;
                 }

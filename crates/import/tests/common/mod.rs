@@ -249,6 +249,9 @@ fn chain(chain: &Value) -> String {
     if let Some(calls) = chain.get("calls") {
         text += &format!(">{}", calls.as_str().unwrap());
     }
+    if chain.get("detached").is_some() {
+        text += "~";
+    }
     if let Some(times) = chain.get("times") {
         text += &format!("*{times}");
     }

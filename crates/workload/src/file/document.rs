@@ -4,7 +4,7 @@ use accelflow_parameters::Refusal;
 
 use super::check;
 use super::error::FileError;
-use super::places::Places;
+use super::places::{Places, Position};
 use super::tree::Workload;
 
 /// A workload that was read, and where its values stand in the file.
@@ -42,6 +42,12 @@ impl Document {
     /// [`FileError`] of the first value that is not allowed, and where it stands.
     pub fn check(&self) -> Result<(), FileError> {
         check::workload(&self.workload).map_err(|refusal| self.locate(refusal))
+    }
+
+    /// Where the value at `path` stands, or the nearest one that it is in; `None` if the file has no
+    /// text.
+    pub fn place(&self, path: &str) -> Option<Position> {
+        self.places.of(path)
     }
 
     /// `refusal` with its place in the file.

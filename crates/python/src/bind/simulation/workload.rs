@@ -45,6 +45,19 @@ pub(crate) fn workload_load(
     })
 }
 
+/// Returns the line and column of the value at `path`, such as `services[1].rate_rps`, in the text of
+/// a workload's file called `name`: its own, or that of the nearest value that it is in. Raises
+/// AccelflowError as `workload_read`.
+#[pyfunction]
+pub(crate) fn workload_place(
+    text: &str,
+    name: &str,
+    path: &str,
+) -> PyResult<Option<(usize, usize)>> {
+    let document = file::read(text, name).map_err(failure)?;
+    Ok(document.place(path).map(|at| (at.line, at.column)))
+}
+
 /// The file of the suite called `name`, as text. Raises AccelflowError for an unknown name.
 #[pyfunction]
 pub(crate) fn workload_suite(name: &str) -> PyResult<&'static str> {
