@@ -275,7 +275,44 @@ def test_known_defects_of_the_call_graphs_are_named_and_counted() -> None:
     guessed = counts(report, "guessed")
     what = "invocations with other calls than the most common ones of their service"
     assert guessed[what] == 1  # the third trace
-    assert guessed["calls of a cache (mc) in the paths"] == 1
+    assert understood["calls of a cache (mc) in the paths"] == 1
+
+
+def test_strict_takes_clean_tables_of_alibaba_and_states_their_conventions(tmp_path: Path) -> None:
+    head = "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\n"
+    clean = table(tmp_path, head + "".join(f"t{n},{n},0,(?),http,a,x,3\n" for n in range(4)))
+    report = Report("alibaba-v2021", strict=True)
+    import_alibaba([clean], report, AlibabaOptions())
+    assert not report.lines("guessed")
+    stated = {line.what: line.done for line in report.lines("understood") if line.done}
+    assert set(stated) == {
+        "application times (CPU)",
+        "calls that overlap by over 1 ms",
+        "times of 0 ms",
+        "message sizes",
+        "rates without a table MSRTQps",
+    }
+    assert all(done.startswith("by convention: ") for done in stated.values())
+    # Where rates are given, a microservice without one is a guess.
+    rates = table(
+        tmp_path, "timestamp,msname,msinstanceid,metric,value\n0,b,i,HTTP_MCR,8\n", "rates.csv"
+    )
+    with pytest.raises(InputError, match="services without a rate: not allowed by --strict"):
+        import_alibaba([rates, clean], Report("a", strict=True), AlibabaOptions())
+
+
+def test_strict_takes_clean_tables_of_azure_and_states_their_conventions(tmp_path: Path) -> None:
+    calls = table(tmp_path, "HashOwner,HashApp,HashFunction,1,2\no,a,f,3,4\n", "calls.csv")
+    columns = "HashFunction,Average,Count,percentile_Average_50\n"
+    times = table(tmp_path, columns + "f,0,7,5\n", "times.csv")
+    report = Report("azure-functions", strict=True)
+    found = import_azure([calls, times], report, AzureOptions())
+    assert found.tree["services"][0]["app_us"] == 5_000
+    assert not report.lines("guessed")
+    assert report.count("understood", "durations of 0 ms") == 1
+    doubled = table(tmp_path, columns + "f,4,7,5\nf,4,7,5\n", "twice.csv")
+    with pytest.raises(InputError, match="that has others: not allowed by --strict"):
+        import_azure([calls, doubled], Report("a", strict=True), AzureOptions())
 
 
 def test_rates_are_divided_over_the_interfaces_of_a_microservice(tmp_path: Path) -> None:
@@ -365,7 +402,7 @@ def test_tables_of_2019_become_functions_with_rates_by_the_minute() -> None:
     }
     trigger = "rows of a function that has another (other trigger): added"
     assert counts(report, "understood")[trigger] == 1
-    assert counts(report, "guessed")["durations of 0 ms"] == 1
+    assert counts(report, "understood")["durations of 0 ms"] == 1
 
 
 def test_days_follow_one_another_and_the_busiest_are_taken() -> None:

@@ -140,11 +140,12 @@ class _Builder:
         tree["rate_rps"] = max(
             rounded(service.count / span_s / self.options.sampled_share), LEAST_RATE_RPS
         )
-        self.report.guessed(
-            "services without a rate",
-            f"calls a second in the call graphs, of which the table has"
-            f" {100 * self.options.sampled_share:g} % (--sampled)",
-        )
+        sampled = f"{100 * self.options.sampled_share:g} % (--sampled)"
+        done = f"calls a second in the call graphs, of which the table has {sampled}"
+        if self.rates.any():
+            self.report.guessed("services without a rate", done)
+        else:
+            self.report.convention("rates without a table MSRTQps", done)
 
     def _path(self, service: Service, tree: Tree) -> None:
         tree["app_us"] = rounded(1e3 * service.own_ms.at(0.5))
@@ -196,22 +197,21 @@ class _Builder:
         }
         if call.kind in meanings:
             what, done = meanings[call.kind]
-            self.report.guessed(f"{what} in the paths", done, count=times)
+            self.report.convention(f"{what} in the paths", done, times)
         else:
             self.report.understood(f"calls by {call.kind} in the paths", times)
 
     def _say_what_is_assumed(self) -> None:
         kept = len(self.kept)
-        self.report.guessed(
-            "application times (CPU)",
-            "median of the answer's time less that of the calls, with waiting inside the service",
-            count=kept,
-        )
-        self.report.guessed(
-            "calls that overlap by over 1 ms", "parallel; all others one after another", count=kept
-        )
-        self.report.guessed("times of 0 ms", f"taken for {UNDER_1_MS:g} ms", count=kept)
-        self.report.guessed("message sizes", "the default of workloads", count=kept)
+        conventions = {
+            "application times (CPU)": "median of the answer's time less that of the calls, with"
+            " waiting inside the service",
+            "calls that overlap by over 1 ms": "parallel; all others one after another",
+            "times of 0 ms": f"taken for {UNDER_1_MS:g} ms",
+            "message sizes": "the default of workloads",
+        }
+        for what, done in conventions.items():
+            self.report.convention(what, done, kept)
 
 
 def _names(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:

@@ -58,6 +58,10 @@ class Rates:
             if self._count > _MOST:
                 raise InputError(f"{row.place}: has more than {_MOST} rates of microservices")
 
+    def any(self) -> bool:
+        """Whether there is a rate of any microservice."""
+        return bool(self._rates)
+
     def mean_rps(self, name: str) -> float | None:
         """The mean rate of the microservice `name` over the times of its rows; None without."""
         rates = self._rates.get(name)

@@ -224,7 +224,14 @@ class _Reader:
                 f"{self.table.path}:1: {self.table.columns[0]}: must be the name of a column, such"
                 " as time_s"
             )
-        return self.table.index("times", *_UNITED, *_TIMES)
+        found = self.table.find(*_UNITED, *_TIMES)
+        if found is not None:
+            return found
+        there = ", ".join(self.table.columns)[:200]
+        raise InputError(
+            f"{self.table.path}:1: times: must have a column time_s, time_ms, time_us or timestamp,"
+            f" or --column NAME; has {there}"
+        )
 
     def read(self) -> None:
         for row in self.table.rows():

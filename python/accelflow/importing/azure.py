@@ -145,13 +145,12 @@ def _build(
         }
         services.append(service)
         report.understood("invocations of functions in the workload", totals[function])
-    report.guessed(
+    report.convention(
         f"durations: the {options.duration} of each function",
-        "taken for application time (CPU), with waiting; a workload has one time for all"
-        " invocations",
-        count=len(kept),
+        "taken for application time (CPU), with waiting",
+        len(kept),
     )
-    report.guessed("message sizes", "the default of workloads", count=len(kept))
+    report.convention("message sizes", "the default of workloads", len(kept))
     return Imported({"schema": SCHEMA, "name": options.name, "services": services}, companions)
 
 

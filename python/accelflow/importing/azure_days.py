@@ -116,7 +116,8 @@ class Days:
                 continue
             self.report.understood("rows of durations")
             if mean_ms == 0 or median_ms == 0:
-                self.report.guessed("durations of 0 ms", "taken for 0.5 ms", row.place)
+                # The table has whole milliseconds.
+                self.report.convention("durations of 0 ms", "taken for 0.5 ms")
             before = self._durations.get(name, (0.0, 0.0, 0.0))
             if before[0]:
                 self.report.guessed(

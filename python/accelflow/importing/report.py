@@ -50,7 +50,8 @@ class Report:
     """Collects what an importer says about its input.
 
     With `strict` it refuses the first guess and the first drop with an InputError instead of
-    counting it. What the user asked to leave out (:meth:`left_out`) is no reason to refuse.
+    counting it. What the user asked to leave out (:meth:`left_out`), and what no file of the kind
+    can say (:meth:`convention`), are no reasons to refuse.
     """
 
     def __init__(self, kind: str, *, strict: bool = False) -> None:
@@ -63,6 +64,13 @@ class Report:
     def understood(self, what: str, count: int = 1) -> None:
         """Count something that was read as it is meant."""
         self._add("understood", what, "", "", count)
+
+    def convention(self, what: str, done: str, count: int = 1) -> None:
+        """Count something that no file of this kind says; `done` tells what all imports assume.
+
+        It stands among what was understood: the kind of data decides it, and not this file.
+        """
+        self._add("understood", what, f"by convention: {done}", "", count)
 
     def guessed(self, what: str, done: str, place: str = "", count: int = 1) -> None:
         """Count something that the file does not say; `done` tells what was assumed.
