@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
+use accelflow_sim::plan::{ChainPlan, PhasePlan, ServicePlan};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::profile::{
@@ -41,9 +42,10 @@ pub struct ServiceDemand {
     pub started_chains: usize,
     /// Messages that its traces receive, its request included.
     pub received: usize,
-    /// Operations on the longest way through the request's parallel chains.
+    /// Operations on the longest way through the request's parallel chains, of those that it waits
+    /// for.
     pub serial_operations: usize,
-    /// Waits for remote sides on that way: their medians.
+    /// Waits for remote sides on that way: their medians. What a simulated service answers has none.
     pub remote_ns: f64,
     /// The operations on that way, on a core.
     pub serial_core_ns: f64,
@@ -89,7 +91,7 @@ impl Checked {
         let setup = Setup::new(self, server)?;
         let profiles = setup.profile.services().iter();
         let wait = |trace: &str| setup.profile.waits().of(trace);
-        let with_shares = profiles.zip(setup.rate_shares());
+        let with_shares = profiles.zip(&setup.plan.services).zip(setup.rate_shares());
         let accelerator = &server.accelerator;
         let elements = |accel: Accel| {
             (
@@ -99,7 +101,7 @@ impl Checked {
         };
         Ok(Demands {
             services: with_shares
-                .map(|(profile, share)| demand(profile, *share, server, &wait))
+                .map(|((profile, plan), share)| demand((profile, plan), *share, server, &wait))
                 .collect(),
             cores: server.core.count,
             elements: Accel::ALL.into_iter().map(elements).collect(),
@@ -108,7 +110,7 @@ impl Checked {
 }
 
 fn demand(
-    profile: &ServiceProfile,
+    (profile, plan): (&ServiceProfile, &ServicePlan),
     rate_share: f64,
     server: &Config,
     wait: &dyn Fn(&str) -> Time,
@@ -143,9 +145,18 @@ fn demand(
         if phase > 0 {
             found.started_chains += chains.len();
         }
-        let ways = chains
+        let planned: &[ChainPlan] = match plan.phases.get(phase) {
+            Some(PhasePlan::Chains(planned)) => planned,
+            _ => &[],
+        };
+        let waited = chains
             .iter()
-            .map(|chain| way(chain, phase == 0, server, wait));
+            .zip(planned)
+            .filter(|(_, chain)| !chain.detached);
+        let ways = waited.map(|(chain, planned)| {
+            let answered = phase == 0 || planned.calls.is_some();
+            way(chain, answered, server, wait)
+        });
         let by_length = |a: &Way, b: &Way| {
             let length = |way: &Way| way.remote_ns + way.core_ns;
             length(a).total_cmp(&length(b))
@@ -165,10 +176,11 @@ fn mean_ns(times: Option<&WaitDistribution>) -> f64 {
     times.map_or(0.0, |times| times.mean().as_ns_f64())
 }
 
-/// The way through `chain`. The chain that `receives` the request awaits no message.
+/// The way through `chain`. One that is `answered` has no wait of its own: it receives the request,
+/// or a simulated service answers it.
 fn way(
     chain: &[OperationProfile],
-    receives: bool,
+    answered: bool,
     server: &Config,
     wait: &dyn Fn(&str) -> Time,
 ) -> Way {
@@ -178,7 +190,7 @@ fn way(
         way.operations += 1;
         way.core_ns += operation.cost.mean().as_ns_f64();
         way.accelerator_ns += on_accelerator(operation, server);
-        if call.accel == Accel::Tcp && call.receives && !receives {
+        if call.accel == Accel::Tcp && call.receives && !answered {
             way.remote_ns += wait(&call.trace).as_ns_f64();
         }
     }

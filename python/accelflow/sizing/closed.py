@@ -1,9 +1,10 @@
 """The first answer: a server's capacity in closed form.
 
 The work that cores keep follows from the Accelerometer model with one kernel for each accelerator.
-Utilisations follow from it by the utilisation law, and response times from M/M/c queues of cores.
-What the simulator adds is stated in `docs/sizing.md`: queues of accelerators, data movement,
-bursts within a request, fallbacks.
+Utilisations follow from it by the utilisation law, and response times from the queues of cores: one
+for each core, as the simulated server has them, unless requests look for a short one
+(:class:`accelflow.sizing.queues.CoreQueues`). What the simulator adds is stated in
+`docs/sizing.md`: queues of accelerators, data movement, bursts within a request, fallbacks.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from accelflow import _native, accelerometer
+from accelflow import accelerometer
 from accelflow.parameters import parameters
 from accelflow.scenario import resolved
 from accelflow.sizing.capacity import Binding, Capacity
 from accelflow.sizing.plan import Plan
+from accelflow.sizing.queues import CoreQueues
 
 #: Instructions of a dispatch (AccelFlow, section VII.B.2: 18 on average).
 _DISPATCH_INSTRUCTIONS: Final = 18.0
@@ -77,6 +79,7 @@ class ClosedForm:
     busy_ns: Mapping[str, float]
     servers: Mapping[str, int]
     core_visit_ns: float
+    queues: CoreQueues
     speedup_ratio: float
 
     def utilization(self, load: float) -> dict[str, float]:
@@ -95,9 +98,8 @@ class ClosedForm:
         share = self.utilization(load)["cores"]
         if share >= 1.0:
             return math.inf
-        cores = self.servers["cores"]
-        waiting = _native.erlang_c(cores, share * cores)
-        drain_ns = self.core_visit_ns / (cores * (1.0 - share))
+        waiting, drain = self.queues.wait(share)
+        drain_ns = drain * self.core_visit_ns
         mean_ns = waiting * drain_ns
         longest_ns = max(0.0, drain_ns * math.log(waiting / _P99_TAIL)) if waiting > 0 else 0.0
         others = max(0, self.visits[service] - 1)
@@ -180,6 +182,13 @@ def _values(plan: Plan, system: str) -> Callable[[str], float]:
     return lambda key: float(changed.get(key, defaults[key]))
 
 
+def _balancing(plan: Plan, system: str) -> str:
+    """How the simulated server gives requests to cores."""
+    number = _values(plan, system)("core.balancing")
+    known = {one.key: one for one in parameters()}["core.balancing"]
+    return known.text(number)
+
+
 def closed_form(
     plan: Plan,
     system: str,
@@ -221,6 +230,7 @@ def closed_form(
         busy["manager"] = over.manager_ns * events
         servers["manager"] = 1
     visits = {name: max(1, row["cpu_phases"]) for name, row in services.items()}
+    visits_mean = mix(lambda row: max(1, row["cpu_phases"]))
     return ClosedForm(
         rates_rps=rates_rps,
         serial_ns=_with_calls(
@@ -230,7 +240,10 @@ def closed_form(
         slo_us=slo_us,
         busy_ns=busy,
         servers=servers,
-        core_visit_ns=busy["cores"] / mix(lambda row: max(1, row["cpu_phases"])),
+        core_visit_ns=busy["cores"] / visits_mean,
+        queues=CoreQueues(
+            cores=demands["cores"], balancing=_balancing(plan, system), visits=visits_mean
+        ),
         speedup_ratio=speedup,
     )
 
@@ -300,7 +313,7 @@ def _with_calls(plan: Plan, alone_ns: Mapping[str, float]) -> dict[str, float]:
     """Response times with those of called services: of calls at once, the longest counts."""
 
     def whole(name: str) -> float:
-        phases = plan.calls_of(name)
+        phases = plan.waited_calls_of(name)
         return alone_ns[name] + math.fsum(max(map(whole, each)) for each in phases if each)
 
     return {name: whole(name) for name in alone_ns}

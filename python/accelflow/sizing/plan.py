@@ -150,6 +150,13 @@ class Plan:
 
     def calls_of(self, name: str) -> list[list[str]]:
         """The services that the service called `name` calls, phase by phase."""
+        return [[callee for callee, _ in phase] for phase in self._calls_of(name)]
+
+    def waited_calls_of(self, name: str) -> list[list[str]]:
+        """The same without the calls that nobody waits for."""
+        return [[callee for callee, waited in phase if waited] for phase in self._calls_of(name)]
+
+    def _calls_of(self, name: str) -> list[list[tuple[str, bool]]]:
         if isinstance(self.workload, str):
             return []
         services = {one["name"]: one for one in self.workload["services"]}
@@ -174,11 +181,14 @@ class Plan:
         )
 
 
-def _callees(phase: Mapping[str, Any]) -> list[str]:
-    """The services that a phase of a workload's file calls, each as often as it does."""
+def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """The services that a phase of a file calls, as often as it does, and who is waited for."""
     chains = phase.get("parallel", [phase])
     return [
-        chain["calls"] for chain in chains for _ in range(chain.get("times", 1)) if "calls" in chain
+        (chain["calls"], not chain.get("detached", False))
+        for chain in chains
+        for _ in range(chain.get("times", 1))
+        if "calls" in chain
     ]
 
 

@@ -1,0 +1,74 @@
+"""Waits for a core in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from accelflow import _native
+
+__all__ = ["CoreQueues"]
+
+#: Policies that give a request to a core without a look at the queues.
+_BLIND: Final = ("random", "round_robin")
+#: The root of the equation of GI/M/1 is found to this share.
+_PRECISION: Final = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreQueues:
+    """The queues of a server's cores, whose visits have exponential times.
+
+    Each core has a queue of its own. With `balancing` random, requests of a Poisson process reach
+    it as a Poisson process: M/M/1. With round_robin, every `cores`-th request does, after times
+    that have an Erlang distribution: GI/M/1 (Kleinrock, Queueing Systems I, section 6.4). Of the
+    `visits` of a request to its core only the first comes in turn; the others come after waits, and
+    are taken as Poisson arrivals: the squared coefficient of variation of all is the mean over the
+    visits, and the times between arrivals have a gamma distribution with it.
+
+    With least_loaded, two_choices and join_idle_queue, requests look for a short queue. For these
+    the cores are one pool, M/M/c, which no such policy is better than.
+    """
+
+    cores: int
+    balancing: str
+    visits: float
+
+    def wait(self, busy_ratio: float) -> tuple[float, float]:
+        """The probability that a visit waits, and how long such waits are on average.
+
+        Waits are in times of a visit, and have an exponential distribution. `busy_ratio`, below 1,
+        is the share of time that cores are busy.
+        """
+        if self.balancing not in _BLIND:
+            waiting = _native.erlang_c(self.cores, busy_ratio * self.cores)
+            return waiting, 1.0 / (self.cores * (1.0 - busy_ratio))
+        waiting = _arriving_busy(busy_ratio, self._variation)
+        return waiting, 1.0 / (1.0 - waiting)
+
+    @property
+    def _variation(self) -> float:
+        """The squared coefficient of variation of the times between arrivals at a core."""
+        if self.balancing == "random":
+            return 1.0
+        return 1.0 - (1.0 - 1.0 / self.cores) / self.visits
+
+
+def _arriving_busy(busy_ratio: float, variation: float) -> float:
+    """The probability that an arrival at a queue GI/M/1 finds it busy.
+
+    It is the root below 1 of x = A(1 - x), A being the Laplace transform of the gamma distribution
+    of times between arrivals, in times of a visit.
+    """
+    if busy_ratio <= 0.0 or variation >= 1.0:
+        return max(0.0, busy_ratio)
+    shape = 1.0 / variation
+    low, high = 0.0, 1.0 - _PRECISION
+    while high - low > _PRECISION:
+        middle = (low + high) / 2
+        # The curve is convex and meets the diagonal at the root and at 1.
+        if (1.0 + (1.0 - middle) / (shape * busy_ratio)) ** -shape > middle:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
