@@ -8,36 +8,51 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
-from typing import Any, Final, Self
+from typing import Any, Final, Self, Unpack
 
 from accelflow.errors import InputError, refused
+from accelflow.phases import (
+    Arrivals,
+    Chain,
+    ChainOptions,
+    Costs,
+    Cpu,
+    Defaults,
+    Parallel,
+    Phase,
+    Sizes,
+    Timed,
+    Times,
+    Traces,
+)
 from accelflow.workload import load_workload, workload_text, write_workload
 
 __all__ = ["Service", "Workload", "chain", "cpu", "parallel"]
 
 SCHEMA: Final = "accelflow.workload/1"
 
-#: A phase of a path: see :func:`chain`, :func:`cpu` and :func:`parallel`.
-Phase = Mapping[str, Any]
 
-
-def cpu(time_us: float | None = None) -> Phase:
-    """A phase of application logic.
+def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
+    """A phase of application logic of `time_us` us, or drawn from a distribution.
 
     Without a time, it has its part of the service's `app_us`, or what the costs say.
     """
-    return {"cpu": True} if time_us is None else {"cpu_us": time_us}
+    if time_us is None:
+        return {"cpu": True}
+    if isinstance(time_us, Mapping):
+        return {"cpu": time_us}
+    return {"cpu_us": time_us}
 
 
-def chain(trace: str, **options: Any) -> Phase:
+def chain(trace: str, **options: Unpack[ChainOptions]) -> Chain:
     """A chain of traces that begins with `trace`.
 
-    Options are those of the file: `times`, `facts`, `odds`, `sizes`, `waits`, `calls`, `retry`.
+    Options are those of the file (:class:`accelflow.phases.ChainOptions`).
     """
     return {"trace": trace, **options}
 
 
-def parallel(*chains: Phase) -> Phase:
+def parallel(*chains: Chain) -> Parallel:
     """Different chains at once; the phase ends with the last of them."""
     return {"parallel": list(chains)}
 
@@ -61,10 +76,10 @@ class Service:
     slo_us: float | None = None
     slo_factor: float | None = None
     app_us: float | None = None
-    arrivals: Mapping[str, Any] | None = None
-    sizes: Mapping[str, Any] | None = None
-    costs: Mapping[str, Any] | None = None
-    waits: Mapping[str, Any] | None = None
+    arrivals: Arrivals | None = None
+    sizes: Sizes | None = None
+    costs: Costs | None = None
+    waits: Mapping[str, Times] | None = None
 
     def to_document(self) -> dict[str, Any]:
         """Return the service as a workload's file has it."""
@@ -99,8 +114,8 @@ class Workload:
     name: str
     services: Sequence[Service]
     description: str | None = None
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    traces: Sequence[Mapping[str, Any]] = ()
+    defaults: Defaults = field(default_factory=Defaults)
+    traces: Sequence[Traces] = ()
     rest: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -1,0 +1,306 @@
+"""The types of a workload's tree: phases of paths, and the values that services and chains have.
+
+They have the fields of a workload's file (docs/workloads.md) under its names, so a type checker
+finds a misspelt or a missing one. What values may be is for the file's reader to say.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Required, TypeAlias, TypedDict
+
+__all__ = [
+    "Arrivals",
+    "Chain",
+    "ChainOptions",
+    "Costs",
+    "Cpu",
+    "Defaults",
+    "Facts",
+    "LogNormalBytes",
+    "LogNormalTime",
+    "Odds",
+    "OperationCost",
+    "Parallel",
+    "Phase",
+    "Retry",
+    "Sizes",
+    "Times",
+    "Traces",
+]
+
+
+class LogNormalTime(TypedDict):
+    """Times whose logarithm is normally distributed."""
+
+    median_us: float
+    sigma: float
+
+
+class ConstantTime(TypedDict):
+    """Always the same time."""
+
+    constant_us: float
+
+
+class LogNormalTimes(TypedDict):
+    """A log-normal distribution of times."""
+
+    log_normal: LogNormalTime
+
+
+class QuantileTimes(TypedDict):
+    """Probabilities and times, from probability 0 to 1; evenly spread between."""
+
+    quantiles_us: Sequence[tuple[float, float] | Sequence[float]]
+
+
+class CountedTimesFile(TypedDict):
+    """A CSV file with the columns time_us and count."""
+
+    histogram_file: str
+
+
+class CountedTimes(TypedDict):
+    """Times, ascending, and how often."""
+
+    histogram_us: Sequence[tuple[float, int] | Sequence[float]]
+
+
+#: How long something takes: a remote side, application logic, a message on the network.
+Times: TypeAlias = ConstantTime | LogNormalTimes | QuantileTimes | CountedTimesFile | CountedTimes
+
+
+class LogNormalBytes(TypedDict):
+    """Sizes whose logarithm is normally distributed."""
+
+    median_bytes: float
+    sigma: float
+
+
+class FixedSize(TypedDict):
+    """One size."""
+
+    fixed_bytes: int
+
+
+class LogNormalSizes(TypedDict):
+    """A log-normal distribution of sizes."""
+
+    log_normal: LogNormalBytes
+
+
+class QuantileSizes(TypedDict):
+    """Probabilities and sizes in bytes, from probability 0 to 1; evenly spread between."""
+
+    quantiles: Sequence[tuple[float, int] | Sequence[float]]
+
+
+class CountedSizesFile(TypedDict):
+    """A CSV file with the columns size_bytes and count."""
+
+    histogram_file: str
+
+
+class CountedSizes(TypedDict):
+    """Sizes in bytes, ascending, and how often."""
+
+    histogram: Sequence[tuple[int, int] | Sequence[int]]
+
+
+class PresetSizes(TypedDict):
+    """Sizes found in data."""
+
+    preset: Literal["socialnetwork", "fleet", "fleet_whole", "hypercompressbench"]
+
+
+#: Sizes of messages before compression.
+Sizes: TypeAlias = (
+    FixedSize | LogNormalSizes | QuantileSizes | CountedSizesFile | CountedSizes | PresetSizes
+)
+
+
+class PoissonArrivals(TypedDict):
+    """Requests arrive independently of each other."""
+
+    process: Literal["poisson"]
+
+
+class ModulatedArrivals(TypedDict):
+    """The rate changes between states: rate over mean rate, and weight, of each."""
+
+    process: Literal["modulated"]
+    states: Sequence[tuple[float, float] | Sequence[float]]
+    dwell_us: float
+
+
+class PresetArrivals(TypedDict):
+    """Requests arrive in bursts fitted to data."""
+
+    process: Literal["preset"]
+    preset: Literal["alibaba", "azure", "short_bursts"]
+
+
+class GivenArrivals(TypedDict, total=False):
+    """Requests arrive at given times: one of the two fields."""
+
+    process: Required[Literal["times"]]
+    file: str
+    times_us: Sequence[float]
+
+
+class RateArrivals(TypedDict, total=False):
+    """Requests arrive independently, at a rate that changes: one of the two fields."""
+
+    process: Required[Literal["rates"]]
+    file: str
+    rates: Sequence[tuple[float, float] | Sequence[float]]
+
+
+#: When requests arrive.
+Arrivals: TypeAlias = (
+    PoissonArrivals | ModulatedArrivals | PresetArrivals | GivenArrivals | RateArrivals
+)
+
+
+class OperationCost(TypedDict, total=False):
+    """What an operation costs a core: for each message, and for each byte before compression."""
+
+    ns: float
+    ns_per_byte: float
+    relative_error: float
+
+
+class PaperCosts(TypedDict, total=False):
+    """The paper's shares of the cost of TCP."""
+
+    source: Required[Literal["paper"]]
+    tcp_cost_ns: float
+
+
+class RecordedCosts(TypedDict, total=False):
+    """A recording: one of the two fields."""
+
+    source: Required[Literal["recording"]]
+    file: str
+    text: str
+
+
+class OperationCosts(TypedDict, total=False):
+    """What each operation costs. One that is left out must not be used."""
+
+    source: Required[Literal["operations"]]
+    TCP: OperationCost
+    Encr: OperationCost
+    Decr: OperationCost
+    RPC: OperationCost
+    Ser: OperationCost
+    Dser: OperationCost
+    Cmp: OperationCost
+    Dcmp: OperationCost
+    LdB: OperationCost
+
+
+class MeasuredCosts(TypedDict):
+    """Measured on this machine; for SocialNetwork's own messages only."""
+
+    source: Literal["measured"]
+
+
+#: Costs of operations on a core without accelerators.
+Costs: TypeAlias = PaperCosts | RecordedCosts | OperationCosts | MeasuredCosts
+
+#: What payloads say on the most common path, by trace and field.
+Facts: TypeAlias = Mapping[str, Mapping[str, int]]
+
+#: The probability that a field is 1, by trace and field.
+Odds: TypeAlias = Mapping[str, Mapping[str, float]]
+
+
+class Retry(TypedDict):
+    """What happens when an attempt fails: with which odds, attempts in all, and the pause."""
+
+    odds: float
+    attempts: int
+    backoff_us: float
+
+
+class ChainOptions(TypedDict, total=False):
+    """What a chain may have beside its first trace.
+
+    `times` such chains run at once. `waits` are by the trace that receives the answer. The service
+    `calls` answers, over the `network` if it is on another server. Nobody waits for a chain that is
+    `detached`.
+    """
+
+    times: int
+    facts: Facts
+    odds: Odds
+    sizes: Sizes | Sequence[Sizes]
+    waits: Mapping[str, Times]
+    calls: str
+    network: Times
+    detached: bool
+    retry: Retry
+
+
+class Chain(ChainOptions):
+    """A trace and those that its tails lead to."""
+
+    trace: Required[str]
+
+
+class Parallel(TypedDict):
+    """Different chains at once; the phase ends with the last of them."""
+
+    parallel: Sequence[Chain]
+
+
+class Timed(TypedDict):
+    """Application logic of this time."""
+
+    cpu_us: float
+
+
+class Cpu(TypedDict):
+    """Application logic whose time is drawn for each request, or stated elsewhere (True)."""
+
+    cpu: Literal[True] | Times
+
+
+#: A phase of a service's path.
+Phase: TypeAlias = Chain | Parallel | Timed | Cpu
+
+
+class Defaults(TypedDict, total=False):
+    """What holds for every service that does not say otherwise."""
+
+    rate_rps: float
+    rates: str
+    slo_us: float
+    slo_factor: float
+    arrivals: Arrivals
+    sizes: Sizes
+    costs: Costs
+    waits: Mapping[str, Times]
+    network: Times
+
+
+class TracesSource(TypedDict):
+    """Traces as text."""
+
+    source: str
+
+
+class TracesFile(TypedDict):
+    """The file with the text of traces, or a trace file."""
+
+    file: str
+
+
+class TracesModule(TypedDict):
+    """A Python module that registers traces."""
+
+    module: str
+
+
+#: One or more traces.
+Traces: TypeAlias = TracesSource | TracesFile | TracesModule
