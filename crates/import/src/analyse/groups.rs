@@ -128,6 +128,7 @@ fn marked_steps(request: &Request) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut last_before = None;
     for call in &request.calls {
+        let call = &sent_before(call, request);
         let now_before = Some(before(call));
         let joined = steps.last().is_some_and(|step| {
             let classes = (step.only().map(|item| item.call.class), call.class);
@@ -145,6 +146,21 @@ fn marked_steps(request: &Request) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// A call that nobody waits for, where the application logic begins that has begun while it was being
+/// sent; other calls as they are.
+fn sent_before(call: &Call, request: &Request) -> Call {
+    let mut marks = request.application_ns.iter();
+    let inside = marks.find(|(start_ns, duration_ns)| {
+        call.detached && (*start_ns..start_ns + duration_ns).contains(&call.start_ns)
+    });
+    let earlier = inside.map_or(0, |(start_ns, _)| call.start_ns - start_ns);
+    Call {
+        start_ns: call.start_ns - earlier,
+        end_ns: call.end_ns - earlier,
+        ..*call
+    }
 }
 
 impl Step {
