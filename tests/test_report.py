@@ -54,12 +54,38 @@ def test_every_system_and_service_has_a_row(comparison: Comparison) -> None:
 
 
 def test_p999_needs_a_hundred_responses_beyond_it(made_up_results: dict[str, Any]) -> None:
-    made_up_results["systems"][4]["services"][0]["completed"] = 99_999
+    first = made_up_results["systems"][4]["services"][0]
+    first["completed"] = 99_999
     text = printed(Comparison.from_dict(made_up_results))
-    first, other, *_ = [line for line in text.splitlines() if line.startswith(" AccelFlow ")]
-    assert " 381.6      - " in first
+    line, other, *_ = [line for line in text.splitlines() if line.startswith(" AccelFlow ")]
+    assert " 381.6      - " in line
     assert " - " not in other
-    assert "P99.9 needs 100,000 responses; a service has 99,999." in text
+    assert f"P99.9 needs 100,000 responses of a service; {first['service']} has 99,999." in text
+
+
+def test_a_p99_of_few_responses_and_an_slo_that_nobody_keeps_are_said(
+    made_up_results: dict[str, Any],
+) -> None:
+    for system in made_up_results["systems"]:
+        service = system["services"][1]
+        service["completed"] = 4
+        service["slo"] = {"us": 1.0, "requests": 4, "missed": 4}
+    name = made_up_results["systems"][0]["services"][1]["service"]
+    text = " ".join(printed(Comparison.from_dict(made_up_results)).split())
+    few = f"Fewer than 10 responses are beyond the P99 of {name} (4 responses): it is not precise."
+    assert few in text
+    assert f"No response of {name} keeps its SLO of 1 us, under any system." in text
+    made_up_results["systems"][0]["services"][1]["slo"]["missed"] = 3
+    text = printed(Comparison.from_dict(made_up_results))
+    assert "keeps its SLO" not in text
+
+
+def test_a_workload_of_ones_own_has_no_word_on_the_papers_figures(
+    made_up_results: dict[str, Any],
+) -> None:
+    assert "paper's figures are not shown" in printed(Comparison.from_dict(made_up_results))
+    made_up_results["workload"] = "mycheckout"
+    assert "paper's figures" not in printed(Comparison.from_dict(made_up_results))
 
 
 def test_table_fits_a_terminal_of_80_columns(comparison: Comparison) -> None:

@@ -21,7 +21,7 @@ from accelflow.chips import Chip, named_chips
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.files import parse_json, parse_toml, read_text, why, write_whole
 from accelflow.parameters import flattened
-from accelflow.workload import is_file, load_workload, native_workload
+from accelflow.workload import check_suite, is_file, load_workload, located, native_workload
 
 __all__ = [
     "ARRIVALS",
@@ -94,8 +94,9 @@ class Scenario:
     of a recording (docs/recording-format.md) that costs and sizes are taken from instead; together
     with the profile ``measured`` it is this machine's.
 
-    `rate_rps` is the mean over the workload's services, by default the paper's for the suites, or
-    800 for serverless functions. `rates` says how the services share it: by default as Alibaba's
+    `rate_rps` is the mean over the workload's services that clients call (services that only other
+    services call do not count), by default the paper's for the suites, or 800 for serverless
+    functions. `rates` says how the services share it: by default as Alibaba's
     services in the paper's production experiment (socialnetwork with the profile ``paper`` and no
     `rate_rps`; section VI), as their ``own`` rates if they have any, and equally otherwise.
     `rates_rps`, the rate of each service by name, takes the place of both. `requests` are those of
@@ -220,10 +221,11 @@ def resolved(scenario: Scenario) -> dict[str, Any]:
     Raises InputError for the first value that is not allowed.
     """
     text = document(scenario)
-    try:
-        found: dict[str, Any] = json.loads(_native.scenario_check(text, scenario.recording))
-    except AccelflowError as error:
-        raise InputError(str(error)) from error
+    with located(scenario.workload):
+        try:
+            found: dict[str, Any] = json.loads(_native.scenario_check(text, scenario.recording))
+        except AccelflowError as error:
+            raise InputError(str(error)) from error
     return found
 
 
@@ -244,11 +246,15 @@ def hashed(scenario: Scenario) -> str:
 def loaded(scenario: Scenario) -> Scenario:
     """Return `scenario` with the contents of its workload's file, which may change later.
 
-    Raises InputError for a file that cannot be read or is none of a workload.
+    Raises InputError for a file that cannot be read or is none of a workload, and for a scenario
+    that is not allowed: values of the file with their line and column.
     """
     file = scenario.workload if isinstance(scenario, Scenario) else None
     if isinstance(file, str | PathLike) and is_file(file):
-        return replace(scenario, workload=json.loads(native_workload(file)))
+        whole = replace(scenario, workload=json.loads(native_workload(file)))
+        with located(file):
+            resolved(whole)
+        return whole
     return scenario
 
 
@@ -266,6 +272,8 @@ def document(scenario: Scenario) -> str:
     workload = values["workload"]
     if is_file(workload):
         values["workload"] = load_workload(workload)
+    elif isinstance(workload, str):
+        check_suite(workload)
     if isinstance(scenario.shaping, Mapping):
         values["shaping"] = {
             tenant: [limits] if isinstance(limits, arcus.RateLimiter) else limits
@@ -284,7 +292,23 @@ def _written(name: str, value: object) -> str:
     try:
         return json.dumps(value, default=_plain, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
+        infinite = _not_finite(name, value) if isinstance(error, ValueError) else None
+        if infinite is not None:
+            raise refused(*infinite, "must be a finite number") from error
         raise _refused(name, value) from error
+
+
+def _not_finite(place: str, value: object) -> tuple[str, float] | None:
+    """The place and the value of the first member of the mapping `value` that is not finite."""
+    if not isinstance(value, Mapping):
+        return None
+    for key, member in value.items():
+        inner = f"{place}.{key}"
+        if isinstance(member, float) and not math.isfinite(member):
+            return inner, member
+        if (found := _not_finite(inner, member)) is not None:
+            return found
+    return None
 
 
 def _refused(name: str, value: object) -> InputError:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -23,9 +25,12 @@ from accelflow.files import read_text, why, write_whole
 
 __all__ = [
     "SUFFIXES",
+    "SUITES",
     "WorkloadWarning",
+    "check_suite",
     "is_file",
     "load_workload",
+    "located",
     "native_workload",
     "new_workload",
     "read_workload",
@@ -37,6 +42,12 @@ __all__ = [
 
 #: The ends of the names of workloads' files.
 SUFFIXES: Final = (".toml", ".json")
+
+#: The workloads that come with accelflow.
+SUITES: Final = tuple(dict(_native.scenario_choices())["workload"])
+
+#: A refusal of a value of a scenario's workload, and the path of the value.
+_OF_WORKLOAD: Final = re.compile(r"workload\.(?P<path>\S+) = ")
 
 #: How long a Python module may take to build its traces, in seconds.
 _MODULE_TIMEOUT_S: Final = 60.0
@@ -147,6 +158,7 @@ def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
     if is_file(workload) and not isinstance(workload, Mapping):
         return json.dumps(load_workload(workload))
     if isinstance(workload, str):
+        check_suite(workload)
         return workload
     if not isinstance(workload, Mapping):
         raise refused("workload", workload, "must be a suite's name, a file or the tree of one")
@@ -154,6 +166,33 @@ def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
         return json.dumps(workload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"workload: must be a tree of plain values: {error}") from error
+
+
+def check_suite(name: str) -> None:
+    """Raise InputError unless a suite is called `name`; a file here of that name is proposed."""
+    if name in SUITES:
+        return
+    here = [f"{name}{suffix}" for suffix in SUFFIXES if Path(f"{name}{suffix}").is_file()]
+    allowed = f"must be {', '.join(SUITES)} or a file whose name ends in .toml or .json"
+    raise refused("workload", name, allowed, [*SUITES, *here])
+
+
+@contextmanager
+def located(workload: object) -> Iterator[None]:
+    """Name file, line and column in refusals of values of `workload`, if that is a file."""
+    try:
+        yield
+    except InputError as error:
+        found = _OF_WORKLOAD.match(str(error))
+        if found is None or not isinstance(workload, str | PathLike) or not is_file(workload):
+            raise
+        try:
+            place = _native.workload_place(_text(Path(workload)), str(workload), found["path"])
+        except AccelflowError:
+            raise error from None
+        at = "".join(f":{number}" for number in place or ())
+        text = str(error).removeprefix("workload.")
+        raise InputError(f"{workload}{at}: {text}") from error
 
 
 def workload_text(workload: Mapping[str, Any]) -> str:
@@ -196,7 +235,7 @@ def new_workload(name: str, like: str | None = None) -> str:
     It describes a small service of its own, or with `like` what the suite of that name does. Raises
     InputError for a name that no workload may have, and for an unknown suite.
     """
-    if name in dict(_native.scenario_choices())["workload"]:
+    if name in SUITES:
         raise refused("name", name, "must be another name than those of the suites")
     template = suite_text(like) if like is not None else _template()
     old = f'name = "{like if like is not None else "shop"}"\n'

@@ -37,7 +37,7 @@ def read_chip(path: str | PathLike[str]) -> Chip:
     ``balancing = "random"`` in ``[core]``. A file without a name gives the chip its own.
 
     Raises InputError with path, line and column for a file that cannot be read or is not TOML, for
-    another schema, an unknown key, and a value that is not allowed or is set twice.
+    another schema, an unknown key, a value that is not allowed or is set twice, and an empty file.
     """
     path = Path(path)
     try:
@@ -56,6 +56,8 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
         found: dict[str, Any] = json.loads(_native.chip_read(text))
     except AccelflowError as error:
         raise InputError(f"{place}:{error}") from error
+    if not any(found[key] for key in ("name", "description", "config")):
+        raise InputError(f"{place}: must set a parameter, or have a name: it is empty")
     return Chip(
         name=found["name"] or name,
         description=found["description"] or "",

@@ -8,7 +8,7 @@ import click
 from accelflow import chip as models
 from accelflow.chips import chip_text, find_chip, packaged
 from accelflow.cli import offered
-from accelflow.errors import InputError
+from accelflow.errors import InputError, refused
 from accelflow.files import why, write_whole
 from accelflow.parameters import Parameter, configured, parameters
 
@@ -88,6 +88,9 @@ def _print_costs(sizes: dict[str, float]) -> None:
 )
 def new(name: str, like: str, out: Path | None) -> None:
     """Write a chip called NAME as a file with comments, ready to be changed and run."""
+    if name in {one.name for one in packaged()}:
+        allowed = "must be another name than those of the chips that come with accelflow"
+        raise refused("name", name, allowed)
     out = out or Path(f"{name}.toml")
     if out.exists():
         raise InputError(f"{out}: is there already; --out writes another file")

@@ -124,7 +124,8 @@ _DEFAULT = simulation.Scenario()
     "rate_rps",
     type=float,
     show_default=f"{simulation.PAPER_RATE_RPS:g}; serverless {simulation.SERVERLESS_RATE_RPS:g}",
-    help="Mean over the services of a service's request rate, in requests per second.",
+    help="Requests per second of a service, the mean over those that clients call; services that "
+    "only other services call do not count.",
 )
 @click.option(
     "--rates",
@@ -168,7 +169,8 @@ _DEFAULT = simulation.Scenario()
     type=int,
     default=_DEFAULT.requests,
     show_default=True,
-    help="Requests of each service; the first tenth is not counted.",
+    help="Requests of a service that has the mean rate; others have as many as come in the same "
+    "time. The first tenth is not counted.",
 )
 @click.option(
     "--policy",

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import click
 
+from accelflow.cli.failure import plain
 from accelflow.workload import WorkloadWarning
 
 __all__ = ["plain_warnings"]
@@ -18,4 +19,4 @@ def plain_warnings() -> Iterator[None]:
         warnings.simplefilter("always", WorkloadWarning)
         yield
     for doubt in dict.fromkeys(str(doubt.message) for doubt in doubts):
-        click.echo(f"accelflow: warning: {doubt}", err=True)
+        click.echo(f"accelflow: warning: {plain(doubt)}", err=True)

@@ -16,6 +16,9 @@ DEBUG_VARIABLE = "ACCELFLOW_DEBUG"
 #: A number whose further digits nobody reads.
 _LONG_NUMBER: Final = re.compile(r"(\d{24})\d{76,}")
 
+#: Characters that a terminal obeys, and those that change the direction of text.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
 OK, FAILED, WRONG_USE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 
@@ -80,9 +83,15 @@ def _message(error: BaseException) -> tuple[str, int] | None:
 
 
 def _say(message: str, exit_code: int) -> int:
-    line = _LONG_NUMBER.sub(r"\1...", " ".join(message.split()))
+    line = plain(_LONG_NUMBER.sub(r"\1...", " ".join(message.split())))
     print("accelflow: error:", line, file=sys.stderr)
     return exit_code
+
+
+def plain(text: str) -> str:
+    """`text` with its control characters, which a terminal would obey, as escapes."""
+    shown = (repr(letter)[1:-1] if _CONTROL.match(letter) else letter for letter in text)
+    return "".join(shown)
 
 
 def _discard_output() -> None:

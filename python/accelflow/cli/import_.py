@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from accelflow import importing
+from accelflow import importing, simulation
 from accelflow.cli.output import check_file
 from accelflow.errors import InputError, refused
 from accelflow.importing import Imported, Report
@@ -422,7 +422,13 @@ def _print_rows(found: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]])
 def _name_of(name: str | None, out: Path) -> str:
     """The name of the workload: as asked, or that of its file."""
     if name is None:
-        return importing.plain_name(out.stem)
+        name = importing.plain_name(out.stem)
+        if name in simulation.WORKLOADS:
+            allowed = "must stand beside --name, as a suite has this name"
+            raise refused("--out", str(out), allowed)
+        return name
+    if name in simulation.WORKLOADS:
+        raise refused("--name", name, "must be another name than those of the suites")
     if importing.plain_name(name, "") != name:
         raise refused("--name", name, "must be 1 to 64 letters, digits, - and _")
     return name

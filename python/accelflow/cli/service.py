@@ -1,6 +1,7 @@
 """`accelflow service`: services and the accelerators that they invoke."""
 
 import json
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.output import check_file
-from accelflow.errors import InputError
+from accelflow.errors import InputError, refused
 from accelflow.files import why, write_whole
 from accelflow.workload import is_file, load_workload, new_workload, read_workload
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+
+#: The most names that are proposed for a wrong one.
+_PROPOSED = 3
 
 _KNOWN = ", ".join(simulation.WORKLOADS)
 
@@ -61,7 +65,10 @@ def show(name: str, workload: str | None, as_json: bool) -> None:
     sources = simulation.WORKLOADS if source is None else [source]
     known = [each for one in sources for each in simulation.services(one)]
     if name not in known:
-        raise InputError(f"unknown service '{name}'; known are {', '.join(known)}")
+        of = "the suites" if workload is None else workload
+        hint = "" if workload is not None else "; --workload FILE finds it in a file of your own"
+        near = get_close_matches(name, known, _PROPOSED)
+        raise refused("service", name, f"must be a service of {of}{hint}", near)
     walked = simulation.service(name, source)
     if as_json:
         click.echo(json.dumps(walked, indent=2))

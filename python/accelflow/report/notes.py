@@ -11,11 +11,18 @@ __all__ = ["P999_RESPONSES", "notes_of"]
 
 #: With fewer responses, fewer than 100 are beyond P99.9, and a few bursts decide it.
 P999_RESPONSES: Final = 100_000
+#: With fewer responses, fewer than 10 are beyond P99.
+_P99_RESPONSES: Final = 1_000
+#: So many names stand in a note.
+_MOST_NAMES: Final = 4
+#: Sizes of an accelerator, of which 0 is a chip without it.
+_SIZES: Final = frozenset({"instances", "pes", "input_entries", "output_entries"})
 
 
 def notes_of(comparison: Comparison, *, by_service: bool) -> list[str]:
     """Notes on uncertain costs, saturated systems, and operations that fell back to cores."""
     notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
+    notes += [*_of_rare(comparison), *_of_slos(comparison)]
     if by_service and any(
         result.only_called for system in comparison.systems for result in system.services
     ):
@@ -69,8 +76,9 @@ def _of_absent(comparison: Comparison) -> list[str]:
         absent = [
             key.partition(".")[2]
             for key, number in config.items()
-            if key.startswith("instances.") and number == 0
+            if key.partition(".")[0] in _SIZES and number == 0
         ]
+        absent = list(dict.fromkeys(absent))
         systems = [system for system in comparison.systems if system.chip == chip["name"]]
         fallen = sum(
             result.fallbacks.get("no_accelerator", 0)
@@ -88,8 +96,41 @@ def _of_absent(comparison: Comparison) -> list[str]:
 
 def _of_tails(comparison: Comparison) -> list[str]:
     """A note on why P99.9 is missing, if it is."""
-    results = [result for system in comparison.systems for result in system.services]
-    counts = [result.completed for result in results if not result.only_called]
-    if min(counts, default=P999_RESPONSES) >= P999_RESPONSES:
+    least, name = _fewest(comparison)
+    if least >= P999_RESPONSES:
         return []
-    return [f"P99.9 needs {P999_RESPONSES:,} responses; a service has {min(counts):,}."]
+    return [f"P99.9 needs {P999_RESPONSES:,} responses of a service; {name} has {least:,}."]
+
+
+def _fewest(comparison: Comparison) -> tuple[int, str]:
+    """The fewest responses of a service, and its name; services that only others call are out."""
+    results = [result for system in comparison.systems for result in system.services]
+    own = [(result.completed, result.service) for result in results if not result.only_called]
+    return min(own, default=(P999_RESPONSES, ""))
+
+
+def _of_rare(comparison: Comparison) -> list[str]:
+    """A note on services with too few responses for a P99."""
+    results = [result for system in comparison.systems for result in system.services]
+    fewest: dict[str, int] = {}
+    for result in results:
+        if 0 < result.completed < _P99_RESPONSES and not result.only_called:
+            least = fewest.get(result.service, result.completed)
+            fewest[result.service] = min(least, result.completed)
+    if not fewest:
+        return []
+    few = [f"{name} ({count:,} responses)" for name, count in fewest.items()]
+    shown = ", ".join(few[:_MOST_NAMES]) + (", ..." if len(few) > _MOST_NAMES else "")
+    return [f"Fewer than 10 responses are beyond the P99 of {shown}: it is not precise."]
+
+
+def _of_slos(comparison: Comparison) -> list[str]:
+    """Notes on services none of whose responses keeps the SLO, under any system."""
+    notes = []
+    for name in comparison.service_names:
+        found = [system.service(name) for system in comparison.systems]
+        results = [one for one in found if one is not None and one.slo_requests]
+        if results and all(one.slo_missed == one.slo_requests for one in results):
+            slo = f"{results[0].slo_us:g} us" if results[0].slo_us is not None else "its SLO"
+            notes.append(f"No response of {name} keeps its SLO of {slo}, under any system.")
+    return notes

@@ -6,10 +6,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from accelflow import _native
 from accelflow.report.notes import P999_RESPONSES, notes_of
 from accelflow.report.overview import latency_text, print_overview
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
+
+#: The workloads of which a reader may expect the paper's figures.
+_SUITES: Final = frozenset(dict(_native.scenario_choices())["workload"])
 
 #: Columns about the server as a whole: its cores, and the accelerator that is used most.
 _SERVER_HEADINGS: Final = ("Cores", "Busiest")
@@ -175,7 +179,7 @@ def _reduction_notes(comparison: Comparison) -> list[str]:
     other = other_experiment(comparison)
     if other is None:
         notes.append(_WHY_DIFFERENT)
-    else:
+    elif comparison.workload in _SUITES:
         notes.append(f"The paper's figures are not shown, since {other}. They are of {EXPERIMENT}.")
     return [escape(note) for note in notes]
 

@@ -1,0 +1,193 @@
+"""What a new user gets wrong first: each is one line that names the place and the remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from accelflow import compare, simulation
+from accelflow.cli import main
+from accelflow.errors import InputError
+from accelflow.workload import new_workload
+
+CALLS = """
+schema = "accelflow.workload/1"
+name = "calls"
+[[services]]
+name = "Checkout"
+rate_rps = 1000
+path = [
+    { trace = "T1", facts = { T1 = { compressed = 0 } } },
+    { trace = "T9", calls = "Inventory", facts = { T10 = { exception = 0, compressed = 0 } } },
+    { cpu_us = 10 },
+    { trace = "T2" },
+]
+[[services]]
+name = "Inventory"
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 9 }, { trace = "T2" }]
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+    capsys.readouterr()
+    assert exit_code(*arguments) == code, arguments
+    return capsys.readouterr().err.strip()
+
+
+def exit_code(*arguments: str) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return ended.value.code or 0
+
+
+def test_a_file_whose_end_was_forgotten_is_proposed(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("shop.toml").write_text(new_workload("shop"))
+    refused = "accelflow: error: workload = 'shop': must be "
+    message = said(capsys, "compare", "shop")
+    assert message.startswith(refused)
+    assert message.endswith(", did you mean shop.toml?")
+    message = said(capsys, "service", "list", "--workload", "shop")
+    assert message.endswith(", did you mean shop.toml?")
+    assert "did you mean" not in said(capsys, "compare", "stock")
+
+
+def test_a_service_of_another_file_is_looked_for_with_workload(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = said(capsys, "service", "show", "Checkout")
+    assert message == (
+        "accelflow: error: service = 'Checkout': must be a service of the suites; --workload FILE"
+        " finds it in a file of your own"
+    )
+    message = said(capsys, "service", "show", "Logn")
+    assert message.endswith("did you mean Login?")
+    Path("shop.toml").write_text(new_workload("shop"))
+    message = said(capsys, "service", "show", "Chekout", "--workload", "shop.toml")
+    assert message == (
+        "accelflow: error: service = 'Chekout': must be a service of shop.toml, did you mean"
+        " Checkout?"
+    )
+
+
+def test_a_rate_that_is_left_out_is_named_by_file_line_and_column(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = CALLS.replace("rate_rps = 1000\n", "")
+    Path("calls.toml").write_text(text)
+    place = "calls.toml:4:1: services[0].rate_rps = left out: must be a rate"
+    assert said(capsys, "compare", "calls.toml").startswith(f"accelflow: error: {place}")
+    with pytest.raises(InputError, match=r"^calls.toml:4:1: services\[0\].rate_rps = left out"):
+        compare("calls.toml", requests=300)
+    Path("out").mkdir()
+    rate = "--rate", "1000", "--rates", "equal"
+    assert exit_code("compare", "calls.toml", *rate, "--requests", "300") == 0
+
+
+def test_requests_that_nobody_sends_are_refused_with_the_remedy(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("calls.toml").write_text(CALLS)
+    message = said(capsys, "compare", "calls.toml", "--service", "Inventory")
+    assert message == (
+        "accelflow: error: service = 'Inventory': must be beside a service that calls it"
+        " (Checkout), or have rate_rps in the workload: it has no requests of its own"
+    )
+    stock = CALLS.replace('name = "Inventory"\n', 'name = "Inventory"\nrate_rps = 1.0\n')
+    Path("calls.toml").write_text(stock)
+    message = said(capsys, "compare", "calls.toml", "--requests", "200")
+    assert message.startswith("accelflow: error: requests = 200: must be at least ")
+    message = said(capsys, "compare", "calls.toml", "--rate", "1e9")
+    assert message.startswith("accelflow: error: --rate = 1e9: must be at most ")
+    assert "Checkout has 1.998" in message
+
+
+def test_all_missing_facts_of_a_service_are_said_at_once(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("calls.toml").write_text(
+        CALLS.replace(", facts = { T10 = { exception = 0, compressed = 0 } }", "")
+    )
+    assert said(capsys, "compare", "calls.toml") == (
+        "accelflow: error: calls.toml:9:5: services[0].path[1].facts.T10.exception = left out: must"
+        " be 0 or 1, or have odds, as trace T10 branches on it; Checkout leaves out as well:"
+        " path[1].facts.T10.compressed (if T10.exception = 0)"
+    )
+    Path("calls.toml").write_text(CALLS.replace("exception = 0", "exception = 2"))
+    message = said(capsys, "compare", "calls.toml")
+    assert message.endswith("facts.T10.exception = 2: must be 0 or 1: branches test it as a bit")
+
+
+def test_a_path_that_sends_no_answer_is_a_warning(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep = 'name = "calls"\n[[traces]]\nsource = """\ntrace keep:\n    Ser Encr\n"""\n'
+    text = CALLS.replace('name = "calls"\n', keep, 1).replace('"T2" },\n]', '"keep" },\n]', 1)
+    Path("calls.toml").write_text(text)
+    message = said(capsys, "service", "list", "--workload", "calls.toml", code=0)
+    assert message.startswith(
+        "accelflow: warning: calls.toml: services[0].path[3]: sends no answer, as none of its"
+    )
+
+
+def test_numbers_that_are_not_finite_and_misspelt_arguments_are_named() -> None:
+    with pytest.raises(InputError, match=r"^config\.accelerator\.pes = inf: must be a finite"):
+        simulation.resolved(simulation.Scenario(config={"accelerator.pes": float("inf")}))
+    with pytest.raises(InputError, match=r"'rate': .* did you mean rate_rps or rates\?"):
+        compare("socialnetwork", rate=3.0)  # type: ignore[call-overload]
+
+
+def test_chips_have_names_of_their_own_and_set_something(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = said(capsys, "chip", "new", "paper")
+    assert message.startswith("accelflow: error: name = 'paper': must be another name than those")
+    assert not list(here.iterdir())
+    Path("empty.toml").write_text("# nothing\n")
+    message = said(capsys, "chip", "show", "empty.toml")
+    assert (
+        message == "accelflow: error: empty.toml: must set a parameter, or have a name: it is empty"
+    )
+
+
+def test_an_import_takes_no_name_of_a_suite(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("spans.json").write_text('{"data": []}')
+    message = said(capsys, "import", "jaeger", "spans.json", "--out", "socialnetwork.toml")
+    assert message == (
+        "accelflow: error: --out = 'socialnetwork.toml': must stand beside --name, as a suite has"
+        " this name"
+    )
+    arguments = "spans.json", "--out", "mine.toml", "--name", "usuite"
+    message = said(capsys, "import", "jaeger", *arguments)
+    assert message.startswith("accelflow: error: --name = 'usuite': must be another name")
+
+
+def test_control_characters_of_names_do_not_reach_the_terminal(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (
+        ("compare", "\x1b[31mred"),
+        ("service", "show", "\x1b]0;title\x07"),
+        ("compare", "\x1b[31m.toml"),
+        ("chip", "show", "\x9b31m"),
+        ("import", "jaeger", "\x1b[2J.json", "--out", "x.toml"),
+    ):
+        message = said(capsys, *arguments)
+        assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in message), message
+
+
+def test_times_of_arrivals_need_a_column_in_few_words(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.csv").write_text("when,what\n1,2\n")
+    message = said(capsys, "import", "arrivals", "a.csv", "--out", "b.csv")
+    assert message == (
+        "accelflow: error: a.csv:1: times: must have a column time_s, time_ms, time_us or"
+        " timestamp, or --column NAME; has when, what"
+    )
