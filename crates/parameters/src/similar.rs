@@ -6,11 +6,14 @@ use std::cmp::Reverse;
 /// three may be wrong.
 const NEAR: f64 = 0.6;
 
+/// The ends of names that say a unit.
+const UNITS: [&str; 8] = ["rps", "us", "ns", "ms", "s", "bytes", "ratio", "w"];
+
 /// Those of `known` that `name` may stand for, the likeliest first.
 ///
 /// Names have parts, such as `accelerator.pes`. Alike are names that end in the same part as `name`
-/// or begin with all of it; if there are none, those that begin with it as a word, as `rate_rps` does
-/// with `rate`, and those whose parts are spelt nearly the same. Case does not count, and `-` and
+/// or begin with all of it; if there are none, those that are it with a unit, as `rate_rps` is `rate`,
+/// and those whose parts are spelt nearly the same. Case does not count, and `-` and
 /// blanks are as `_`.
 pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     let whole = plain(name);
@@ -29,9 +32,12 @@ pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<
     if !found.is_empty() {
         return found;
     }
-    let word = format!("{whole}_");
-    let begins = |other: &Known| !whole.is_empty() && other.plain.starts_with(&word);
-    let likeness = |other: &Known| match begins(other) {
+    let is_with_unit = |other: &Known| {
+        let rest = parts(&other.plain).1.strip_prefix(last);
+        let unit = rest.and_then(|rest| rest.strip_prefix('_'));
+        unit.is_some_and(|unit| UNITS.contains(&unit))
+    };
+    let likeness = |other: &Known| match is_with_unit(other) {
         true => 1.0,
         false => near(last, parts(&other.plain).1),
     };
