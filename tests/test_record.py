@@ -139,7 +139,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--service", ADD), "give either MODULE:FUNCTION or --from"),
+        (("--service", ADD), "give either MODULE:FUNCTION, WORKLOAD or --from"),
         (("a:b", "--from", "http://x:1", "--service", ADD), "give either"),
         (("--from", "http://127.0.0.1:9", "--service", ADD), "--from http://127.0.0.1:9: "),
         (("--from", "file:///etc/passwd", "--service", ADD), "must be http://HOST:PORT"),
@@ -147,6 +147,9 @@ def test_requests_of_grpc_are_recorded_and_simulated(
         (("a:b", "--service", "x"), "--service x: must be FUNCTION=NAME"),
         (("a:b", "--service", "x=A", "--service", "y=A"), "given twice"),
         (("a:b", "--service", ADD, "--base", "/no/file"), "--base /no/file"),
+        (("a:b",), "--service is missing: must be FUNCTION=NAME"),
+        (("own.toml",), "own.toml"),
+        (("socialnetwork", "--service", "UniqID"), "UniqID"),
     ],
 )
 def test_bad_arguments_are_one_line_and_write_nothing(
@@ -157,6 +160,55 @@ def test_bad_arguments_are_one_line_and_write_nothing(
     assert done.returncode in {1, 2}
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+    assert not out.exists()
+
+
+OWN = """
+schema = "accelflow.workload/1"
+name = "own"
+
+[[services]]
+name = "Identify"
+method = "{method}"
+path = [
+  {{ trace = "T1", facts = {{ T1 = {{ compressed = 0 }} }} }},
+  {{ cpu_us = 9 }},
+  {{ trace = "T2" }},
+]
+"""
+
+
+def test_services_of_a_file_run_on_the_messages_of_their_method(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(OWN.format(method="ComposeUniqueId"), encoding="utf-8")
+    out = tmp_path / "own.json"
+    done = record("own.toml", "--service", "Identify", "--out", str(out), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (service,) = json.loads(out.read_text(encoding="utf-8"))["services"]
+    assert service["service"] == "Identify"
+    steps = service["phases"][0]["chains"][0]["steps"]
+    assert [step["accelerator"] for step in steps] == ["TCP", "Decr", "RPC", "Dser", "LdB"]
+    for step in steps:
+        table = step["cost_quantiles_ns"]
+        assert [table[0][0], table[-1][0]] == [0.0, 1.0]
+        assert table[0][1] < table[-1][1]
+    command = [sys.executable, "-m", "accelflow", "compare", "own.toml", "--recording", str(out)]
+    command += ["--recorded-times", "distribution", "--requests", "200", "--out", "results"]
+    compared = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path
+    )
+    assert compared.returncode == 0, compared.stderr
+    assert "Identify: the recording lacks the processor time" in compared.stderr
+
+
+def test_a_service_without_built_in_messages_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(OWN.format(method="Guess"), encoding="utf-8")
+    out = tmp_path / "own.json"
+    done = record("own.toml", "--out", str(out), folder=tmp_path)
+    assert done.returncode in {1, 2}
+    words = (
+        "own.toml: service Identify: method = 'Guess': must be the remote procedure of a service"
+    )
+    assert words in done.stderr
     assert not out.exists()
 
 

@@ -83,6 +83,7 @@ def test_choices_are_those_of_the_schema() -> None:
         "placement": simulation.PLACEMENTS,
         "arrivals": simulation.ARRIVALS,
         "facts": simulation.FACTS,
+        "recorded_times": simulation.RECORDED_TIMES,
         "profile": simulation.PROFILES,
         "sizes": simulation.SIZES,
         "policy": simulation.POLICIES,

@@ -66,7 +66,9 @@ __all__ = [
     "parameters",
     "power_model",
     "profile_parameters",
+    "quantile_table",
     "record_services",
+    "recording_lacks",
     "refusal",
     "relief_suite",
     "scenario_allowed",
@@ -281,6 +283,18 @@ class Client:
         """
     def reload_traces(self) -> int:
         """Read the file of the traces again, and replace them. Raises AccelflowError."""
+    def drive(
+        self,
+        method: str,
+        arguments: list[dict[str, Any]],
+        due_s: list[float],
+        callers: int,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> list[tuple[float, float, bool]]:
+        """Call `Service.method` when calls are due, on at most `callers` threads.
+
+        Returns (lateness, response time from the due time, success) of each call, in us.
+        """
     def connections(self) -> tuple[int, int, int]:
         """Connections, those that are idle, and calls that wait for one."""
     def metrics(self) -> str:
@@ -1185,10 +1199,17 @@ def system_names() -> list[tuple[str, str]]:
 def machine_name() -> str:
     """The processor and system of this machine."""
 
-def record_services(date: str, progress: Callable[[int, int], object] | None = None) -> str:
-    """Run all services on real bytes and measure every step; the recording as JSON.
+def record_services(
+    date: str,
+    progress: Callable[[int, int], object] | None = None,
+    workload: str = "socialnetwork",
+    names: list[str] = ...,
+) -> str:
+    """Run services of `workload` on real bytes and measure every step; the recording as JSON.
 
-    Use `accelflow.calibration`. Raises AccelflowError if the machine has no loopback sockets.
+    Use `accelflow.calibration`. `workload` is a suite's name or a tree as JSON; all its services
+    run if `names` is empty. Raises AccelflowError if the machine has no loopback sockets, for an
+    unknown name, and for a service without built-in messages.
     """
 
 def executed_operations(name: str, seed: int) -> list[tuple[int, int, str, int, str]]:
@@ -1217,6 +1238,15 @@ def confidence_interval(observations: list[float]) -> tuple[float, float] | None
 
 def check_recording(text: str) -> None:
     """Raise AccelflowError if `text` is no recording."""
+
+def recording_lacks(text: str) -> list[str]:
+    """What a recording lacks of what simulations by its distributions use, a sentence each.
+
+    Raises AccelflowError if `text` is no recording.
+    """
+
+def quantile_table(samples: list[float]) -> list[tuple[float, float]]:
+    """Return the quantiles of `samples` as recordings have them, with the same mean."""
 
 def parameters(tcp_cost_ns: float | None = None) -> str:
     """The engines with their parameters, as a JSON list.

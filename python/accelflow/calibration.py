@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import os
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -64,14 +65,23 @@ class Calibration:
         return asdict(self)
 
 
-def measure(progress: Callable[[int, int], object] | None = None) -> str:
-    """Execute the services on real bytes and return the recording as text.
+def measure(
+    progress: Callable[[int, int], object] | None = None,
+    workload: str | Mapping[str, Any] = "socialnetwork",
+    names: Sequence[str] = (),
+) -> str:
+    """Execute services of `workload` on real bytes and return the recording as text.
 
-    `progress` is called with the number of measured invocations and the total. The format is that
-    of docs/recording-format.md.
+    It is a suite's name or the tree of a workload's file, and `names` are those of the services, by
+    default all. `progress` is called with the number of measured invocations and the total. The
+    format is that of docs/recording-format.md.
+
+    Raises AccelflowError for an unknown name, and for a service without built-in messages: neither
+    its name nor its method is one of SocialNetwork's.
     """
     today = datetime.datetime.now(tz=datetime.UTC).date()
-    return _native.record_services(today.isoformat(), progress)
+    text = workload if isinstance(workload, str) else json.dumps(workload)
+    return _native.record_services(today.isoformat(), progress, text, list(names))
 
 
 def calibrated(

@@ -33,6 +33,7 @@ __all__ = [
     "POLICIES",
     "PROFILES",
     "RATES",
+    "RECORDED_TIMES",
     "REMOTES",
     "SERVERLESS_RATE_RPS",
     "SIZES",
@@ -56,6 +57,7 @@ PLACEMENTS: Final = _CHOICES["placement"]
 ARRIVALS: Final = _CHOICES["arrivals"]
 RATES: Final = _CHOICES["rates"]
 FACTS: Final = _CHOICES["facts"]
+RECORDED_TIMES: Final = _CHOICES["recorded_times"]
 PROFILES: Final = _CHOICES["profile"]
 SIZES: Final = _CHOICES["sizes"]
 POLICIES: Final = _CHOICES["policy"]
@@ -92,7 +94,9 @@ class Scenario:
     the paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The default is what the
     workload says: measured for socialnetwork, paper for the other suites. `recording` is the text
     of a recording (docs/recording-format.md) that costs and sizes are taken from instead; together
-    with the profile ``measured`` it is this machine's.
+    with the profile ``measured`` it is this machine's. `recorded_times` is what is taken from its
+    times: ``median``, the default, the same for each request, or ``distribution``, drawn for each
+    request from the recorded distributions, with the time of requests outside of their steps.
 
     `rate_rps` is the mean over the workload's services that clients call (services that only other
     services call do not count), by default the paper's for the suites, or 800 for serverless
@@ -136,6 +140,7 @@ class Scenario:
     by_rate: bool | None = None
     seed: int = 1
     recording: str | None = None
+    recorded_times: str | None = None
     profile: str | None = None
     tcp_cost_ns: float | None = None
     remote: str | None = None
@@ -201,6 +206,7 @@ class Fields(TypedDict, total=False):
     by_rate: bool | None
     seed: int
     recording: str | None
+    recorded_times: str | None
     profile: str | None
     tcp_cost_ns: float | None
     remote: str | None

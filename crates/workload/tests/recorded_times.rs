@@ -59,6 +59,18 @@ proptest! {
 }
 
 #[test]
+fn long_samples_do_not_move_the_others() {
+    let mut samples = vec![1_000.0; 2_557];
+    samples.extend([4e6; 3]);
+    let table = quantiles(&samples);
+    let body = table.iter().filter(|point| point.0 < 0.998);
+    for (probability, time) in body {
+        assert!((time / 1_000.0 - 1.0).abs() < 0.15, "{probability}: {time}");
+    }
+    assert!(table[table.len() - 1].1 > 4e6, "{table:?}");
+}
+
+#[test]
 fn medians_are_the_default_and_stand_where_there_is_no_distribution() {
     let recording = with_table(&[(0.0, 500.0), (1.0, 4_500.0)]);
     let plain = measured(&recording).unwrap();

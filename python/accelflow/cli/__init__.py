@@ -101,6 +101,12 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "Record the cost of live requests, step by step.",
     ),
     Listed(
+        "predict",
+        "predict",
+        "predict",
+        "Compare forecasts of a server's response times with the live server.",
+    ),
+    Listed(
         "import",
         "import_",
         "import_command",

@@ -136,6 +136,12 @@ _DEFAULT = simulation.Scenario()
     shell_complete=offered.names(simulation.RATES),
 )
 @click.option(
+    "--recorded-times",
+    type=click.Choice(simulation.RECORDED_TIMES),
+    help="median: each step takes the recording's median; distribution: its time is drawn for each "
+    "request, and requests have the recorded time outside of their steps. Default: median.",
+)
+@click.option(
     "--facts",
     metavar="NAME",
     help="common: the most common path; drawn: hits, errors, compression drawn for each request; "
@@ -245,6 +251,9 @@ def compare(context: click.Context, /, **options: Any) -> None:
     if experiment.costs == "measured" and experiment.recording is None:
         recording = _measured(console, anew=options["recalibrate"])
         experiment = replace(experiment, recording=recording, profile="measured")
+    for lack in _lacks(experiment):
+        warning = f"accelflow: warning: {lack}"
+        console.print(warning, highlight=False, markup=False, soft_wrap=True)
     with bar(console, "simulating") as advance:
         comparison = comparing.compare(
             experiment,
@@ -298,6 +307,14 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
     if recording_file:
         typed |= {"recording": _recorded(recording_file), "profile": None}
     return replace(base, **typed, config=config, chips=chips)
+
+
+def _lacks(scenario: simulation.Scenario) -> list[str]:
+    """What the recording lacks of what was asked of it."""
+    drawn = scenario.recorded_times == "distribution"
+    if not drawn or scenario.recording is None:
+        return []
+    return _native.recording_lacks(scenario.recording)
 
 
 def _recorded(file: Path) -> str:

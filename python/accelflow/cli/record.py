@@ -1,28 +1,30 @@
-"""`accelflow record`: the cost of live requests, for `accelflow compare --recording`."""
+"""`accelflow record`: the cost of requests, for `accelflow compare --recording`."""
 
 import datetime
-import importlib
 import signal
-import sys
 import threading
-import traceback
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import click
+from rich.console import Console
 
 from accelflow import Server, _native
-from accelflow.cli.output import check_file
+from accelflow.calibration import measure
+from accelflow.cli.output import bar, check_file
 from accelflow.errors import AccelflowError, InputError
-from accelflow.files import read_text, why, write_whole
+from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.handlers import find_setup, set_up
 from accelflow.recordings import completed
+from accelflow.scenario import WORKLOADS
 from accelflow.settings import Observability, Tls
+from accelflow.workload import is_file, load_workload
 
 #: Time limit in seconds for a running server's answer.
 _TIMEOUT_S: Final = 30.0
@@ -46,7 +48,7 @@ class _Settings:
 
 
 @click.command("record")
-@click.argument("handlers", required=False, metavar="[MODULE:FUNCTION]")
+@click.argument("source", required=False, metavar="[MODULE:FUNCTION|WORKLOAD]")
 @click.option(
     "--from",
     "address",
@@ -57,9 +59,9 @@ class _Settings:
     "--service",
     "services",
     multiple=True,
-    required=True,
     metavar="FUNCTION=NAME",
-    help="Record Service.method as the service NAME (CPost, UniqId, ...); repeatable.",
+    help="Record Service.method as the service NAME (CPost, UniqId, ...); with WORKLOAD, NAME "
+    "alone: run this service. Repeatable.",
 )
 @click.option(
     "--base",
@@ -94,7 +96,7 @@ class _Settings:
     help="Duration of the recording; SIGINT or SIGTERM ends it earlier.",
 )
 def record(
-    handlers: str | None,
+    source: str | None,
     address: str | None,
     services: tuple[str, ...],
     base: Path | None,
@@ -105,29 +107,48 @@ def record(
 
     MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers; the server then
     answers clients over TLS for --seconds. Alternatively, --from names the operators' port of a
-    running server with `Observability(record=True)`. `accelflow compare --recording FILE` simulates
-    the recording.
+    running server with `Observability(record=True)`. With WORKLOAD, a suite or a workload's file,
+    its services run on messages of the built-in interface, without a server. `accelflow compare
+    --recording FILE` simulates the recording.
     """
-    names = _names(services)
+    if (source is None) == (address is None):
+        raise InputError(
+            "give either MODULE:FUNCTION, WORKLOAD or --from, the address of a running server"
+        )
     filled = _read(base) if base else None
     check_file(out)
-    if (handlers is None) == (address is None):
-        raise InputError("give either MODULE:FUNCTION or --from, the address of a running server")
-    if address is not None:
-        text = _fetched(address, names)
+    if source is not None and (is_file(source) or source in WORKLOADS):
+        text = _run(source, services)
     else:
-        text = _served(str(handlers), _settings(**options), names)
+        names = _names(services)
+        if address is not None:
+            text = _fetched(address, names)
+        else:
+            text = _served(str(source), _settings(**options), names)
+    recorded = [service["service"] for service in parse_json(text)["services"]]
     if filled is not None:
         text = completed(text, filled)
     try:
         write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise InputError(f"--out {out}: {why(error)}") from error
-    click.echo(f"wrote {out}: {', '.join(names.values())}", err=True)
+    click.echo(f"wrote {out}: {', '.join(recorded)}", err=True)
+
+
+def _run(source: str, names: tuple[str, ...]) -> str:
+    """The recording of the services of a workload, run on built-in messages."""
+    workload = load_workload(source) if is_file(source) else source
+    with bar(Console(stderr=True), "running") as advance:
+        try:
+            return measure(advance, workload, names)
+        except AccelflowError as error:
+            raise InputError(f"{source}: {error}") from error
 
 
 def _names(services: tuple[str, ...]) -> dict[str, str]:
     names: dict[str, str] = {}
+    if not services:
+        raise InputError("--service is missing: must be FUNCTION=NAME, as Text.ComposeText=CPost")
     for text in services:
         function, _, name = text.partition("=")
         if not function or not name:
@@ -162,13 +183,13 @@ def _settings(**options: Any) -> _Settings:
 
 
 def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
-    setup = _function(handlers)
+    setup = find_setup(handlers)
     server = Server(
         settings.interface,
         tls=Tls(certificate=settings.certificate, key=settings.key),
         observability=Observability(record=True),
     )
-    _call(handlers, setup, server)
+    set_up(handlers, setup, server)
     with _until_signal() as stopped:
         server.start(settings.host, settings.port)
         try:
@@ -180,41 +201,6 @@ def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
             return server.recording(names)
         finally:
             server.stop()
-
-
-def _function(text: str) -> Any:
-    module, _, name = text.partition(":")
-    if not module or not name:
-        raise InputError(f"'{text}': must be MODULE:FUNCTION")
-    # Unlike `python -m`, an installed command does not find modules of the working directory.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise InputError(f"'{text}': {error}") from error
-    except Exception as error:  # a user's module may raise anything
-        raise InputError(f"'{text}': importing {module} raised {_raised(error)}") from error
-    if not callable(found):
-        raise InputError(f"'{text}': {module} has no function '{name}'")
-    return found
-
-
-def _call(text: str, setup: Callable[[Server], object], server: Server) -> None:
-    try:
-        setup(server)
-    except AccelflowError:
-        raise  # the message is already complete
-    except Exception as error:
-        raise InputError(f"'{text}' raised {_raised(error)}") from error
-
-
-def _raised(error: Exception) -> str:
-    """The message of an exception of user code, and where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    has_place = isinstance(error, SyntaxError) or not frames
-    place = "" if has_place else f" ({frames[-1].filename}, line {frames[-1].lineno})"
-    return f"{type(error).__name__}: {error}{place}"
 
 
 @contextmanager

@@ -105,6 +105,16 @@ class ClosedForm:
         others = max(0, self.visits[service] - 1)
         return (self.serial_ns[service] + others * mean_ns + longest_ns) * 1e-3
 
+    def mean_us(self, service: str, load: float) -> float:
+        """The mean response time of `service`; infinite beyond saturation."""
+        share = self.utilization(load)["cores"]
+        if share >= 1.0:
+            return math.inf
+        cores = self.servers["cores"]
+        drain_ns = self.core_visit_ns / (cores * (1.0 - share))
+        wait_ns = _native.erlang_c(cores, share * cores) * drain_ns
+        return (self.serial_ns[service] + self.visits[service] * wait_ns) * 1e-3
+
     def capacity(self, limit: float) -> Capacity:
         """The largest load that keeps `limit` and all SLOs, and what forbids more."""
         at_one = self.utilization(1.0)
@@ -223,7 +233,8 @@ def closed_form(
     used = [name for name in demands["elements"] if f"{name} elements" in busy]
     speedup = _speedup(mix, core_ns, over, used) if used else 1.0
     # Accelerometer's host has no orchestration without accelerators: it is added to its work.
-    busy = {"cores": core_ns / speedup + (0.0 if used else mix(over.of)), **busy}
+    added = 0.0 if used else mix(over.of) + mix(_outside_ns(bare=bare))
+    busy = {"cores": core_ns / speedup + added, **busy}
     if over.manager_ns > 0:
         # Beside the operations, the manager starts each chain.
         events = mix(lambda row: _operations(row) + row["started_chains"] + 1)
@@ -287,6 +298,14 @@ def _time(accelerator: str, key: str) -> _OfService:
     return lambda row: float(row["operations"].get(accelerator, {}).get(key, 0.0))
 
 
+def _outside_ns(*, bare: bool) -> _OfService:
+    """The core time outside of operations and application logic, if a recording has it.
+
+    Where accelerators execute traces there is none: what they leave to cores is orchestration.
+    """
+    return lambda row: float(row["outside_core_ns"]) if bare else 0.0
+
+
 def _core_ns(row: Mapping[str, Any]) -> float:
     """The core time of a request without accelerators."""
     return float(row["app_ns"]) + math.fsum(of["core_ns"] for of in row["operations"].values())
@@ -304,6 +323,7 @@ def _serial_ns(row: Mapping[str, Any], over: Overheads, *, bare: bool) -> float:
     operations = float(row["serial_operations"])
     orchestration_ns = over.of(row) * operations / max(_operations(row), 1.0)
     waits_ns = float(row["app_ns"]) + float(row["remote_ns"]) + orchestration_ns
+    waits_ns += _outside_ns(bare=bare)(row) + float(row["outside_client_ns"])
     if bare:
         return waits_ns + float(row["serial_core_ns"])
     return waits_ns + float(row["serial_accelerator_ns"]) + operations * over.hand_over_ns

@@ -21,34 +21,42 @@ const PROBABILITIES: [f64; 22] = [
 /// The distribution of `samples` as a table of 22 quantiles, between which times are evenly spread,
 /// with the mean of the samples. None of no samples.
 ///
-/// The last point is not the longest sample: the piece before it has the mean of the samples there,
-/// so that a single long sample does not count as often as half of the piece. Then all times are
+/// The last point is not the longest sample: it is where the last piece has the mean of the samples in
+/// it, so that a single long sample does not count as often as half of the piece. Then all times are
 /// multiplied by the factor that makes the table's mean that of the samples, which is near 1.
 pub fn quantiles(samples: &[f64]) -> RecordedQuantiles {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let Some(&longest) = sorted.last() else {
+    if sorted.is_empty() {
         return Vec::new();
-    };
-    let place = |probability: f64| probability * (sorted.len() - 1) as f64;
+    }
     let at = |probability: f64| {
-        let (low, part) = (place(probability).floor(), place(probability).fract());
+        let place = probability * (sorted.len() - 1) as f64;
+        let (low, part) = (place.floor(), place.fract());
         let from = sorted[low as usize];
         let to = sorted.get(low as usize + 1).copied().unwrap_or(from);
         from + part * (to - from)
     };
     let mut table = PROBABILITIES.map(|probability| (probability, at(probability)));
     let [.., (before, start), end] = &mut table;
-    let tail = &sorted[place(*before).floor() as usize + 1..];
-    if !tail.is_empty() {
-        end.1 = (2.0 * mean(tail) - *start).clamp(*start, longest);
-    }
+    end.1 = (2.0 * mean_beyond(&sorted, *before) - *start).max(*start);
     let factor = mean(&sorted) / table_mean(&table);
     let scaled = table.map(|(probability, time)| (probability, time * factor));
     match factor.is_finite() {
         true => scaled.to_vec(),
         false => table.to_vec(),
     }
+}
+
+/// The mean of the longest of the samples `sorted`, as many as lie beyond `probability`; the shortest
+/// of them counts as far as it does.
+fn mean_beyond(sorted: &[f64], probability: f64) -> f64 {
+    let border = probability * sorted.len() as f64;
+    let whole = &sorted[(border.ceil() as usize).min(sorted.len())..];
+    let part = border.ceil() - border;
+    let first = sorted[(border as usize).min(sorted.len() - 1)];
+    let beyond = sorted.len() as f64 - border;
+    (whole.iter().sum::<f64>() + part * first) / beyond
 }
 
 fn mean(samples: &[f64]) -> f64 {

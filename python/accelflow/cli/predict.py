@@ -1,0 +1,182 @@
+"""`accelflow predict`: how far forecasts of a server's response times are off, on this machine."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+
+from accelflow import prediction
+from accelflow.cli import offered
+from accelflow.cli.assignments import read_settings
+from accelflow.cli.output import check_file
+from accelflow.errors import InputError, refused
+from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.workload import is_file, load_workload
+
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+_DEFAULT: Final = prediction.Options()
+
+
+def _percents(
+    _context: click.Context, _parameter: click.Parameter, value: str
+) -> tuple[float, ...]:
+    try:
+        return tuple(float(each) / 100.0 for each in value.split(","))
+    except ValueError:
+        raise refused("--loads", value, "must be percents with commas, as 10,30,50,70") from None
+
+
+@click.command("predict")
+@click.argument("handlers", metavar="MODULE:FUNCTION")
+@click.option(
+    "--interface", type=_FILE, required=True, metavar="FILE", help="The server's .thrift file."
+)
+@click.option(
+    "--certificate",
+    type=_FILE,
+    required=True,
+    metavar="FILE.pem",
+    help="Certificate chain of the server, for localhost.",
+)
+@click.option(
+    "--key", type=_FILE, required=True, metavar="FILE.pem", help="Private key of the certificate."
+)
+@click.option(
+    "--service",
+    "named",
+    required=True,
+    metavar="FUNCTION=NAME",
+    help="Call Service.method, and simulate it as the service NAME of the workload.",
+)
+@click.option(
+    "--arguments",
+    type=_FILE,
+    metavar="FILE",
+    help="Arguments of the calls: a JSON object in each line, taken in turn. Default: none.",
+)
+@click.option(
+    "--workload",
+    default=_DEFAULT.workload,
+    show_default=True,
+    metavar="WORKLOAD",
+    help="The suite, or the workload's file, that has the service.",
+    shell_complete=offered.workloads,
+)
+@click.option(
+    "--loads",
+    default="10,30,50,70",
+    show_default=True,
+    callback=_percents,
+    metavar="PERCENTS",
+    help="Loads, in percent of the most requests that the server answers on one core.",
+)
+@click.option(
+    "--recorded-load",
+    type=float,
+    default=100.0 * _DEFAULT.recorded_load,
+    show_default=True,
+    metavar="PERCENT",
+    help="The load at which the recording is made.",
+)
+@click.option(
+    "--seconds",
+    type=float,
+    default=_DEFAULT.seconds,
+    show_default=True,
+    help="Duration of each load.",
+)
+@click.option("--repeats", default=_DEFAULT.repeats, show_default=True, help="Runs of each load.")
+@click.option(
+    "--requests",
+    default=_DEFAULT.requests,
+    show_default=True,
+    help="Simulated requests of each forecast.",
+)
+@click.option("--seed", default=_DEFAULT.seed, show_default=True, help="Random seed.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a parameter of the simulated server; repeatable.",
+)
+@click.option("--out", type=_FILE, metavar="FILE.json", help="Write the results here, too.")
+@click.option(
+    "--save-recording", type=_FILE, metavar="FILE.json", help="Write the recording here, too."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def predict(handlers: str, out: Path | None, save_recording: Path | None, **options: Any) -> None:
+    """Compare forecasts of a server's response times with the live server.
+
+    MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers. The server runs in a
+    process of its own and is recorded; then its response times at several loads are forecast in
+    closed form and by the simulator, and measured (docs/prediction.md).
+    """
+    function, _, service = options["named"].partition("=")
+    if not function or not service:
+        raise InputError(
+            f"--service {options['named']}: must be FUNCTION=NAME, as in Text.ComposeText=CPost"
+        )
+    for file in filter(None, (out, save_recording)):
+        check_file(file)
+    subject = prediction.Subject(
+        handlers=handlers,
+        interface=options["interface"],
+        certificate=options["certificate"],
+        key=options["key"],
+        function=function,
+        service=service,
+        arguments=_arguments(options["arguments"]),
+    )
+    workload = options["workload"]
+    asked = replace(
+        _DEFAULT,
+        workload=load_workload(workload) if is_file(workload) else workload,
+        config=read_settings(options["changes"]),
+        recorded_load=options["recorded_load"] / 100.0,
+        **{name: options[name] for name in ("loads", "seconds", "repeats", "requests", "seed")},
+    )
+    console = Console(stderr=True)
+    answer = prediction.predict(
+        subject, asked, lambda text: console.print(text, highlight=False, markup=False)
+    )
+    recording = answer.pop("recording")
+    shown = json.dumps(answer, indent=2, allow_nan=False) + "\n"
+    _write("--out", out, shown)
+    _write("--save-recording", save_recording, recording)
+    click.echo(shown if options["as_json"] else prediction.text(answer), nl=not options["as_json"])
+
+
+def _arguments(file: Path | None) -> list[dict[str, Any]]:
+    if file is None:
+        return [{}]
+    try:
+        lines = read_text(file).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--arguments {file}: {why(error)}") from error
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            arguments = parse_json(line)
+        except ValueError as error:
+            raise InputError(f"--arguments {file}:{number}: {error}") from error
+        if not isinstance(arguments, dict):
+            raise InputError(f"--arguments {file}:{number}: must be a JSON object")
+        found.append(arguments)
+    if not found:
+        raise InputError(f"--arguments {file}: must have a JSON object in at least one line")
+    return found
+
+
+def _write(option: str, file: Path | None, text: str) -> None:
+    if file is None:
+        return
+    try:
+        write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{option} {file}: {why(error)}") from error

@@ -1,0 +1,57 @@
+"""Handlers of a user's own module, for commands that serve them."""
+
+import importlib
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from accelflow.errors import AccelflowError, InputError
+from accelflow.server import Server
+
+__all__ = ["find_setup", "set_up"]
+
+
+def find_setup(text: str) -> Callable[[Server], object]:
+    """Return the function that `text`, ``MODULE:FUNCTION``, names.
+
+    Modules of the working directory are found, too. Raises InputError for a text of another form, a
+    module that cannot be imported, and a function that is not there.
+    """
+    module, _, name = text.partition(":")
+    if not module or not name:
+        raise InputError(f"'{text}': must be MODULE:FUNCTION")
+    # Unlike `python -m`, an installed command does not find modules of the working directory.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: Any = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise InputError(f"'{text}': {error}") from error
+    except Exception as error:  # a user's module may raise anything
+        raise InputError(f"'{text}': importing {module} raised {_raised(error)}") from error
+    if not callable(found):
+        raise InputError(f"'{text}': {module} has no function '{name}'")
+    setup: Callable[[Server], object] = found
+    return setup
+
+
+def set_up(text: str, setup: Callable[[Server], object], server: Server) -> None:
+    """Let `setup`, which `text` names, register its handlers at `server`.
+
+    Raises InputError with the place for what it raises, unless that has a message of its own.
+    """
+    try:
+        setup(server)
+    except AccelflowError:
+        raise  # the message is already complete
+    except Exception as error:
+        raise InputError(f"'{text}' raised {_raised(error)}") from error
+
+
+def _raised(error: Exception) -> str:
+    """The message of an exception of user code, and where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    has_place = isinstance(error, SyntaxError) or not frames
+    place = "" if has_place else f" ({frames[-1].filename}, line {frames[-1].lineno})"
+    return f"{type(error).__name__}: {error}{place}"

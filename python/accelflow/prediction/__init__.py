@@ -1,0 +1,31 @@
+"""How far forecasts of a service's response times are off, on this machine.
+
+One recorded workload, three rungs: the closed form of :mod:`accelflow.sizing`, the simulator, and
+the live server. docs/prediction.md says what each rung knows. ::
+
+    from accelflow import prediction
+
+    subject = prediction.Subject(
+        handlers="app:setup", interface="app.thrift", certificate="cert.pem", key="key.pem",
+        function="App.get", service="UniqId", arguments=[{"key": "a"}],
+    )
+    answer = prediction.predict(subject, prediction.Options(loads=(0.1, 0.5)))
+    print(prediction.text(answer))
+"""
+
+from accelflow.prediction.forecast import Forecast, Workload, forecast
+from accelflow.prediction.ladder import SCHEMA, Options, predict
+from accelflow.prediction.live import Subject
+from accelflow.prediction.table import markdown, text
+
+__all__ = [
+    "SCHEMA",
+    "Forecast",
+    "Options",
+    "Subject",
+    "Workload",
+    "forecast",
+    "markdown",
+    "predict",
+    "text",
+]

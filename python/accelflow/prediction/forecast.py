@@ -1,0 +1,96 @@
+"""Forecasts of a recorded service's response times: in closed form, and simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from accelflow.errors import AccelflowError
+from accelflow.report.results import Comparison
+from accelflow.simulation import run
+from accelflow.sizing.closed import closed_form
+from accelflow.sizing.plan import Plan, demands
+
+__all__ = ["RUNGS", "Forecast", "Workload", "forecast"]
+
+#: The rungs below the live server, with what each is given of the recording.
+RUNGS: Final[Mapping[str, str]] = {
+    "closed_form": "distribution",
+    "medians": "median",
+    "simulator": "distribution",
+}
+#: A live server executes traces in software.
+_SYSTEM: Final = "non_acc"
+#: What the recorded time outside of steps contains: waking a thread and switching to it.
+_OUTSIDE: Final = {"core.context_switch_ns": 0.0, "core.wake_ns": 0.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """The recorded service of a workload, on a server with `cores`.
+
+    `workload` is a suite's name or the tree of a workload's file, and `config` sets parameters of
+    the simulated server.
+    """
+
+    recording: str
+    service: str
+    workload: str | Mapping[str, Any] = "socialnetwork"
+    cores: int = 1
+    config: Mapping[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """A forecast of response times in us; infinite for a server that cannot take the load."""
+
+    mean_us: float
+    p99_us: float
+
+
+def forecast(
+    workload: Workload, rung: str, rate_rps: float, *, requests: int, seed: int = 1
+) -> Forecast:
+    """Forecast the response times of `workload` at `rate_rps` by one of :data:`RUNGS`.
+
+    ``closed_form`` is that of :mod:`accelflow.sizing`, on the means of the recorded distributions.
+    ``medians`` simulates `requests` with the recorded medians, and nothing outside of steps, as
+    comparisons do by default. ``simulator`` draws times from the recorded distributions, with the
+    time outside of steps in the place of the simulator's own switches and wake-ups.
+
+    Raises AccelflowError for a recording that does not fit, InputError for another value that is
+    not allowed.
+    """
+    plan = _plan(workload, rung, rate_rps, requests)
+    if rung == "closed_form":
+        form = closed_form(plan, _SYSTEM, demands(plan, workload.recording), {})
+        if form is None:
+            raise AccelflowError(f"{_SYSTEM} has no closed form")
+        return Forecast(
+            mean_us=form.mean_us(workload.service, 1.0), p99_us=form.p99_us(workload.service, 1.0)
+        )
+    scenario = replace(
+        plan.scenario_of(1.0, system=_SYSTEM, seed=seed), recording=workload.recording
+    )
+    (row,) = Comparison.from_dict(run(scenario)).systems[0].services
+    if row.saturated is not None or row.mean_us is None or row.latencies.p99_us is None:
+        return Forecast(mean_us=math.inf, p99_us=math.inf)
+    return Forecast(mean_us=row.mean_us, p99_us=row.latencies.p99_us)
+
+
+def _plan(workload: Workload, rung: str, rate_rps: float, requests: int) -> Plan:
+    times = RUNGS[rung]
+    own = _OUTSIDE if times == "distribution" else {}
+    return Plan(
+        workload=workload.workload,
+        systems=(_SYSTEM,),
+        rates_rps={workload.service: rate_rps},
+        requests=requests,
+        scenario={
+            "recording": workload.recording,
+            "recorded_times": times,
+            "config": {"core.count": float(workload.cores), **own, **workload.config},
+        },
+    )

@@ -1,0 +1,218 @@
+"""The ladder: one recorded workload in closed form, simulated, and on the live server."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import os
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import InputError, refused, whole_number
+from accelflow.prediction.forecast import RUNGS, Forecast, Workload, forecast
+from accelflow.prediction.live import (
+    Driven,
+    Live,
+    Subject,
+    capacity_rps,
+    drive,
+    kept_off,
+    recorded,
+    server_us,
+)
+
+__all__ = ["GOAL_MEAN_RATIO", "GOAL_P99_RATIO", "SCHEMA", "Options", "predict"]
+
+SCHEMA: Final = "accelflow.prediction/1"
+
+#: A forecast is good if its mean is off by at most this share of the measured one.
+GOAL_MEAN_RATIO: Final = 0.10
+#: The same for its 99th percentile.
+GOAL_P99_RATIO: Final = 0.25
+
+_MOST_S: Final = 3_600.0
+#: Beyond it, queues grow for minutes.
+_MOST_LOAD: Final = 0.95
+#: Keeps the arrivals of the recording apart from those of the runs, whose numbers are lower.
+_OF_RECORDING: Final = 0xFFFF
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is measured, and how.
+
+    `loads` are shares of the server's capacity, each driven for `seconds`, `repeats` times over,
+    the loads in turn. The recording is made at `recorded_load`, another share. The capacity is
+    measured for a quarter of the time. `requests` are simulated for each forecast. `workload` is
+    the suite or the tree of a workload's file that has the service, and `config` sets parameters of
+    the simulated server.
+    """
+
+    loads: Sequence[float] = (0.1, 0.3, 0.5, 0.7)
+    recorded_load: float = 0.5
+    seconds: float = 8.0
+    repeats: int = 3
+    requests: int = 100_000
+    seed: int = 1
+    workload: str | Mapping[str, Any] = "socialnetwork"
+    config: Mapping[str, float | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a number out of its range."""
+        if not self.loads:
+            raise InputError("loads: must be at least one share of the capacity")
+        placed = [("loads", load) for load in self.loads]
+        for place, load in [*placed, ("recorded_load", self.recorded_load)]:
+            if not 0.0 < load <= _MOST_LOAD:
+                raise refused(place, load, f"must be above 0 and at most {_MOST_LOAD}")
+        if not 0.0 < self.seconds <= _MOST_S:
+            raise refused("seconds", self.seconds, f"must be above 0 and at most {_MOST_S:g}")
+        whole_number("repeats", self.repeats, 1, 1_000)
+        whole_number("requests", self.requests, 100, 10_000_000)
+        whole_number("seed", self.seed, 0, 2**32)
+
+
+def predict(
+    subject: Subject,
+    options: Options,
+    progress: Callable[[str], object] | None = None,
+) -> dict[str, Any]:
+    """Record `subject`, forecast its response times, measure them, and compare.
+
+    The server has a core of its own, if there are two; everything else keeps off it. `progress` is
+    told what is done next. Returns an object for JSON with the schema ``accelflow.prediction/1``:
+    the machine, the recording, and for each load the measured and the forecast times with their
+    errors.
+
+    Raises AccelflowError for a server that does not start or answer, and for a recording that does
+    not fit the workload; InputError for values that are not allowed.
+    """
+    say = progress or (lambda _text: None)
+    cores = sorted(os.sched_getaffinity(0))
+    core = cores[0] if len(cores) > 1 else None
+    busy = [os.getloadavg()[0]]
+    with kept_off(core):
+        capacity, text, calls = _recorded(subject, options, core, say)
+        workload = Workload(
+            recording=text,
+            service=subject.service,
+            workload=options.workload,
+            config=options.config,
+        )
+        # What does not fit is refused before the long part.
+        say("forecasting")
+        rates = {load: load * capacity for load in options.loads}
+        forecasts = {load: _forecasts(workload, rate, options) for load, rate in rates.items()}
+        runs = _measured(subject, options, core, rates, say)
+    busy.append(os.getloadavg()[0])
+    rows = [_row(load, rates[load], runs[load], forecasts[load]) for load in options.loads]
+    return {
+        "schema": SCHEMA,
+        "machine": _native.machine_name(),
+        "cores": os.cpu_count(),
+        "own_core": core is not None,
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "run_queue": busy,
+        "real_time": os.sched_getscheduler(0) in {os.SCHED_FIFO, os.SCHED_RR},
+        "function": subject.function,
+        "service": subject.service,
+        "workload": options.workload if isinstance(options.workload, str) else "own",
+        "seconds": options.seconds,
+        "repeats": options.repeats,
+        "requests": options.requests,
+        "seed": options.seed,
+        "capacity_rps": capacity,
+        "recorded": {
+            "load_ratio": options.recorded_load,
+            "core_us": server_us(json.loads(text)["services"][0]),
+            "mean_us": calls.mean_us,
+            "p99_us": calls.p99_us,
+        },
+        "goal": {"mean_ratio": GOAL_MEAN_RATIO, "p99_ratio": GOAL_P99_RATIO},
+        "loads": rows,
+        "recording": text,
+    }
+
+
+def _recorded(
+    subject: Subject, options: Options, core: int | None, say: Callable[[str], object]
+) -> tuple[float, str, Driven]:
+    """The capacity, the recording, and the calls that it is of."""
+    say("measuring the capacity")
+    with Live(subject, core=core, record=False) as live:
+        capacity = capacity_rps(live, subject, seconds=options.seconds / 4)
+    say(f"recording: at most {capacity:,.0f} requests a second")
+    text, calls = recorded(
+        subject,
+        core=core,
+        rate_rps=options.recorded_load * capacity,
+        seconds=options.seconds,
+        seed=options.seed << 16 | _OF_RECORDING,
+    )
+    return capacity, text, calls
+
+
+def _forecasts(workload: Workload, rate_rps: float, options: Options) -> dict[str, Forecast]:
+    return {
+        rung: forecast(workload, rung, rate_rps, requests=options.requests, seed=options.seed)
+        for rung in RUNGS
+    }
+
+
+def _measured(
+    subject: Subject,
+    options: Options,
+    core: int | None,
+    rates: Mapping[float, float],
+    say: Callable[[str], object],
+) -> dict[float, list[Driven]]:
+    """The runs of each load. What changes over minutes meets all loads alike."""
+    runs: dict[float, list[Driven]] = {load: [] for load in rates}
+    for number in range(options.repeats):
+        for place, (load, rate_rps) in enumerate(rates.items()):
+            say(f"measuring {load:.0%} load, {number + 1} of {options.repeats}")
+            seed = options.seed << 16 | number << 8 | place
+            with Live(subject, core=core, record=False) as live:
+                runs[load].append(
+                    drive(live, subject, rate_rps=rate_rps, seconds=options.seconds, seed=seed)
+                )
+    return runs
+
+
+def _row(
+    load: float, rate_rps: float, runs: Sequence[Driven], forecasts: Mapping[str, Forecast]
+) -> dict[str, Any]:
+    means, p99s = [run.mean_us for run in runs], [run.p99_us for run in runs]
+    mean_us, p99_us = statistics.median(means), statistics.median(p99s)
+    rungs = {}
+    for rung, found in forecasts.items():
+        rungs[rung] = {
+            "mean_us": _finite(found.mean_us),
+            "p99_us": _finite(found.p99_us),
+            "mean_error_ratio": _finite(found.mean_us / mean_us - 1.0),
+            "p99_error_ratio": _finite(found.p99_us / p99_us - 1.0),
+        }
+    return {
+        "load_ratio": load,
+        "rate_rps": rate_rps,
+        "live": {
+            "mean_us": mean_us,
+            "p99_us": p99_us,
+            "means_us": means,
+            "p99s_us": p99s,
+            "late_us": statistics.median(run.late_us for run in runs),
+            "core_us": statistics.median(run.core_us for run in runs),
+            "calls": sum(len(run.response_us) for run in runs),
+            "errors": sum(run.errors for run in runs),
+        },
+        "rungs": rungs,
+    }
+
+
+def _finite(value: float) -> float | None:
+    """None for a server that cannot take the load: JSON has no infinity."""
+    return value if math.isfinite(value) else None

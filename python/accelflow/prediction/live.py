@@ -1,0 +1,351 @@
+"""The live server: a process on a core of its own, and the load on it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.client import CallLimits
+from accelflow.errors import AccelflowError
+
+__all__ = [
+    "Driven",
+    "Live",
+    "Subject",
+    "capacity_rps",
+    "drive",
+    "kept_off",
+    "quantile",
+    "recorded",
+    "server_us",
+]
+
+#: Calls at a time: more than are under way at loads that a server can serve.
+_CALLERS: Final = 32
+#: Calls at a time that find the most requests per second.
+_CROWD: Final = 8
+#: The first share of a load that is not counted: connections are made, code and caches get warm.
+_WARM_UP_RATIO: Final = 0.2
+#: Calls one at a time that find how long one takes, and so many times of that between further ones.
+_TRIED: Final = 200
+_APART: Final = 3.0
+#: A response that takes longer is an error.
+_PATIENCE_S: Final = 20.0
+#: Time for the server's process to say that it serves.
+_START_S: Final = 60.0
+_US_PER_S: Final = 1e6
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """The server that is measured, and the calls of one of its functions.
+
+    `handlers` is ``MODULE:FUNCTION``, which receives an :class:`accelflow.Server` and registers its
+    handlers. `interface` is its ``.thrift`` file, and `certificate` and `key` are PEM files for
+    ``localhost``. `function` is called as in ``Service.method``, with each of `arguments` in turn;
+    it is the service called `service` of the simulated workload.
+    """
+
+    handlers: str
+    interface: str | Path
+    certificate: str | Path
+    key: str | Path
+    function: str
+    service: str
+    arguments: Sequence[Mapping[str, Any]] = ({},)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Driven:
+    """The calls of one load: response times from when they were due, in us, without the warm-up.
+
+    `late_us` is the mean delay of calling after the due time, `core_us` the processor time of the
+    server's process for a call, of the warm-up too, and `errors` counts calls without a result.
+    """
+
+    response_us: Sequence[float]
+    late_us: float
+    core_us: float
+    errors: int
+
+    @property
+    def mean_us(self) -> float:
+        """The mean response time."""
+        return statistics.fmean(self.response_us)
+
+    @property
+    def p99_us(self) -> float:
+        """The 99th percentile of response times, by nearest rank."""
+        return quantile(self.response_us, 0.99)
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The smallest of `values` that at least `share` of them are at most."""
+    ordered = sorted(values)
+    rank = max(1, -int(-share * len(ordered) // 1))
+    return ordered[rank - 1]
+
+
+class Live:
+    """A server's process; use it in a ``with`` statement."""
+
+    def __init__(self, subject: Subject, *, core: int | None, record: bool) -> None:
+        """Start the process on `core` and wait until it serves. Raises AccelflowError."""
+        settings = {
+            "handlers": subject.handlers,
+            "interface": os.fspath(subject.interface),
+            "certificate": os.fspath(subject.certificate),
+            "key": os.fspath(subject.key),
+            "core": core,
+            "record": record,
+            "services": {subject.function: subject.service},
+        }
+        self._process = subprocess.Popen(  # noqa: S603 (the user's handlers, by the same Python)
+            [sys.executable, "-m", "accelflow.prediction.serving", json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+        )
+        try:
+            port = self._answer()["port"]
+            limits = CallLimits(timeout_s=_PATIENCE_S, max_connections=_CALLERS, max_attempts=1)
+            self.client = _native.Client(
+                os.fspath(subject.interface),
+                f"127.0.0.1:{port}",
+                protocol="binary",
+                ca=os.fspath(subject.certificate),
+                server_name="localhost",
+                idempotent=[],
+                bounds={**asdict(limits), "compress": False},
+            )
+        except BaseException:
+            self.stop()
+            raise
+
+    def __enter__(self) -> Live:
+        """Return the live server."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process."""
+        self.stop()
+
+    def recording(self) -> str:
+        """The recording of the calls so far. Raises AccelflowError if there are none."""
+        self._ask("recording")
+        text: str = self._answer()["recording"]
+        return text
+
+    def core_s(self) -> float:
+        """The processor time of the process so far, in seconds."""
+        text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
+        # The name before the last parenthesis may have spaces; user and system time are the 12th
+        # and 13th word behind it (proc_pid_stat(5)).
+        words = text.rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(_START_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _ask(self, question: str) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.write(f"{question}\n")
+            self._process.stdin.flush()
+
+    def _answer(self) -> dict[str, Any]:
+        line = self._process.stdout.readline() if self._process.stdout is not None else ""
+        if not line:
+            code = self._process.wait()
+            raise AccelflowError(f"the server's process ended with code {code}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise AccelflowError(answer["error"])
+        return answer
+
+
+@contextmanager
+def kept_off(core: int | None) -> Iterator[None]:
+    """Keep this process off `core` meanwhile, if it has another one."""
+    before = os.sched_getaffinity(0)
+    others = before - {core}
+    if core is None or not others:
+        yield
+        return
+    os.sched_setaffinity(0, others)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def drive(  # noqa: PLR0913 (by name)
+    live: Live,
+    subject: Subject,
+    *,
+    rate_rps: float,
+    seconds: float,
+    seed: int,
+    progress: Progress | None = None,
+) -> Driven:
+    """Call `subject` in a Poisson process of `rate_rps` for `seconds`, after a warm-up.
+
+    Raises AccelflowError if no call is answered.
+    """
+    whole_s = seconds / (1.0 - _WARM_UP_RATIO)
+    stream = random.Random(seed)  # noqa: S311 (arrivals, not secrets)
+    due_s, now = [], 0.0
+    while (now := now + stream.expovariate(rate_rps)) < whole_s:
+        due_s.append(now)
+    return _called(live, subject, due_s, _CALLERS, progress)
+
+
+def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
+    """The most requests per second of callers that each call again at once."""
+    # Calls that are due at once show how many the server answers in the time.
+    count, spent_s = 64, 0.0
+    while True:
+        calls = live.client.drive(subject.function, _arguments(subject), [0.0] * count, _CROWD)
+        _check(calls, subject)
+        spent_s = max(response for _, response, _ in calls) / _US_PER_S
+        if spent_s >= seconds:
+            return count / spent_s
+        count = int(count * min(8.0, 1.2 * seconds / max(spent_s, 1e-3))) + 1
+
+
+def recorded(
+    subject: Subject, *, core: int | None, rate_rps: float, seconds: float, seed: int
+) -> tuple[str, Driven]:
+    """Record `subject` under a Poisson load of `rate_rps`; returns the recording and the calls.
+
+    Two things do not come from the server's own recording. Recording takes time itself, so the same
+    calls go to a server that records nothing, and what its process needs less is taken off the time
+    outside of steps. The time of requests at the client comes from calls one at a time
+    (:func:`alone`), since that of calls under load includes queueing, the forecast's business.
+    """
+    with Live(subject, core=core, record=True) as live:
+        client_us = alone(live, subject, seconds=seconds / 2)
+    with Live(subject, core=core, record=True) as live:
+        drive(live, subject, rate_rps=rate_rps, seconds=seconds, seed=seed)
+        tree = json.loads(live.recording())
+    with Live(subject, core=core, record=False) as live:
+        driven = drive(live, subject, rate_rps=rate_rps, seconds=seconds, seed=seed)
+    table = _native.quantile_table([time_us * 1e3 for time_us in client_us])
+    for service in tree["services"]:
+        outside = service.setdefault("outside", {"samples": len(client_us)})
+        outside["client_quantiles_ns"] = table
+        added_ns = max(0.0, server_us(service) - driven.core_us) * 1e3
+        outside["core_quantiles_ns"] = [
+            (share, max(0.0, time_ns - added_ns))
+            for share, time_ns in outside.get("core_quantiles_ns", [])
+        ]
+    text = json.dumps(tree, indent=2) + "\n"
+    _native.check_recording(text)
+    return text, driven
+
+
+def alone(live: Live, subject: Subject, *, seconds: float) -> list[float]:
+    """Times in us that calls one at a time take beyond the server's, one for each call.
+
+    They are evenly spaced, and so far apart that none waits for another. The process of the server
+    must record. Which response had which time at the server is not known: the longest are taken to
+    belong together, so that the server's variation is not counted as the client's.
+    """
+    tried = _called(live, subject, [0.0] * _TRIED, 1, None)
+    # Each of these was due at once: the last response has the time of all.
+    interval_s = _APART * max(tried.response_us) / _US_PER_S / _TRIED
+    count = max(_TRIED, int(seconds / interval_s))
+    driven = _called(live, subject, [number * interval_s for number in range(count)], 1, None)
+    (service,) = json.loads(live.recording())["services"]
+    responses = sorted(driven.response_us)
+    own = sorted(server_draws_us(service, len(responses)))
+    return [max(0.0, whole - server) for whole, server in zip(responses, own, strict=True)]
+
+
+def server_draws_us(service: Mapping[str, Any], count: int) -> list[float]:
+    """Times in us of `count` requests at the server, drawn from the tables of a service."""
+    stream, tables = random.Random(count), _tables(service)  # noqa: S311 (times, not secrets)
+    return [sum(_draw(table, stream.random()) for table in tables) * 1e-3 for _ in range(count)]
+
+
+def _draw(table: Sequence[Sequence[float]], share: float) -> float:
+    """The time in ns that `share` of those of `table` are at most."""
+    for (p, low), (q, high) in itertools.pairwise(table):
+        if share <= q:
+            return low + (high - low) * (share - p) / (q - p) if q > p else high
+    return table[-1][1]
+
+
+def _tables(service: Mapping[str, Any]) -> list[Sequence[Sequence[float]]]:
+    """The tables of a service's times at the server that are not empty."""
+    tables = [service.get("outside", {}).get("core_quantiles_ns", [])]
+    for phase in service["phases"]:
+        if "cpu" in phase:
+            tables.append(phase["cpu"].get("app_quantiles_ns", []))
+        for chain in phase.get("chains", ()):
+            tables += [step.get("cost_quantiles_ns", []) for step in chain["steps"]]
+    return [table for table in tables if table]
+
+
+def server_us(service: Mapping[str, Any]) -> float:
+    """The mean time of a request at the server, by the tables of a recorded service, in us."""
+    return sum(map(_mean, _tables(service))) * 1e-3
+
+
+def _mean(table: Sequence[Sequence[float]]) -> float:
+    pairs = itertools.pairwise(table)
+    return sum((q - p) * (low + high) / 2 for (p, low), (q, high) in pairs)
+
+
+def _called(
+    live: Live,
+    subject: Subject,
+    due_s: Sequence[float],
+    callers: int,
+    progress: Progress | None,
+) -> Driven:
+    before_s = live.core_s()
+    calls = live.client.drive(subject.function, _arguments(subject), list(due_s), callers, progress)
+    core_us = (live.core_s() - before_s) * _US_PER_S / max(1, len(calls))
+    counted = calls[int(len(calls) * _WARM_UP_RATIO) :]
+    _check(counted, subject)
+    good = [(late, response) for late, response, fine in counted if fine]
+    return Driven(
+        response_us=[response for _, response in good],
+        late_us=statistics.fmean(late for late, _ in good),
+        core_us=core_us,
+        errors=len(counted) - len(good),
+    )
+
+
+def _check(calls: Sequence[tuple[float, float, bool]], subject: Subject) -> None:
+    if not any(fine for _, _, fine in calls):
+        raise AccelflowError(
+            f"none of {len(calls)} calls of {subject.function} was answered with a result"
+        )
+
+
+def _arguments(subject: Subject) -> list[dict[str, Any]]:
+    return [dict(each) for each in subject.arguments]
