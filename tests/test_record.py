@@ -149,6 +149,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
         (("a:b", "--service", ADD, "--base", "/no/file"), "--base /no/file"),
         (("a:b",), "--service is missing: must be FUNCTION=NAME"),
         (("own.toml",), "own.toml"),
+        (("socialnetwork", "--key", "k.pem"), "socialnetwork: leave out --key"),
         (("socialnetwork", "--service", "UniqID"), "UniqID"),
     ],
 )

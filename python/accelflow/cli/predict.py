@@ -120,6 +120,11 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
         raise InputError(
             f"--service {options['named']}: must be FUNCTION=NAME, as in Text.ComposeText=CPost"
         )
+    if options["interface"].suffix == ".proto":
+        raise InputError(
+            f"--interface {options['interface']}: must be a .thrift file, since the time outside of"
+            " steps is not known of gRPC, whose threads serve several requests at once"
+        )
     for file in filter(None, (out, save_recording)):
         check_file(file)
     subject = prediction.Subject(

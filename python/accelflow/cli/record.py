@@ -118,6 +118,9 @@ def record(
     filled = _read(base) if base else None
     check_file(out)
     if source is not None and (is_file(source) or source in WORKLOADS):
+        given = [f"--{name}" for name in ("interface", "certificate", "key") if options[name]]
+        if given:
+            raise InputError(f"{source}: leave out {', '.join(given)}: a workload needs no server")
         text = _run(source, services)
     else:
         names = _names(services)
