@@ -4,6 +4,7 @@ import errno
 import io
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from rich.console import Console
 from accelflow import AccelflowError, InputError, __version__
 from accelflow.cli import COMMANDS, program
 from accelflow.cli.failure import run
-from accelflow.cli.output import Lines, bar
+from accelflow.cli import output
+from accelflow.cli.output import Lines, bar, busy
 from conftest import ROOT
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
@@ -78,6 +80,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "naming",
         "offered",
         "output",
+        "pages",
     }
     assert {listed.file for listed in COMMANDS} == files - helpers - {"parameter_page"}
     for listed in COMMANDS:
@@ -130,15 +133,46 @@ def test_long_work_says_how_long_where_no_terminal_is() -> None:
     ]
 
 
-def test_a_terminal_shows_the_time_that_is_left() -> None:
-    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
+class Shown(io.StringIO):
+    """A terminal that says when something is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.something = threading.Event()
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if "simulating" in text:
+            self.something.set()
+        return written
+
+
+def test_a_terminal_shows_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "SHOWN_AFTER_S", 0.0)
+    file = Shown()
+    console = Console(file=file, width=100, force_terminal=True, color_system=None)
     with bar(console, "simulating") as report:
         report(480, 960)
-    assert isinstance(console.file, io.StringIO)
-    shown = console.file.getvalue()
-    assert "simulating" in shown
+        assert file.something.wait(60)
+    shown = file.getvalue()
     assert "50%" in shown
     assert "left" in shown
+    file = Shown()
+    console = Console(file=file, width=100, force_terminal=True, color_system=None)
+    with busy(console, "simulating"):
+        assert file.something.wait(60)
+
+
+def test_short_work_shows_no_progress() -> None:
+    file = Shown()
+    console = Console(file=file, width=100, force_terminal=True, color_system=None)
+    with bar(console, "simulating") as report:
+        report(480, 960)
+    with busy(console, "simulating"):
+        pass
+    with busy(Console(file=file, width=100), "simulating"):
+        pass
+    assert file.getvalue() == ""
 
 
 def test_what_the_package_has_can_be_asked_for() -> None:

@@ -165,6 +165,19 @@ def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str
     return _native.executed_operations(name, seed)
 
 
+def kept() -> tuple[Path, str | None]:
+    """Where this machine's costs are kept, and on which date they were measured; None if never.
+
+    None also stands for a recording that is damaged.
+    """
+    place = kept_recording()
+    try:
+        known = calibration_of(read_text(place))
+    except (OSError, UnicodeDecodeError, AccelflowError):
+        known = None
+    return place, known.date if known else None
+
+
 def kept_recording() -> Path:
     """The path of this machine's recording, whether or not it exists."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")

@@ -176,6 +176,12 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "Compare the throughput of RELIEF's five applications.",
     ),
     Listed(
+        "doctor",
+        "doctor",
+        "doctor",
+        "Check what is installed, what is missing, and how to get it.",
+    ),
+    Listed(
         "completion",
         "completion",
         "completion",

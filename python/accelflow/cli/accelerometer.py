@@ -1,7 +1,8 @@
 """`accelflow accelerometer`: whether an accelerator pays."""
 
 import json
-from dataclasses import replace
+import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,10 @@ import click
 
 from accelflow import accelerometer as model
 from accelflow.accelerometer.files import is_nine_lines
+from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.errors import InputError
+from accelflow.page import command_line
+from accelflow.reports.accelerometer import accelerometer_page
 
 _LIMITS: Final = {
     "rest_of_service": "the rest of the service (Amdahl)",
@@ -24,6 +28,7 @@ _LIMITS: Final = {
 
 @click.command("accelerometer")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@REPORT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @click.option(
     "--plot",
@@ -40,7 +45,11 @@ _LIMITS: Final = {
     help="Also vary each input by this share, such as 0.2.",
 )
 def accelerometer(
-    file: Path, as_json: bool, directory: Path | None, around_ratio: float | None
+    file: Path,
+    as_json: bool,
+    directory: Path | None,
+    around_ratio: float | None,
+    report_file: Path | None,
 ) -> None:
     """Estimate the gain of offloading a service's kernels.
 
@@ -48,6 +57,7 @@ def accelerometer(
     program: nine lines of a name (C, a, n, o0, Q, L, o1, A, Threading) and a value, in any order;
     docs/accelerometer.md defines the names.
     """
+    check_report(report_file)
     service = model.read(file)
     if around_ratio is not None and not 0 < around_ratio < 1:
         raise InputError(f"--sensitivity {around_ratio}: must be above 0 and below 1")
@@ -60,10 +70,20 @@ def accelerometer(
     if directory is not None:
         for path in model.write_plots(service, directory):
             click.echo(f"wrote {path}", err=True)
+    if report_file is not None:
+        page = accelerometer_page(result, _settings(service), command_line(sys.argv))
+        written(page, report_file)
     if as_json:
         click.echo(json.dumps(result, indent=2, allow_nan=False))
     else:
         click.echo("\n".join(_text(result)))
+
+
+def _settings(service: model.Service) -> dict[str, Any]:
+    """The service as its file describes it, each kernel by name."""
+    given = asdict(service)
+    kernels = given.pop("kernels")
+    return given | {kernel["name"]: kernel for kernel in kernels}
 
 
 def _authors(service: model.Service) -> dict[str, Any]:

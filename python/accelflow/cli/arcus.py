@@ -1,13 +1,19 @@
 """`accelflow arcus`: traffic shaping for tenants who share accelerators."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+from rich.console import Console
 
 from accelflow import arcus as shaping
+from accelflow.cli.output import busy
+from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.page import command_line
+from accelflow.reports.arcus import experiment_page, plan_page
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
@@ -142,9 +148,20 @@ def _experiment(name: str, title: str) -> click.Command:
         "--replications", type=int, help="Number of seeds; default: the experiment's own."
     )
     @click.option("--threads", type=int, default=1, show_default=True, help="Parallel runs.")
+    @REPORT
     @AS_JSON
-    def command(seed: int, replications: int | None, threads: int, as_json: bool) -> None:
-        report = shaping.experiment(name, seed=seed, replications=replications, threads=threads)
+    def command(
+        seed: int,
+        replications: int | None,
+        threads: int,
+        as_json: bool,
+        report_file: Path | None,
+    ) -> None:
+        check_report(report_file)
+        with busy(Console(stderr=True), "simulating"):
+            report = shaping.experiment(name, seed=seed, replications=replications, threads=threads)
+        if report_file is not None:
+            written(experiment_page(report, command_line(sys.argv)), report_file)
         if as_json:
             click.echo(json.dumps(report, indent=2))
         else:
@@ -170,16 +187,21 @@ def _got(flow: dict[str, Any], run: str, width: int) -> str:
 
 @arcus.command("plan")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@REPORT
 @AS_JSON
 @click.pass_context
-def plan(context: click.Context, file: Path, as_json: bool) -> None:
+def plan(context: click.Context, file: Path, as_json: bool, report_file: Path | None) -> None:
     """Admit the flows of FILE, choose their registers, and run them with and without shaping.
 
     The last columns are each flow's promised rate, its rate with ARCUS and without shaping while it
     was active, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits
     with 1 if ARCUS broke a promise, or no flow was admitted.
     """
-    result = shaping.plan(shaping.read_plan(file))
+    check_report(report_file)
+    with busy(Console(stderr=True), "simulating"):
+        result = shaping.plan(shaping.read_plan(file))
+    if report_file is not None:
+        written(plan_page(result, command_line(sys.argv)), report_file)
     if as_json:
         click.echo(json.dumps(result, indent=2))
     else:

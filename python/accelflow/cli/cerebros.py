@@ -1,14 +1,21 @@
 """`accelflow cerebros`: the RPC layer in closed form and simulated, and the paper's figures."""
 
 import json
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+from rich.console import Console
 
 from accelflow import cerebros as model
 from accelflow.cli.assignments import read_assignments
+from accelflow.cli.output import busy
+from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.findings import targets
+from accelflow.page import command_line
+from accelflow.reports.cerebros import designs_page, figures_page, simulation_page
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -33,9 +40,16 @@ def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
 @_parameter("traversal_cycles", "Cycles of one traversal [40].")
 @_parameter("coalesced_traversals", "Traversals when requests carry their input [3].")
 @_parameter("low_diameter_cycles", "Cycles of a traversal in a low-diameter network [19.84].")
+@REPORT
 @_AS_JSON
 @click.pass_context
-def cerebros(context: click.Context, /, as_json: bool, **parameters: float | None) -> None:
+def cerebros(
+    context: click.Context,
+    /,
+    as_json: bool,
+    report_file: Path | None,
+    **parameters: float | None,
+) -> None:
     """Compute the RPC layer's cycles under Cerebros's designs.
 
     The designs are those of the Cerebros paper's Fig. 6. Without options, the service is UniqueId
@@ -44,12 +58,15 @@ def cerebros(context: click.Context, /, as_json: bool, **parameters: float | Non
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     if context.invoked_subcommand is not None:
-        if given or as_json:
+        if given or as_json or report_file:
             raise click.UsageError(
                 f"put the options after '{context.invoked_subcommand}', which has its own"
             )
         return
+    check_report(report_file)
     result = model.designs(**given)
+    if report_file is not None:
+        written(designs_page(result, command_line(sys.argv)), report_file)
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return
@@ -121,9 +138,16 @@ _PAPER_OFFLOADS: Final = (
     "--malformed", "malformed_ratio", default=0.0, help="Share of requests that match no schema."
 )
 @click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Set a parameter.")
+@REPORT
 @_AS_JSON
 def simulate(
-    service: str, affinity: bool, as_json: bool, changes: tuple[str, ...], **given: Any
+    *,
+    service: str,
+    affinity: bool,
+    as_json: bool,
+    changes: tuple[str, ...],
+    report_file: Path | None,
+    **given: Any,
 ) -> None:
     """Serve requests of SERVICE (UID, USR, URL, SG or CP) on a simulated server.
 
@@ -132,14 +156,18 @@ def simulate(
     stalls on instructions. `accelflow cerebros parameters` lists the parameters that --set can
     change. A design that cannot keep up with random arrivals is marked, with the queue that grows.
     """
+    check_report(report_file)
     designs = given.pop("designs") or model.DESIGNS
-    result = model.simulate(
-        service,
-        model.Load(**given),
-        designs=designs,
-        affinity=affinity,
-        parameters=read_assignments(changes),
-    )
+    with busy(Console(stderr=True), "simulating"):
+        result = model.simulate(
+            service,
+            model.Load(**given),
+            designs=designs,
+            affinity=affinity,
+            parameters=read_assignments(changes),
+        )
+    if report_file is not None:
+        written(simulation_page(result, command_line(sys.argv)), report_file)
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return
@@ -185,15 +213,23 @@ _ROLES: Final = {"input": "in", "fitted": "fit", "result": ""}
 @click.option("--requests", default=6_000, show_default=True, help="Requests of each run.")
 @click.option("--seed", default=1, show_default=True, help="First seed of arrivals and functions.")
 @click.option("--replications", default=model.REPLICATIONS, show_default=True, help="Seeds.")
+@REPORT
 @_AS_JSON
-def figures(requests: int, seed: int, replications: int, as_json: bool) -> None:
+def figures(
+    requests: int, seed: int, replications: int, as_json: bool, report_file: Path | None
+) -> None:
     """Print our results beside the numbers in the paper's text.
 
     The numbers are those about Figs. 2 and 6 to 9. `in` marks an input of our services, `fit` a row
     that parameters were chosen by; all others are predictions. Ours are means over the seeds with
     half their 95 % intervals. A difference above a quarter has its reason below it.
     """
-    result = model.figures(requests=requests, seed=seed, replications=replications)
+    check_report(report_file)
+    settings = {"requests": requests, "seed": seed, "replications": replications}
+    with busy(Console(stderr=True), "simulating"):
+        result = model.figures(**settings)
+    if report_file is not None:
+        written(figures_page(result, settings, command_line(sys.argv)), report_file)
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return

@@ -28,7 +28,6 @@ from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.page import command_line
 from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_json
-from accelflow.report.page import comparison_page
 
 #: The defaults of the options are those of :class:`accelflow.simulation.Scenario`.
 _DEFAULT = simulation.Scenario()
@@ -273,8 +272,14 @@ def compare(context: click.Context, /, **options: Any) -> None:
     wrote = f"wrote {', '.join(str(path) for path in written)}"
     console.print(wrote, highlight=False, markup=False, soft_wrap=True)
     if options["report_file"]:
-        written_page(comparison_page(comparison, command_line(sys.argv)), options["report_file"])
+        _write_page(comparison, options["report_file"])
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
+
+
+def _write_page(comparison: Comparison, file: Path) -> None:
+    from accelflow.report.page import comparison_page  # noqa: PLC0415 (seldom needed)
+
+    written_page(comparison_page(comparison, command_line(sys.argv)), file)
 
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:

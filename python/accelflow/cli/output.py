@@ -1,6 +1,7 @@
 """Consoles, progress bars and checks of output paths, shared by several commands."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    SpinnerColumn,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -19,9 +21,11 @@ from rich.progress import (
 
 from accelflow.errors import InputError
 
-__all__ = ["Lines", "Output", "bar", "check_file", "check_place"]
+__all__ = ["Lines", "Output", "bar", "busy", "check_file", "check_place"]
 
 _BETWEEN_LINES_S: Final = 30.0
+#: Shorter work shows no progress.
+SHOWN_AFTER_S: Final = 2.0
 
 
 class Output(Console):
@@ -55,8 +59,8 @@ def check_file(out: Path, option: str = "--out") -> None:
 def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
     """Show progress; yields a function to call with the work done and the total.
 
-    A terminal shows one bar with the time left. Elsewhere a line is printed each half minute, so
-    that a log shows progress; work of seconds prints none.
+    A terminal shows one bar with the time left, once the work has taken two seconds. Elsewhere a
+    line is printed each half minute, so that a log shows progress; work of seconds prints none.
     """
     if not console.is_terminal:
         yield Lines(console, title).report
@@ -70,11 +74,41 @@ def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn(),
     )
     # The speed of the last minute: simulations of different systems take different times.
-    with Progress(
-        *columns, console=console, transient=True, speed_estimate_period=60.0
-    ) as progress:
-        task = progress.add_task(title, total=None)
+    progress = Progress(*columns, console=console, transient=True, speed_estimate_period=60.0)
+    task = progress.add_task(title, total=None)
+    with _late(progress):
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def busy(console: Console, title: str) -> Iterator[None]:
+    """Show that work goes on whose length is not known, and how long it has taken.
+
+    A terminal shows it once the work has taken two seconds; elsewhere nothing is printed.
+    """
+    if not console.is_terminal:
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn(title), TimeElapsedColumn())
+    progress = Progress(*columns, console=console, transient=True)
+    progress.add_task(title, total=None)
+    with _late(progress):
+        yield
+
+
+@contextmanager
+def _late(progress: Progress) -> Iterator[None]:
+    """Show `progress` as soon as the work has taken two seconds, and never if it takes less."""
+    timer = threading.Timer(SHOWN_AFTER_S, progress.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # it may be starting what is stopped next
+        if progress.live.is_started:
+            progress.stop()
 
 
 class Lines:

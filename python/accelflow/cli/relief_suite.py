@@ -3,8 +3,10 @@
 import json
 
 import click
+from rich.console import Console
 
 from accelflow import relief_suite as model
+from accelflow.cli.output import busy
 
 
 @click.command("relief-suite")
@@ -26,7 +28,8 @@ def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
     the maximum (docs/relief-suite.md).
     """
     warmup = min(30, graphs // 10)
-    result = model.relief_suite(reading=reading, graphs=graphs, warmup=warmup, seed=seed)
+    with busy(Console(stderr=True), "simulating"):
+        result = model.relief_suite(reading=reading, graphs=graphs, warmup=warmup, seed=seed)
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return

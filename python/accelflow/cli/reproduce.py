@@ -1,7 +1,9 @@
 """`accelflow reproduce`: the paper's evaluation, ours beside the paper's."""
 
+import json
+import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,10 @@ from accelflow.cli.campaigns import (
     threads_option,
 )
 from accelflow.cli.output import Output
+from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.errors import InputError
+from accelflow.page import command_line
+from accelflow.reports.reproduction import reproduction_page
 from accelflow.reproduce import (
     Scenario,
     budget,
@@ -29,6 +34,7 @@ from accelflow.reproduce import (
     print_outcome,
     reproduce,
     rewrite_page,
+    to_dict,
     write_outcomes,
 )
 
@@ -48,6 +54,8 @@ from accelflow.reproduce import (
     help="System whose response time on an idle server sets the SLOs; own: each system's own.",
 )
 @threads_option
+@REPORT
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @out_option("Write results, pictures and comparison.md to this directory.")
 @click.option(
     "--page",
@@ -80,18 +88,26 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     definitions = [load(name) for name in dict.fromkeys(experiments or names())]
     chosen = budget("quick" if options["quick"] else options["budget_name"])
     scenario = _scenario(options)
-    out = options["out"]
+    out, report_file = options["out"], options["report_file"]
+    check_report(report_file)
     campaign = Campaign(options["threads"], out)
     outcomes = campaign.run(
         lambda runner: reproduce(definitions, budget=chosen, runner=runner, scenario=scenario)
     )
-    output = Output()
-    for outcome in outcomes:
-        print_outcome(outcome, output)
-    print_counts(outcomes, output)
+    if options["as_json"]:
+        content = [to_dict(outcome, scenario, chosen) for outcome in outcomes]
+        click.echo(json.dumps({"experiments": content}, indent=2, allow_nan=False))
+    else:
+        output = Output()
+        for outcome in outcomes:
+            print_outcome(outcome, output)
+        print_counts(outcomes, output)
+    if report_file is not None:
+        settings = {**asdict(scenario), "budget": chosen.name}
+        written(reproduction_page(outcomes, settings, command_line(sys.argv)), report_file)
     if out is not None:
-        written = write_outcomes(outcomes, scenario, chosen, out)
-        campaign.say(f"wrote {len(written)} files to {out}")
+        files = write_outcomes(outcomes, scenario, chosen, out)
+        campaign.say(f"wrote {len(files)} files to {out}")
     campaign.end()
 
 

@@ -161,6 +161,7 @@ def dots(  # noqa: PLR0913 (options, by name)
     log: bool = False,
     share: bool = False,
     limit: str | None = None,
+    parameters: Mapping[str, str | float] | None = None,
 ) -> dict[str, Any]:
     """Dots at the column `value`, on a row for each of `rows` (column `row`), by name.
 
@@ -193,6 +194,7 @@ def dots(  # noqa: PLR0913 (options, by name)
             }
         )
     return {
+        **_chosen(parameters or {}),
         "height": 24 * len(rows),
         "autosize": _WIDE,
         "encoding": {

@@ -10,7 +10,9 @@ from accelflow.page.document import Cell, Column, Table
 
 __all__ = ["cell_text", "table_html"]
 
+#: Up to so many characters a text is not broken; from so many on it has a column that is wide.
 _SHORT: Final = 26
+_LONG: Final = 60
 
 
 def table_html(table: Table) -> str:
@@ -50,10 +52,10 @@ def _cell(column: Column, value: Cell, place: int) -> str:
     text = escape(cell_text(column, value))
     if column.form == "code":
         text = f"<code>{text}</code>"
-    elif column.form == "text":
+    elif column.form in ("text", "written"):
         # A name from right to left leaves its neighbours alone, and short ones stay on a line.
-        short = ' class="short"' if len(text) <= _SHORT else ""
-        text = f"<bdi{short}>{text}</bdi>"
+        size = "short" if len(text) <= _SHORT else "long" if len(text) > _LONG else ""
+        text = f'<bdi class="{size}">{text}</bdi>' if size else f"<bdi>{text}</bdi>"
     if place == 0:
         return f'<th scope="row"{key}{_side(column)}>{text}</th>'
     return f"<td{key}{_side(column)}>{text}</td>"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from accelflow.report.results import Comparison
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["ALL_SERVICES", "LEVELS", "curves", "level_text"]
 
@@ -41,6 +42,8 @@ def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
     """
     if comparison.samples is None:
         return None
+    import numpy as np  # noqa: PLC0415 (slow to load)
+
     columns: dict[str, list[Any]] = {"name": [], "service": [], "x": [], "y": []}
     for system in comparison.systems:
         if system.samples is None:

@@ -7,10 +7,10 @@ from typing import Final
 from accelflow.page.plots import PALETTE
 from accelflow.report.results import Comparison
 
-__all__ = ["PART_COLORS", "system_colors"]
+__all__ = ["PART_COLORS", "SYSTEM_COLORS", "system_colors"]
 
 #: Those of :data:`accelflow.page.plots.PALETTE`; AccelFlow has the one that it has in pictures.
-_SYSTEMS: Final = {
+SYSTEM_COLORS: Final = {
     "non_acc": "#808080",
     "cpu_centric": "#2b8cc4",
     "relief": "#a58300",
@@ -44,7 +44,7 @@ def system_colors(comparison: Comparison) -> dict[str, str]:
             for place, system in enumerate(comparison.systems)
         }
     return {
-        system.label: _SYSTEMS[system.orchestrator]
+        system.label: SYSTEM_COLORS[system.orchestrator]
         for system in comparison.systems
-        if system.orchestrator in _SYSTEMS
+        if system.orchestrator in SYSTEM_COLORS
     }

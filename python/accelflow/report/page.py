@@ -17,10 +17,9 @@ from accelflow.report.figures import (
     use_figure,
 )
 from accelflow.report.notes import notes_of
-from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
+from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
 from accelflow.report.results import Comparison, mean_reduction
 from accelflow.report.summary import services_table, systems_table
-from accelflow.report.table import compared
 from accelflow.report.verdict import verdict
 
 __all__ = ["comparison_page"]

@@ -4,9 +4,9 @@ import math
 from typing import Final
 
 from accelflow.findings import targets
-from accelflow.report.results import Comparison
+from accelflow.report.results import Comparison, SystemResult
 
-__all__ = ["EXPERIMENT", "PAPER_REDUCTIONS", "other_experiment"]
+__all__ = ["EXPERIMENT", "PAPER_REDUCTIONS", "compared", "other_experiment"]
 
 #: AccelFlow's mean reduction of (P99, mean) latency over each orchestrator, as the paper reports it
 #: (AccelFlow, Fig. 11 and section VII.A).
@@ -69,3 +69,10 @@ def other_experiment(comparison: Comparison) -> str | None:
 def _has_paper_rate(comparison: Comparison) -> bool:
     rate = comparison.arrivals.get("rate_rps")
     return isinstance(rate, int | float) and math.isclose(rate, _RATE_RPS)
+
+
+def compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
+    """AccelFlow beside each system that the paper compares it with, on the same chip."""
+    rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
+    pairs = [(comparison.system("accelflow", rival.chip), rival) for rival in rivals]
+    return [(ours, rival) for ours, rival in pairs if ours is not None]

@@ -9,7 +9,7 @@ from rich.table import Table
 from accelflow import _native
 from accelflow.report.notes import P999_RESPONSES, notes_of
 from accelflow.report.overview import latency_text, print_overview
-from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
+from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
 
 #: The workloads of which a reader may expect the paper's figures.
@@ -160,13 +160,6 @@ def reductions_table(comparison: Comparison) -> Table | None:
         cells = _reduction_cells(ours, rival, papers=papers)
         table.add_row(rival.name, *_chip_cell(rival), *cells)
     return table
-
-
-def compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
-    """AccelFlow beside each system that the paper compares it with, on the same chip."""
-    rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
-    pairs = [(comparison.system("accelflow", rival.chip), rival) for rival in rivals]
-    return [(ours, rival) for ours, rival in pairs if ours is not None]
 
 
 def _reduction_notes(comparison: Comparison) -> list[str]:

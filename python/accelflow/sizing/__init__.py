@@ -6,6 +6,8 @@ at once, and by simulation. `docs/sizing.md` explains plan, method and limits.
 
 from accelflow.sizing.answer import SCHEMA, size
 from accelflow.sizing.plan import Chip, Electricity, Growth, Limits, Plan, Server, read_plan
+from accelflow.sizing.simulated import Searched
+from accelflow.sizing.sweep import sweep
 
 __all__ = [
     "SCHEMA",
@@ -14,7 +16,9 @@ __all__ = [
     "Growth",
     "Limits",
     "Plan",
+    "Searched",
     "Server",
     "read_plan",
     "size",
+    "sweep",
 ]

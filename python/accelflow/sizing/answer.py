@@ -23,7 +23,7 @@ from accelflow.sizing.fleet import (
 from accelflow.sizing.plan import Plan, demands
 from accelflow.sizing.simulated import Measured, Searched, measure, search
 
-__all__ = ["SCHEMA", "size"]
+__all__ = ["SCHEMA", "recording_of", "size"]
 
 SCHEMA: Final = "accelflow.size/1"
 
@@ -72,14 +72,16 @@ def size(
     *,
     simulate: bool = True,
     progress: Callable[[str], object] | None = None,
+    tried: Callable[[Searched], object] | None = None,
 ) -> dict[str, Any]:
     """Answer `plan`: an object of schema ``accelflow.size/1``.
 
     Without `simulate` only the closed form answers, in about a second. `progress` is called with
-    the name of the system after each simulation. Raises InputError for a plan that the scenario
-    does not allow, and AccelflowError for what cannot be simulated.
+    the name of the system after each simulation, and `tried` with what each search found. Raises
+    InputError for a plan that the scenario does not allow, and AccelflowError for what cannot be
+    simulated.
     """
-    recording = _recording(plan)
+    recording = recording_of(plan)
     needed = demands(plan, recording)
     slo_us = {name: plan.slo_factor * mean for name, mean in idle_mean_us(plan, needed).items()}
     slo_us |= dict(plan.p99_us)
@@ -91,6 +93,8 @@ def size(
         if simulate:
             one_more = partial(progress, system) if progress else None
             found = search(plan, system, _guess(first, plan), recording, one_more)
+            if tried is not None:
+                tried(found)
             second = _simulated_side(plan, first, found, recording)
         systems.append(_system(plan, system, first, second))
     _add_break_even(plan, systems)
@@ -108,7 +112,7 @@ def _workload_name(plan: Plan) -> str:
     return workload if isinstance(workload, str) else str(workload["name"])
 
 
-def _recording(plan: Plan) -> str | None:
+def recording_of(plan: Plan) -> str | None:
     """The recording that the plan's costs come from: measured now, if they are this machine's."""
     share = 1.0 / max(plan.needed_rps.values())
     asked = plan.scenario_of(share, system=plan.systems[0], seed=1)

@@ -44,6 +44,16 @@ class Measured:
     core_utilization: float
     chip_utilization: float
 
+    @property
+    def lateness(self) -> float:
+        """The largest P99 of a service as a share of its SLO; infinite if nothing was answered."""
+        shares = [
+            math.inf if (p99_us := self.p99_us[service]) is None else p99_us / slo_us
+            for service, slo_us in self.slo_us.items()
+            if slo_us
+        ]
+        return max(shares, default=0.0)
+
     def broken(self, limit: float) -> Binding | None:
         """The limit that this server breaks the most; None if it keeps all."""
         if self.saturated is not None:
@@ -66,6 +76,8 @@ class Searched:
     system: str
     capacities: tuple[Capacity, ...]
     simulations: int
+    #: Each load that was simulated, with the largest P99 of a service as a share of its SLO.
+    tried: tuple[tuple[float, float], ...] = ()
 
     @property
     def binding(self) -> Binding:
@@ -119,11 +131,13 @@ def search(
     `progress` is called after each simulation.
     """
     count = [0]
+    tried: list[tuple[float, float]] = []
 
     def one(seed: int) -> Capacity:
         def at(load: float) -> Measured:
             measured = measure(plan, system, load, seed=seed, recording=recording)
             count[0] += 1
+            tried.append((load, measured.lateness))
             if progress is not None:
                 progress()
             return measured
@@ -133,7 +147,9 @@ def search(
     workers = min(plan.seeds, os.cpu_count() or 1)
     with ThreadPoolExecutor(workers) as pool:
         capacities = tuple(pool.map(one, range(1, plan.seeds + 1)))
-    return Searched(system=system, capacities=capacities, simulations=count[0])
+    return Searched(
+        system=system, capacities=capacities, simulations=count[0], tried=tuple(sorted(tried))
+    )
 
 
 def _search(plan: Plan, guess: float, at: Callable[[float], Measured]) -> Capacity:

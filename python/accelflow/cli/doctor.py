@@ -1,0 +1,156 @@
+"""`accelflow doctor`: what is installed, what is missing, and how to get it."""
+
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Final, Literal
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from accelflow import _native
+from accelflow.calibration import kept
+from accelflow.cli.output import Output
+from accelflow.errors import AccelflowError
+
+_PYTHON: Final = (3, 11)
+
+#: The packages that the commands need, by what each is for. tests/test_doctor.py compares them with
+#: pyproject.toml.
+PACKAGES: Final = {
+    "click": "the command line",
+    "cmaes": "accelflow fit",
+    "matplotlib": "pictures",
+    "numpy": "curves and pictures",
+    "protobuf": "accelflow import",
+    "pyarrow": "results as Parquet and tables",
+    "rich": "tables in the terminal",
+    "vl-convert-python": "--report",
+}
+
+#: Programs that something needs, any of the names, what for, and how to get it.
+_PROGRAMS: Final = (
+    (("cargo",), "building the extension module", "install Rust with rustup"),
+    (("cc",), "building the extension module", "apt-get install build-essential"),
+    (("redis-server",), "examples/socialnetwork, tests of storage", "scripts/install-storage"),
+    (("postgres",), "examples/socialnetwork, tests of storage", "scripts/install-storage"),
+    (("chromium",), "tests and pictures of reports", "scripts/install-browser"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that was looked for.
+
+    `state` is ``ok``, ``missing`` (something that a command needs), or ``optional`` (missing, but
+    most commands work without it). `found` is its version or place, and `remedy` how to get it.
+    """
+
+    name: str
+    state: Literal["ok", "missing", "optional"]
+    found: str
+    needed_for: str
+    remedy: str = ""
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def doctor(as_json: bool) -> None:
+    """Check what is installed, what is missing, and how to get it.
+
+    Exits with 1 if something is missing that a command needs.
+    """
+    found = [*_needed(), *_machine(), *_programs()]
+    missing = [one.name for one in found if one.state == "missing"]
+    if as_json:
+        content = {"version": _native.version(), "findings": [asdict(one) for one in found]}
+        click.echo(json.dumps(content, indent=2))
+    else:
+        _print(found)
+    if missing:
+        raise AccelflowError(f"missing: {', '.join(missing)}")
+    if not as_json:
+        click.echo("Everything that the commands need is there.")
+
+
+def _needed() -> Iterator[Finding]:
+    yield Finding(
+        name="Python",
+        state="ok" if sys.version_info >= _PYTHON else "missing",
+        found=f"{platform.python_version()}, {sys.executable}",
+        needed_for="everything",
+        remedy="install Python 3.11 or later",
+    )
+    yield Finding(
+        name="extension module",
+        state="ok",
+        found=f"{_native.version()}, {_native.__file__}",
+        needed_for="everything",
+    )
+    for name, purpose in PACKAGES.items():
+        try:
+            version, state = metadata.version(name), "ok"
+        except metadata.PackageNotFoundError:
+            version, state = "", "missing"
+        yield Finding(
+            name=name,
+            state="ok" if state == "ok" else "missing",
+            found=version,
+            needed_for=purpose,
+            remedy=f"scripts/bootstrap, or pip install {name}",
+        )
+
+
+def _machine() -> Iterator[Finding]:
+    cores = os.cpu_count() or 1
+    yield Finding(
+        name="cores", state="ok", found=f"{cores}, {platform.machine()}", needed_for="simulations"
+    )
+    place, date = kept()
+    yield Finding(
+        name="measured costs",
+        state="ok" if date else "optional",
+        found=f"{date}, {place}" if date else "",
+        needed_for="compare socialnetwork without --profile",
+        remedy="accelflow compare socialnetwork measures them at first use",
+    )
+
+
+def _programs() -> Iterator[Finding]:
+    for names, purpose, remedy in _PROGRAMS:
+        place = next(filter(None, map(_find, names)), None)
+        yield Finding(
+            name=names[0],
+            state="ok" if place else "optional",
+            found=place or "",
+            needed_for=purpose,
+            remedy=remedy,
+        )
+
+
+def _find(name: str) -> str | None:
+    """The program's place: in PATH, or where Debian keeps those of PostgreSQL."""
+    places = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return shutil.which(name) or (str(places[-1]) if places else None)
+
+
+_MARKS: Final = {"ok": ("ok", "green"), "missing": ("MISSING", "red"), "optional": ("-", "yellow")}
+
+
+def _print(found: list[Finding]) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for one in found:
+        mark, style = _MARKS[one.state]
+        said = one.found if one.state == "ok" else f"for {one.needed_for}: {one.remedy}"
+        table.add_row(f"[{style}]{mark}[/]", escape(one.name), escape(said))
+    Output().print(table)

@@ -1,0 +1,157 @@
+"""The page of `accelflow accelerometer`: whether offloading pays, and what it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from accelflow.page import Column, Figure, Page, Section, Table, repeated
+from accelflow.page.document import Cell
+from accelflow.page.plots import bars, stacked
+from accelflow.reports.common import settings_table
+
+__all__ = ["accelerometer_page"]
+
+_LOSSES: Final = {
+    "not_offloaded_ratio": "offloads that do not pay",
+    "accelerator_ratio": "the accelerator's own work",
+    "setup_ratio": "preparing offloads",
+    "transfer_ratio": "moving data",
+    "queue_ratio": "the accelerator's queue",
+    "thread_switches_ratio": "thread switches",
+}
+
+
+def accelerometer_page(
+    result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None
+) -> Page:
+    """Make the page of a result (schema ``accelflow.accelerometer/1``) of a service."""
+    kernels = " and ".join(row["name"] for row in result["kernels"])
+    parts = [_table(result)]
+    sensitivity = list(_sensitivity(result))
+    return Page(
+        title=f"Offloading {kernels}",
+        question=f"What would a service gain if {kernels} were offloaded?",
+        answer=_answer(result),
+        sections=[
+            Section(title="The gain", parts=parts),
+            Section(title="What the ideal gain is lost to", parts=[_losses(result["kernels"])]),
+            *([Section(title="What it depends on", parts=sensitivity)] if sensitivity else []),
+            Section(title="Configuration", parts=[settings_table(settings)], folded=True),
+            repeated("nothing is drawn unless the file asks for draws", command),
+        ],
+    )
+
+
+def _percent(ratio: float | None) -> str:
+    return "unknown" if ratio is None else f"{100 * (ratio - 1):.1f} %"
+
+
+def _answer(result: Mapping[str, Any]) -> str:
+    gain = f"Offloading makes the service {_percent(result['speedup_ratio'])} faster"
+    latency = f"and cuts latency by {_percent(result['latency_reduction_ratio'])}"
+    if result["latency_reduction_ratio"] is None:
+        latency = "; what it does to latency is not known"
+    if result["ideal_speedup_ratio"] is None:
+        return f"{gain} {latency}."
+    return f"{gain} {latency}; at best it could be {_percent(result['ideal_speedup_ratio'])}."
+
+
+def _table(result: Mapping[str, Any]) -> Table:
+    rows = [("service", result), *((row["name"], row) for row in result["kernels"])]
+    return Table(
+        caption="The service, and each kernel alone",
+        columns=[
+            Column(name="What"),
+            Column(name="Speedup", form="share", digits=2),
+            Column(name="Latency reduction", form="share", digits=2),
+            Column(name="Amdahl's bound", form="share", digits=2),
+            Column(name="Offloads", unit="a second", form="number", digits=0),
+            Column(name="of all", form="share", digits=1),
+            Column(name="Pays above", unit="bytes", form="number"),
+            Column(name="Threading"),
+            Column(name="Limited by"),
+        ],
+        rows=[[name, *_cells(row)] for name, row in rows],
+    )
+
+
+def _cells(row: Mapping[str, Any]) -> list[Cell]:
+    gains = [
+        None if row.get(key) is None else row[key] - 1
+        for key in ("speedup_ratio", "latency_reduction_ratio", "ideal_speedup_ratio")
+    ]
+    even = row.get("break_even_speedup") or {}
+    limit = row.get("limit")
+    return [
+        *gains,
+        row.get("offloads_per_s"),
+        row.get("lucrative_offloads_ratio"),
+        even.get("above_bytes"),
+        row.get("threading"),
+        None if limit is None else limit.replace("_", " "),
+    ]
+
+
+def _losses(kernels: Sequence[Mapping[str, Any]]) -> Figure:
+    rows = [
+        (row["name"], text, place, 100 * row["losses"].get(key, 0.0))
+        for row in kernels
+        for place, (key, text) in enumerate(_LOSSES.items())
+    ]
+    return Figure(
+        title="Losses",
+        text="Of each kernel, the share of the host's cycles that keeps the gain below Amdahl's "
+        "bound, by what takes them.",
+        spec=stacked(
+            names=[row["name"] for row in kernels],
+            parts=list(_LOSSES.values()),
+            title="% of the host's cycles",
+            parameters={},
+        ),
+        data={
+            "name": [row[0] for row in rows],
+            "part": [row[1] for row in rows],
+            "place": [row[2] for row in rows],
+            "value": [row[3] for row in rows],
+        },
+    )
+
+
+def _sensitivity(result: Mapping[str, Any]) -> Iterator[Figure | Table]:
+    swings = [
+        swing
+        for swing in result.get("sensitivity", ())
+        if None not in (swing["low"]["speedup_ratio"], swing["high"]["speedup_ratio"])
+    ]
+    names = [
+        f"{one['kernel']}.{one['parameter']}" if one["kernel"] else one["parameter"]
+        for one in swings
+    ]
+    if not swings:
+        return
+    sides = [
+        sorted(100 * (one[side]["speedup_ratio"] - 1) for side in ("low", "high")) for one in swings
+    ]
+    here = 100 * (result["speedup_ratio"] - 1)
+    yield Figure(
+        title="Speedup with one input at its low and its high value",
+        text="The bar is the speedup that was found; whiskers are what it becomes if one input is "
+        "at its low or its high value.",
+        spec=bars(
+            names=names,
+            colors={},
+            value="value",
+            title="speedup (%)",
+            parameters={},
+            intervals=True,
+        ),
+        data={
+            "name": names,
+            "value": [here] * len(names),
+            "low": [low for low, _ in sides],
+            "high": [high for _, high in sides],
+            "end": [max(high, here) for _, high in sides],
+            "label": [f"{low:.1f} to {high:.1f}" for low, high in sides],
+        },
+    )

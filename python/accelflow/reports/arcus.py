@@ -1,0 +1,222 @@
+"""The pages of `accelflow arcus`: an experiment beside the paper, and a plan's promises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from accelflow.page import Choice, Column, Figure, Page, Section, Table, repeated
+from accelflow.page.document import Cell
+from accelflow.page.plots import bars, lines
+from accelflow.reports.common import beside_the_paper, configuration
+
+__all__ = ["experiment_page", "plan_page"]
+
+
+def experiment_page(report: Mapping[str, Any], command: str | None) -> Page:
+    """Make the page of an experiment (schema ``accelflow.arcus.experiment/1``)."""
+    rows = report["rows"]
+    near = [row for row in rows if row["difference"] is not None and abs(row["difference"]) <= 0.25]
+    compared = [row for row in rows if row["difference"] is not None]
+    differences = [(row["what"], row["system"] or "all", row["difference"]) for row in compared]
+    names = list(dict.fromkeys(name for _, name, _ in differences))
+    seeds = range(report["seed"], report["seed"] + report["replications"])
+    return Page(
+        title=report["title"],
+        question=f"{report['title']}: does ARCUS's result hold here?",
+        answer=f"{len(near)} of {len(compared)} figures are within a quarter of the paper's.",
+        sections=[
+            Section(
+                title="Beside the paper",
+                parts=[
+                    _rows(rows),
+                    *([beside_the_paper(differences, names)] if differences else []),
+                ],
+            ),
+            *(
+                [Section(title="Curves", parts=_curves(report["series"]))]
+                if report["series"]
+                else []
+            ),
+            configuration({"experiment": report["name"], "seeds": list(seeds)}, "arcus"),
+            repeated(f"seeds {', '.join(map(str, seeds))}", command),
+        ],
+    )
+
+
+def _rows(rows: Sequence[Mapping[str, Any]]) -> Table:
+    return Table(
+        caption="Ours beside the paper's",
+        columns=[
+            Column(name="System"),
+            Column(name="What"),
+            Column(name="Ours", form="number", digits=3),
+            Column(name="+/-", form="number", digits=3),
+            Column(name="Paper", form="written"),
+            Column(name="Difference", form="share"),
+            Column(name="Unit"),
+            Column(name="Reason"),
+        ],
+        rows=[
+            [
+                row["system"],
+                row["what"],
+                row["ours"],
+                row["half_width"],
+                _paper(row["paper"]),
+                row["difference"],
+                row["unit"],
+                row["why"] or None,
+            ]
+            for row in rows
+        ],
+        notes=["+/- is half of the 95 % interval of the mean over the seeds."],
+    )
+
+
+def _paper(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return f"above {value['above']:g}"
+    if isinstance(value, list):
+        return f"{value[0]:g} to {value[1]:g}"
+    return f"{value:,.4g}"
+
+
+def _curves(series: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """A figure for each pair of axes, with its series by name."""
+    axes = list(dict.fromkeys((one["x"], one["y"]) for one in series))
+    figures = []
+    for x, y in axes:
+        own = [one for one in series if (one["x"], one["y"]) == (x, y)]
+        points = [(one["name"], *point) for one in own for point in one["points"]]
+        figures.append(
+            Figure(
+                title=f"{y} against {x}",
+                text=f"{y} against {x}, with a line for each of"
+                f" {', '.join(one['name'] for one in own)}.",
+                spec=lines(
+                    names=[one["name"] for one in own],
+                    colors={},
+                    x={"title": x},
+                    y={"title": y},
+                    points=True,
+                ),
+                data={
+                    "name": [point[0] for point in points],
+                    "x": [point[1] for point in points],
+                    "y": [point[2] for point in points],
+                },
+            )
+        )
+    return figures
+
+
+def plan_page(result: Mapping[str, Any], command: str | None) -> Page:
+    """Make the page of a plan (schema ``accelflow.arcus.plan/1``)."""
+    admitted, rejected = result["admitted"], result["rejected"]
+    broken = [flow["name"] for flow in admitted if flow["verdict"]["Arcus"] == "below"]
+    kept = f"ARCUS keeps its promise to {len(admitted) - len(broken)} of {len(admitted)} flows"
+    number = "1 is" if len(rejected) == 1 else f"{len(rejected)} are"
+    refused = f"; {number} rejected" if rejected else ""
+    late = f"; {', '.join(broken)} get less" if broken else ""
+    return Page(
+        title="A plan of flows",
+        question="Which flows can share these accelerators, and do they get what was promised?",
+        answer=f"{kept}{late}{refused}.",
+        sections=[
+            Section(title="The flows", text=result["warnings"], parts=_flows(result)),
+            configuration({}, "arcus"),
+            repeated("of the plan", command),
+        ],
+    )
+
+
+def _flows(result: Mapping[str, Any]) -> list[Table | Figure]:
+    admitted = result["admitted"]
+    columns = [
+        Column(name="Flow"),
+        Column(name="Accelerator"),
+        Column(name="Policy"),
+        Column(name="Refill", form="number"),
+        Column(name="Bucket", form="number"),
+        Column(name="Interval", unit="cycles", form="number"),
+        Column(name="Promised", unit="Gbit/s", form="number", digits=3),
+        Column(name="ARCUS", unit="Gbit/s", form="number", digits=3),
+        Column(name="No shaping", unit="Gbit/s", form="number", digits=3),
+        Column(name="Promise"),
+    ]
+    rows: list[list[Cell]] = [
+        [
+            flow["name"],
+            flow["accelerator"],
+            flow["policy"],
+            flow["refill"],
+            flow["bucket"],
+            flow["interval_cycles"],
+            flow["slo_gbit_per_s"],
+            flow["gbit_per_s"]["Arcus"],
+            flow["gbit_per_s"]["Host_noTS"],
+            flow["verdict"]["Arcus"],
+        ]
+        for flow in admitted
+    ]
+    parts: list[Table | Figure] = [Table(caption="Admitted flows", columns=columns, rows=rows)]
+    if admitted:
+        parts.append(_rates(admitted))
+    if result["rejected"]:
+        names = ("Flow", "Accelerator")
+        parts.append(
+            Table(
+                caption="Rejected flows",
+                columns=[
+                    *(Column(name=name) for name in names),
+                    Column(name="Asked", unit="Gbit/s", form="number", digits=3),
+                    Column(name="Left", unit="Gbit/s", form="number", digits=3),
+                ],
+                rows=[
+                    [
+                        one["name"],
+                        one["accelerator"],
+                        one["asked_gbit_per_s"],
+                        one["left_gbit_per_s"],
+                    ]
+                    for one in result["rejected"]
+                ],
+            )
+        )
+    return parts
+
+
+_RUNS = {"Arcus": "with ARCUS", "Host_noTS": "without shaping"}
+
+
+def _rates(admitted: Sequence[Mapping[str, Any]]) -> Figure:
+    rows = [
+        (flow["name"], text, rate, flow["slo_gbit_per_s"], f"{rate:,.2f}")
+        for flow in admitted
+        for run, text in _RUNS.items()
+        if (rate := flow["gbit_per_s"][run]) is not None
+    ]
+    return Figure(
+        title="What each flow gets",
+        text="The rate of each flow while it was active; a tick is the promised rate.",
+        spec=bars(
+            names=[flow["name"] for flow in admitted],
+            colors={},
+            value="value",
+            title="Gbit/s",
+            parameters={"run": "with ARCUS"},
+            mark="promised",
+        ),
+        data={
+            "name": [row[0] for row in rows],
+            "run": [row[1] for row in rows],
+            "value": [row[2] for row in rows],
+            "promised": [row[3] for row in rows],
+            "end": [row[2] for row in rows],
+            "label": [row[4] for row in rows],
+        },
+        controls=[Choice(parameter="run", label="Show", options=list(_RUNS.values()))],
+    )

@@ -1,0 +1,200 @@
+"""The pages of `accelflow cerebros`: designs, a simulated server, and the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from accelflow.page import Column, Figure, Page, Section, Table, repeated
+from accelflow.page.plots import stacked
+from accelflow.reports.common import beside_the_paper, configuration
+
+__all__ = ["designs_page", "figures_page", "simulation_page"]
+
+_PARTS: Final = {
+    "software_cycles": "software",
+    "offload_cycles": "offloading",
+    "accelerator_cycles": "accelerator",
+}
+_OF_REQUEST: Final = {
+    "rpc_on_core_cycles": "RPC layer on the core",
+    "execute_cycles": "the function",
+    "stall_cycles": "stalls on instructions",
+}
+
+
+def designs_page(result: Mapping[str, Any], command: str | None) -> Page:
+    """Make the page of the designs in closed form (schema ``accelflow.cerebros/1``)."""
+    designs = result["designs"]
+    best = max(designs, key=lambda row: row["speedup_ratio"])
+    return Page(
+        title="Cerebros's designs",
+        question="How many cycles does the RPC layer cost for a request under each design?",
+        answer=f"{best['design']} needs {best['speedup_ratio']:.1f} times fewer cycles than "
+        f"software: {best['total_cycles']:,.0f} instead of {designs[0]['total_cycles']:,.0f}.",
+        sections=[
+            Section(
+                title="The designs",
+                parts=[
+                    _designs(designs),
+                    _cycles(designs, _PARTS, "Cycles of the RPC layer for one request"),
+                ],
+            ),
+            configuration(result["parameters"], "cerebros.analytic"),
+            repeated("nothing is drawn", command),
+        ],
+    )
+
+
+def _designs(designs: Sequence[Mapping[str, Any]]) -> Table:
+    keys = (*_PARTS, "total_cycles")
+    return Table(
+        caption="Cycles for one request",
+        columns=[
+            Column(name="Design"),
+            *(Column(name=name, form="number", digits=0) for name in (*_PARTS.values(), "all")),
+            Column(name="Times fewer", form="number"),
+            Column(name="Paper", form="number"),
+        ],
+        rows=[
+            [
+                row["design"],
+                *(row[key] for key in keys),
+                row["speedup_ratio"],
+                row["paper_speedup_ratio"],
+            ]
+            for row in designs
+        ],
+    )
+
+
+def _cycles(rows: Sequence[Mapping[str, Any]], parts: Mapping[str, str], title: str) -> Figure:
+    cells = [
+        (row["design"], text, place, row[key])
+        for row in rows
+        for place, (key, text) in enumerate(parts.items())
+    ]
+    return Figure(
+        title=title,
+        text=f"{title}, by design: {', '.join(parts.values())}.",
+        spec=stacked(
+            names=[row["design"] for row in rows],
+            parts=list(parts.values()),
+            title="cycles",
+            parameters={},
+        ),
+        data={
+            "name": [cell[0] for cell in cells],
+            "part": [cell[1] for cell in cells],
+            "place": [cell[2] for cell in cells],
+            "value": [cell[3] for cell in cells],
+        },
+    )
+
+
+def simulation_page(result: Mapping[str, Any], command: str | None) -> Page:
+    """Make the page of simulated requests (schema ``accelflow.cerebros-server/1``)."""
+    runs = [{"design": run["design"], **run["all"]} for run in result["runs"]]
+    best = min(runs, key=lambda run: run["total_cycles"])
+    stuck = [run["design"] for run in result["runs"] if run.get("saturated")]
+    late = f" {', '.join(stuck)} cannot keep up." if stuck else ""
+    given = ("service", "affinity", "arrivals", "requests", "warmup", "seed", "parameters")
+    return Page(
+        title=f"{result['service']} on a simulated server",
+        question=f"What does a request of {result['service']} cost under each design?",
+        answer=f"{best['design']} is the cheapest: {best['total_cycles']:,.0f} cycles for a request"
+        f" of {result['service']}.{late}",
+        sections=[
+            Section(
+                title="The designs",
+                parts=[
+                    _runs(result["runs"]),
+                    _cycles(runs, _OF_REQUEST, "Cycles of a core for one request"),
+                ],
+            ),
+            configuration({name: result[name] for name in given}, "cerebros"),
+            repeated(f"seed {result['seed']}", command),
+        ],
+    )
+
+
+def _runs(runs: Sequence[Mapping[str, Any]]) -> Table:
+    keys = ("rpc_cycles", "queued_cycles", "rpc_on_core_cycles", "function_cycles", "total_cycles")
+    names = ("RPC layer", "waits", "RPC on a core", "function", "all")
+    return Table(
+        caption="Mean cycles of a request",
+        columns=[
+            Column(name="Design"),
+            *(Column(name=name, unit="cycles", form="number", digits=0) for name in names),
+            Column(name="P99", unit="us", form="number", digits=2),
+            Column(name="Refused", form="number"),
+            Column(name="Left to a core", form="number"),
+        ],
+        rows=[
+            [
+                run["design"],
+                *(run["all"][key] for key in keys),
+                run["all"]["latency_p99_us"],
+                run["refused"],
+                run["fallbacks"],
+            ]
+            for run in runs
+        ],
+    )
+
+
+def figures_page(
+    result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None
+) -> Page:
+    """Make the page of our figures beside the paper's."""
+    rows = result["rows"]
+    roles = {"input": "input", "fitted": "fitted", "result": "prediction"}
+    compared = [
+        (f"Fig. {row['figure']}: {row['what']}", roles[row["role"]], row["difference_ratio"])
+        for row in rows
+    ]
+    near = [row for row in rows if abs(row["difference_ratio"]) <= 0.25]
+    return Page(
+        title="Cerebros's figures",
+        question="Do the figures of the Cerebros paper hold here?",
+        answer=f"{len(near)} of {len(rows)} figures are within a quarter of the paper's.",
+        sections=[
+            Section(
+                title="Beside the paper",
+                parts=[_figures(rows, roles), beside_the_paper(compared, list(roles.values()))],
+            ),
+            configuration(settings, "cerebros"),
+            repeated(f"{settings['replications']} seeds from {settings['seed']} on", command),
+        ],
+    )
+
+
+def _figures(rows: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) -> Table:
+    return Table(
+        caption="Ours beside the paper's",
+        columns=[
+            Column(name="Fig."),
+            Column(name="What"),
+            Column(name="Paper", form="written"),
+            Column(name="Ours", form="number", digits=3),
+            Column(name="+/-", form="number", digits=3),
+            Column(name="Off by", form="share", digits=0),
+            Column(name="Role"),
+            Column(name="Reason"),
+        ],
+        rows=[
+            [
+                row["figure"],
+                row["what"],
+                f"{row['low']:g}"
+                if row["low"] == row["high"]
+                else f"{row['low']:g} to {row['high']:g}",
+                row["ours"],
+                row["half_width"],
+                row["difference_ratio"],
+                roles[row["role"]],
+                row["reason"],
+            ]
+            for row in rows
+        ],
+    )

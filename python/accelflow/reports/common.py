@@ -1,0 +1,97 @@
+"""Parts that several pages have: parameters with their origins, settings, rows beside the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from accelflow.page import Column, Figure, Section, Table
+from accelflow.page.document import Cell
+from accelflow.page.plots import dots
+from accelflow.parameters import engines
+
+__all__ = ["beside_the_paper", "configuration", "engine_table", "settings_table"]
+
+#: The cost of TCP that the parameters of the paper's profile are listed with.
+_TCP_COST_NS: Final = 7_000.0
+
+
+def configuration(
+    settings: Mapping[str, Any], *engine_names: str, values: Mapping[str, Any] | None = None
+) -> Section:
+    """The settings of an answer, then the parameters of the engines that it rests on.
+
+    `values` are those of the parameters that are not at their default, by default from `settings`.
+    """
+    given = settings if values is None else values
+    tables = [engine_table(name, given) for name in engine_names]
+    return Section(title="Configuration", parts=[settings_table(settings), *tables], folded=True)
+
+
+def settings_table(settings: Mapping[str, Any]) -> Table:
+    """Settings by name; those inside others have the names of both."""
+    return Table(
+        caption="What was asked",
+        columns=[Column(name="Setting"), Column(name="Value")],
+        rows=[[name, str(value)] for name, value in _flat(settings, "")],
+    )
+
+
+def _flat(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        elif value is not None and value != {}:
+            yield f"{prefix}{name}", value
+
+
+def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
+    """Every parameter of an engine, with its origin; rows that `values` change stand out."""
+    (found,) = [one for one in engines(_TCP_COST_NS) if one.engine == engine]
+    given = dict(_flat(values or {}, ""))
+    rows: list[list[Cell]] = []
+    marked = set()
+    for one in found.parameters:
+        value = given.get(one.key, given.get(one.key.removeprefix(f"{engine}."), one.default))
+        if isinstance(value, int | float) and value != one.default:
+            marked.add(len(rows))
+        shown = one.text(float(value)) if isinstance(value, int | float) else str(value)
+        default = one.text(one.default)
+        rows.append([one.key, shown, one.unit, default, one.provenance, one.source])
+    return Table(
+        caption=found.title,
+        columns=[
+            Column(name="Parameter", form="code"),
+            Column(name="Value", form="written"),
+            Column(name="Unit"),
+            Column(name="Default", form="written"),
+            Column(name="Origin of the default"),
+            Column(name="Source"),
+        ],
+        rows=rows,
+        marked=frozenset(marked),
+        notes=["`accelflow explain KEY` has the arithmetic, and what else is allowed."],
+    )
+
+
+def beside_the_paper(rows: Sequence[tuple[str, str, float]], names: Sequence[str]) -> Figure:
+    """Our figures' differences from the paper's: what, by which of `names`, and the share."""
+    return Figure(
+        title="How far ours are from the paper's figures",
+        text="The relative difference of each of our figures from the paper's: 0 is the paper's "
+        "own figure, and a dot to the right is a larger one of ours.",
+        spec={
+            **dots(
+                names=names,
+                colors={},
+                rows=list(dict.fromkeys(what for what, _, _ in rows)),
+                title="difference from the paper's figure",
+                share=True,
+            ),
+        },
+        data={
+            "row": [what for what, _, _ in rows],
+            "name": [name for _, name, _ in rows],
+            "value": [share for _, _, share in rows],
+        },
+    )

@@ -1,0 +1,45 @@
+"""How late a server's slowest service is as its load grows: for pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from accelflow.sizing.answer import recording_of
+from accelflow.sizing.closed import closed_form
+from accelflow.sizing.plan import Plan, demands
+from accelflow.sizing.simulated import Searched
+
+__all__ = ["sweep"]
+
+_POINTS: Final = 40
+#: A sweep goes on to so much more than a server takes, and to so many SLOs.
+_BEYOND: Final = 1.25
+_MOST_SLOS: Final = 3.0
+
+
+def sweep(
+    plan: Plan, slo_us: Mapping[str, float], searches: Iterable[Searched]
+) -> list[tuple[str, str, float, float]]:
+    """Return points by load: in closed form, and those that `searches` have simulated.
+
+    A point is the system, ``closed form`` or ``simulated``, the share of all rates that one server
+    has, and the largest P99 of a service as a share of its SLO. Points beyond three SLOs are left
+    out. Raises AccelflowError for what cannot be computed.
+    """
+    needed = demands(plan, recording_of(plan))
+    points = []
+    for system in plan.systems:
+        form = closed_form(plan, system, needed, slo_us)
+        load = 0.0 if form is None else form.capacity(plan.limits.utilization_ratio).load
+        if form is None or not 0.0 < load < math.inf:
+            continue
+        for step in range(1, _POINTS + 1):
+            at = load * _BEYOND * step / _POINTS
+            late = max(form.p99_us(name, at) / limit for name, limit in slo_us.items())
+            points.append((system, "closed form", at, late))
+    simulated = [
+        (found.system, "simulated", load, late) for found in searches for load, late in found.tried
+    ]
+    return [point for point in [*points, *simulated] if point[3] <= _MOST_SLOS]

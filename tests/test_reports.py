@@ -1,0 +1,100 @@
+"""The pages of sizing, the paper's experiments and other models, made by their commands."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from accelflow.cli import program
+from conftest import ROOT
+
+EXAMPLES = ROOT / "examples"
+
+#: The arguments of a command, a text of its answer, and how many plots its page has.
+PAGES = {
+    "size": (
+        ["size", str(EXAMPLES / "sizing/socialnetwork.toml"), "--quick"],
+        "Non-acc needs 19 servers and 81,244 USD a year; RELIEF needs 16",
+        2,
+    ),
+    "accelerometer": (
+        [
+            *("accelerometer", str(EXAMPLES / "accelerometer/feed1-compression.toml")),
+            *("--sensitivity", "0.2"),
+        ],
+        "Offloading makes the service 9.1",
+        2,
+    ),
+    "plan": (
+        ["arcus", "plan", str(EXAMPLES / "arcus/ipsec.toml")],
+        "ARCUS keeps its promise to 2 of 2 flows; 1 is rejected.",
+        1,
+    ),
+    "experiment": (["arcus", "table4", "--replications", "1"], "are within a quarter", 1),
+    "designs": (["cerebros"], "Full needs 50.0 times fewer cycles than software", 1),
+    "server": (
+        ["cerebros", "simulate", "UID", "--requests", "300"],
+        "Full is the cheapest: 6,790 cycles",
+        1,
+    ),
+    "reproduce": (["reproduce", "table4", "--budget", "ci"], "8 rows agree, 0 off", 1),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_command_writes_its_page(name: str, tmp_path: Path) -> None:
+    arguments, answer, plots = PAGES[name]
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(program, [*arguments, "--report", str(page)])
+    assert done.exit_code == 0, done.output
+    assert f"wrote {page}" in done.output
+    text = page.read_text()
+    (said,) = re.findall(r"<h1><bdi>(.*?)</bdi></h1>", text)
+    assert answer in said.replace("\N{NO-BREAK SPACE}", " ")
+    assert text.count('<figure id="') == plots
+    assert len(text.encode()) < 3_000_000
+    for content in re.findall(r'<script type="application/json">(.*?)</script>', text):
+        data = json.loads(content)["data"]
+        assert len({len(column) for column in data.values()}) == 1
+        assert all(data.values())
+    # Configuration says where values come from.
+    assert "How to repeat it" in text
+    assert name == "accelerometer" or "Origin of the default" in text
+
+
+@pytest.mark.parametrize("name", ["size", "accelerometer", "plan", "designs", "reproduce"])
+def test_a_page_that_cannot_be_written_is_refused_before_any_work(
+    name: str, tmp_path: Path
+) -> None:
+    arguments, _, _ = PAGES[name]
+    done = CliRunner().invoke(program, [*arguments, "--report", str(tmp_path / "no/page.html")])
+    assert done.exit_code == 1
+    assert "there is no folder" in str(done.exception)
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_has_the_loads_that_were_simulated(tmp_path: Path) -> None:
+    plan = (EXAMPLES / "sizing/socialnetwork.toml").read_text()
+    plan = re.sub(r"systems = .*", 'systems = ["accelflow"]', plan)
+    (tmp_path / "plan.toml").write_text(f"requests = 200\nseeds = 2\n{plan}")
+    page = tmp_path / "page.html"
+    arguments = ["size", str(tmp_path / "plan.toml"), "--report", str(page)]
+    done = CliRunner().invoke(program, arguments)
+    assert done.exit_code == 0, done.output
+    contents = re.findall(r'<script type="application/json">(.*?)</script>', page.read_text())
+    sweep = next(data for text in contents if "slo" in (data := json.loads(text)["data"]))
+    simulated = [
+        x for x, kind in zip(sweep["x"], sweep["answer"], strict=True) if kind == "simulated"
+    ]
+    assert len(simulated) > 3
+    assert simulated == sorted(simulated)
+
+
+def test_reproduce_prints_json() -> None:
+    done = CliRunner().invoke(program, ["reproduce", "table4", "--budget", "ci", "--json"])
+    assert done.exit_code == 0, done.output
+    (table4,) = json.loads(done.stdout)["experiments"]
+    assert all(row["verdict"] == "as printed" for row in table4["findings"])
