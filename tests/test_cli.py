@@ -13,9 +13,8 @@ import pytest
 from rich.console import Console
 
 from accelflow import AccelflowError, InputError, __version__
-from accelflow.cli import COMMANDS, program
+from accelflow.cli import COMMANDS, output, program
 from accelflow.cli.failure import run
-from accelflow.cli import output
 from accelflow.cli.output import Lines, bar, busy
 from conftest import ROOT
 

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from click.testing import CliRunner
 
 import accelflow
+from accelflow.cli import program
 from accelflow.page import write_page
 from accelflow.report.page import comparison_page
 from accelflow.report.results import Comparison
 from browser import Opened, chromium
+from conftest import ROOT
 
 HOSTILE = '<script>document.title="taken"</script>\'"&\N{RIGHT-TO-LEFT OVERRIDE}\N{PILE OF POO}'
 #: The rules of WCAG 2.2, levels A and AA, and what axe's authors advise.
@@ -205,4 +208,28 @@ def test_hostile_names_stay_texts(
     assert "document.title" in (
         figure(opened, "P99 by service").locator("svg").text_content() or ""
     )
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["size", str(ROOT / "examples/sizing/socialnetwork.toml"), "--quick"],
+        ["arcus", "plan", str(ROOT / "examples/arcus/ipsec.toml")],
+        ["reproduce", "table4", "--budget", "ci"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_pages_of_other_commands_are_whole(
+    browser: Any, tmp_path: Path, arguments: list[str]
+) -> None:
+    file = tmp_path / "page.html"
+    done = CliRunner().invoke(program, [*arguments, "--report", str(file)])
+    assert done.exit_code == 0, done.output
+    opened = Opened(browser, file, width=360)
+    assert opened.complaints == []
+    assert opened.requests == [file.as_uri()]
+    figures = opened.page.locator("figure.plot")
+    assert opened.page.locator("figure.plot[data-drawn] svg").count() == figures.count() > 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
     opened.close()

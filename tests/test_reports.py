@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -98,3 +100,44 @@ def test_reproduce_prints_json() -> None:
     assert done.exit_code == 0, done.output
     (table4,) = json.loads(done.stdout)["experiments"]
     assert all(row["verdict"] == "as printed" for row in table4["findings"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        (["chip", "list"], None),
+        (["chip", "show", "small"], "config"),
+        (["companions", "accelerometer"], "findings"),
+        (["doctor"], "findings"),
+    ],
+)
+def test_answers_are_json_where_they_are_asked_for(
+    arguments: list[str], key: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(program, [*arguments, "--json"])
+    content = json.loads(done.stdout)
+    assert content if key is None else content[key]
+
+
+#: These write files or scripts, or print text that is JSON already.
+NO_JSON = {"report", "record", "service new", "chip new", "schema", "completion"}
+
+
+def test_every_command_that_answers_has_json() -> None:
+    def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for inner in command.list_commands(context):
+                found = command.get_command(context, inner)
+                assert found is not None
+                yield from commands(found, f"{name} {inner}".strip())
+        else:
+            yield name, command
+
+    without = {
+        name
+        for name, command in commands(program, "")
+        if not any(one.name == "as_json" for one in command.params)
+    }
+    assert without == NO_JSON

@@ -1,16 +1,20 @@
 """`accelflow chip`: chips that come with accelflow, and files of one's own."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from accelflow import chip as models
-from accelflow.chips import chip_text, find_chip, packaged
+from accelflow.chips import Chip, chip_text, find_chip, packaged
 from accelflow.cli import offered
 from accelflow.errors import InputError, refused
 from accelflow.files import why, write_whole
 from accelflow.parameters import Parameter, configured, parameters
+
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
 
 @click.group("chip")
@@ -22,8 +26,13 @@ def chip_command() -> None:
 
 
 @chip_command.command("list")
-def list_chips() -> None:
+@_AS_JSON
+def list_chips(as_json: bool) -> None:
     """List the chips that come with accelflow."""
+    if as_json:
+        rows = [{"name": chip.name, "description": chip.description} for chip in packaged()]
+        click.echo(json.dumps(rows, indent=2))
+        return
     width = max(len(chip.name) for chip in packaged())
     for chip in packaged():
         click.echo(f"{chip.name:{width}}  {chip.description}")
@@ -32,14 +41,20 @@ def list_chips() -> None:
 @chip_command.command("show")
 @click.argument("chip", shell_complete=offered.chips)
 @click.option("--file", "as_file", is_flag=True, help="Print the chip as a file instead.")
-def show(chip: str, as_file: bool) -> None:
+@_AS_JSON
+def show(chip: str, as_file: bool, as_json: bool) -> None:
     """Show what CHIP, a file or a name, has other than the paper's chip, and its area and power."""
     found = find_chip(chip)
+    if as_file and as_json:
+        raise click.UsageError("--file and --json: must not stand beside each other")
     if as_file:
         click.echo(chip_text(found), nl=False)
         return
-    click.echo(f"{found.name}: {found.description}" if found.description else found.name)
     config = configured(found.config)
+    if as_json:
+        click.echo(json.dumps(_as_object(found, config), indent=2))
+        return
+    click.echo(f"{found.name}: {found.description}" if found.description else found.name)
     changed = [one for one in parameters() if config.get(one.key, one.default) != one.default]
     width = max((len(one.also or one.key) for one in changed), default=0)
     for one in changed:
@@ -48,6 +63,18 @@ def show(chip: str, as_file: bool) -> None:
     if not changed:
         click.echo("  every parameter has its default: the server of the paper's Table III")
     _print_costs(models.sizes(config))
+
+
+def _as_object(chip: Chip, config: dict[str, float]) -> dict[str, Any]:
+    """The chip's settings with area and power, for JSON."""
+    sizes = models.sizes(config)
+    return {
+        "name": chip.name,
+        "description": chip.description,
+        "config": config,
+        "area": models.area(sizes),
+        "power": models.power(sizes=sizes),
+    }
 
 
 def _default(parameter: Parameter, config: dict[str, float]) -> str:

@@ -1,12 +1,14 @@
 """`accelflow companions`: the results of the three companion papers, ours beside them."""
 
+import json
 from pathlib import Path
 from typing import Final
 
 import click
+from rich.console import Console
 
 from accelflow import companions as papers
-from accelflow.cli.output import Output, check_place
+from accelflow.cli.output import Output, busy, check_place
 from accelflow.findings import counts_text
 from accelflow.findings.terminal import print_findings
 
@@ -31,7 +33,8 @@ _DEFAULT: Final = Path("out") / "companions"
     show_default=True,
     help="Parallel simulations; results do not depend on it.",
 )
-def companions(paper: str, directory: Path | None, seed: int, threads: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def companions(paper: str, directory: Path | None, seed: int, threads: int, as_json: bool) -> None:
     """Compute the results of a companion paper.
 
     PAPER is accelerometer, cerebros or arcus. Writes a page, pictures and data. Takes up to several
@@ -39,10 +42,14 @@ def companions(paper: str, directory: Path | None, seed: int, threads: int) -> N
     """
     out = directory or _DEFAULT / paper
     check_place(out)
-    outcome = papers.run(paper, seed=seed, threads=threads)
-    output = Output()
-    reported = [finding for finding in outcome.findings if finding.paper is not None]
-    print_findings(reported, output)
-    output.print(f"\n{counts_text(reported)}", style="bold", highlight=False)
+    with busy(Console(stderr=True), "simulating"):
+        outcome = papers.run(paper, seed=seed, threads=threads)
+    if as_json:
+        click.echo(json.dumps(papers.to_json(outcome), indent=1, allow_nan=False))
+    else:
+        output = Output()
+        reported = [finding for finding in outcome.findings if finding.paper is not None]
+        print_findings(reported, output)
+        output.print(f"\n{counts_text(reported)}", style="bold", highlight=False)
     for path in papers.write(outcome, out):
-        click.echo(path)
+        click.echo(path, err=as_json)

@@ -10,7 +10,7 @@ from accelflow.cli.assignments import read_settings
 from accelflow.cli.campaigns import Campaign, out_option, threads_option
 from accelflow.errors import InputError
 from accelflow.findings import targets
-from accelflow.fit import Fit, Lengths, bounds, fit, log_ratio, to_toml, write_fit
+from accelflow.fit import Fit, Lengths, bounds, fit, log_ratio, to_json, to_toml, write_fit
 
 _LENGTHS: Final = Lengths()
 
@@ -59,6 +59,7 @@ def _fixable() -> list[str]:
     "files of another search are kept; the new ones get the next free number.",
     Path("out/fit"),
 )
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def fit_command(**options: Any) -> None:
     """Fit assumed parameters to the rows marked `fit`.
 
@@ -79,8 +80,11 @@ def fit_command(**options: Any) -> None:
         )
     )
     written = write_fit(found, options["out"])
-    click.echo(to_toml(found))
-    _print_rows(found)
+    if options["as_json"]:
+        click.echo(to_json(found), nl=False)
+    else:
+        click.echo(to_toml(found))
+        _print_rows(found)
     campaign.say(f"wrote {', '.join(str(path) for path in written)}")
     campaign.end()
 

@@ -22,6 +22,7 @@ from accelflow.readings import (
     markdown,
     read_all,
     select,
+    to_json,
     write_readings,
 )
 from accelflow.reproduce import Scenario, budget, load
@@ -47,6 +48,7 @@ def _choice_names() -> list[str]:
 @chip_options
 @threads_option
 @out_option("Write readings.md, its pictures and readings.json to this directory.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def readings(  # noqa: PLR0913 (the options)
     experiments: tuple[str, ...],
     *,
@@ -58,6 +60,7 @@ def readings(  # noqa: PLR0913 (the options)
     changes: tuple[str, ...],
     threads: int,
     out: Path | None,
+    as_json: bool,
 ) -> None:
     """Show which rows depend on which reading of the paper.
 
@@ -77,9 +80,11 @@ def readings(  # noqa: PLR0913 (the options)
             definitions, selected, budget=lengths, runner=runner, scenario=scenario
         )
     )
-    if out is None:
+    if as_json:
+        click.echo(to_json(found), nl=False)
+    elif out is None:
         click.echo(markdown(found), nl=False)
-    else:
+    if out is not None:
         written = write_readings(found, out)
         campaign.say(f"wrote {len(written)} files to {out}")
     campaign.end()
