@@ -84,6 +84,23 @@ def test_data_cannot_end_its_element() -> None:
         embedded({"value": float("nan")})
 
 
+def test_the_largest_comparison_is_a_small_page() -> None:
+    found = accelflow.compare(
+        "trainticket",
+        requests=100,
+        orchestrators=[name for name, _ in accelflow.simulation.systems()],
+        chips=["paper", "small"],
+        samples=True,
+    )
+    page = to_html(comparison_page(found))
+    assert len(page.encode()) < 3_000_000
+    contents = re.findall(r'<script type="application/json">(.*?)</script>', page)
+    (tail, *_) = [data for text in contents if "y" in (data := json.loads(text)["data"])]
+    names = {system.label for system in found.systems}
+    assert set(tail["name"]["texts"]) == names
+    assert len(tail["name"]["at"]) == len(tail["x"])
+
+
 def test_a_table_shows_numbers_by_their_form() -> None:
     columns = [
         Column(name="name"),

@@ -14,7 +14,7 @@ from accelflow.cli import program
 from accelflow.page import write_page
 from accelflow.report.page import comparison_page
 from accelflow.report.results import Comparison
-from browser import Opened, chromium
+from browser import NEEDED, Opened, chromium
 from conftest import ROOT
 
 HOSTILE = '<script>document.title="taken"</script>\'"&\N{RIGHT-TO-LEFT OVERRIDE}\N{PILE OF POO}'
@@ -52,6 +52,16 @@ def opened(browser: Any, report: Path) -> Iterator[Opened]:
     one = Opened(browser, report)
     yield one
     one.close()
+
+
+def test_a_missing_browser_fails_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv(NEEDED, "1")
+    with pytest.raises(pytest.fail.Exception, match="scripts/install-browser"), chromium():
+        pass
+    monkeypatch.delenv(NEEDED)
+    with pytest.raises(pytest.skip.Exception, match="scripts/install-browser"), chromium():
+        pass
 
 
 #: Opens what is folded, and leaves six rows of each table: the others are built alike, and the

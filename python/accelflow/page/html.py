@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from html import escape
@@ -24,6 +24,8 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; "
     "img-src data:"
 )
+#: From so many rows on, texts are written once.
+_LONG_COLUMN: Final = 1_000
 _SCHEMA: Final = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE.partition('.')[0]}.json"
 
 
@@ -129,10 +131,18 @@ def _figure(figure: Figure, name: str) -> Iterator[str]:
     spec = {"$schema": _SCHEMA, "description": figure.text, "width": "container", **figure.spec}
     content = {
         "spec": spec,
-        "data": figure.data,
+        "data": {name: _packed(column) for name, column in figure.data.items()},
         "readout": None if figure.readout is None else asdict(figure.readout),
     }
     yield f'<script type="application/json">{embedded(content)}</script>\n</figure>\n'
+
+
+def _packed(column: Sequence[Any]) -> Any:
+    """A long column of texts as its different texts and the place of each among them."""
+    if len(column) < _LONG_COLUMN or not all(isinstance(value, str) for value in column):
+        return column
+    places = {text: place for place, text in enumerate(dict.fromkeys(column))}
+    return {"texts": list(places), "at": [places[text] for text in column]}
 
 
 def _control(control: Choice | Slider, name: str) -> str:

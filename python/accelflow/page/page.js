@@ -5,7 +5,7 @@
   const narrow = () => document.documentElement.clientWidth < 520;
 
   // Lines and letters have the colour of the text around them, in light, in dark and on paper.
-  const config = () => ({
+  const config = (columns) => ({
     background: "transparent",
     font: "system-ui, sans-serif",
     view: { stroke: null },
@@ -16,18 +16,29 @@
     },
     legend: {
       labelColor: "currentColor", titleColor: "currentColor", orient: "bottom",
-      columns: narrow() ? 2 : 6, labelFontSize: 12, labelLimit: 200, title: null,
+      columns, labelFontSize: 12, labelLimit: 200, title: null,
     },
     text: { color: "currentColor", fontSize: 12 },
     rule: { color: "currentColor" },
     tick: { color: "currentColor" },
   });
 
-  const rowsOf = (data) => {
-    const names = Object.keys(data);
+  const unpacked = (column) => (column.texts ? column.at.map((place) => column.texts[place]) : column);
+
+  const rowsOf = (packed) => {
+    const names = Object.keys(packed);
+    const data = Object.fromEntries(names.map((name) => [name, unpacked(packed[name])]));
     const length = names.length ? data[names[0]].length : 0;
     return Array.from({ length }, (_, row) =>
       Object.fromEntries(names.map((name) => [name, data[name][row]])));
+  };
+
+  // As many columns as fit beside the longest name of the legend.
+  const columnsFor = (figure, rows) => {
+    const names = rows.flatMap((row) => [row.name, row.part]).filter((one) => typeof one === "string");
+    const longest = Math.min(names.reduce((most, one) => Math.max(most, one.length), 1), 28);
+    const fitting = Math.floor((0.85 * figure.clientWidth) / (7 * longest + 40));
+    return Math.max(1, Math.min(6, fitting));
   };
 
   const number = (value) =>
@@ -81,7 +92,7 @@
     const rows = rowsOf(content.data);
     const spec = { ...content.spec, data: { values: rows } };
     const embedded = await vegaEmbed(figure.querySelector(".view"), spec, {
-      actions: false, renderer: "svg", logLevel: 1, config: config(), tooltip: { theme: "custom", disableDefaultStyle: true },
+      actions: false, renderer: "svg", logLevel: 1, config: config(columnsFor(figure, rows)), tooltip: { theme: "custom", disableDefaultStyle: true },
     });
     for (const control of figure.querySelectorAll("[data-parameter]")) {
       control.addEventListener("input", () => {

@@ -45,6 +45,11 @@ _BINDS: Final = (
 )
 
 
+_OVERLOADED: Final = (
+    "An overloaded system cannot keep up: its latency depends on the length of the run."
+)
+
+
 def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
     """Make the page of a comparison; `command` is how its reader repeats it."""
     *first, last = [system.label for system in comparison.systems]
@@ -73,10 +78,13 @@ def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
 
 
 def _answer(comparison: Comparison) -> Section:
+    # In a terminal a star stands beside latencies; here the last column says the same.
+    notes = [note for note in notes_of(comparison, by_service=False) if not note.startswith("* ")]
+    stuck = any(system.saturated for system in comparison.systems)
     return Section(
         title="The systems",
-        text=notes_of(comparison, by_service=False),
-        parts=[systems_table(comparison, notes=[_BINDS])],
+        text=notes,
+        parts=[systems_table(comparison, notes=[_BINDS, *([_OVERLOADED] * stuck)])],
     )
 
 
