@@ -20,9 +20,9 @@ FLAGS: Final = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-backgr
 IMAGES: Final = Path("docs/images")
 #: Width of the window, scheme of colours, medium, and the part of the page from its top.
 SHOTS: Final = {
-    "report-light": (1060, "light", "screen", 0, 1140),
-    "report-latency": (1060, "light", "screen", 1140, 1030),
-    "report-dark": (1060, "dark", "screen", 0, 1140),
+    "report-light": (1060, "light", "screen", 0, 1180),
+    "report-latency": (1060, "light", "screen", 1190, 1010),
+    "report-dark": (1060, "dark", "screen", 0, 1180),
     "report-phone": (360, "light", "screen", 0, 1180),
     "report-print": (794, "light", "print", 0, 1123),
 }

@@ -168,8 +168,22 @@ def test_a_calibration_keeps_its_rounds(recording: str) -> None:
     assert simulation.run(small(recording=json.dumps(old)))["calibration"] is None
 
 
+def test_seeds_give_means_with_intervals(tmp_path: Path) -> None:
+    few = ("--orchestrator", "accelflow", "--requests", "200", "--profile", "paper", "--seeds", "3")
+    done = run("compare", "socialnetwork", *few, "--json", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert results["seeds"] == [1, 2, 3]
+    service = results["systems"][0]["services"][0]
+    low, high = service["intervals"]["p99_us"]
+    assert low <= service["p99_us"] <= high
+    refused = run("compare", "socialnetwork", "--seeds", "0", "--out", str(tmp_path))
+    assert refused.returncode == 2
+    assert "--seeds" in refused.stderr
+
+
 def test_the_table_has_every_system_and_the_papers_figures(tmp_path: Path) -> None:
-    done = run("compare", "socialnetwork", *SMALL, "--out", str(tmp_path))
+    done = run("compare", "socialnetwork", *SMALL, "--by-service", "--out", str(tmp_path))
     for name in ("Non-acc", "CPU-Centric", "RELIEF", "Cohort", "AccelFlow", "Ideal", "CPost"):
         assert name in done.stdout
     for printed in ("90.7%", "81.2%", "68.8%", "70.1%", "77.2%", "53.9%", "40.7%", "37.9%"):
@@ -198,7 +212,7 @@ def test_the_defaults_of_python_and_of_the_command_are_the_same(
 
 
 def test_a_saturated_run_is_marked_where_its_reductions_stand(tmp_path: Path) -> None:
-    fast = ("--profile", "paper", "--rate", "60000", "--requests", "2000")
+    fast = ("--profile", "paper", "--rate", "60000", "--requests", "2000", "--by-service")
     done = run("compare", "socialnetwork", *fast, "--out", str(tmp_path))
     table = done.stdout[done.stdout.index("Against") :]
     for name in ("Non-acc", "CPU-Centric", "RELIEF", "Cohort"):
@@ -209,7 +223,8 @@ def test_a_saturated_run_is_marked_where_its_reductions_stand(tmp_path: Path) ->
 
 
 def test_other_workloads_do_not_stand_beside_the_papers_figures(tmp_path: Path) -> None:
-    done = run("compare", "serverless", "--requests", "400", "--out", str(tmp_path))
+    small = ("serverless", "--requests", "400", "--by-service")
+    done = run("compare", *small, "--out", str(tmp_path))
     assert "the workload is serverless" in done.stdout
     assert "68.8%" not in done.stdout
 
