@@ -77,23 +77,8 @@ def bars(  # noqa: PLR0913 (options, by name)
             },
         }
     ]
-    if intervals:
-        layers.append(
-            {
-                "mark": {"type": "errorbar", "aria": False, "ticks": True},
-                "encoding": {
-                    "x": {"field": "low", "type": "quantitative", "title": title},
-                    "x2": {"field": "high"},
-                },
-            }
-        )
-    if mark is not None:
-        layers.append(
-            {
-                "mark": {"type": "tick", "aria": False, "thickness": 2, "color": "currentColor"},
-                "encoding": {"x": {"field": mark, "type": "quantitative"}},
-            }
-        )
+    layers += [_interval(title)] * intervals
+    layers += [] if mark is None else [_tick(mark)]
     layers.append(
         {
             "mark": {"type": "text", "align": "left", "dx": 6, "aria": False},
@@ -103,24 +88,46 @@ def bars(  # noqa: PLR0913 (options, by name)
             },
         }
     )
-    if limit is not None:
-        layers.append(
-            {
-                "transform": [{"filter": f"isValid(datum.{limit})"}],
-                "mark": {"type": "rule", "aria": False, "strokeDash": [6, 3], "strokeWidth": 1.5},
-                "encoding": {
-                    "x": {"field": limit, "type": "quantitative", "aggregate": "max"},
-                    "y": {"value": 0},
-                    "y2": {"value": "height"},
-                },
-            }
-        )
+    layers += [] if limit is None else [_limit(limit)]
     return {
         **_chosen(parameters),
         "height": _ROW_HEIGHT * len(names),
         "autosize": _WIDE,
         "encoding": {"y": y},
         "layer": layers,
+    }
+
+
+def _interval(title: str) -> dict[str, Any]:
+    """Whiskers from the column `low` to the column `high`."""
+    return {
+        "mark": {"type": "errorbar", "aria": False, "ticks": True},
+        "encoding": {
+            "x": {"field": "low", "type": "quantitative", "title": title},
+            "x2": {"field": "high"},
+        },
+    }
+
+
+def _tick(column: str) -> dict[str, Any]:
+    """A short line across a row, where the column has a value."""
+    return {
+        "transform": [{"filter": f"isValid(datum.{column})"}],
+        "mark": {"type": "tick", "aria": False, "thickness": 2, "color": "currentColor"},
+        "encoding": {"x": {"field": column, "type": "quantitative"}},
+    }
+
+
+def _limit(column: str) -> dict[str, Any]:
+    """A dashed line across all rows at the largest value of the column."""
+    return {
+        "transform": [{"filter": f"isValid(datum.{column})"}],
+        "mark": {"type": "rule", "aria": False, "strokeDash": [6, 3], "strokeWidth": 1.5},
+        "encoding": {
+            "x": {"field": column, "type": "quantitative", "aggregate": "max"},
+            "y": {"value": 0},
+            "y2": {"value": "height"},
+        },
     }
 
 
@@ -185,14 +192,7 @@ def dots(  # noqa: PLR0913 (options, by name)
             },
         }
     ]
-    if limit is not None:
-        layers.append(
-            {
-                "transform": [{"filter": f"isValid(datum.{limit})"}],
-                "mark": {"type": "tick", "aria": False, "thickness": 2, "color": "currentColor"},
-                "encoding": {"x": {"field": limit, "type": "quantitative"}},
-            }
-        )
+    layers += [] if limit is None else [_tick(limit)]
     return {
         **_chosen(parameters or {}),
         "height": 24 * len(rows),
