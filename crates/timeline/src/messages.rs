@@ -1,5 +1,5 @@
 //! The few of Perfetto's messages that a timeline needs, with the numbers of its `.proto` files
-//! (`protos/perfetto/trace`, version 59.1).
+//! (`protos/perfetto/trace`, version 59.1). They are of proto2, so lists are not packed.
 
 /// A piece of a trace.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -22,7 +22,7 @@ pub(crate) struct TracePacket {
 /// Something that happens on a track.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TrackEvent {
-    #[prost(uint64, repeated, tag = "3")]
+    #[prost(uint64, repeated, packed = "false", tag = "3")]
     pub(crate) category_iids: Vec<u64>,
     #[prost(message, repeated, tag = "4")]
     pub(crate) debug_annotations: Vec<DebugAnnotation>,
@@ -34,9 +34,9 @@ pub(crate) struct TrackEvent {
     pub(crate) track_uuid: u64,
     #[prost(int64, optional, tag = "30")]
     pub(crate) counter_value: Option<i64>,
-    #[prost(fixed64, repeated, tag = "47")]
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub(crate) flow_ids: Vec<u64>,
-    #[prost(fixed64, repeated, tag = "48")]
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
     pub(crate) terminating_flow_ids: Vec<u64>,
 }
 

@@ -85,10 +85,11 @@ impl Assembler {
             Deed::Spends {
                 part,
                 from,
+                until,
                 wait,
                 core,
                 unit,
-            } => open.spends(of, (from, at), (part, wait), (core, unit)),
+            } => open.spends(of, (from, until), (part, wait), (core, unit)),
             _ => {}
         }
     }
@@ -157,16 +158,17 @@ impl Open {
     }
 }
 
-/// Where a request has waited until now, and since when, if that is what an activity says.
-pub(crate) fn waited(activity: &Activity) -> Option<(Resource, Time)> {
+/// Where a request has waited, from when, and until when, if that is what an activity says.
+pub(crate) fn waited(activity: &Activity) -> Option<(Resource, Time, Time)> {
     match activity.what {
         Deed::Spends {
             part: Part::Queueing,
             from,
+            until,
             wait,
             core,
             unit,
-        } => Some((waited_for(wait, unit, core), from)),
+        } => Some((waited_for(wait, unit, core), from, until)),
         _ => None,
     }
 }

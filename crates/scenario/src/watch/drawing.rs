@@ -124,16 +124,16 @@ impl<'d, W: Write> Drawing<'d, W> {
 
     /// Draws what has waited in a queue.
     fn draw_wait(&mut self, activity: &Activity) -> io::Result<()> {
-        let (Some((at, from)), Some(of)) = (waited(activity), activity.of) else {
+        let (Some((at, from, until)), Some(of)) = (waited(activity), activity.of) else {
             return Ok(());
         };
         let Some(server) = self.servers.get_mut(&activity.server) else {
             return Ok(());
         };
-        if from == activity.at || !self.stretches.meet(from, activity.at) {
+        if from == until || !self.stretches.meet(from, until) {
             return Ok(());
         }
-        let times = (whole_ns(from), whole_ns(activity.at));
+        let times = (whole_ns(from), whole_ns(until));
         let track = server.rows.wait(self.timeline, at, times)?;
         let slice = Slice {
             name: &self.services[of.service],

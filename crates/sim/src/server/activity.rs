@@ -74,12 +74,14 @@ pub struct Execution {
 /// What a server does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// A part of a request's time, from `from` until now, has passed.
+    /// A part of a request's time has passed.
     Spends {
         /// What it was spent on.
         part: Part,
         /// Its beginning.
         from: Time,
+        /// Its end: now, unless other parts have passed since.
+        until: Time,
         /// What it waited for, if `part` is [`Part::Queueing`].
         wait: Option<Wait>,
         /// The core of the request.

@@ -9,11 +9,10 @@ use super::activity::Wait;
 use super::error::SimError;
 use super::parts::{
     Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures,
-    Policies, Requests, Retries, Tenancy, Timing, unloaded_phases,
+    Policies, Requests, Retries, Tenancy, Timing, Watching, unloaded_phases,
 };
 use super::run::{Run, Watch};
 use super::state::{Event, Job, JobId, RequestId, Slab, Transfer};
-use super::watching::Watching;
 use crate::config::{Config, Heaps};
 use crate::hardware::{Dma, Movement, Uncore};
 use crate::orchestrators::{CoreRequests, Properties};

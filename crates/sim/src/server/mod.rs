@@ -11,9 +11,9 @@ mod parts;
 mod report;
 mod run;
 mod servers;
+mod showing;
 mod simulate;
 mod state;
-mod watching;
 mod way;
 
 pub use activity::{

@@ -18,8 +18,8 @@ pub trait Observer {
         false
     }
 
-    /// The hardware of a server has done something. Times of calls never go back, but those of
-    /// [`crate::Deed::Carries`], [`crate::Deed::Moves`] and [`crate::Deed::Manages`] may lie ahead.
+    /// The hardware of a server has done something. Times of a server's activities never go back;
+    /// [`crate::Deed::Carries`], [`crate::Deed::Moves`] and [`crate::Deed::Manages`] lie ahead.
     fn act(&mut self, _activity: &Activity) {}
 }
 

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use super::engine::Engine;
 use super::error::SimError;
 use super::observer::Observer;
+use super::parts::Shared;
 use super::run::{Load, Run, Watch};
 use super::servers::Servers;
-use super::watching::Shared;
 use crate::config::Config;
 use crate::stats::{Operated, Outcome};
 

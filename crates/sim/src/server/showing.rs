@@ -4,9 +4,6 @@
 //! time. What a comparison of states can find (tasks of cores, entries of dispatchers, lengths of
 //! queues) is found after each event, so the steps of a request say nothing of it.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
@@ -14,26 +11,10 @@ use super::activity::{
     Activity, CoreWork, Deed, Execution, Queue, ServerShape, UnitName, UnitShape, Wait,
 };
 use super::engine::Engine;
-use super::observer::{Happening, Observer, Seen};
+use super::observer::{Happening, Seen};
+use super::parts::{Shared, Watching};
 use super::state::{JobId, RequestId, Task, Unit};
 use crate::stats::Part;
-
-/// An observer of one or more servers.
-pub(crate) type Shared<'r> = RefCell<&'r mut (dyn Observer + 'r)>;
-
-/// The observer of a server, and what it has been shown last.
-pub(crate) struct Watching<'r> {
-    server: usize,
-    observer: &'r Shared<'r>,
-    /// Whether it follows the hardware.
-    follows: bool,
-    lengths: HashMap<Queue, usize>,
-    /// By core, the number of the task's start.
-    tasks: Vec<Option<u64>>,
-    /// By unit, the entry that its dispatcher handles.
-    dispatched: Vec<Option<JobId>>,
-    units: Vec<Unit>,
-}
 
 impl Unit {
     fn name(self) -> UnitName {
@@ -69,15 +50,8 @@ impl<'r> Engine<'r> {
             self.uncore.log_links();
             observer.borrow_mut().begin(&self.hardware(server, &units));
         }
-        self.watching = Some(Box::new(Watching {
-            server,
-            observer,
-            follows,
-            lengths: HashMap::new(),
-            tasks: vec![None; self.cores.count()],
-            dispatched: vec![None; units.len()],
-            units,
-        }));
+        let watching = Watching::new(server, observer, self.cores.count(), units);
+        self.watching = Some(Box::new(watching));
         self
     }
 
@@ -162,6 +136,7 @@ impl<'r> Engine<'r> {
         let spends = Deed::Spends {
             part,
             from: job.path.since,
+            until: now,
             wait,
             core: usize::from(self.requests.get(job.request).core),
             unit: Some(job.unit.name()),
@@ -195,12 +170,13 @@ impl<'r> Engine<'r> {
             let spends = Deed::Spends {
                 part,
                 from,
+                until: from + time,
                 wait,
                 core: usize::from(self.requests.get(id).core),
                 unit: None,
             };
             from += time;
-            self.show_deed(Some(self.execution(id, job)), from, spends);
+            self.show_deed(Some(self.execution(id, job)), now, spends);
         }
     }
 

@@ -1,0 +1,45 @@
+//! The observer of a server, and what it has been shown last.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::server::activity::Queue;
+use crate::server::observer::Observer;
+use crate::server::state::{JobId, Unit};
+
+/// An observer of one or more servers.
+pub(crate) type Shared<'r> = RefCell<&'r mut (dyn Observer + 'r)>;
+
+/// The observer of a server, and what it has been shown last.
+pub(crate) struct Watching<'r> {
+    pub server: usize,
+    pub observer: &'r Shared<'r>,
+    /// Whether it follows the hardware.
+    pub follows: bool,
+    pub lengths: HashMap<Queue, usize>,
+    /// By core, the number of the task's start.
+    pub tasks: Vec<Option<u64>>,
+    /// By unit, the entry that its dispatcher handles.
+    pub dispatched: Vec<Option<JobId>>,
+    pub units: Vec<Unit>,
+}
+
+impl<'r> Watching<'r> {
+    /// An observer that has been shown nothing of a server with so many cores, and with `units`.
+    pub(crate) fn new(
+        server: usize,
+        observer: &'r Shared<'r>,
+        cores: usize,
+        units: Vec<Unit>,
+    ) -> Watching<'r> {
+        Watching {
+            server,
+            follows: observer.borrow().follows_hardware(),
+            observer,
+            lengths: HashMap::new(),
+            tasks: vec![None; cores],
+            dispatched: vec![None; units.len()],
+            units,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What observers see of the hardware adds up to what results say, and changes nothing.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::HashMap;
+
+use accelflow_sim::orchestrators::orchestrator;
+use accelflow_sim::plan::Plan;
+use accelflow_sim::stats::Outcome;
+use accelflow_sim::{
+    Activity, Config, Deed, Load, Observer, Queue, Run, Seen, ServerShape, UnitName, simulate,
+    simulate_observed,
+};
+use accelflow_units::Time;
+use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::profile::{PaperOptions, Profile};
+use accelflow_workload::services::social_network;
+use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use common::{SYSTEMS, image};
+
+fn plan() -> Plan {
+    let (image, services) = (image(), social_network().unwrap());
+    let profile = Profile::paper(&services, &image, &PaperOptions::default()).unwrap();
+    let sizes = PayloadSizes::preset(SizePreset::SocialNetwork);
+    Plan::new(&profile, &image, &sizes).unwrap()
+}
+
+/// A server with too little of everything, so that all queues are used.
+fn config() -> Config {
+    let mut config = Config::default();
+    for (key, value) in [
+        ("accelerator.pes", 2.0),
+        ("accelerator.input_entries", 4.0),
+        ("accelerator.overflow_entries", 4.0),
+        ("accelerator.output_entries", 2.0),
+        ("exception.per_million", 10_000.0),
+    ] {
+        config.set(key, value).unwrap();
+    }
+    config
+}
+
+/// Adds up what the hardware does.
+#[derive(Default)]
+struct Sums {
+    shape: Option<ServerShape>,
+    begun: HashMap<u32, Time>,
+    running: HashMap<UnitName, u64>,
+    elements: Time,
+    dispatching: HashMap<UnitName, Time>,
+    dispatchers: Time,
+    manager: Time,
+    lengths: HashMap<Queue, usize>,
+    last: Time,
+}
+
+impl Observer for Sums {
+    fn see(&mut self, seen: &Seen) {
+        assert!(seen.at >= self.last);
+    }
+
+    fn begin(&mut self, server: &ServerShape) {
+        self.shape = Some(server.clone());
+    }
+
+    fn follows_hardware(&self) -> bool {
+        true
+    }
+
+    fn act(&mut self, activity: &Activity) {
+        let at = activity.at;
+        assert!(at >= self.last, "time does not go back");
+        self.last = at;
+        let job = activity.of.and_then(|of| of.job);
+        match activity.what {
+            Deed::Operates(unit) => {
+                assert_eq!(self.begun.insert(job.unwrap(), at), None);
+                let running = self.running.entry(unit).or_default();
+                *running += 1;
+                let shape = self.shape.as_ref().unwrap();
+                let most = shape.units.iter().find(|one| one.unit == unit).unwrap();
+                assert!(*running <= most.elements, "{unit:?}");
+            }
+            Deed::Freed(unit) => {
+                self.elements += at - self.begun.remove(&job.unwrap()).unwrap();
+                *self.running.get_mut(&unit).unwrap() -= 1;
+            }
+            Deed::Dispatches(unit) => {
+                if let Some(from) = self.dispatching.remove(&unit) {
+                    self.dispatchers += at - from;
+                }
+                if job.is_some() {
+                    self.dispatching.insert(unit, at);
+                }
+            }
+            Deed::Manages { from, until } => self.manager += until - from,
+            Deed::Carries { link, from, until } => {
+                assert!(link < self.shape.as_ref().unwrap().links.len());
+                assert!(at <= from && from < until);
+            }
+            Deed::Length(queue, length) => {
+                assert_ne!(self.lengths.insert(queue, length), Some(length));
+            }
+            Deed::Spends { from, until, .. } => assert!(from <= until && until <= at),
+            Deed::Runs { .. } | Deed::Moves(_) => {}
+        }
+    }
+}
+
+fn both(id: &str) -> (Outcome, Outcome, Sums) {
+    let (plan, config) = (plan(), config());
+    let arrivals = || ArrivalProcess::Poisson { rate_rps: 4_000.0 };
+    let loads: Vec<Load> = (0..3).map(|s| Load::new(s, arrivals(), 60, 6)).collect();
+    let run = Run {
+        config: &config,
+        plan: &plan,
+        orchestrator: orchestrator(id).unwrap(),
+        loads: &loads,
+        seed: 5,
+    };
+    let mut sums = Sums::default();
+    let observed = simulate_observed(&run, &mut sums).unwrap();
+    (simulate(&run).unwrap(), observed, sums)
+}
+
+#[test]
+fn what_hardware_does_adds_up_and_observing_changes_nothing() {
+    for id in SYSTEMS {
+        let (plain, observed, sums) = both(id);
+        assert_eq!(plain.events, observed.events, "{id}");
+        assert_eq!(plain.totals, observed.totals, "{id}");
+        assert_eq!(plain.orchestration, observed.orchestration, "{id}");
+        for (plain, observed) in plain.services.iter().zip(&observed.services) {
+            assert_eq!(plain.latency, observed.latency, "{id}");
+            assert_eq!(plain.spent, observed.spent, "{id}");
+        }
+        assert_eq!(sums.elements, plain.totals.element_busy, "{id}");
+        assert_eq!(sums.dispatchers, plain.orchestration.dispatchers, "{id}");
+        assert_eq!(sums.manager, plain.orchestration.manager, "{id}");
+        assert!(sums.begun.is_empty() && sums.dispatching.is_empty(), "{id}");
+        let waiting = sums.lengths.values().sum::<usize>();
+        assert_eq!(waiting, 0, "{id}: all queues are empty at the end");
+    }
+}
