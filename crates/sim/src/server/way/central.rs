@@ -21,48 +21,50 @@ impl Engine<'_> {
         if !self.manager.is_central() {
             return Ok(Time::ZERO);
         }
-        let (mut time, mut at) = self.time_from(*job)?;
-        while let Some(after) = at {
-            let (rest, next) = self.time_from(after)?;
-            (time, at) = (time + rest, next);
+        let (mut time, mut at) = (Time::ZERO, *job);
+        loop {
+            let (rest, meets) = self.time_from(&mut at)?;
+            time += rest;
+            if !meets {
+                return Ok(time);
+            }
         }
-        Ok(time)
     }
 
     /// The unloaded time from a job's next operation to the enclosing join or, without one, to the
-    /// end of its chain; with a join also the job as it stands after it.
-    fn time_from(&self, job: Job) -> Result<(Time, Option<Job>), SimError> {
+    /// end of its chain; and whether there is a join, which the job is moved behind.
+    fn time_from(&self, job: &mut Job) -> Result<(Time, bool), SimError> {
         if job.outlook.meets {
-            let mut after = job;
-            self.requests.read(&mut after, &mut Vec::new())?;
-            return Ok((Time::ZERO, Some(after)));
+            self.requests.read(job, &mut Vec::new())?;
+            return Ok((Time::ZERO, true));
         }
         let here = match job.outlook.next {
             Next::Forward(accel) => self.timing.operation(&self.uncore, accel, job.operation),
-            Next::Park => self.expected_wait(&job),
-            Next::End => return Ok((Time::ZERO, None)),
+            Next::Park => self.expected_wait(job),
+            Next::End => return Ok((Time::ZERO, false)),
         };
-        let (rest, at) = self.time_after(job)?;
-        Ok((here + rest, at))
+        let (rest, meets) = self.time_after(job)?;
+        Ok((here + rest, meets))
     }
 
     /// The same from the end of an operation on.
-    fn time_after(&self, mut job: Job) -> Result<(Time, Option<Job>), SimError> {
+    fn time_after(&self, job: &mut Job) -> Result<(Time, bool), SimError> {
         let mut forked = Vec::new();
-        self.requests.read(&mut job, &mut forked)?;
-        let (mut time, mut at) = self.time_from(job)?;
-        for other in forked.into_iter().rev() {
-            let (beside, meets) = self.time_after(other.job)?;
+        self.requests.read(job, &mut forked)?;
+        let (mut time, mut meets) = self.time_from(job)?;
+        for mut other in forked.into_iter().rev() {
+            let (beside, also) = self.time_after(&mut other.job)?;
             time = time.max(beside);
-            at = at.or(meets);
-            if other.scatters
-                && let Some(after) = at.take()
-            {
-                let (rest, next) = self.time_from(after)?;
-                (time, at) = (time + rest, next);
+            if also && !meets {
+                (*job, meets) = (other.job, true);
+            }
+            if other.scatters && meets {
+                let rest;
+                (rest, meets) = self.time_from(job)?;
+                time += rest;
             }
         }
-        Ok((time, at))
+        Ok((time, meets))
     }
 
     /// Subtracts a job's completed operation from the time left of its chain.
