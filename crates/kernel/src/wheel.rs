@@ -86,8 +86,7 @@ impl<E: Copy> Wheel<E> {
         if bucket_of(at) - bucket_of(self.now) < BUCKETS as u64 {
             self.add(at, priority, event);
         } else {
-            self.far.schedule(at, priority, (priority, event));
-            self.far_bucket = self.far_bucket.min(bucket_of(at));
+            self.add_far(at, priority, event);
         }
     }
 
@@ -180,6 +179,7 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Puts a slot into a list whose head comes before it.
+    #[inline(never)]
     fn add_behind(&mut self, head: u32, slot: u32) {
         let Slot { at, priority, .. } = self.slots[slot as usize];
         let (mut before, mut next) = (head, self.slots[head as usize].next);
@@ -199,11 +199,22 @@ impl<E: Copy> Wheel<E> {
                 *place = content;
                 slot
             }
-            None => {
-                self.slots.push(content);
-                (self.slots.len() - 1) as u32
-            }
+            None => self.store_behind(content),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_behind(&mut self, content: Slot<E>) -> u32 {
+        self.slots.push(content);
+        (self.slots.len() - 1) as u32
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_far(&mut self, at: Time, priority: Priority, event: E) {
+        self.far.schedule(at, priority, (priority, event));
+        self.far_bucket = self.far_bucket.min(bucket_of(at));
     }
 
     /// Removes the next event when no bucket has one.

@@ -147,7 +147,7 @@ impl Network {
     /// Time of a command without data from `from` to `to`.
     #[inline]
     pub(crate) fn latency(&mut self, from: Site, to: Site) -> Time {
-        self.ways.between(from, to).latency
+        self.ways.latency(from, to)
     }
 
     /// Number of links.

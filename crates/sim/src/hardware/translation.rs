@@ -109,8 +109,13 @@ impl Translation {
         let at = Place::Iommu(chiplet);
         let (from, there) = (network.site(place), network.site(at));
         let request = network.latency(from, there);
-        let first = (0..self.walkers.len()).min_by_key(|&walker| self.walkers[walker]);
-        let walker = &mut self.walkers[first.unwrap_or(0)];
+        let mut walker = 0;
+        for (number, free) in self.walkers.iter().enumerate() {
+            if *free < self.walkers[walker] {
+                walker = number;
+            }
+        }
+        let walker = &mut self.walkers[walker];
         let mut done = (now + request).max(*walker);
         let directory = page >> LEVEL_BITS;
         let known = self.directories[usize::from(chiplet)]

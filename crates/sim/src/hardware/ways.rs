@@ -110,6 +110,17 @@ impl Ways {
         }
     }
 
+    /// Time of a command without data from `from` to `to`.
+    #[inline]
+    pub(crate) fn latency(&mut self, from: Site, to: Site) -> Time {
+        let index = from.0 as usize * self.stops.len() + to.0 as usize;
+        let Way { end, latency, .. } = &self.ways[index];
+        match end {
+            0 => self.find(index, from, to).latency,
+            _ => *latency,
+        }
+    }
+
     /// The links of a way.
     #[inline]
     pub(crate) fn stages(&self, way: Way) -> &[Stage] {

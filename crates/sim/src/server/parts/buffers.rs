@@ -96,8 +96,9 @@ impl Buffers {
         let Some(given) = self.given.get_mut(request as usize) else {
             return;
         };
-        for buffer in std::mem::take(given) {
-            self.free(service, buffer);
+        let memory = &mut self.services[usize::from(service)];
+        for buffer in given.drain(..) {
+            memory.free[buffer.list].push(buffer.address);
         }
     }
 }

@@ -40,10 +40,12 @@ impl Ensemble {
         })
     }
 
+    #[inline]
     pub(crate) fn station(&self, unit: Unit) -> &Station<JobId> {
         &self.stations[self.index_of(unit)]
     }
 
+    #[inline]
     pub(crate) fn station_mut(&mut self, unit: Unit) -> &mut Station<JobId> {
         let index = self.index_of(unit);
         &mut self.stations[index]
@@ -62,6 +64,7 @@ impl Ensemble {
         Accel::ALL.into_iter().flat_map(of_type).collect()
     }
 
+    #[inline]
     fn index_of(&self, unit: Unit) -> usize {
         let first = self.of_types[unit.accel.index()].start;
         first + usize::from(unit.instance) * self.shares + usize::from(unit.share)

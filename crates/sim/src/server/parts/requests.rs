@@ -142,6 +142,12 @@ impl<'r> Requests<'r> {
         service.phases.get(usize::from(request.phase))
     }
 
+    /// The phase after the current one; `None` in the last.
+    pub(crate) fn next_phase(&self, request: &Request) -> Option<&'r PhasePlan> {
+        let service = &self.plan.services[usize::from(request.service)];
+        service.phases.get(usize::from(request.phase) + 1)
+    }
+
     /// Whether the current phase is the last of the service.
     pub(crate) fn is_last_phase(&self, request: &Request) -> bool {
         let service = &self.plan.services[usize::from(request.service)];

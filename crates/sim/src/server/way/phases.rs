@@ -13,18 +13,20 @@ use crate::stats::Part;
 impl Engine<'_> {
     /// Starts the current phase of a request; after the last one, the request has ended.
     pub(crate) fn start_phase(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
-        let request = *self.requests.get(id);
-        match self.requests.phase(&request) {
+        let request = self.requests.get(id);
+        let core = request.core;
+        match self.requests.phase(request) {
             None => {
-                self.respond(id, None, &request.path.spent, now);
+                let spent = request.path.spent;
+                self.respond(id, None, &spent, now);
                 self.end_request(id);
                 Ok(())
             }
             Some(PhasePlan::Cpu(mean)) => {
-                let own = self.own_time(&request, *mean);
+                let own = self.own_time(request, *mean);
                 let cpu = self.run.config.core.context_switch + own;
                 let duration = self.application(id, cpu);
-                self.push_task(request.core, Task::Application(id), duration, now);
+                self.push_task(core, Task::Application(id), duration, now);
                 Ok(())
             }
             Some(PhasePlan::Chains(chains)) => self.start_chains(id, chains, now),
@@ -49,9 +51,7 @@ impl Engine<'_> {
 
     /// Core time of the application task to start the chains of the next phase.
     fn start_cost(&self, id: RequestId) -> Time {
-        let mut request = *self.requests.get(id);
-        request.phase += 1;
-        match self.requests.phase(&request) {
+        match self.requests.next_phase(self.requests.get(id)) {
             Some(PhasePlan::Chains(chains)) => self.properties.start * chains.len() as u64,
             _ => Time::ZERO,
         }
@@ -140,11 +140,17 @@ impl Engine<'_> {
             compressed: self.requests.arrives_compressed(id, chain, entry),
             buffer: None,
         };
-        let mut job = Job::new(id, Cursor::new(index, entry), unit, payload);
-        self.requests.read(&mut job, &mut Vec::new())?;
-        job.deadline = self.deadlines.of_chain(request, self.calendar.now());
-        job.left = self.time_left(&job)?;
-        Ok(self.jobs.insert(job))
+        let cursor = Cursor::new(index, entry);
+        let job = self.jobs.insert(Job::new(id, cursor, unit, payload));
+        let read = self.jobs.get_mut(job);
+        self.requests.read(read, &mut Vec::new())?;
+        let request = self.requests.get(id);
+        read.deadline = self.deadlines.of_chain(request, self.calendar.now());
+        if self.manager.is_central() {
+            let left = self.time_left(self.jobs.get(job))?;
+            self.jobs.get_mut(job).left = left;
+        }
+        Ok(job)
     }
 
     /// The application task of a request has ended.
@@ -195,12 +201,12 @@ impl Engine<'_> {
     fn next_phase(&mut self, id: RequestId, running: bool, now: Time) -> Result<(), SimError> {
         let request = self.requests.get_mut(id);
         request.phase += 1;
-        let request = *request;
-        match self.requests.phase(&request) {
+        let core = request.core;
+        match self.requests.phase(self.requests.get(id)) {
             Some(PhasePlan::Cpu(mean)) if running => {
-                let own = self.own_time(&request, *mean);
+                let own = self.own_time(self.requests.get(id), *mean);
                 let duration = self.application(id, own);
-                self.resume_task(request.core, Task::Application(id), duration, now);
+                self.resume_task(core, Task::Application(id), duration, now);
                 Ok(())
             }
             _ => self.start_phase(id, now),
