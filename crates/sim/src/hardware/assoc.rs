@@ -46,7 +46,7 @@ impl Associative {
     /// Uses `key` of the set number `set` (modulo the number of sets): `Ok` if it was there. If not,
     /// it takes the place of the least recently used key, which is returned unless the place was
     /// empty.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn touch(&mut self, key: u64, set: u64, writes: bool) -> Result<(), Option<Victim>> {
         let number = if set < self.sets {
             set
@@ -63,6 +63,7 @@ impl Associative {
     }
 }
 
+#[inline(never)]
 fn touch_any(set: &mut [u32], tag: u32, writes: bool) -> Result<(), Option<Victim>> {
     // Each key moves one place back, up to the place of `tag`.
     let mut moved = tag << 1 | u32::from(writes);
@@ -78,6 +79,7 @@ fn touch_any(set: &mut [u32], tag: u32, writes: bool) -> Result<(), Option<Victi
 }
 
 /// The same for 16 ways, which are compared at once.
+#[inline(never)]
 fn touch_16(set: &mut [u32; 16], tag: u32, writes: bool) -> Result<(), Option<Victim>> {
     let used = tag << 1 | u32::from(writes);
     if set[0] >> 1 == tag {

@@ -61,7 +61,7 @@ impl Pipe {
 
     /// Serves `flow` for `length`, cut-through: a byte goes out `latency` after it came in, while
     /// others still come in. A slow flow leaves gaps that others may use.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, flow: Flow, length: Time, latency: Time) -> Flow {
         let start = self.take(flow.head, length);
         Flow {
@@ -78,7 +78,7 @@ impl Pipe {
     }
 
     /// Takes the first free interval of `length` from `wanted` on: its beginning.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, wanted: Time, length: Time) -> Time {
         if length == Time::ZERO {
             return self.take_between(wanted, length);
