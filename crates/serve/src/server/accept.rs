@@ -14,6 +14,7 @@ use super::places::Place;
 use super::protocol::Endpoint;
 use super::shared::Shared;
 use super::thrift::connection::Connection;
+use crate::memory::wipe::wipe_stack;
 use crate::transport::close::Close;
 use crate::transport::socket::is_timeout;
 
@@ -67,6 +68,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
             let mut ended = Ended(&for_thread, &its_place, "panic");
             (for_thread.admission.thread_scope)(&mut || {
                 let close = serve(&for_thread, &its_place);
+                wipe_stack();
                 ended.2 = close.reason();
                 await_close(&its_place.stream, &close);
             });

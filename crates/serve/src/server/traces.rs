@@ -113,6 +113,19 @@ impl Kind {
         }
     }
 
+    /// The error subtraces that answer clients, if any do.
+    fn error_traces(self) -> Vec<String> {
+        let names = ERROR_TRACES.iter().filter(|_| self.errors);
+        names.map(|name| self.error_trace(name)).collect()
+    }
+
+    /// The traces on the bytes of HTTP/2 connections.
+    fn pipes(self) -> Vec<&'static str> {
+        let pipes = PipeTraces::of(self.tls);
+        let all = [Some(pipes.receive), pipes.send].into_iter().flatten();
+        all.filter(|_| self.grpc).collect()
+    }
+
     fn wire(self) -> Wire {
         Wire {
             tcp: !self.grpc,
@@ -145,52 +158,39 @@ impl Kind {
             task,
             wire,
         };
-        let errors: Vec<String> = match self.errors {
-            true => ERROR_TRACES
-                .iter()
-                .map(|name| self.error_trace(name))
-                .collect(),
-            false => Vec::new(),
-        };
+        let errors = self.error_traces();
         let mut roots = vec![
             root("receive", &*receive, Task::Receive),
             root("respond", &*send, Task::Send),
             root("respond_compressed", &*send_compressed, Task::Send),
         ];
-        roots.extend(
-            errors
-                .iter()
-                .map(|name| root("errors_to_caller", name, Task::Send)),
-        );
-        let pipes = PipeTraces::of(self.tls);
-        let also: Vec<&str> = match self.grpc {
-            true => [Some(pipes.receive), pipes.send]
-                .into_iter()
-                .flatten()
-                .collect(),
-            false => Vec::new(),
-        };
+        for name in &errors {
+            roots.push(root("errors_to_caller", name, Task::Send));
+        }
         let stock = Stock {
             base: &base,
             own: own.map(|own| &own.source),
             answers_caller: false,
         };
-        let image = stock.link(&roots, &also)?;
-        let file = own.and_then(|own| own.source.file());
-        let origin = match (own, file) {
-            (None, _) => "the server".to_owned(),
-            (Some(_), None) => "a library".to_owned(),
-            (Some(_), Some(path)) => path.display().to_string(),
-        };
+        let image = stock.link(&roots, &self.pipes())?;
         Ok(ServerImage {
             image,
             receive,
             send,
             send_compressed,
             generation,
-            origin,
+            origin: origin(own),
             kind: self,
         })
+    }
+}
+
+/// Where a server's traces are from, in words.
+fn origin(own: Option<&ServerTraces>) -> String {
+    match (own, own.and_then(|own| own.source.file())) {
+        (None, _) => "the server".to_owned(),
+        (Some(_), None) => "a library".to_owned(),
+        (Some(_), Some(path)) => path.display().to_string(),
     }
 }
 

@@ -2,27 +2,24 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::Call;
-use accelflow_accel::rpc::{MessageType, ThriftCall};
+use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::thrift::{FunctionId, Schema};
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_runtime::{Conversation, Message, Terms, trail};
 use accelflow_trace::Accel;
 use serde_json::json;
 
-use super::body::{Body, INTERNAL_ERROR, INVALID_MESSAGE_TYPE, Refusal, UNKNOWN_METHOD, handle};
-use super::caller::{LentCaller, take_back};
+use super::body::Body;
 use super::outbound::Outbound;
-use crate::config::Compression;
 use crate::memory::buffers;
 use crate::memory::wipe::Wiped;
-use crate::observe::metrics::{Counters, name};
+use crate::observe::metrics::Counters;
 use crate::observe::run::TraceRun;
 use crate::observe::telemetry::RequestSpan;
-use crate::scope::{Answering, Carried};
 use crate::server::executors::RunError;
 use crate::server::greeting::Greeted;
 use crate::server::pace::Part;
@@ -40,13 +37,13 @@ use crate::transport::tls::control::Control;
 pub(crate) struct Connection<'s> {
     pub(super) shared: &'s Arc<Shared>,
     pub(super) schema: &'s Schema,
-    place: &'s Arc<Place>,
+    pub(super) place: &'s Arc<Place>,
     stream: &'s TcpStream,
     pub(super) peer: PeerAdmission<'s>,
     /// The traces of the message that is being answered.
-    traces: Arc<ServerImage>,
+    pub(super) traces: Arc<ServerImage>,
     inbound: Inbound,
-    conversation: Conversation,
+    pub(super) conversation: Conversation,
     /// The control path of TLS, on a connection that has it.
     control: Option<Control>,
     /// Plaintext that the core has opened because records and messages do not end together.
@@ -60,16 +57,16 @@ pub(crate) struct Connection<'s> {
     outbound: Outbound,
     counters: Counters,
     /// Time of the system calls that received the message, if requests are recorded.
-    receiving: Duration,
+    pub(super) receiving: Duration,
     /// Processor time of this thread when the last message had been answered, if requests are
     /// recorded.
-    since: Option<Duration>,
+    pub(super) since: Option<Duration>,
     /// The terms of the tenant, and of the message that is being answered.
-    terms: Terms,
+    pub(super) terms: Terms,
     /// When that message began to be received.
-    begun: Instant,
+    pub(super) begun: Instant,
     /// The span of the message that is being answered, if spans are made.
-    span: Option<RequestSpan>,
+    pub(super) span: Option<RequestSpan>,
 }
 
 /// Where the next message lies.
@@ -358,133 +355,6 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Calls the handler with the arguments that T1 delivered, and replies.
-    fn answer(&mut self, mut received: TraceRun) -> Result<(), Close> {
-        received.add_socket(std::mem::take(&mut self.receiving));
-        let arrival = received.outcome.arrivals.drain(..).next();
-        let Some(mut job) = arrival.map(|arrival| arrival.job) else {
-            return Err(Close::Failed("T1 notified no core".to_owned()));
-        };
-        let Call::Thrift(call) = std::mem::take(&mut job.call) else {
-            return Err(Close::Failed("T1 found no RPC message".to_owned()));
-        };
-        if let Some(spans) = &self.shared.observers.spans {
-            let tenant = self.terms.tenant;
-            let span = spans.begin(
-                &name(&call),
-                self.peer.peer.address,
-                tenant,
-                &received,
-                None,
-            );
-            self.span = Some(span);
-        }
-        if !matches!(call.message_type, MessageType::Call | MessageType::Oneway) {
-            self.ended(&call, "invalid_message_type");
-            let why = "only calls are answered";
-            return self.send_exception(&call, INVALID_MESSAGE_TYPE, why);
-        }
-        if !self.shared.dispatch.is_quick(call.function) {
-            self.flush()?;
-        }
-        let start = Instant::now();
-        let oneway = call.message_type == MessageType::Oneway || self.is_oneway(call.function);
-        let mut carried = self.carried(call.function);
-        let lent = match oneway {
-            true => None,
-            false => self.lend(&call)?,
-        };
-        carried.caller = lent
-            .clone()
-            .map(|lent| -> Arc<Mutex<dyn Answering>> { lent });
-        let recorded = self.shared.observers.records();
-        let (shared, schema, peer) = (self.shared, self.schema, &self.peer.peer);
-        let context = self.span.as_ref().map(RequestSpan::context);
-        let handle = || handle(shared, schema, peer, (&call, &job), context, &carried);
-        let handle = || self.place.busy(|| trail::follow(recorded, handle));
-        let ((result, trail), handler) = shared.observers.timed(handle);
-        let app = start.elapsed();
-        let by_trace = lent.and_then(|lent| {
-            let (conversation, answered) = take_back(&lent);
-            self.conversation = conversation;
-            answered
-        });
-        shared.observers.metrics.handler(app);
-        shared.dispatch.took(call.function, app);
-        if let Some(span) = &mut self.span {
-            span.add_handler(start, app);
-        }
-        let compressed = job.facts.get("compressed") == Some(1);
-        buffers::give_back(std::mem::take(&mut job.bytes));
-        if oneway {
-            let label = match result {
-                Ok(_) => "oneway",
-                Err(_) => "oneway_failed",
-            };
-            self.ended(&call, label);
-            return Ok(());
-        }
-        let sent = match by_trace {
-            Some(run) => Some(self.answered_by_trace(&call, run?)?),
-            None => self.reply_with(&call, result, compressed)?,
-        };
-        if self.terms.due.is_some() {
-            let respond = start.elapsed().saturating_sub(app);
-            let spent = [start - self.begun, app, respond];
-            shared.dispatch.learn(call.function, spent);
-        }
-        if let (Some(recorder), Some(trail), Some(sent)) = (&shared.observers.recorder, trail, sent)
-        {
-            let outside = self.outside(handler, [&received, &sent]);
-            let trail = trail.or_wall(app);
-            recorder.keep(&name(&call), &received, &trail, &sent, outside);
-        }
-        Ok(())
-    }
-
-    /// The processor time of this thread since the last answer outside of the handler, which took
-    /// `handler`, and the steps of `runs`; `None` for the first message, before which the connection
-    /// was set up.
-    fn outside(&self, handler: Duration, runs: [&TraceRun; 2]) -> Option<Duration> {
-        let spent = trail::thread_time().checked_sub(self.since?)?;
-        let steps_ns: f64 = runs.iter().flat_map(|run| &run.costs_ns).sum();
-        let steps = Duration::from_nanos(steps_ns as u64);
-        Some(spent.saturating_sub(handler).saturating_sub(steps))
-    }
-
-    /// Lends the connection to what the handler does, if the ensemble may answer its client.
-    fn lend(&mut self, call: &ThriftCall) -> Result<Option<Arc<Mutex<LentCaller>>>, Close> {
-        if !self.shared.config.errors_to_caller {
-            return Ok(None);
-        }
-        // Whatever is written next comes after the replies that wait.
-        self.flush()?;
-        Ok(Some(Arc::new(Mutex::new(LentCaller {
-            shared: self.shared.clone(),
-            place: self.place.clone(),
-            traces: self.traces.clone(),
-            terms: self.terms,
-            call: call.clone(),
-            conversation: std::mem::take(&mut self.conversation),
-            answered: None,
-            closed: false,
-        }))))
-    }
-
-    /// Notes that an error subtrace has answered the request; what the handler returns is not sent.
-    fn answered_by_trace(
-        &mut self,
-        call: &ThriftCall,
-        mut run: TraceRun,
-    ) -> Result<TraceRun, Close> {
-        self.ended(call, "error_by_trace");
-        if let Some(span) = &mut self.span {
-            span.add(&run);
-        }
-        self.write_out(&mut run)?;
-        Ok(run)
-    }
-
     /// The terms of T1, which gets its part of the request's time.
     fn receiving_terms(&self) -> Terms {
         let dispatch = &self.shared.dispatch;
@@ -494,97 +364,12 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// What the calls of the handler keep. From now on the request is due when its function says.
-    fn carried(&mut self, function: FunctionId) -> Carried {
-        let (dispatch, tenants) = (&self.shared.dispatch, &self.shared.admission.tenants);
-        self.terms.due = dispatch.due(function, self.begun, self.terms.due);
-        let limit = tenants
-            .as_ref()
-            .and_then(|all| all.chains(self.terms.tenant));
-        let terms = Terms {
-            due: dispatch.part_due(Some(function), Part::Handle, self.terms.due),
-            ..self.terms
-        };
-        Carried::new(terms, limit)
-    }
-
-    /// Replies with the handler's result; returns the trace run that sent it.
-    fn reply_with(
-        &mut self,
-        call: &ThriftCall,
-        result: Result<Body, Refusal>,
-        compressed: bool,
-    ) -> Result<Option<TraceRun>, Close> {
-        match result {
-            Ok(body) => {
-                let compress = match self.shared.config.compression {
-                    Compression::Never => false,
-                    Compression::LikeRequest => compressed,
-                    Compression::Always => true,
-                };
-                self.send_result(call, compress, body, "ok")
-            }
-            Err(Refusal::Declared(body)) => {
-                self.send_result(call, false, body, "exception")?;
-                Ok(None)
-            }
-            Err(Refusal::Unfit(why)) => {
-                self.send_unfit(call, &why)?;
-                Ok(None)
-            }
-            Err(Refusal::Rpc(kind, why)) => {
-                let label = match kind {
-                    UNKNOWN_METHOD => "no_handler",
-                    _ => "handler_failed",
-                };
-                self.ended(call, label);
-                self.report(call, kind, label, &why)?;
-                Ok(None)
-            }
-            Err(Refusal::Logged { id, why }) => {
-                self.ended(call, "handler_failed");
-                let text = self
-                    .shared
-                    .observers
-                    .reports
-                    .client_text("handler_failed", &id, &why);
-                self.send_exception(call, INTERNAL_ERROR, &text)?;
-                Ok(None)
-            }
-        }
-    }
-
     /// Counts a request under its result.
     pub(super) fn ended(&mut self, call: &ThriftCall, result: &'static str) {
         self.counters
             .count(&self.shared.observers.metrics, call, result);
         if let Some(span) = &mut self.span {
             span.result = result;
-        }
-    }
-
-    /// Sends a result and returns the trace run that sent it, or tells the client why it cannot be
-    /// sent.
-    fn send_result(
-        &mut self,
-        call: &ThriftCall,
-        compress: bool,
-        body: Body,
-        label: &'static str,
-    ) -> Result<Option<TraceRun>, Close> {
-        match self.send(compress, call.reply(), body) {
-            Ok(mut run) => {
-                self.ended(call, label);
-                if let Some(span) = &mut self.span {
-                    span.add(&run);
-                }
-                self.write_out(&mut run)?;
-                Ok(Some(run))
-            }
-            Err(error) => {
-                self.send_unfit(call, &error.to_string())?;
-                Ok(None)
-            }
         }
     }
 
@@ -609,7 +394,12 @@ impl<'s> Connection<'s> {
     }
 
     /// Runs T2 or T3.
-    fn send(&mut self, compress: bool, call: ThriftCall, body: Body) -> Result<TraceRun, RunError> {
+    pub(super) fn send(
+        &mut self,
+        compress: bool,
+        call: ThriftCall,
+        body: Body,
+    ) -> Result<TraceRun, RunError> {
         let message = Message {
             terms: self.terms,
             record: body.record,
@@ -623,7 +413,7 @@ impl<'s> Connection<'s> {
         executors.run_on(traces, trace, body.bytes, &message, &mut self.conversation)
     }
 
-    fn write_out(&mut self, run: &mut TraceRun) -> Result<(), Close> {
+    pub(super) fn write_out(&mut self, run: &mut TraceRun) -> Result<(), Close> {
         let shared = self.shared;
         for sent in std::mem::take(&mut run.outcome.sent) {
             let (written, spent) = shared.observers.timed(|| self.reply(&sent.bytes));
@@ -658,7 +448,7 @@ impl<'s> Connection<'s> {
     }
 
     /// Writes the waiting replies.
-    fn flush(&mut self) -> Result<(), Close> {
+    pub(super) fn flush(&mut self) -> Result<(), Close> {
         if self.outbound.is_empty() {
             return Ok(());
         }

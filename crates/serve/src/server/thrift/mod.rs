@@ -1,5 +1,6 @@
 //! Connections that speak framed Apache Thrift.
 
+mod answer;
 pub(crate) mod body;
 mod caller;
 pub(crate) mod connection;
