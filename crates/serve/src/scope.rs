@@ -70,6 +70,12 @@ impl Carried {
             caller: None,
         }
     }
+
+    /// Whether it is anything but the default.
+    fn matters(&self) -> bool {
+        let default = self.terms == Terms::default();
+        !default || self.limit.is_some() || self.caller.is_some()
+    }
 }
 
 /// The client of a request, whom the ensemble can answer.
@@ -166,7 +172,7 @@ impl Scope {
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),
-            carried: CARRIED.with_borrow(Clone::clone),
+            carried: CARRIED.with_borrow(Clone::clone).filter(Carried::matters),
             context: Context::map_current(|context| {
                 context.has_active_span().then(|| context.clone())
             }),

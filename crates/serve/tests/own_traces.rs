@@ -77,6 +77,17 @@ fn paths(running: &Running, function: &str) -> Vec<Vec<String>> {
     paths
 }
 
+/// Waits until requests have taken these paths: a request is recorded after its reply.
+fn await_paths(running: &Running, function: &str, expected: &[&[&str]]) {
+    for _ in 0..600 {
+        if paths(running, function) == expected {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(paths(running, function), expected);
+}
+
 fn has_ldb(running: &Running) -> bool {
     let steps = steps(running, "Test.add");
     steps.iter().flatten().any(|(_, accel)| accel == "LdB")
@@ -112,8 +123,8 @@ fn own_traces_serve_plain_connections() {
     let max = format!(r#"{{"a":{},"b":1}}"#, i64::MAX);
     let refused = call(&mut client, "add", Protocol::Binary, &max);
     assert_eq!(refused.0, MessageType::Reply);
-    let taken = paths(&running, "Test.add");
-    assert_eq!(taken, [["own_receive", "own_balance", "own_respond"]]);
+    let path: &[&str] = &["own_receive", "own_balance", "own_respond"];
+    await_paths(&running, "Test.add", &[path]);
 }
 
 #[test]
@@ -134,7 +145,7 @@ fn own_traces_serve_tls_and_take_the_place_of_templates() {
     let added = call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":2}"#);
     assert_eq!(added.1, r#"{"success":3}"#);
     // T1 ends without LdB now, which the recording shows.
-    assert_eq!(paths(&running, "Test.add"), [["T1", "T2"]]);
+    await_paths(&running, "Test.add", &[&["T1", "T2"]]);
     assert!(!has_ldb(&running));
 }
 
@@ -300,15 +311,16 @@ fn a_request_ends_with_the_traces_that_received_it() {
     receive(&mut client).expect("a reply");
     open.send(()).expect("the next one");
     call(&mut client, "nothing", Protocol::Binary, "{}");
-    let expected = [
-        ["new_receive", "new_respond"],
-        ["old_receive", "old_respond"],
+    let [new, old]: [&[&str]; 2] = [
+        &["new_receive", "new_respond"],
+        &["old_receive", "old_respond"],
     ];
-    assert_eq!(paths(&running, "Test.nothing"), expected);
+    await_paths(&running, "Test.nothing", &[new, old]);
     running.remove_traces().expect("there are others");
     open.send(()).expect("the next one");
     call(&mut client, "nothing", Protocol::Binary, "{}");
-    assert!(paths(&running, "Test.nothing").contains(&vec!["T1_plain".into(), "T2_plain".into()]));
+    let own: &[&str] = &["T1_plain", "T2_plain"];
+    await_paths(&running, "Test.nothing", &[own, new, old]);
 }
 
 #[test]
@@ -406,6 +418,7 @@ fn operators_replace_traces_by_those_of_a_file() {
     );
     let mut client = connect(&running);
     call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":2}"#);
+    await_paths(&running, "Test.add", &[&["own_receive", "own_respond"]]);
     assert!(!has_ldb(&running));
     for (text, why) in [("TCP Dser", "Dser comes where RPC must"), ("TPC", "TPC")] {
         write(text);

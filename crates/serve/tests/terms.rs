@@ -356,17 +356,26 @@ fn the_ensemble_tells_callers_of_exceptions_itself() {
             assert_eq!(sum.1, r#"{"success":3}"#);
         }
         let series = r#"accelflow_requests_total{function="Test.add",result="error_by_trace"}"#;
+        await_count(&running, series, 2);
         assert_eq!(counted(&running, series), 2);
-        let traces = running.recorded_paths("Test.add").into_iter();
-        let last = traces.filter_map(|path| path.phases.into_iter().next_back());
-        let names: Vec<String> = last
-            .filter_map(|phase| match phase {
-                RecordedPhase::Chains(chains) => Some(chains[0].steps[0].trace.clone()),
-                RecordedPhase::Cpu { .. } => None,
-            })
-            .collect();
         let own = if tls { "T10_error" } else { "T10_error_plain" };
-        assert!(names.contains(&own.to_owned()), "{names:?}");
+        let has_own = || {
+            let phases = running.recorded_paths("Test.add").into_iter();
+            let mut last = phases.filter_map(|path| path.phases.into_iter().next_back());
+            last.any(|phase| match phase {
+                RecordedPhase::Chains(chains) => chains[0].steps[0].trace == own,
+                RecordedPhase::Cpu { .. } => false,
+            })
+        };
+        // A request is recorded after its reply.
+        let found = (0..600).any(|_| {
+            let found = has_own();
+            if !found {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            found
+        });
+        assert!(found, "no request took {own}");
     }
 }
 

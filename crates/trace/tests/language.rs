@@ -578,3 +578,49 @@ fn disassembly_is_exact_wherever_paths_end() {
         assert_eq!(again, image, "{nodes:#?}");
     }
 }
+
+#[test]
+fn a_trace_belongs_to_the_service_that_registers_it() {
+    let nodes = |names: &[&str]| seq(names).expect("names");
+    let mut library = Library::new();
+    library
+        .register("shared", nodes(&["Ser", "TCP"]))
+        .expect("free");
+    let own = nodes(&["Ser", "RPC", "TCP"]);
+    library
+        .register_for(Some("shop"), "own", own.clone())
+        .expect("free");
+    // The same again is harmless, also for another.
+    library
+        .register_for(Some("billing"), "own", own)
+        .expect("equal");
+    let other = nodes(&["Cmp", "Ser", "TCP"]);
+    let refused = library
+        .register_for(Some("billing"), "own", other)
+        .expect_err("another's");
+    assert_eq!(
+        refused.to_string(),
+        "trace 'own' belongs to the service 'shop': nobody else can replace or remove it"
+    );
+    let refused = library
+        .remove_for(Some("shop"), "shared")
+        .expect_err("everybody's");
+    assert!(
+        refused.to_string().contains("belongs to all services"),
+        "{refused}"
+    );
+    assert!(library.remove_for(Some("billing"), "own").is_err());
+    let names = |service| library.link_for(service).expect("links").names().to_vec();
+    assert_eq!(names(Some("shop")), ["shared", "own"]);
+    assert_eq!(names(Some("billing")), ["shared"]);
+    assert_eq!(names(None), ["shared", "own"]);
+    assert!(
+        library
+            .link_for_from(Some("billing"), "own")
+            .expect("links")
+            .names()
+            .is_empty()
+    );
+    assert_eq!(library.remove_for(Some("shop"), "own"), Ok(true));
+    assert_eq!(library.remove_for(Some("shop"), "own"), Ok(false));
+}
