@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accelflow_trace::{Accel, Transform};
+use accelflow_trace::{Accel, Kind, Transform};
 
 use crate::accelerator::Accelerator;
 use crate::bodies::cmp::{Cmp, DEFAULT_LEVEL};
@@ -17,6 +17,7 @@ use crate::codec::Codec;
 use crate::error::AccelError;
 use crate::job::Job;
 use crate::limits::Limits;
+use crate::own::{self, OwnBody};
 use crate::protocols::thrift::{FunctionSet, Schema};
 use crate::transform;
 
@@ -49,9 +50,11 @@ impl Default for Settings {
     }
 }
 
-/// One software body of each accelerator, and the transformation engine.
+/// One software body of each accelerator, those of accelerators beside the nine, and the
+/// transformation engine.
 pub struct Ensemble {
     bodies: [Box<dyn Accelerator>; Accel::COUNT],
+    own: Vec<Box<dyn OwnBody>>,
     limits: Limits,
 }
 
@@ -78,7 +81,12 @@ impl Ensemble {
             Box::new(Dcmp::new(limits)),
             Box::new(Ldb::new(policy, loads)),
         ];
-        Ok(Ensemble { bodies, limits })
+        let own = Vec::new();
+        Ok(Ensemble {
+            bodies,
+            own,
+            limits,
+        })
     }
 
     /// Software bodies with default settings, balancing round robin over `cores` cores.
@@ -96,6 +104,26 @@ impl Ensemble {
         self.bodies[place] = body;
     }
 
+    /// Adds the body of an accelerator beside the nine, in the place of one of the same name.
+    pub fn add(&mut self, body: Box<dyn OwnBody>) {
+        self.own
+            .retain(|known| known.kind().name() != body.kind().name());
+        self.own.push(body);
+    }
+
+    /// Runs the accelerator beside the nine that traces declare as `kind` on a job.
+    ///
+    /// # Errors
+    /// That of its body; `no_body` without one, `other_kind` for one with another declaration,
+    /// `wrong_direction`, `wrong_facts` and `too_large` for what the declaration and the limits do
+    /// not allow. The job is then unchanged.
+    pub fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
+        let mut bodies = self.own.iter_mut();
+        let body = bodies.find(|body| body.kind().name() == kind.name());
+        let body = body.ok_or_else(|| AccelError::no_body(kind))?;
+        own::run(body.as_mut(), kind, job, &self.limits)
+    }
+
     /// The ensemble with `wrap` around each body.
     #[must_use]
     pub fn wrapped(
@@ -106,12 +134,19 @@ impl Ensemble {
         Ensemble { bodies, ..self }
     }
 
-    /// Runs one accelerator on a job.
+    /// Runs one of the nine accelerators on a job.
     ///
     /// # Errors
     /// That of the accelerator; the job is then unchanged.
     pub fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
-        self.bodies[accel.index()].run(job)
+        match self.bodies.get_mut(accel.index()) {
+            Some(body) => body.run(job),
+            // Only a trace memory knows its name and declaration: see `run_own`.
+            None => Err(AccelError::own(
+                &accel.to_string(),
+                "it is not one of the nine",
+            )),
+        }
     }
 
     /// Runs one transformation on a job.

@@ -400,6 +400,16 @@ pub enum AccelError {
         /// How to convert the payload, or empty.
         hint: &'static str,
     },
+    /// An accelerator beside the paper's nine cannot process the message: see [`AccelError::own`].
+    #[error("{name}: {why}")]
+    Own {
+        /// Its name.
+        name: String,
+        /// The stable name of the kind of error.
+        reason: &'static str,
+        /// The fault.
+        why: String,
+    },
     /// The job lacks what the step must know about the message.
     #[error("{step} cannot process this message: {why}")]
     NoCall {
@@ -459,6 +469,7 @@ impl AccelError {
             AccelError::NoCore => "no_core",
             AccelError::WrongFormat { .. } => "wrong_format",
             AccelError::NoCall { .. } => "no_call",
+            AccelError::Own { reason, .. } => reason,
         }
     }
 

@@ -64,7 +64,7 @@ impl From<Arc<str>> for FactName {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     numbers: Vec<(FactName, i64)>,
-    texts: Vec<(&'static str, Arc<str>)>,
+    texts: Vec<(FactName, Arc<str>)>,
 }
 
 impl Facts {
@@ -97,8 +97,12 @@ impl Facts {
     }
 
     /// Sets a text, replacing one of the same name.
-    pub fn set_text(&mut self, name: &'static str, value: Arc<str>) {
-        match self.texts.binary_search_by(|(known, _)| known.cmp(&name)) {
+    pub fn set_text(&mut self, name: impl Into<FactName>, value: Arc<str>) {
+        let name = name.into();
+        match self
+            .texts
+            .binary_search_by(|(known, _)| known.as_str().cmp(name.as_str()))
+        {
             Ok(place) => self.texts[place].1 = value,
             Err(place) => self.texts.insert(place, (name, value)),
         }
@@ -108,16 +112,16 @@ impl Facts {
     pub fn text(&self, name: &str) -> Option<&str> {
         let place = self
             .texts
-            .binary_search_by(|(known, _)| (*known).cmp(name))
+            .binary_search_by(|(known, _)| known.as_str().cmp(name))
             .ok()?;
         Some(&self.texts[place].1)
     }
 
     /// All texts in order of their names.
-    pub fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts
             .iter()
-            .map(|(name, value)| (*name, value.as_ref()))
+            .map(|(name, value)| (name.as_str(), value.as_ref()))
     }
 
     /// Removes all numbers and texts.

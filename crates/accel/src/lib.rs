@@ -23,8 +23,9 @@
 //! |---|---|
 //! | `error`, `limits`, `budget`, `role`, `codec`, `json`, `values`, `envelope` | shared by all |
 //! | `protocols/` | what messages look like as bytes; no job, no accelerator |
-//! | `call`, `record`, `session`, `facts`, `job`, `accelerator` | the message that travels, and the interface of a body |
+//! | `call`, `record`, `session`, `facts`, `job`, `read`, `accelerator` | the message that travels, and the interface of a body |
 //! | `transform`, `bodies/` | the transformations and the accelerators, one per file |
+//! | `own` | accelerators beside the nine, whose bodies are given |
 //! | `ensemble` | all of them together |
 //!
 //! `messages` makes realistic messages for tests and demonstrations, from the shared files alone.
@@ -42,7 +43,9 @@ mod job;
 pub mod json;
 mod limits;
 pub mod messages;
+mod own;
 mod protocols;
+mod read;
 mod record;
 mod role;
 mod session;
@@ -60,6 +63,7 @@ pub use error::AccelError;
 pub use facts::{FactName, Facts};
 pub use job::{Direction, Job, Packed};
 pub use limits::Limits;
+pub use own::{Fact, Input, Output, OwnBody};
 pub use protocols::{grpc, http, protobuf, storage, thrift};
 pub use record::Record;
 pub use role::Role;

@@ -121,8 +121,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::bind::trace::node::{
-        PyNode, trace_accel, trace_branch, trace_fork, trace_join, trace_listing, trace_notify,
-        trace_tail, trace_trans,
+        PyNode, trace_accel, trace_branch, trace_declarations, trace_fork, trace_join, trace_kind,
+        trace_listing, trace_notify, trace_tail, trace_trans,
     };
 
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! The bodies of the accelerators as executors call them.
 
 use accelflow_accel::{AccelError, Ensemble, Job};
-use accelflow_trace::{Accel, Transform};
+use accelflow_trace::{Accel, Kind, Transform};
 
 use crate::terms::Terms;
 
@@ -19,11 +19,21 @@ pub trait Bodies {
     /// themselves.
     fn forget(&mut self) {}
 
-    /// Runs one accelerator on a job.
+    /// Runs one of the nine accelerators on a job.
     ///
     /// # Errors
     /// The accelerator's refusal.
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError>;
+
+    /// Runs the accelerator beside the nine that traces declare as `kind` on a job. By default there
+    /// is none.
+    ///
+    /// # Errors
+    /// Those of [`Ensemble::run_own`].
+    fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
+        let _ = job;
+        Err(AccelError::no_body(kind))
+    }
 
     /// Changes the format of a job's payload.
     ///
@@ -39,6 +49,10 @@ impl Bodies for Ensemble {
 
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         Ensemble::run(self, accel, job)
+    }
+
+    fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
+        Ensemble::run_own(self, kind, job)
     }
 
     fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {
@@ -57,6 +71,10 @@ impl<B: Bodies + ?Sized> Bodies for Box<B> {
 
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         (**self).run(accel, job)
+    }
+
+    fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
+        (**self).run_own(kind, job)
     }
 
     fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {

@@ -102,9 +102,10 @@ impl Cause {
         }
     }
 
+    /// At one of the nine; messages of others name them.
     pub(crate) fn at(self, accelerator: Accel) -> Cause {
         Cause {
-            accelerator: Some(accelerator),
+            accelerator: Some(accelerator).filter(|accel| accel.own_number().is_none()),
             ..self
         }
     }

@@ -1,10 +1,11 @@
 //! One run: the executions of a trace and what they hold.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use accelflow_accel::{Call, Direction, Job, Session};
-use accelflow_trace::{Accel, Fault, Field, Joins, Seat, Transform, Visit, Walker};
+use accelflow_trace::{Accel, Fault, Field, Joins, Operand, Seat, Transform, Visit, Walker};
 
 use crate::bodies::Bodies;
 use crate::caller::{ERROR_TRACES, error_reply};
@@ -145,9 +146,11 @@ impl<'r, B: Bodies> Run<'r, B> {
                 step,
             ));
         };
-        let known = &execution.job.facts;
-        let facts = |field: Field<'_>| known.get(field.name);
+        let job = &execution.job;
+        let read = RefCell::default();
+        let facts = |field: Field<'_>| read_fact(job, field, &read);
         let visit = self.walker.advance(&facts);
+        self.outcome.add_facts(trace, read.into_inner());
         let visit = match visit.map_err(|fault| (fault.into(), step))? {
             Some(visit) => visit,
             None => return Ok(()),
@@ -219,11 +222,16 @@ impl<'r, B: Bodies> Run<'r, B> {
             return Ok(());
         };
         let input_bytes = execution.job.bytes.len();
-        guard(|| self.bodies.run(accel, &mut execution.job))?;
+        let kind = self.walker.image().kind(accel);
+        guard(|| match kind {
+            Some(kind) => self.bodies.run_own(kind, &mut execution.job),
+            None => self.bodies.run(accel, &mut execution.job),
+        })?;
         execution.begun = true;
         execution.sent = accel == Accel::Tcp && !receives;
         if self.detail == Detail::Steps {
-            let step = describe(execution, trace, accel, receives, input_bytes, self.fields);
+            let mut step = describe(execution, trace, accel, receives, input_bytes, self.fields);
+            step.own = kind.cloned();
             self.outcome.steps.push(step);
         }
         if execution.sent {
@@ -406,7 +414,28 @@ impl<'r, B: Bodies> Run<'r, B> {
     }
 }
 
+/// Reads a fact of `job`, and notes in `read` what only the payload of this step tells.
+fn read_fact(job: &Job, field: Field<'_>, read: &RefCell<Vec<(String, i64)>>) -> Option<i64> {
+    let operand = field.operand();
+    let value = job.read(operand)?;
+    if !matches!(operand, Operand::Field(_)) {
+        read.borrow_mut().push((field.name.to_owned(), value));
+    }
+    Some(value)
+}
+
 impl Outcome {
+    /// Adds facts that a branch has read of the output of the last step of `trace` to its record.
+    fn add_facts(&mut self, trace: &str, facts: Vec<(String, i64)>) {
+        if facts.is_empty() {
+            return;
+        }
+        let step = self.steps.iter_mut().rfind(|step| step.trace == trace);
+        if let Some(step) = step {
+            step.facts.extend(facts);
+        }
+    }
+
     /// Moves the packets of the last message sent into its record, unless it has a copy: the
     /// execution no longer needs them.
     fn hand_over(&mut self, execution: &mut Execution) {
@@ -444,6 +473,7 @@ fn describe(
     Step {
         trace: trace.to_owned(),
         accel,
+        own: None,
         receives,
         direction: job.direction,
         arm: execution.arm,

@@ -1,8 +1,10 @@
 //! Inputs and results of runs.
 
+use std::sync::Arc;
+
 use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::{Call, Direction, Job, Record, Session};
-use accelflow_trace::{Accel, Format, Visit};
+use accelflow_trace::{Accel, Format, Kind, Visit};
 
 use crate::terms::Terms;
 
@@ -118,6 +120,15 @@ pub struct Outcome {
     pub sent: Vec<Sent>,
 }
 
+impl Step {
+    /// The accelerator's name.
+    pub fn name(&self) -> &str {
+        self.own
+            .as_ref()
+            .map_or(self.accel.name(), |kind| kind.name())
+    }
+}
+
 impl Outcome {
     /// The end of the first execution, of which the core that began the run is notified.
     pub fn result(&self) -> Option<&Arrival> {
@@ -160,6 +171,8 @@ pub struct Step {
     pub trace: String,
     /// The accelerator.
     pub accel: Accel,
+    /// Its declaration, if it is beside the paper's nine.
+    pub own: Option<Arc<Kind>>,
     /// Whether it is a TCP that receives.
     pub receives: bool,
     /// The direction of the message.

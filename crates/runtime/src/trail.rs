@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::{AccelError, Job};
-use accelflow_trace::{Accel, Transform};
+use accelflow_trace::{Accel, Kind, Transform};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::bodies::Bodies;
@@ -272,6 +272,15 @@ impl<B: Bodies> Bodies for Clocked<B> {
         let start = Instant::now();
         self.inner.run(accel, job)?;
         costs_ns.push(nanoseconds(start.elapsed()));
+        Ok(())
+    }
+
+    fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
+        let start = Instant::now();
+        self.inner.run_own(kind, job)?;
+        if let Some(costs_ns) = &mut self.costs_ns {
+            costs_ns.push(nanoseconds(start.elapsed()));
+        }
         Ok(())
     }
 

@@ -37,7 +37,7 @@ pub struct WalkedService {
     /// The names of the traces on the most common path.
     pub traces: Vec<String>,
     /// Invocations of each accelerator.
-    pub by_accelerator: BTreeMap<&'static str, u32>,
+    pub by_accelerator: BTreeMap<String, u32>,
     /// The most chains that run in parallel.
     pub max_parallel_chains: usize,
     /// The most branches that each of its sequences can resolve.
@@ -93,12 +93,12 @@ pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService,
     let service = find_service(&services, name)?;
     let counts = invocations(service, &image).map_err(engine)?;
     let sequences = sequences(service, &image).map_err(engine)?;
-    let of = |accel: &Accel| (accel.name(), counts.of(*accel));
+    let of = |accel: Accel| (image.accel_name(accel).to_owned(), counts.of(accel));
     Ok(WalkedService {
         service: service.name().to_owned(),
         method: service.method().to_owned(),
         accelerators: counts.total,
-        by_accelerator: Accel::ALL.iter().map(of).collect(),
+        by_accelerator: image.accelerators().map(of).collect(),
         max_parallel_chains: service.max_parallel_chains(),
         conditionals_by_sequence: sequences
             .iter()
@@ -203,8 +203,10 @@ pub fn app_and_tax_times(tcp_cost: Time) -> Result<Vec<TimesByCategory>, Scenari
     let rows = profile.services().iter().map(|service| {
         let mut spent_ns: BTreeMap<&str, f64> = BTreeMap::new();
         for operation in service.operations() {
-            let kind = ShareKind::of(operation.operation.accel).name();
-            *spent_ns.entry(kind).or_default() += operation.cost.mean().as_ns_f64();
+            let Some(kind) = ShareKind::of(operation.operation.accel) else {
+                continue;
+            };
+            *spent_ns.entry(kind.name()).or_default() += operation.cost.mean().as_ns_f64();
         }
         spent_ns.insert(ShareKind::App.name(), service.app_time().as_ns_f64());
         (service.service().name().to_owned(), spent_ns)

@@ -18,6 +18,7 @@ fn step(trace: &str, accel: Accel, receives: bool) -> Step {
     Step {
         trace: trace.to_owned(),
         accel,
+        own: None,
         receives,
         direction: accelflow_accel::Direction::Send,
         arm: 0,

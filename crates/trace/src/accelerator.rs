@@ -1,32 +1,39 @@
-//! The nine accelerators and the pairs that may follow one another (AccelFlow, Table I).
+//! The nine accelerators, those beside them, and the pairs that may follow one another (AccelFlow,
+//! Table I).
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One of the nine accelerator types of the ensemble (AccelFlow, section III).
+use crate::limits::MAX_KINDS;
+
+/// An accelerator that a trace calls: one of the nine of the ensemble (AccelFlow, section III), or
+/// one of the [`Kind`](crate::Kind)s that a trace memory declares beside them.
 ///
-/// The discriminant is the accelerator's nibble in a trace word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Accel {
+/// The nine are the same in every memory. Another one is its number in the memory's table of kinds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Accel(u8);
+
+/// The nine, under the names of the paper.
+#[allow(non_upper_case_globals)]
+impl Accel {
     /// Transport: receives when first in a trace, sends when last on a path.
-    Tcp = 1,
+    pub const Tcp: Accel = Accel(1);
     /// Encryption.
-    Encr = 2,
+    pub const Encr: Accel = Accel(2);
     /// Decryption.
-    Decr = 3,
+    pub const Decr: Accel = Accel(3);
     /// Remote procedure call header processing and dispatch.
-    Rpc = 4,
+    pub const Rpc: Accel = Accel(4);
     /// Serialization.
-    Ser = 5,
+    pub const Ser: Accel = Accel(5);
     /// Deserialization; the paper also writes "Deser".
-    Dser = 6,
+    pub const Dser: Accel = Accel(6);
     /// Compression.
-    Cmp = 7,
+    pub const Cmp: Accel = Accel(7);
     /// Decompression.
-    Dcmp = 8,
+    pub const Dcmp: Accel = Accel(8);
     /// Load balancing: picks the core that gets the result.
-    Ldb = 9,
+    pub const Ldb: Accel = Accel(9);
 }
 
 /// An accelerator name that is not one of the nine.
@@ -50,12 +57,41 @@ impl Accel {
         Accel::Ldb,
     ];
 
-    /// The number of accelerator types.
+    /// The number of the paper's accelerators.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// A dense index from 0 to 8, for tables.
+    /// The most accelerators of one trace memory: the nine, and [`MAX_KINDS`] others.
+    pub const MOST: usize = Self::COUNT + MAX_KINDS;
+
+    /// The nine and all that memories may have beside them, in the order of their indices.
+    pub const EVERY: [Accel; Self::MOST] = {
+        let mut every = [Accel(1); Self::MOST];
+        let mut index = 0;
+        while index < Self::MOST {
+            every[index] = Accel(index as u8 + 1);
+            index += 1;
+        }
+        every
+    };
+
+    /// A dense index, for tables: 0 to 8 for the nine, from 9 on for others.
     pub const fn index(self) -> usize {
-        self as usize - 1
+        self.0 as usize - 1
+    }
+
+    /// The accelerator of kind number `number` in the table of a trace memory, if a table may be so
+    /// long.
+    pub const fn own(number: usize) -> Option<Accel> {
+        if number < MAX_KINDS {
+            Some(Accel((Self::COUNT + 1 + number) as u8))
+        } else {
+            None
+        }
+    }
+
+    /// Its number in the table of kinds of its trace memory; `None` for the nine.
+    pub const fn own_number(self) -> Option<usize> {
+        self.index().checked_sub(Self::COUNT)
     }
 
     /// The accelerator whose nibble is `nibble`, if there is one.
@@ -63,12 +99,16 @@ impl Accel {
         Self::ALL.get(usize::from(nibble).checked_sub(1)?).copied()
     }
 
-    /// The accelerator's nibble in a trace word.
-    pub const fn nibble(self) -> u8 {
-        self as u8
+    /// The accelerator's nibble in a trace word, if it is one of the nine.
+    pub const fn nibble(self) -> Option<u8> {
+        match self.own_number() {
+            None => Some(self.0),
+            Some(_) => None,
+        }
     }
 
-    /// The name the paper uses.
+    /// The name the paper uses; `own` for another, whose name its trace memory knows
+    /// ([`Image::accel_name`](crate::Image::accel_name)).
     pub const fn name(self) -> &'static str {
         match self {
             Accel::Tcp => "TCP",
@@ -80,6 +120,7 @@ impl Accel {
             Accel::Cmp => "Cmp",
             Accel::Dcmp => "Dcmp",
             Accel::Ldb => "LdB",
+            _ => "own",
         }
     }
 
@@ -98,38 +139,48 @@ impl Accel {
 }
 
 fn destinations(of: Accel) -> &'static [Accel] {
-    use Accel::*;
+    use Accel as A;
     match of {
-        Tcp => &[Ldb, Decr, Dser, Dcmp],
-        Encr => &[Tcp, Rpc],
-        Decr => &[Rpc, Dser],
-        Rpc => &[Encr, Dser, Ldb],
-        Ser => &[Tcp, Encr, Rpc],
-        Dser => &[Ser, Dcmp, Ldb],
-        Cmp => &[Ser, Ldb, Tcp],
-        Dcmp => &[Ser, Dser, Ldb, Tcp],
-        Ldb => &[],
+        A::Tcp => &[A::Ldb, A::Decr, A::Dser, A::Dcmp],
+        A::Encr => &[A::Tcp, A::Rpc],
+        A::Decr => &[A::Rpc, A::Dser],
+        A::Rpc => &[A::Encr, A::Dser, A::Ldb],
+        A::Ser => &[A::Tcp, A::Encr, A::Rpc],
+        A::Dser => &[A::Ser, A::Dcmp, A::Ldb],
+        A::Cmp => &[A::Ser, A::Ldb, A::Tcp],
+        A::Dcmp => &[A::Ser, A::Dser, A::Ldb, A::Tcp],
+        _ => &[],
     }
 }
 
 fn sources(of: Accel) -> &'static [Accel] {
-    use Accel::*;
+    use Accel as A;
     match of {
-        Tcp => &[Ser, Encr, Cmp],
-        Encr => &[Tcp, Rpc, Ser],
-        Decr => &[Tcp],
-        Rpc => &[Decr, Ser],
-        Ser => &[Dser, Cmp],
-        Dser => &[Tcp, Decr, Rpc],
-        Cmp => &[Dser],
-        Dcmp => &[Dser, Tcp],
-        Ldb => &[Tcp, Dser, Dcmp],
+        A::Tcp => &[A::Ser, A::Encr, A::Cmp],
+        A::Encr => &[A::Tcp, A::Rpc, A::Ser],
+        A::Decr => &[A::Tcp],
+        A::Rpc => &[A::Decr, A::Ser],
+        A::Ser => &[A::Dser, A::Cmp],
+        A::Dser => &[A::Tcp, A::Decr, A::Rpc],
+        A::Cmp => &[A::Dser],
+        A::Dcmp => &[A::Dser, A::Tcp],
+        A::Ldb => &[A::Tcp, A::Dser, A::Dcmp],
+        _ => &[],
     }
 }
 
 impl fmt::Display for Accel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self.own_number() {
+            None => f.write_str(self.name()),
+            Some(number) => write!(f, "kind {number}"),
+        }
+    }
+}
+
+impl fmt::Debug for Accel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -157,13 +208,24 @@ mod tests {
     #[test]
     fn nibbles_and_names_round_trip() {
         for accel in Accel::ALL {
-            assert_eq!(Accel::from_nibble(accel.nibble()), Some(accel));
+            assert_eq!(Accel::from_nibble(accel.nibble().unwrap()), Some(accel));
             assert_eq!(accel.name().parse(), Ok(accel));
         }
         assert_eq!("deser".parse(), Ok(Accel::Dser));
         assert_eq!(Accel::from_nibble(0), None);
         assert_eq!(Accel::from_nibble(10), None);
         assert!("Gzip".parse::<Accel>().is_err());
+    }
+
+    #[test]
+    fn others_follow_the_nine() {
+        for number in 0..MAX_KINDS {
+            let accel = Accel::own(number).unwrap();
+            assert_eq!(accel.own_number(), Some(number));
+            assert_eq!((accel.index(), accel.nibble()), (9 + number, None));
+        }
+        assert_eq!(Accel::own(MAX_KINDS), None);
+        assert_eq!(Accel::Ldb.own_number(), None);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! The assembler: parts into words, once every name has an address.
 
 use crate::compile::{Exit, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit};
+use crate::kind::Kind;
 use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
 use crate::word::{AtmAddress, Instruction, PositionMark, Word};
-use crate::{Condition, PredicateError};
+use crate::{Accel, Condition, PredicateError};
 
 /// Addresses and predicates of the memory around a word.
 pub(crate) trait Symbols {
     fn address(&self, name: &str) -> Result<AtmAddress, LinkError>;
+    fn kind(&self, kind: &Kind) -> Result<Accel, LinkError>;
     fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError>;
 }
 
@@ -41,6 +43,10 @@ impl Assembler<'_> {
     fn node(&mut self, node: &Node, exit: Exit) -> Result<(), LinkError> {
         match node {
             Node::Accel(accel) => self.push(Instruction::Call(*accel)),
+            Node::Kind(kind) => {
+                let accel = self.symbols.kind(kind)?;
+                self.push(Instruction::Call(accel));
+            }
             Node::Transform(change) => self.push(Instruction::Transform(*change)),
             Node::Notify => self.push(Instruction::End),
             Node::Meet => self.push(Instruction::Join),

@@ -66,6 +66,28 @@ pub enum CheckError {
     /// A meeting point that the compiler did not write.
     #[error("the arms of a join can meet only at the beginning of a part")]
     Meet,
+    /// A branch tests what no accelerator before it yields.
+    #[error(
+        "branch {condition} tests {fact}, but what stands before it yields {yields}; Dser yields the fields of the message, and any accelerator bytes, as out[0]"
+    )]
+    NotYielded {
+        /// The condition.
+        condition: String,
+        /// What it tests that is not there.
+        fact: String,
+        /// What the accelerators on the way to the branch yield.
+        yields: String,
+    },
+    /// An accelerator that processes no messages of this direction.
+    #[error(
+        "{name} {processes} only, but here the message is of the other direction (a trace that begins with TCP receives, up to a Ser)"
+    )]
+    Direction {
+        /// The accelerator.
+        name: String,
+        /// The direction of its messages.
+        processes: &'static str,
+    },
     /// Too deep.
     #[error("branches and forks nest deeper than {MAX_DEPTH}")]
     TooDeep,
@@ -137,7 +159,7 @@ pub fn check(nodes: &[Node], role: Role) -> Result<Vec<Warning>, CheckError> {
     };
     match (nodes.first(), role) {
         (None, _) => return Err(CheckError::Empty),
-        (Some(Node::Accel(_)), _) | (Some(_), Role::Part) => {}
+        (Some(Node::Accel(_) | Node::Kind(_)), _) | (Some(_), Role::Part) => {}
         (Some(other), Role::Trace) => return Err(CheckError::Start(kind(other))),
     }
     let after = checker.walk(nodes, BTreeSet::from([entry]))?;
@@ -177,6 +199,8 @@ enum Before {
     Sent,
     /// Another accelerator.
     Called(Accel),
+    /// An accelerator beside the nine, of which Table I says nothing.
+    CalledOwn,
     /// A join, so an accelerator must follow; with the last one of an arm.
     Joined(Option<Accel>),
     /// A transformation, so an accelerator must follow; with the accelerator before it.
@@ -208,11 +232,15 @@ impl Checker {
         node: &Node,
         before: &BTreeSet<Before>,
     ) -> Result<BTreeSet<Before>, CheckError> {
-        if !matches!(node, Node::Accel(_)) {
+        if !matches!(node, Node::Accel(_) | Node::Kind(_)) {
             require_no_join(before, &describe(node))?;
         }
         match node {
             Node::Accel(accel) => before.iter().map(|&b| self.call(b, *accel, node)).collect(),
+            Node::Kind(_) => {
+                require_output(before, node)?;
+                Ok(BTreeSet::from([Before::CalledOwn]))
+            }
             Node::Transform(change) => before
                 .iter()
                 .map(|&b| transform(b, *change, node))
@@ -309,7 +337,7 @@ impl Checker {
             Before::Received => Some(Accel::Tcp),
             Before::Called(previous) => Some(previous),
             Before::Joined(previous) | Before::Transformed(_, previous) => previous,
-            Before::Unknown => None,
+            Before::Unknown | Before::CalledOwn => None,
         };
         if let Some(previous) = previous.filter(|p| !p.may_feed(accel)) {
             self.warnings.insert(Warning::Pair(previous, accel));
@@ -332,7 +360,7 @@ fn transform(before: Before, change: Transform, node: &Node) -> Result<Before, C
         Before::Transformed(_, previous) => Ok(Before::Transformed(change, previous)),
         Before::Called(previous) => Ok(Before::Transformed(change, Some(previous))),
         Before::Received => Ok(Before::Transformed(change, Some(Accel::Tcp))),
-        Before::Start | Before::Unknown | Before::Joined(_) => {
+        Before::Start | Before::Unknown | Before::CalledOwn | Before::Joined(_) => {
             Ok(Before::Transformed(change, None))
         }
     }
@@ -396,7 +424,7 @@ fn exits(nodes: &[Node]) -> Exits {
             forks: false,
             ..inside(&arms.iter().collect::<Vec<_>>())
         },
-        Node::Accel(_) | Node::Transform(_) | Node::Meet => Exits::default(),
+        Node::Accel(_) | Node::Kind(_) | Node::Transform(_) | Node::Meet => Exits::default(),
     };
     nodes
         .iter()
@@ -420,7 +448,7 @@ fn require_no_transform(before: &BTreeSet<Before>) -> Result<(), CheckError> {
 
 fn kind(node: &Node) -> &'static str {
     match node {
-        Node::Accel(_) => "an accelerator",
+        Node::Accel(_) | Node::Kind(_) => "an accelerator",
         Node::Branch { .. } => "a branch: no accelerator has run whose output it could test",
         Node::Transform(_) => {
             "a transformation: no accelerator has run whose output it could change"
@@ -436,6 +464,7 @@ fn kind(node: &Node) -> &'static str {
 fn describe(node: &Node) -> String {
     match node {
         Node::Accel(accel) => accel.to_string(),
+        Node::Kind(kind) => kind.name().to_owned(),
         Node::Branch { condition, .. } => format!("branch {condition}"),
         Node::Transform(change) => format!("trans {change}"),
         Node::Fork(_) => "a fork".into(),

@@ -15,6 +15,8 @@ pub struct Part {
 
 /// Nibbles of a join.
 const JOIN: usize = 2;
+/// Nibbles of a call of an accelerator beside the nine.
+const OWN_CALL: usize = 3;
 /// Nibbles of a tail or continuation.
 const LINK: usize = 4;
 
@@ -54,6 +56,7 @@ pub(crate) fn size(nodes: &[Node], exit: Exit) -> usize {
 fn node_size(node: &Node, exit: Exit) -> usize {
     match node {
         Node::Accel(_) | Node::Notify => 1,
+        Node::Kind(_) => OWN_CALL,
         Node::Transform(_) | Node::Meet => 2,
         Node::Tail(_) | Node::Continue(_) => LINK,
         Node::Branch {

@@ -1,8 +1,11 @@
 //! The disassembler: words back into sources.
 
-use crate::PredicateTable;
+use std::sync::Arc;
+
+use crate::kind::Kind;
 use crate::source::{Node, Nodes, ends};
 use crate::word::{AtmAddress, DecodeError, Instruction, NIBBLES, PositionMark, Word};
+use crate::{Accel, PredicateTable};
 
 /// Errors of a word that has no source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +22,9 @@ pub enum Unstructured {
     /// A predicate that the table does not have or that is no condition.
     #[error("predicate {0} is not a condition of the table")]
     Predicate(u8),
+    /// An accelerator that the table does not have.
+    #[error("accelerator {0} is not in the table of those beside the nine")]
+    Kind(usize),
     /// An address outside the memory.
     #[error("address {0} is outside the trace memory")]
     Dangling(AtmAddress),
@@ -28,11 +34,13 @@ pub enum Unstructured {
 pub(crate) fn disassemble(
     word: Word,
     predicates: &PredicateTable,
+    kinds: &[Arc<Kind>],
     names: &[String],
 ) -> Result<Nodes, Unstructured> {
     let reader = Reader {
         word,
         predicates,
+        kinds,
         names,
     };
     let mut nodes = reader.region(0, NIBBLES, true)?;
@@ -45,6 +53,7 @@ pub(crate) fn disassemble(
 struct Reader<'i> {
     word: Word,
     predicates: &'i PredicateTable,
+    kinds: &'i [Arc<Kind>],
     names: &'i [String],
 }
 
@@ -58,7 +67,7 @@ impl Reader<'_> {
             let start = at;
             at = next;
             match instruction {
-                Instruction::Call(accel) => nodes.push(Node::Accel(accel)),
+                Instruction::Call(accel) => nodes.push(self.call(accel)?),
                 Instruction::Transform(change) => nodes.push(Node::Transform(change)),
                 Instruction::Tail(to) => nodes.push(Node::Tail(self.name(to)?)),
                 Instruction::Continue(to) => nodes.push(Node::Continue(self.name(to)?)),
@@ -236,6 +245,14 @@ impl Reader<'_> {
         let mark = PositionMark::new(at).ok_or(Unstructured::Jump(at))?;
         let (instruction, next) = self.word.decode(mark)?;
         Ok((instruction, next.index()))
+    }
+
+    fn call(&self, accel: Accel) -> Result<Node, Unstructured> {
+        let Some(number) = accel.own_number() else {
+            return Ok(Node::Accel(accel));
+        };
+        let kind = self.kinds.get(number).cloned();
+        kind.map(Node::Kind).ok_or(Unstructured::Kind(number))
     }
 
     fn name(&self, address: AtmAddress) -> Result<String, Unstructured> {

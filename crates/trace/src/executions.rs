@@ -110,7 +110,9 @@ impl Reader<'_> {
 
     fn node(&self, node: &Node) -> Result<Summary, LinkError> {
         match node {
-            Node::Accel(_) | Node::Transform(_) | Node::Meet => Ok(Summary::empty()),
+            Node::Accel(_) | Node::Kind(_) | Node::Transform(_) | Node::Meet => {
+                Ok(Summary::empty())
+            }
             Node::Notify => Ok(self.ended(1)),
             Node::Tail(name) => Ok(self.ended(self.known(name).executions)),
             Node::Continue(name) => Ok(self.continued(name)),

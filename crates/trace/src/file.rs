@@ -1,7 +1,10 @@
 //! Trace memories as files; `docs/trace-format.md` specifies every byte.
 
+use std::sync::Arc;
+
 use crate::condition::{Binary, Op, Predicate};
 use crate::image::Image;
+use crate::kind::{Directions, FactType, Kind, KindError};
 use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 use crate::{PredicateError, PredicateTable};
@@ -58,6 +61,9 @@ pub enum FileError {
     /// A predicate that no condition compiles to.
     #[error(transparent)]
     Predicate(#[from] PredicateError),
+    /// An accelerator beside the nine that cannot be.
+    #[error(transparent)]
+    Kind(#[from] KindError),
     /// Words that break a rule of the language.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -84,6 +90,9 @@ impl Image {
         for name in self.names() {
             text(name, &mut body);
         }
+        for kind in self.kinds() {
+            write_kind(kind, &mut body);
+        }
         let total = HEADER + body.len() + CHECKSUM;
         let mut bytes = MAGIC.to_vec();
         bytes.extend(VERSION.to_be_bytes());
@@ -93,7 +102,7 @@ impl Image {
             table.fields().len(),
             table.predicates().len(),
             self.words().len(),
-            0,
+            self.kinds().len(),
         ];
         for count in counts {
             bytes.extend((count as u16).to_be_bytes());
@@ -116,8 +125,7 @@ impl Image {
         }
         let mut reader = Reader::of_body(bytes)?;
         let (fields, predicates) = (reader.u16()?, reader.u16()?);
-        let words = reader.u16()?;
-        reader.reserved()?;
+        let (words, kinds) = (reader.u16()?, reader.u16()?);
         if usize::from(words) > MAX_WORDS {
             return Err(reader.malformed(format!("{words} words; at most {MAX_WORDS}")));
         }
@@ -139,11 +147,14 @@ impl Image {
             .iter()
             .map(|_| reader.text())
             .collect::<Result<Vec<_>, _>>()?;
+        let kinds = (0..kinds)
+            .map(|_| reader.kind().map(Arc::new))
+            .collect::<Result<Vec<_>, _>>()?;
         if reader.at != reader.end {
             return Err(reader.malformed("bytes left over".to_owned()));
         }
         let table = PredicateTable::from_parts(fields, predicates)?;
-        Ok(Image::from_raw(words, table, names)?)
+        Ok(Image::from_raw(words, table, names, kinds)?)
     }
 }
 
@@ -161,6 +172,15 @@ fn write_op(op: Op, into: &mut Vec<u8>) {
         }
         Op::Not => into.push(OP_NOT),
         Op::Binary(op) => into.push(OP_BINARY + op as u8),
+    }
+}
+
+fn write_kind(kind: &Kind, into: &mut Vec<u8>) {
+    text(kind.name(), into);
+    into.extend([kind.directions() as u8, kind.yields().len() as u8]);
+    for (fact, of) in kind.yields() {
+        text(fact, into);
+        into.push(*of as u8);
     }
 }
 
@@ -263,6 +283,21 @@ impl<'b> Reader<'b> {
         let length = usize::from(self.u16()?);
         let bytes = self.take(length)?.to_vec();
         String::from_utf8(bytes).map_err(|_| self.malformed("text is not UTF-8".to_owned()))
+    }
+
+    fn kind(&mut self) -> Result<Kind, FileError> {
+        let name = self.text()?;
+        let directions = self.one_of(&Directions::ALL, "direction")?;
+        let yields = (0..self.u8()?)
+            .map(|_| Ok((self.text()?, self.one_of(&FactType::ALL, "type of a fact")?)))
+            .collect::<Result<Vec<_>, FileError>>()?;
+        Ok(Kind::new(&name, directions, yields)?)
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T], what: &str) -> Result<T, FileError> {
+        let code = self.u8()?;
+        let found = all.get(usize::from(code)).copied();
+        found.ok_or_else(|| self.malformed(format!("unknown {what} {code}")))
     }
 
     fn op(&mut self) -> Result<Op, FileError> {

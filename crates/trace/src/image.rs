@@ -1,11 +1,14 @@
 //! The accelerator trace memory (ATM): words, predicate table and names.
 
+use std::sync::Arc;
+
 use crate::check::is_name;
 use crate::compile::Part;
 use crate::disassemble::disassemble;
+use crate::kind::Kind;
 use crate::link_error::LinkError;
 use crate::word::{AtmAddress, Instruction, NIBBLES, PositionMark, Word};
-use crate::{Fault, PredicateTable};
+use crate::{Accel, Fault, PredicateTable};
 
 /// A linked trace memory. Every image that exists obeys the rules of the language: all its traces
 /// end, whatever the payload.
@@ -14,15 +17,22 @@ pub struct Image {
     words: Vec<Word>,
     predicates: PredicateTable,
     names: Vec<String>,
+    kinds: Vec<Arc<Kind>>,
 }
 
 impl Image {
     /// An image whose rules the caller checks.
-    pub(crate) fn new(words: Vec<Word>, predicates: PredicateTable, names: Vec<String>) -> Image {
+    pub(crate) fn new(
+        words: Vec<Word>,
+        predicates: PredicateTable,
+        names: Vec<String>,
+        kinds: Vec<Arc<Kind>>,
+    ) -> Image {
         Image {
             words,
             predicates,
             names,
+            kinds,
         }
     }
 
@@ -45,6 +55,35 @@ impl Image {
     /// The name of each word: a trace's name, or that of one of its parts.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// The accelerators beside the nine that its traces call, by number.
+    pub fn kinds(&self) -> &[Arc<Kind>] {
+        &self.kinds
+    }
+
+    /// The declaration of `accel`; `None` for the nine, and for one of another memory.
+    pub fn kind(&self, accel: Accel) -> Option<&Arc<Kind>> {
+        self.kinds.get(accel.own_number()?)
+    }
+
+    /// The name of `accel` in this memory.
+    pub fn accel_name(&self, accel: Accel) -> &str {
+        self.kind(accel).map_or(accel.name(), |kind| kind.name())
+    }
+
+    /// The accelerator called `name` in this memory, in any case.
+    pub fn accelerator(&self, name: &str) -> Option<Accel> {
+        name.parse().ok().or_else(|| {
+            let mut kinds = self.kinds.iter();
+            Accel::own(kinds.position(|kind| kind.name().eq_ignore_ascii_case(name))?)
+        })
+    }
+
+    /// All accelerators of this memory: the nine, then its own.
+    pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
+        let own = (0..self.kinds.len()).filter_map(Accel::own);
+        Accel::ALL.into_iter().chain(own)
     }
 
     /// The predicate table.
@@ -79,13 +118,16 @@ impl Image {
 
     pub(crate) fn disassemble_word(&self, index: usize) -> Result<Part, LinkError> {
         let name = self.names[index].clone();
-        let nodes =
-            disassemble(self.words[index], &self.predicates, &self.names).map_err(|error| {
-                LinkError::Unstructured {
-                    word: name.clone(),
-                    error,
-                }
-            })?;
+        let nodes = disassemble(
+            self.words[index],
+            &self.predicates,
+            &self.kinds,
+            &self.names,
+        )
+        .map_err(|error| LinkError::Unstructured {
+            word: name.clone(),
+            error,
+        })?;
         Ok(Part { name, nodes })
     }
 

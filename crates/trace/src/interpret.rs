@@ -1,8 +1,11 @@
 //! An interpreter of sources: the reference that the compiled form is tested against.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::joins::{Joins, Seat};
+use crate::kind::Kind;
+use crate::kinds;
 use crate::library::Library;
 use crate::source::{Node, Nodes};
 use crate::walk::Visit;
@@ -18,12 +21,18 @@ pub fn interpret(
     name: &str,
     facts: &dyn Fn(&str, &str) -> Option<i64>,
 ) -> Result<Vec<Visit>, (String, Vec<Visit>)> {
+    let mut kinds = Vec::new();
+    for part in library.traces().iter().flat_map(|trace| &trace.parts) {
+        let collected = kinds::collect(&part.nodes, &mut kinds);
+        collected.map_err(|error| (error.to_string(), Vec::new()))?;
+    }
     let mut interpreter = Interpreter {
         library,
         facts,
         visits: Vec::new(),
         waiting: VecDeque::new(),
         joins: Joins::default(),
+        kinds,
     };
     match interpreter.run(name) {
         Ok(()) => Ok(interpreter.visits),
@@ -37,6 +46,8 @@ struct Interpreter<'l> {
     visits: Vec<Visit>,
     waiting: VecDeque<Execution>,
     joins: Joins<()>,
+    /// The accelerators beside the nine, by number.
+    kinds: Vec<Arc<Kind>>,
 }
 
 struct Execution {
@@ -79,6 +90,15 @@ impl Interpreter<'_> {
         match execution.rest.pop_front().unwrap_or(Node::Notify) {
             Node::Accel(accel) => {
                 let receives = accel == Accel::Tcp && execution.first;
+                self.visits.push(Visit::Call { accel, receives });
+                execution.first = false;
+            }
+            Node::Kind(kind) => {
+                let number = self.kinds.iter().position(|known| *known == kind);
+                let Some(accel) = number.and_then(Accel::own) else {
+                    return Err(kind.name().to_owned());
+                };
+                let receives = false;
                 self.visits.push(Visit::Call { accel, receives });
                 execution.first = false;
             }

@@ -39,6 +39,8 @@ mod format;
 mod image;
 mod interpret;
 mod joins;
+mod kind;
+mod kinds;
 mod library;
 pub mod limits;
 mod link;
@@ -50,13 +52,14 @@ pub mod text;
 mod verify;
 mod walk;
 mod word;
+mod yields;
 
 pub use accelerator::{Accel, UnknownAccelerator};
 pub use check::{CheckError, Role, Warning, check, is_name};
 pub use compile::Part;
 pub use condition::{
-    Binary, Condition, ConditionError, Expr, Facts, Field, Op, Predicate, PredicateError,
-    PredicateTable,
+    Binary, Condition, ConditionError, Expr, Facts, Field, MAX_INTEGER_BYTES, MAX_OFFSET,
+    MAX_TEXT_BYTES, Op, Operand, Predicate, PredicateError, PredicateTable, Source, Span,
 };
 pub use disassemble::Unstructured;
 pub use file::{FileError, MAGIC, VERSION};
@@ -64,6 +67,8 @@ pub use format::{Format, Transform, UnknownFormat};
 pub use image::Image;
 pub use interpret::interpret;
 pub use joins::{Joins, Seat};
+pub use kind::{Directions, FactType, Kind, KindError};
+pub use kinds::KindsError;
 pub use library::{Library, RegisterError, Registered, tails};
 pub use link::link;
 pub use link_error::LinkError;
@@ -72,3 +77,4 @@ pub use step::{Action, Fault, Link, Step, step};
 pub use templates::{TEMPLATES, Template, TemplateError, register_templates, templates};
 pub use walk::{Visit, Walker};
 pub use word::{AtmAddress, DecodeError, Instruction, MAX_WORDS, NIBBLES, PositionMark, Word};
+pub use yields::check_trace;

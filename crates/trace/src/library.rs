@@ -3,9 +3,11 @@
 use crate::check::{CheckError, Role, Warning, check, is_name};
 use crate::compile::{Part, split};
 use crate::image::Image;
+use crate::kinds::{self, KindsError};
 use crate::link::link;
 use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
+use crate::yields::check_trace;
 
 /// Refusals of a trace by a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,6 +19,14 @@ pub enum RegisterError {
         trace: String,
         /// The problem.
         error: CheckError,
+    },
+    /// An accelerator beside the nine that other traces declare otherwise, or one too many.
+    #[error("trace '{trace}': {error}")]
+    Kinds {
+        /// The trace.
+        trace: String,
+        /// The problem.
+        error: KindsError,
     },
     /// Another trace has the name.
     #[error("a different trace is already registered as '{0}'")]
@@ -77,7 +87,20 @@ impl Library {
     /// # Errors
     /// [`RegisterError`] for an impossible trace or a name that is taken by another one.
     pub fn register(&mut self, name: &str, source: Nodes) -> Result<&[Warning], RegisterError> {
-        self.register_for(None, name, source)
+        self.add(None, name, source, check_trace)
+    }
+
+    /// As [`Library::register`], for a trace whose facts a workload states: its branches may test
+    /// what no accelerator before them yields. On bytes it would stop there.
+    ///
+    /// # Errors
+    /// As [`Library::register`].
+    pub fn register_for_stated_facts(
+        &mut self,
+        name: &str,
+        source: Nodes,
+    ) -> Result<&[Warning], RegisterError> {
+        self.add(None, name, source, |nodes| check(nodes, Role::Trace))
     }
 
     /// Registers a trace that belongs to `service`: no other can run, replace or remove it. As
@@ -92,8 +115,18 @@ impl Library {
         name: &str,
         source: Nodes,
     ) -> Result<&[Warning], RegisterError> {
+        self.add(service, name, source, check_trace)
+    }
+
+    fn add(
+        &mut self,
+        service: Option<&str>,
+        name: &str,
+        source: Nodes,
+        check: fn(&[Node]) -> Result<Vec<Warning>, CheckError>,
+    ) -> Result<&[Warning], RegisterError> {
         let checked = if is_name(name) {
-            check(&source, Role::Trace)
+            check(&source)
         } else {
             Err(CheckError::Name(name.to_owned()))
         };
@@ -107,6 +140,14 @@ impl Library {
                 return Err(RegisterError::Duplicate(name.to_owned()));
             }
             return Ok(&self.traces[index].warnings);
+        }
+        let mut kinds = Vec::new();
+        let known = self.traces.iter().map(|known| &known.source);
+        for nodes in known.chain([&source]) {
+            kinds::collect(nodes, &mut kinds).map_err(|error| RegisterError::Kinds {
+                trace: name.to_owned(),
+                error,
+            })?;
         }
         let parts = split(name, &source);
         self.traces.push(Registered {

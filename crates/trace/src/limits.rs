@@ -14,6 +14,13 @@ pub const MAX_STACK: usize = 8;
 pub const MAX_PREDICATES: usize = 16;
 /// The most distinct fields the predicates of one table may read.
 pub const MAX_FIELDS: usize = 64;
+/// The most accelerators that one trace memory may have beside the paper's nine: a nibble numbers
+/// them.
+pub const MAX_KINDS: usize = 16;
+/// The longest name of an accelerator beside the nine, in characters.
+pub const MAX_KIND_CHARS: usize = 16;
+/// The most facts that an accelerator beside the nine may yield.
+pub const MAX_YIELDS: usize = 16;
 /// The longest condition text, in characters.
 pub const MAX_CONDITION_CHARS: usize = 512;
 /// The most executions that one trace may turn into by forks, tails included.

@@ -1,16 +1,19 @@
 //! The linker: parts of traces into a trace memory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::assemble::{Symbols, assemble};
 use crate::check::is_name;
 use crate::compile::Part;
 use crate::executions::summaries;
 use crate::image::Image;
+use crate::kind::Kind;
+use crate::kinds;
 use crate::limits::MAX_EXECUTIONS;
 use crate::link_error::LinkError;
 use crate::word::{AtmAddress, MAX_WORDS};
-use crate::{Condition, PredicateError, PredicateTable};
+use crate::{Accel, Condition, PredicateError, PredicateTable};
 
 /// Lays `parts` out in a trace memory, in their order.
 ///
@@ -25,8 +28,13 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
         .enumerate()
         .filter_map(|(i, part)| Some((part.name.as_str(), AtmAddress::new(i)?)))
         .collect();
+    let mut kinds = Vec::new();
+    for part in &parts {
+        kinds::collect(&part.nodes, &mut kinds)?;
+    }
     let mut linker = Linker {
         addresses,
+        kinds,
         predicates: PredicateTable::default(),
         part: "",
     };
@@ -42,9 +50,9 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
         })?;
         words.push(word);
     }
-    let predicates = linker.predicates;
+    let (predicates, kinds) = (linker.predicates, linker.kinds);
     let names = parts.iter().map(|part| part.name.clone()).collect();
-    let image = Image::new(words, predicates, names);
+    let image = Image::new(words, predicates, names, kinds);
     image.check_cycles()?;
     for (trace, summary) in summaries(&parts)? {
         let executions = summary.executions;
@@ -59,6 +67,7 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
 struct Linker<'p> {
     addresses: BTreeMap<&'p str, AtmAddress>,
     predicates: PredicateTable,
+    kinds: Vec<Arc<Kind>>,
     part: &'p str,
 }
 
@@ -77,6 +86,12 @@ impl Symbols for Linker<'_> {
                 known: known.join(", "),
             }
         })
+    }
+
+    fn kind(&self, kind: &Kind) -> Result<Accel, LinkError> {
+        let number = self.kinds.iter().position(|known| **known == *kind);
+        // All were collected before the first part was assembled.
+        number.and_then(Accel::own).ok_or(LinkError::PartTooLong)
     }
 
     fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError> {

@@ -3,6 +3,7 @@
 use crate::PredicateError;
 use crate::check::CheckError;
 use crate::disassemble::Unstructured;
+use crate::kinds::KindsError;
 use crate::limits::MAX_EXECUTIONS;
 use crate::word::{DecodeError, MAX_WORDS};
 
@@ -45,6 +46,9 @@ pub enum LinkError {
         /// The problem.
         error: PredicateError,
     },
+    /// Accelerators beside the nine that do not fit together.
+    #[error(transparent)]
+    Kinds(#[from] KindsError),
     /// A part that does not fit its word: a bug of the compiler, never of the input.
     #[error("a part of a trace does not fit a word")]
     PartTooLong,

@@ -2,7 +2,9 @@
 //! forks and tails (AccelFlow, section V.4).
 
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
+use crate::kind::Kind;
 use crate::{
     Accel, Condition, ConditionError, Format, Transform, UnknownAccelerator, UnknownFormat,
 };
@@ -13,8 +15,10 @@ pub type Nodes = Vec<Node>;
 /// One element of a trace's source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// Call an accelerator.
+    /// Call one of the nine accelerators.
     Accel(Accel),
+    /// Call an accelerator beside the nine.
+    Kind(Arc<Kind>),
     /// Test the output of the accelerator before, and continue with one of two arms; after the
     /// arm, with what follows the branch.
     Branch {
@@ -141,7 +145,7 @@ impl Node {
             } => ends(on_true) && ends(on_false),
             // A split trace goes on in another part.
             Node::Join(arms) => arms.iter().all(|arm| ends(arm)),
-            Node::Accel(_) | Node::Transform(_) | Node::Meet => false,
+            Node::Accel(_) | Node::Kind(_) | Node::Transform(_) | Node::Meet => false,
         }
     }
 }
@@ -200,6 +204,7 @@ fn list(node: &Node, depth: usize, into: &mut String) -> fmt::Result {
                 .try_for_each(|(i, nodes)| arm(&format!("arm {}", i + 1), nodes, into))
         }
         Node::Accel(accel) => writeln!(into, "{pad}{accel}"),
+        Node::Kind(kind) => writeln!(into, "{pad}{}", kind.name()),
         Node::Transform(change) => writeln!(into, "{pad}trans {change}"),
         Node::Tail(next) => writeln!(into, "{pad}tail {next}"),
         Node::Continue(part) => writeln!(into, "{pad}continue {part}"),

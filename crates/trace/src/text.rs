@@ -10,11 +10,24 @@
 //!     LdB
 //! ```
 //!
+//! Accelerators beside the nine are declared before the traces that call them, with the directions
+//! of their messages (both, if none is said) and the facts that they yield:
+//!
+//! ```text
+//! kind Thumbnail sends yields width number, format text
+//! ```
+//!
 //! A line has accelerators, `trans FROM>TO`, `branch CONDITION`, `fork`, `join`, `tail NAME` or
 //! `notify`; the arms of branches (`on true:`, `on false:`), forks and joins (`arm 1:`, `arm 2:`
 //! ...) are the lines that are indented more. What follows `#` is a comment. `continue PART` and
 //! `meet` are of the parts of traces that a compiler has split.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::accelerator::UnknownAccelerator;
+use crate::kind::{Directions, FactType, Kind, KindError};
+use crate::kinds::{self, KindsError};
 use crate::source::{self, Node, Nodes, SourceError};
 
 /// The most lines that a text of traces may have.
@@ -39,6 +52,23 @@ pub enum TextCause {
     /// A line before the first trace.
     #[error("'{0}': must be 'trace NAME:', which begins a trace")]
     NoTrace(String),
+    /// A declaration that does not read.
+    #[error(
+        "'{0}': must be 'kind NAME', then receives or sends if it does only one, then 'yields' \
+         and facts such as 'size number, digest text'"
+    )]
+    Declaration(String),
+    /// A declaration that cannot be.
+    #[error(transparent)]
+    Kind(#[from] KindError),
+    /// An accelerator that is neither one of the nine nor declared.
+    #[error("{error}, or one that is declared before, as 'kind {}': {declared}", .error.0)]
+    Undeclared {
+        /// The name.
+        error: UnknownAccelerator,
+        /// The declared names.
+        declared: String,
+    },
     /// A line that no rule allows where it stands.
     #[error(
         "'{0}': must be an accelerator, branch, fork, join, trans, tail or notify, or an arm that \
@@ -73,8 +103,17 @@ struct Line<'t> {
 pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
     let lines = lines(text)?;
     let mut traces = Vec::new();
+    let mut kinds = Kinds::default();
     let mut rest = lines.as_slice();
     while let Some((head, below)) = rest.split_first() {
+        if let Some(declared) = head.text.strip_prefix("kind ") {
+            let kind = declaration(head, declared)?;
+            kinds
+                .0
+                .insert(kind.name().to_ascii_lowercase(), Arc::new(kind));
+            rest = below;
+            continue;
+        }
         let name = head
             .text
             .strip_prefix("trace ")
@@ -83,10 +122,78 @@ pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
             return Err(head.error(TextCause::NoTrace(head.text.to_owned())));
         };
         let (body, others) = indented(below, head.indent);
-        traces.push((name.to_owned(), nodes(body, 0)?));
+        traces.push((name.to_owned(), nodes(body, 0, &kinds)?));
         rest = others;
     }
     Ok(traces)
+}
+
+/// The accelerators beside the nine that texts have declared so far, by name in lower case.
+#[derive(Default)]
+struct Kinds(BTreeMap<String, Arc<Kind>>);
+
+impl Kinds {
+    fn call(&self, name: &str) -> Result<Node, TextCause> {
+        if let Some(kind) = self.0.get(&name.to_ascii_lowercase()) {
+            return Ok(Node::Kind(kind.clone()));
+        }
+        name.parse().map(Node::Accel).map_err(|error| {
+            let declared: Vec<&str> = self.0.values().map(|kind| kind.name()).collect();
+            match declared.is_empty() {
+                true => TextCause::Source(SourceError::Accelerator(error)),
+                false => TextCause::Undeclared {
+                    error,
+                    declared: declared.join(", "),
+                },
+            }
+        })
+    }
+}
+
+/// The accelerator that is declared by `text`, what follows `kind`.
+fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
+    let wrong = || line.error(TextCause::Declaration(line.text.to_owned()));
+    let (head, yields) = match text.split_once(" yields ") {
+        Some((head, yields)) => (head, yields.split(',').collect()),
+        None => (text, Vec::new()),
+    };
+    let words: Vec<&str> = head.split_whitespace().collect();
+    let (name, directions) = match words[..] {
+        [name] => (name, Some(Directions::Both)),
+        [name, direction] => {
+            let mut all = Directions::ALL.into_iter();
+            (name, all.find(|known| known.name() == direction))
+        }
+        _ => return Err(wrong()),
+    };
+    let fact = |text: &str| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [name, of] = words[..] else {
+            return None;
+        };
+        let of = FactType::ALL.into_iter().find(|known| known.name() == of)?;
+        Some((name.to_owned(), of))
+    };
+    let yields: Option<Vec<_>> = yields.into_iter().map(fact).collect();
+    let (Some(directions), Some(yields)) = (directions, yields) else {
+        return Err(wrong());
+    };
+    Kind::new(name, directions, yields).map_err(|error| line.error(error))
+}
+
+/// The declarations of the accelerators beside the nine that `traces` call, a line each, which
+/// [`parse`] reads.
+///
+/// # Errors
+/// [`KindsError`] for declarations that do not fit together.
+pub fn declarations<'n>(
+    traces: impl IntoIterator<Item = &'n [Node]>,
+) -> Result<String, KindsError> {
+    let mut kinds = Vec::new();
+    for nodes in traces {
+        kinds::collect(nodes, &mut kinds)?;
+    }
+    Ok(kinds.iter().map(|kind| format!("{kind}\n")).collect())
 }
 
 /// The text of a trace called `name`, which [`parse`] reads.
@@ -106,7 +213,7 @@ pub fn has_parts(nodes: &[Node]) -> bool {
             on_true, on_false, ..
         } => has_parts(on_true) || has_parts(on_false),
         Node::Fork(arms) | Node::Join(arms) => arms.iter().any(|arm| has_parts(arm)),
-        Node::Accel(_) | Node::Transform(_) | Node::Tail(_) | Node::Notify => false,
+        Node::Accel(_) | Node::Kind(_) | Node::Transform(_) | Node::Tail(_) | Node::Notify => false,
     })
 }
 
@@ -131,9 +238,39 @@ fn lines(text: &str) -> Result<Vec<Line<'_>>, TextError> {
     Ok(lines)
 }
 
-/// `line` up to a `#`. Conditions have none: the names of their fields are words.
+/// `line` up to a `#` that stands in no text of a condition.
 fn without_comment(line: &str) -> &str {
-    line.split('#').next().unwrap_or(line)
+    let end = outside_quotes(line).find(|(_, c)| *c == '#');
+    &line[..end.map_or(line.len(), |(at, _)| at)]
+}
+
+/// The characters of `line` that stand in no quotes, each with its place.
+fn outside_quotes(line: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut quote = None;
+    line.char_indices().filter(move |(_, c)| match quote {
+        Some(open) => {
+            if *c == open {
+                quote = None;
+            }
+            false
+        }
+        None => {
+            if matches!(c, '\'' | '"') {
+                quote = Some(*c);
+            }
+            true
+        }
+    })
+}
+
+/// The condition in `text` and what stands behind it, if an `(expected:` does.
+fn split_hint(text: &str) -> (&str, Option<&str>) {
+    const HINT: &str = "(expected:";
+    let starts = outside_quotes(text).filter(|(at, _)| text[*at..].starts_with(HINT));
+    match starts.last() {
+        Some((at, _)) => (&text[..at], Some(&text[at + HINT.len()..])),
+        None => (text, None),
+    }
 }
 
 impl Line<'_> {
@@ -151,7 +288,7 @@ fn indented<'l, 't>(lines: &'l [Line<'t>], indent: usize) -> (&'l [Line<'t>], &'
     lines.split_at(ends.unwrap_or(lines.len()))
 }
 
-fn nodes(lines: &[Line<'_>], depth: usize) -> Result<Nodes, TextError> {
+fn nodes(lines: &[Line<'_>], depth: usize, kinds: &Kinds) -> Result<Nodes, TextError> {
     let mut found = Nodes::new();
     let mut rest = lines;
     let indent = lines.first().map_or(0, |line| line.indent);
@@ -167,16 +304,20 @@ fn nodes(lines: &[Line<'_>], depth: usize) -> Result<Nodes, TextError> {
         let (arms, others) = indented(below, line.indent);
         let mut has_arms = true;
         match word {
-            "branch" => found.push(branch(line, after, arms, depth)?),
+            "branch" => found.push(branch(line, after, arms, depth, kinds)?),
             "fork" if after.is_empty() => {
-                found.push(source::fork(numbered_arms(line, "fork", arms, depth)?));
+                found.push(source::fork(numbered_arms(
+                    line, "fork", arms, depth, kinds,
+                )?));
             }
             "join" if after.is_empty() => {
-                found.push(source::join(numbered_arms(line, "join", arms, depth)?));
+                found.push(source::join(numbered_arms(
+                    line, "join", arms, depth, kinds,
+                )?));
             }
             _ => {
                 has_arms = false;
-                found.extend(plain(line, word, after)?);
+                found.extend(plain(line, word, after, kinds)?);
             }
         }
         rest = if has_arms { others } else { below };
@@ -185,7 +326,7 @@ fn nodes(lines: &[Line<'_>], depth: usize) -> Result<Nodes, TextError> {
 }
 
 /// The nodes of a line that has no arms.
-fn plain(line: &Line<'_>, word: &str, after: &str) -> Result<Nodes, TextError> {
+fn plain(line: &Line<'_>, word: &str, after: &str, kinds: &Kinds) -> Result<Nodes, TextError> {
     let unknown = || line.error(TextCause::Unknown(line.text.to_owned()));
     let one_word = !after.is_empty() && !after.contains(char::is_whitespace);
     match word {
@@ -206,7 +347,10 @@ fn plain(line: &Line<'_>, word: &str, after: &str) -> Result<Nodes, TextError> {
             if !looks_alike {
                 return Err(unknown());
             }
-            source::seq(&names).map_err(|error| line.error(error))
+            let calls = names.into_iter().map(|name| kinds.call(name));
+            calls
+                .collect::<Result<_, _>>()
+                .map_err(|error| line.error(error))
         }
     }
 }
@@ -216,15 +360,16 @@ fn branch(
     condition: &str,
     lines: &[Line<'_>],
     depth: usize,
+    kinds: &Kinds,
 ) -> Result<Node, TextError> {
-    let (condition, expected) = match condition.rsplit_once("(expected:") {
-        Some((condition, outcome)) => match outcome.trim() {
-            "true)" => (condition.trim(), Some(true)),
-            "false)" => (condition.trim(), Some(false)),
-            _ => return Err(line.error(TextCause::Unknown(line.text.to_owned()))),
-        },
-        None => (condition, None),
+    let (condition, hint) = split_hint(condition);
+    let expected = match hint.map(str::trim) {
+        Some("true)") => Some(true),
+        Some("false)") => Some(false),
+        Some(_) => return Err(line.error(TextCause::Unknown(line.text.to_owned()))),
+        None => None,
     };
+    let condition = condition.trim();
     let [mut on_true, mut on_false] = [None, None];
     let mut rest = lines;
     while let Some((head, below)) = rest.split_first() {
@@ -237,7 +382,7 @@ fn branch(
         if arm.is_some() {
             return Err(head.error(TextCause::Unknown(head.text.to_owned())));
         }
-        *arm = Some(nodes(body, depth + 1)?);
+        *arm = Some(nodes(body, depth + 1, kinds)?);
         rest = others;
     }
     if on_true.is_none() && on_false.is_none() {
@@ -257,6 +402,7 @@ fn numbered_arms(
     kind: &'static str,
     lines: &[Line<'_>],
     depth: usize,
+    kinds: &Kinds,
 ) -> Result<Vec<Nodes>, TextError> {
     let mut arms = Vec::new();
     let mut rest = lines;
@@ -265,7 +411,7 @@ fn numbered_arms(
             return Err(head.error(TextCause::Unknown(head.text.to_owned())));
         }
         let (body, others) = indented(below, head.indent);
-        arms.push(nodes(body, depth + 1)?);
+        arms.push(nodes(body, depth + 1, kinds)?);
         rest = others;
     }
     match arms.is_empty() {

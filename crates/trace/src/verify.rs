@@ -1,16 +1,19 @@
 //! Images that were made elsewhere: only those that the linker could have made are accepted.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::PredicateTable;
 use crate::check::{Role, check, is_name};
 use crate::image::{Edge, Image};
+use crate::kind::Kind;
 use crate::link::link;
 use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 
 impl Image {
-    /// An image from words, predicates and one name a word, as read from a file.
+    /// An image from words, predicates, one name a word, and the accelerators beside the nine, as
+    /// read from a file.
     ///
     /// # Errors
     /// [`LinkError`] for anything that [`Library::link`] could not have made.
@@ -18,11 +21,12 @@ impl Image {
         words: Vec<Word>,
         predicates: PredicateTable,
         names: Vec<String>,
+        kinds: Vec<Arc<Kind>>,
     ) -> Result<Image, LinkError> {
         if words.len() > MAX_WORDS || words.len() != names.len() {
             return Err(LinkError::MemoryFull(words.len().max(names.len())));
         }
-        let image = Image::new(words, predicates, names);
+        let image = Image::new(words, predicates, names, kinds);
         image.check_names()?;
         image.check_words()?;
         image.check_cycles()?;
@@ -109,6 +113,7 @@ impl Image {
             .find(|((found, written), _)| found != written)
         {
             Some((_, name)) => fault(name),
+            None if again.kinds() != self.kinds() => fault("accelerators"),
             None if again != *self => fault("predicates"),
             None => Ok(()),
         }

@@ -74,6 +74,11 @@ impl<'i> Walker<'i> {
         })
     }
 
+    /// The memory that it walks through.
+    pub fn image(&self) -> &'i Image {
+        self.image
+    }
+
     /// The trace that the next step belongs to; `None` when everything has ended.
     pub fn trace(&self) -> Option<&'i str> {
         let cursor = self.current.or_else(|| self.waiting.front().copied())?;

@@ -6,6 +6,7 @@
 //! | `1` to `9` | | call an accelerator |
 //! | `A` | p t | branch: if predicate p holds go on, else continue at position t |
 //! | `B` | k | transformation k |
+//! | `BD` | k | call accelerator k of those beside the nine |
 //! | `BC` | t | scatter: as a fork, and both executions meet at a join |
 //! | `BF` | | join: goes on once all executions of its scatter are here |
 //! | `C` | t | fork: a second execution starts at position t, this one goes on |
@@ -33,8 +34,9 @@ const OP_TAIL: u8 = 0xD;
 const OP_JUMP: u8 = 0xE;
 const OP_CONTINUE: u8 = 0xF;
 
-/// A nibble that is no transformation's number.
+/// Nibbles that are no transformation's number.
 const SCATTER: u8 = 0xC;
+const OWN_CALL: u8 = 0xD;
 const JOIN: u8 = 0xF;
 
 /// An address in the accelerator trace memory, in words.
@@ -145,6 +147,7 @@ impl Instruction {
     /// Nibbles the instruction takes.
     pub const fn nibbles(self) -> usize {
         match self {
+            Instruction::Call(accel) if accel.own_number().is_some() => 3,
             Instruction::End | Instruction::Call(_) => 1,
             Instruction::Transform(_)
             | Instruction::Fork(_)
@@ -229,6 +232,10 @@ impl Word {
             OP_TRANSFORM => match operand(1)? {
                 SCATTER => Instruction::Scatter(ahead(2, 3)?),
                 JOIN => Instruction::Join,
+                OWN_CALL => {
+                    let number = usize::from(operand(2)?);
+                    Instruction::Call(Accel::own(number).ok_or(DecodeError::Truncated(start))?)
+                }
                 nibble => Instruction::Transform(transformation(nibble, start + 1)?),
             },
             OP_FORK => Instruction::Fork(ahead(1, 2)?),
@@ -250,7 +257,13 @@ impl Word {
 
     /// The accelerator that the word begins with, if it does.
     pub fn first(self) -> Option<Accel> {
-        Accel::from_nibble(self.nibble(0))
+        match Accel::from_nibble(self.nibble(0)) {
+            None => match self.decode(PositionMark::START) {
+                Ok((Instruction::Call(accel), _)) => Some(accel),
+                _ => None,
+            },
+            nine => nine,
+        }
     }
 }
 
@@ -274,7 +287,12 @@ fn push(instruction: Instruction, nibbles: &mut Vec<u8>) {
     };
     match instruction {
         Instruction::End => nibbles.push(OP_END),
-        Instruction::Call(accel) => nibbles.push(accel.nibble()),
+        Instruction::Call(accel) => match (accel.nibble(), accel.own_number()) {
+            (Some(nibble), _) => nibbles.push(nibble),
+            (None, number) => {
+                nibbles.extend([OP_TRANSFORM, OWN_CALL, number.unwrap_or(0) as u8 & 0xF]);
+            }
+        },
         Instruction::Branch {
             predicate,
             otherwise,

@@ -10,11 +10,23 @@ use accelflow_trace::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const FIELDS: [&str; 4] = ["compressed", "hit", "found", "exception"];
+/// Fields, bytes and comparisons of texts.
+const OPERANDS: [&str; 10] = [
+    "compressed",
+    "hit",
+    "found",
+    "exception",
+    "out[0]",
+    "out[2:6]",
+    "out[1][7]",
+    "hit[0]",
+    "method == 'Login'",
+    "out[0:4] == \"it's\"",
+];
 
 fn expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
-        prop::sample::select(&FIELDS[..]).prop_map(|f| Expr::Field(f.to_owned())),
+        prop::sample::select(&OPERANDS[..]).prop_map(|f| Expr::Field(f.to_owned())),
         (-3_i64..4).prop_map(Expr::Const),
     ];
     leaf.prop_recursive(3, 8, 2, |inner| {
@@ -35,7 +47,7 @@ fn condition() -> impl Strategy<Value = Condition> {
 fn inner_accel() -> impl Strategy<Value = Node> {
     let inner: Vec<Accel> = Accel::ALL
         .into_iter()
-        .filter(|a| !matches!(a, Accel::Tcp | Accel::Ldb))
+        .filter(|a| !matches!(*a, Accel::Tcp | Accel::Ldb))
         .collect();
     prop::sample::select(inner).prop_map(Node::Accel)
 }
@@ -180,7 +192,8 @@ fn library() -> impl Strategy<Value = Library> {
             body(2, next),
         )
             .prop_map(|(first, body)| {
-                let mut nodes = vec![Node::Accel(first)];
+                // After Dser a branch may test any field.
+                let mut nodes = vec![Node::Accel(first), Node::Accel(Accel::Dser)];
                 nodes.extend(body);
                 nodes
             })
@@ -303,10 +316,10 @@ proptest! {
     #[test]
     fn conditions_print_and_compile_to_what_they_say(
         condition in condition(),
-        values in prop::array::uniform4(-2_i64..3),
+        values in prop::array::uniform10(prop_oneof![-2_i64..3, any::<i64>()]),
     ) {
         let facts = |field: Field<'_>| {
-            FIELDS.iter().position(|f| *f == field.name).map(|i| values[i])
+            OPERANDS.iter().position(|f| *f == field.name).map(|i| values[i])
         };
         prop_assert_eq!(&Condition::parse(&condition.to_string()).unwrap(), &condition);
         let mut table = accelflow_trace::PredicateTable::default();

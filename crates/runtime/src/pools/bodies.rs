@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use accelflow_accel::{AccelError, Ensemble, Job};
-use accelflow_trace::{Accel, Transform};
+use accelflow_trace::{Accel, Kind, Transform};
 
 use super::instance::{End, Entry, Reply};
 use super::pace::Pace;
@@ -78,6 +78,11 @@ impl Bodies for PooledBodies {
             // As if the body had panicked here, where the executor makes an error of it.
             End::Panicked(payload) => resume_unwind(payload),
         }
+    }
+
+    fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
+        // Accelerators beside the nine have no pool: they run on the core.
+        self.core.run_own(kind, job)
     }
 
     fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {

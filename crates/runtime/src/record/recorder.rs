@@ -328,7 +328,7 @@ impl Measured {
     fn recorded(mut self, step: &Step, samples: u64) -> RecordedStep {
         RecordedStep {
             trace: step.trace.clone(),
-            accelerator: step.accel.name().to_owned(),
+            accelerator: step.name().to_owned(),
             direction: match step.direction {
                 accelflow_accel::Direction::Receive => Direction::Receive,
                 accelflow_accel::Direction::Send => Direction::Send,

@@ -55,6 +55,7 @@ impl Tally {
         };
         let bytes = |value: f64| value.round() as usize;
         let step = |accel, input, output| Step {
+            own: None,
             trace: trace.to_owned(),
             accel,
             receives: receives && accel == Accel::Tcp,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::{AccelError, Job};
 use accelflow_runtime::{Bodies, Terms};
-use accelflow_trace::{Accel, Transform};
+use accelflow_trace::{Accel, Kind, Transform};
 
 use super::metrics::Metrics;
 use super::run::nanoseconds;
@@ -45,6 +45,20 @@ impl<B: Bodies> Bodies for Measured<B> {
         self.last = Instant::now();
         let spent = self.last - start;
         self.metrics.step(accel, spent);
+        if self.records && done.is_ok() {
+            self.costs_ns.push(nanoseconds(spent));
+        }
+        if self.spans && done.is_ok() {
+            self.times.push((start, spent));
+        }
+        done
+    }
+
+    fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
+        let start = Instant::now();
+        let done = self.inner.run_own(kind, job);
+        self.last = Instant::now();
+        let spent = self.last - start;
         if self.records && done.is_ok() {
             self.costs_ns.push(nanoseconds(spent));
         }

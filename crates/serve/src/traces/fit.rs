@@ -178,6 +178,13 @@ impl<'p> Fit<'p> {
                     left.insert(self.call(*accel, receives, state)?);
                 }
             }
+            // Accelerators beside the nine work on data.
+            Node::Kind(kind) => {
+                if states.iter().any(|state| state.at != At::Data) {
+                    return Err(FitFault::NotData(kind.name().to_owned()));
+                }
+                left = states;
+            }
             Node::Transform(_) => {
                 if states.iter().any(|state| state.at != At::Data) {
                     return Err(FitFault::NotData("trans".to_owned()));

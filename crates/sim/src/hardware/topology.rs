@@ -80,17 +80,24 @@ const ORDER: [Accel; 8] = [
 
 /// The accelerators of each chiplet besides the cores' (section VII.C.1).
 fn organization(chiplets: usize) -> Vec<Vec<Accel>> {
-    use Accel::{Cmp, Dcmp, Decr, Dser, Encr, Rpc, Ser, Tcp};
+    use Accel as A;
     match chiplets {
         1 => vec![],
-        3 => vec![vec![Tcp, Decr, Encr], vec![Rpc, Dser, Dcmp, Cmp, Ser]],
-        4 => vec![vec![Tcp, Decr, Encr], vec![Rpc, Dser, Ser], vec![Dcmp, Cmp]],
+        3 => vec![
+            vec![A::Tcp, A::Decr, A::Encr],
+            vec![A::Rpc, A::Dser, A::Dcmp, A::Cmp, A::Ser],
+        ],
+        4 => vec![
+            vec![A::Tcp, A::Decr, A::Encr],
+            vec![A::Rpc, A::Dser, A::Ser],
+            vec![A::Dcmp, A::Cmp],
+        ],
         6 => vec![
-            vec![Tcp],
-            vec![Decr, Encr],
-            vec![Rpc],
-            vec![Dser, Ser],
-            vec![Dcmp, Cmp],
+            vec![A::Tcp],
+            vec![A::Decr, A::Encr],
+            vec![A::Rpc],
+            vec![A::Dser, A::Ser],
+            vec![A::Dcmp, A::Cmp],
         ],
         _ => vec![ORDER.to_vec()],
     }

@@ -1,17 +1,26 @@
-//! The fields of a payload that conditions read.
+//! The facts of a payload that conditions read.
 
-/// A field of the payload as a predicate names it.
+use super::operand::Operand;
+
+/// A fact about the payload as a predicate names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
     /// Position in the field table of the image or predicate that is evaluated.
     pub index: usize,
-    /// The field's name.
+    /// The fact's name: a field's, or the text of another [`Operand`].
     pub name: &'a str,
 }
 
-/// The integer fields of a payload, by name.
+impl<'a> Field<'a> {
+    /// What the fact is read from. A name that no condition has reads as a field's.
+    pub fn operand(self) -> Operand<'a> {
+        Operand::parse(self.name).unwrap_or(Operand::Field(self.name))
+    }
+}
+
+/// The facts of a payload, by name.
 pub trait Facts {
-    /// The value of `field`, or `None` if the payload has no such field.
+    /// The value of `field`, or `None` if the payload has none.
     fn get(&self, field: Field<'_>) -> Option<i64>;
 }
 

@@ -15,6 +15,7 @@ pub(super) enum Token {
     Close,
     OpenIndex,
     CloseIndex,
+    Colon,
 }
 
 impl Token {
@@ -30,6 +31,7 @@ impl Token {
             Token::Close => "')'".into(),
             Token::OpenIndex => "'['".into(),
             Token::CloseIndex => "']'".into(),
+            Token::Colon => "':'".into(),
         }
     }
 }
@@ -65,7 +67,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ConditionError> 
                     .ok_or_else(|| fail(start, "this string is not closed".into()))?,
             ),
             _ => symbol(&chars, &mut at).ok_or_else(|| {
-                fail(start, format!("unexpected '{first}'; allowed are fields, integers, comparisons, & | ^, and, or, not, ( )"))
+                fail(start, format!("unexpected '{first}'; allowed are fields, integers, texts, comparisons, + - << >> & | ^, and, or, not, ( ) [ ]"))
             })?,
         };
         found.push((start, token));
@@ -120,17 +122,21 @@ fn symbol(chars: &[char], at: &mut usize) -> Option<Token> {
         ('>', '=') => (2, Token::Operator(Binary::Ge)),
         ('&', '&') => (2, Token::Operator(Binary::And)),
         ('|', '|') => (2, Token::Operator(Binary::Or)),
+        ('<', '<') => (2, Token::Operator(Binary::Shl)),
+        ('>', '>') => (2, Token::Operator(Binary::Shr)),
         ('<', _) => (1, Token::Operator(Binary::Lt)),
         ('>', _) => (1, Token::Operator(Binary::Gt)),
         ('&', _) => (1, Token::Operator(Binary::BitAnd)),
         ('|', _) => (1, Token::Operator(Binary::BitOr)),
         ('^', _) => (1, Token::Operator(Binary::BitXor)),
         ('!', _) => (1, Token::Not),
+        ('+', _) => (1, Token::Operator(Binary::Add)),
         ('-', _) => (1, Token::Minus),
         ('(', _) => (1, Token::Open),
         (')', _) => (1, Token::Close),
         ('[', _) => (1, Token::OpenIndex),
         (']', _) => (1, Token::CloseIndex),
+        (':', _) => (1, Token::Colon),
         _ => return None,
     };
     *at += length;

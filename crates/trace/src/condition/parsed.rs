@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::error::ConditionError;
 use super::field::{Facts, Field};
+use super::operand::{Operand, Source};
 use super::parser;
 use super::tree::Expr;
 use crate::limits::MAX_CONDITION_CHARS;
@@ -44,7 +45,7 @@ impl Condition {
         &self.0
     }
 
-    /// The names of the fields that the condition reads, in order of first use.
+    /// The names of the facts that the condition reads, in order of first use.
     pub fn fields(&self) -> Vec<&str> {
         fn collect<'e>(expr: &'e Expr, into: &mut Vec<&'e str>) {
             match expr {
@@ -90,7 +91,11 @@ impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn write(expr: &Expr, top: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             match expr {
-                Expr::Field(name) => write!(f, "out['{name}']"),
+                Expr::Field(name) => write_operand(name, "==", top, f),
+                Expr::Not(inner) if is_text(inner) => match &**inner {
+                    Expr::Field(name) => write_operand(name, "!=", top, f),
+                    _ => Ok(()),
+                },
                 Expr::Const(literal) => write!(f, "{literal}"),
                 Expr::Not(inner) => {
                     f.write_str(if top { "not " } else { "(not " })?;
@@ -107,5 +112,39 @@ impl fmt::Display for Condition {
             }
         }
         write(&self.0, true, f)
+    }
+}
+
+/// Writes an operand as a condition does; the comparison of a text with `compared`.
+fn write_operand(name: &str, compared: &str, top: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match Operand::parse(name) {
+        Some(Operand::Bytes(span)) => write!(f, "{span}"),
+        Some(Operand::Bit { of, bit }) => write!(f, "{}[{bit}]", indexed(of)),
+        Some(Operand::Text { of, is }) => {
+            let (open, close) = if top { ("", "") } else { ("(", ")") };
+            let quote = if is.contains('\'') { '"' } else { '\'' };
+            write!(
+                f,
+                "{open}{} {compared} {quote}{is}{quote}{close}",
+                indexed(of)
+            )
+        }
+        Some(Operand::Field(_)) | None => write!(f, "out['{name}']"),
+    }
+}
+
+fn is_text(expr: &Expr) -> bool {
+    let name = match expr {
+        Expr::Field(name) => name,
+        _ => return false,
+    };
+    matches!(Operand::parse(name), Some(Operand::Text { .. }))
+}
+
+/// A field or bytes as an index of `out`.
+fn indexed(source: Source<'_>) -> String {
+    match source {
+        Source::Field(name) => format!("out['{name}']"),
+        Source::Bytes(span) => span.to_string(),
     }
 }

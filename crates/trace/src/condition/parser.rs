@@ -1,10 +1,13 @@
 //! Tokens into a checked tree, by precedence climbing.
 //!
 //! Loosest to tightest, as in Python: `or`, `and`, `not`, comparisons (which do not chain),
-//! `|`, `^`, `&`.
+//! `|`, `^`, `&`, shifts, `+` and `-`, `[ ]`.
 
 use super::error::ConditionError;
 use super::lexer::{Token, tokens};
+use super::operand::{
+    MAX_INTEGER_BYTES, MAX_OFFSET, MAX_TEXT_BYTES, Operand, Source, Span, is_field,
+};
 use super::predicate::Predicate;
 use super::tree::{Binary, Expr};
 use crate::limits::MAX_OPS;
@@ -23,23 +26,28 @@ pub(super) fn parse(text: &str) -> Result<Expr, ConditionError> {
         next: 0,
         depth: 0,
     };
-    let (expr, _) = parser.binary(0)?;
+    let (expr, found) = parser.binary(0)?;
     if let Some((at, token)) = parser.peek() {
         let message = format!("unexpected {} after a complete condition", token.describe());
         return Err(parser.error(at, message));
     }
+    parser.want_value(0, &found)?;
     Predicate::compile(&expr).map_err(|e| parser.error(0, e.to_string()))?;
     Ok(expr)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Type {
     Integer,
     Truth,
+    /// Bytes of the payload: an integer if they are few, and what a text can be compared with.
+    Bytes(Span),
+    /// A text in quotes.
+    Literal(String),
 }
 
 /// Binary operators by tightness; `not` sits between levels 1 and 2.
-const LEVELS: [&[Binary]; 6] = [
+const LEVELS: [&[Binary]; 8] = [
     &[Binary::Or],
     &[Binary::And],
     &[
@@ -53,8 +61,19 @@ const LEVELS: [&[Binary]; 6] = [
     &[Binary::BitOr],
     &[Binary::BitXor],
     &[Binary::BitAnd],
+    &[Binary::Shl, Binary::Shr],
+    &[Binary::Add, Binary::Sub],
 ];
 const COMPARISON: usize = 2;
+
+/// The field or the bytes that `expr` of type `found` is, if it is either.
+fn source<'e>(expr: &'e Expr, found: &Type) -> Option<Source<'e>> {
+    match (expr, found) {
+        (_, Type::Bytes(span)) => Some(Source::Bytes(*span)),
+        (Expr::Field(name), Type::Integer) if is_field(name) => Some(Source::Field(name)),
+        _ => None,
+    }
+}
 
 struct Parser<'t> {
     text: &'t str,
@@ -67,11 +86,13 @@ struct Parser<'t> {
 impl Parser<'_> {
     fn binary(&mut self, level: usize) -> Result<(Expr, Type), ConditionError> {
         let Some(operators) = LEVELS.get(level) else {
-            return self.primary();
+            return self.indexed();
         };
         if level == COMPARISON && self.take(&Token::Not) {
             return self.nested(|parser| {
-                let (inner, _) = parser.binary(COMPARISON)?;
+                let at = parser.here();
+                let (inner, found) = parser.binary(COMPARISON)?;
+                parser.want_value(at, &found)?;
                 Ok((Expr::Not(Box::new(inner)), Type::Truth))
             });
         }
@@ -86,9 +107,20 @@ impl Parser<'_> {
             self.next += 1;
             let right_at = self.here();
             let (right, right_type) = self.binary(level + 1)?;
+            if matches!(
+                (&left_type, &right_type),
+                (Type::Literal(_), _) | (_, Type::Literal(_))
+            ) {
+                left = self.compare_text(at, op, [(left, left_type), (right, right_type)])?;
+                left_type = Type::Truth;
+                continue;
+            }
             if op.takes_integers() {
-                self.want_integer(start, left_type, op)?;
-                self.want_integer(right_at, right_type, op)?;
+                self.want_integer(start, &left_type, op)?;
+                self.want_integer(right_at, &right_type, op)?;
+            } else {
+                self.want_value(start, &left_type)?;
+                self.want_value(right_at, &right_type)?;
             }
             left = Expr::Binary(op, Box::new(left), Box::new(right));
             left_type = if op.gives_integer() {
@@ -98,6 +130,32 @@ impl Parser<'_> {
             };
         }
         Ok((left, left_type))
+    }
+
+    /// A primary, or a bit of one.
+    fn indexed(&mut self) -> Result<(Expr, Type), ConditionError> {
+        let start = self.here();
+        let (expr, found) = self.primary()?;
+        if !self.take(&Token::OpenIndex) {
+            return Ok((expr, found));
+        }
+        self.want_value(start, &found)?;
+        let Some(source) = source(&expr, &found) else {
+            return Err(self.error(start, "only a field or bytes have bits".into()));
+        };
+        let at = self.here();
+        let bit = match self.peek() {
+            Some((_, Token::Int(bit))) => u8::try_from(bit).ok(),
+            _ => None,
+        };
+        let Some(bit) = bit.and_then(|bit| Operand::bit(source, bit)) else {
+            let most = source.bits().saturating_sub(1);
+            let message = format!("expected the number of a bit, 0 (the lowest) to {most}");
+            return Err(self.error(at, message));
+        };
+        self.next += 1;
+        self.expect(&Token::CloseIndex, "']'")?;
+        Ok((Expr::Field(bit.to_string()), Type::Integer))
     }
 
     fn primary(&mut self) -> Result<(Expr, Type), ConditionError> {
@@ -127,10 +185,7 @@ impl Parser<'_> {
                 parser.expect(&Token::Close, "')'")?;
                 Ok(inner)
             }),
-            Token::Text(_) => Err(self.error(
-                at,
-                "conditions test integer fields; strings cannot be compared".into(),
-            )),
+            Token::Text(text) => Ok((Expr::Const(0), Type::Literal(text))),
             other => {
                 let message = format!(
                     "expected a field, an integer or '(', found {}",
@@ -143,18 +198,88 @@ impl Parser<'_> {
 
     fn index(&mut self) -> Result<(Expr, Type), ConditionError> {
         let at = self.here();
-        let Some((_, Token::Text(name))) = self.peek() else {
-            return Err(self.error(at, "expected a quoted field name, as in out['hit']".into()));
-        };
-        let legal = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !legal {
-            let message = format!("'{name}' is not a field name (letters, digits and '_')");
-            return Err(self.error(at, message));
+        match self.peek() {
+            Some((_, Token::Text(name))) if is_field(&name) => {
+                self.next += 1;
+                self.expect(&Token::CloseIndex, "']'")?;
+                Ok((Expr::Field(name), Type::Integer))
+            }
+            Some((_, Token::Text(name))) => {
+                let message = format!("'{name}' is not a field name (letters, digits and '_')");
+                Err(self.error(at, message))
+            }
+            Some((_, Token::Int(start))) => {
+                self.next += 1;
+                self.span(at, start)
+            }
+            _ => {
+                let message = "expected a quoted field name or an offset in bytes, as in \
+                               out['hit'], out[4] and out[4:6]";
+                Err(self.error(at, message.into()))
+            }
         }
-        self.next += 1;
+    }
+
+    /// Bytes of the payload from `start` on.
+    fn span(&mut self, at: usize, start: i64) -> Result<(Expr, Type), ConditionError> {
+        let end = match self.take(&Token::Colon) {
+            false => start.checked_add(1),
+            true => match self.peek() {
+                Some((_, Token::Int(end))) => {
+                    self.next += 1;
+                    Some(end)
+                }
+                _ => return Err(self.error(self.here(), "expected an offset in bytes".into())),
+            },
+        };
         self.expect(&Token::CloseIndex, "']'")?;
-        Ok((Expr::Field(name), Type::Integer))
+        let end = end.and_then(|end| u16::try_from(end).ok());
+        let span = u16::try_from(start).ok().zip(end);
+        let span = span.and_then(|(start, end)| Span::new(start, end));
+        let span = span.ok_or_else(|| {
+            let message = format!(
+                "bytes are out[AT] or out[FROM:UPTO], FROM below UPTO, up to offset {MAX_OFFSET}"
+            );
+            self.error(at, message)
+        })?;
+        Ok((Expr::Field(span.to_string()), Type::Bytes(span)))
+    }
+
+    /// The comparison of a text with a field or bytes.
+    fn compare_text(
+        &self,
+        at: usize,
+        op: Binary,
+        sides: [(Expr, Type); 2],
+    ) -> Result<Expr, ConditionError> {
+        let fault = |message: &str| Err(self.error(at, message.to_owned()));
+        if !matches!(op, Binary::Eq | Binary::Ne) {
+            return fault("a text is compared by == or !=");
+        }
+        let (of, is) = match sides {
+            [of, (_, Type::Literal(is))] | [(_, Type::Literal(is)), of] => (of, is),
+            _ => return fault("a text is compared with a field or with bytes"),
+        };
+        let Some(source) = source(&of.0, &of.1) else {
+            return fault("a text is compared with a field or with bytes");
+        };
+        let Some(operand) = Operand::text(source, &is) else {
+            let length = match source {
+                Source::Bytes(span) => format!("{} bytes, as {span}", span.length()),
+                Source::Field(_) => format!("at most {MAX_TEXT_BYTES} bytes"),
+            };
+            let message = format!(
+                "the text has {} bytes: must have {length}, at most {MAX_TEXT_BYTES}, and neither \
+                 control characters nor both kinds of quotes",
+                is.len()
+            );
+            return Err(self.error(at, message));
+        };
+        let equal = Expr::Field(operand.to_string());
+        Ok(match op {
+            Binary::Ne => Expr::Not(Box::new(equal)),
+            _ => equal,
+        })
     }
 
     fn nested<T>(
@@ -171,20 +296,38 @@ impl Parser<'_> {
         Ok(parsed)
     }
 
-    fn want_integer(&self, at: usize, found: Type, op: Binary) -> Result<(), ConditionError> {
-        if found == Type::Integer {
-            return Ok(());
+    fn want_integer(&self, at: usize, found: &Type, op: Binary) -> Result<(), ConditionError> {
+        if *found == Type::Truth {
+            let message = format!(
+                "'{}' takes integers, but this is a truth value",
+                op.symbol()
+            );
+            return Err(self.error(at, message));
         }
-        let message = format!(
-            "'{}' takes integers, but this is a truth value",
-            op.symbol()
-        );
-        Err(self.error(at, message))
+        self.want_value(at, found)
+    }
+
+    /// Refuses what only the comparison of a text can take.
+    fn want_value(&self, at: usize, found: &Type) -> Result<(), ConditionError> {
+        match found {
+            Type::Literal(_) => {
+                Err(self.error(at, "a text is compared with a field or with bytes".into()))
+            }
+            Type::Bytes(span) if span.length() > usize::from(MAX_INTEGER_BYTES) => {
+                let message = format!(
+                    "{span} has {} bytes; an integer has at most {MAX_INTEGER_BYTES}",
+                    span.length()
+                );
+                Err(self.error(at, message))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn operator(&self, among: &[Binary]) -> Option<(usize, Binary)> {
         match self.tokens.get(self.next) {
             Some((at, Token::Operator(op))) if among.contains(op) => Some((*at, *op)),
+            Some((at, Token::Minus)) if among.contains(&Binary::Sub) => Some((*at, Binary::Sub)),
             _ => None,
         }
     }

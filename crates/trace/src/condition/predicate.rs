@@ -7,7 +7,7 @@ use crate::limits::{MAX_FIELDS, MAX_OPS, MAX_PREDICATES, MAX_STACK};
 /// One operation of a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
-    /// Push the field with this index.
+    /// Push the fact with this index in the field table.
     Field(u8),
     /// Push a literal.
     Const(i64),

@@ -25,11 +25,19 @@ pub enum Binary {
     And,
     /// At least one holds, `or`.
     Or,
+    /// Sum, `+`.
+    Add,
+    /// Difference, `-`.
+    Sub,
+    /// Shift to the left, `<<`, by the lowest six bits of the right operand.
+    Shl,
+    /// Shift to the right, `>>`, which keeps the sign, by the lowest six bits of the right operand.
+    Shr,
 }
 
 impl Binary {
     /// All operators, in code order.
-    pub const ALL: [Binary; 11] = [
+    pub const ALL: [Binary; 15] = [
         Binary::BitAnd,
         Binary::BitOr,
         Binary::BitXor,
@@ -41,6 +49,10 @@ impl Binary {
         Binary::Ge,
         Binary::And,
         Binary::Or,
+        Binary::Add,
+        Binary::Sub,
+        Binary::Shl,
+        Binary::Shr,
     ];
 
     pub(super) fn symbol(self) -> &'static str {
@@ -56,6 +68,10 @@ impl Binary {
             Binary::Ge => ">=",
             Binary::And => "and",
             Binary::Or => "or",
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Shl => "<<",
+            Binary::Shr => ">>",
         }
     }
 
@@ -64,7 +80,8 @@ impl Binary {
     }
 
     pub(super) fn gives_integer(self) -> bool {
-        matches!(self, Binary::BitAnd | Binary::BitOr | Binary::BitXor)
+        use Binary::*;
+        matches!(self, BitAnd | BitOr | BitXor | Add | Sub | Shl | Shr)
     }
 
     pub(super) fn apply(self, left: i64, right: i64) -> i64 {
@@ -80,6 +97,11 @@ impl Binary {
             Binary::Ge => i64::from(left >= right),
             Binary::And => i64::from(left != 0 && right != 0),
             Binary::Or => i64::from(left != 0 || right != 0),
+            Binary::Add => left.wrapping_add(right),
+            Binary::Sub => left.wrapping_sub(right),
+            // As RISC-V's shifts, which take the lowest six bits of the count.
+            Binary::Shl => left.wrapping_shl(right as u32),
+            Binary::Shr => left.wrapping_shr(right as u32),
         }
     }
 }
@@ -87,7 +109,7 @@ impl Binary {
 /// The tree of a condition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
-    /// A field of the payload.
+    /// A field, or the text of another [`Operand`](super::Operand).
     Field(String),
     /// An integer literal.
     Const(i64),

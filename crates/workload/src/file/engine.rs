@@ -4,6 +4,7 @@ use accelflow_parameters::Refusal;
 use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
+use super::kinds::{typical, unpriced};
 use super::tree::{CpuTime, Phase, Service, Workload};
 use super::values::{
     Arrivals, ArrivalsPreset, Costs, Duration, MessageSizes, OperationCost, Sizes, SizesPreset,
@@ -208,14 +209,17 @@ impl Workload {
                 )
             };
             let one = std::slice::from_ref(path);
+            let kinds = self.kind_costs(image)?;
             let part = match own.or(self.defaults.costs.as_ref()) {
                 None | Some(Costs::Paper { .. }) => {
                     let tcp_ns = own.and_then(Costs::tcp_cost_ns).unwrap_or(tcp_cost_ns);
                     let options = PaperOptions {
                         tcp_cost: Time::from_ns_f64(tcp_ns),
+                        kinds: typical(&kinds, path, sizes),
                         ..PaperOptions::default()
                     };
-                    Profile::paper_like(one, reference, image, &options).map_err(|e| refuse(&e))?
+                    let read = Profile::paper_like(one, reference, image, &options);
+                    read.map_err(|error| unpriced(&error).unwrap_or_else(|| refuse(&error)))?
                 }
                 Some(Costs::Recording { text, .. }) => {
                     let text = text.as_deref().unwrap_or_default();
@@ -228,8 +232,8 @@ impl Workload {
                     if let Some(index) = index {
                         check_cpu(&self.services[index], index)?;
                     }
-                    let stated = Profile::stated(path, image, &costs.stated(), sizes);
-                    stated.map_err(|error| missing(&error, &place))?
+                    let stated = Profile::stated(path, image, &costs.stated(&kinds), sizes);
+                    stated.map_err(|error| missing(&error, &place, image))?
                 }
                 Some(Costs::Measured {}) => {
                     let allowed = "must be paper, recording or operations beside services with \
@@ -264,9 +268,11 @@ fn check_cpu(service: &Service, index: usize) -> Result<(), Refusal> {
     }
 }
 
-fn missing(error: &StatedCostsError, place: &str) -> Refusal {
+fn missing(error: &StatedCostsError, place: &str, image: &Image) -> Refusal {
     match error {
         StatedCostsError::Missing { service, accel } => {
+            let own = image.kinds().iter().any(|kind| kind.name() == accel);
+            let place = if own { "kinds" } else { place };
             let allowed = format!("must be stated, as service {service} uses it");
             Refusal::new(format!("{place}.{accel}"), "left out", allowed)
         }
@@ -286,7 +292,7 @@ impl Costs {
     }
 
     /// What each operation costs, by [`Accel::index`]; nothing for other sources.
-    fn stated(&self) -> StatedCosts {
+    fn stated(&self, kinds: &[Option<StatedCost>]) -> StatedCosts {
         let Costs::Operations {
             tcp,
             encr,
@@ -299,14 +305,15 @@ impl Costs {
             ldb,
         } = self
         else {
-            return [None; Accel::COUNT];
+            return [None; Accel::MOST];
         };
         let cost = |cost: &OperationCost| StatedCost {
             ns: cost.ns,
             ns_per_byte: cost.ns_per_byte,
             relative_error: cost.relative_error,
         };
-        Accel::ALL.map(|accel| {
+        let mut costs = [None; Accel::MOST];
+        for accel in Accel::EVERY {
             let stated = match accel {
                 Accel::Tcp => tcp,
                 Accel::Encr => encr,
@@ -317,9 +324,15 @@ impl Costs {
                 Accel::Cmp => cmp,
                 Accel::Dcmp => dcmp,
                 Accel::Ldb => ldb,
+                own => {
+                    let number = own.own_number().and_then(|number| kinds.get(number));
+                    costs[own.index()] = number.copied().flatten();
+                    continue;
+                }
             };
-            stated.as_ref().map(cost)
-        })
+            costs[accel.index()] = stated.as_ref().map(cost);
+        }
+        costs
     }
 }
 

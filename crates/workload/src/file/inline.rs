@@ -281,8 +281,9 @@ fn stored(bytes: &[u8], file: &str, place: &str) -> Result<String, Refusal> {
         let base = name.split('.').next().unwrap_or(name);
         TEMPLATES.iter().any(|template| template.name == base)
     };
-    let own = parts.iter().filter(|part| !of_paper(&part.name));
-    Ok(own
-        .map(|part| text::text(&part.name, &part.nodes))
-        .collect())
+    let own: Vec<_> = parts.iter().filter(|part| !of_paper(&part.name)).collect();
+    let declared = text::declarations(own.iter().map(|part| part.nodes.as_slice()));
+    let mut written = declared.map_err(|error| refuse(&error))?;
+    written.extend(own.iter().map(|part| text::text(&part.name, &part.nodes)));
+    Ok(written)
 }

@@ -33,7 +33,7 @@ impl Workload {
                 parts.push(Part { name, nodes });
                 continue;
             }
-            let registered = library.register(&name, nodes);
+            let registered = library.register_for_stated_facts(&name, nodes);
             registered.map_err(|error| {
                 let allowed = format!("must be a trace that can run: {error}");
                 Refusal::new(place, quoted(&name), allowed)

@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod facts;
 mod inline;
+mod kinds;
 mod memory;
 mod paths;
 mod places;
@@ -36,7 +37,7 @@ pub use tree::{
     Printed, Rate, SCHEMA, SchemaName, Service, Timed, Traces, Workload,
 };
 pub use values::{
-    Arrivals, ArrivalsPreset, Costs, Duration, LogNormalBytes, LogNormalTime, MessageSizes,
-    OperationCost, Probability, Retry, Size, Sizes, SizesPreset, Wait,
+    Arrivals, ArrivalsPreset, Costs, Duration, KindCost, LogNormalBytes, LogNormalTime,
+    MessageSizes, OperationCost, Probability, Retry, Size, Sizes, SizesPreset, Wait,
 };
 pub use write::write;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{Arrivals, Costs, MessageSizes, Probability, Retry, Sizes, Wait};
+use super::values::{Arrivals, Costs, KindCost, MessageSizes, Probability, Retry, Sizes, Wait};
 
 /// The name of this version of the format.
 pub const SCHEMA: &str = "accelflow.workload/1";
@@ -33,6 +33,10 @@ pub struct Workload {
     /// Traces of its own, beside the paper's T1 to T12.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<Traces>,
+    /// What each accelerator beside the paper's nine that the traces declare costs a core, and how
+    /// much faster it is, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<String, KindCost>,
     /// What holds for every service that does not say otherwise.
     #[serde(default, skip_serializing_if = "Defaults::is_empty")]
     pub defaults: Defaults,

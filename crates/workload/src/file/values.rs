@@ -190,6 +190,28 @@ pub struct OperationCost {
     pub relative_error: Option<f64>,
 }
 
+/// What an operation of an accelerator beside the paper's nine costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KindCost {
+    /// What a message costs a core, in ns.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e12))]
+    pub ns: f64,
+    /// What each byte of the message before compression costs a core, in ns.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub ns_per_byte: f64,
+    /// One standard error of the measured mean over the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub relative_error: Option<f64>,
+    /// How many times faster than a core the accelerator is; by default `speedup.own` of the chip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.01, max = 1e6))]
+    pub speedup: Option<f64>,
+}
+
 /// How long something takes: a remote side to answer, application logic, a message on the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

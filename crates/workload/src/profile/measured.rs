@@ -60,6 +60,13 @@ impl Default for RecordingOptions {
     }
 }
 
+impl RecordingOptions {
+    /// The share of `accel`; one half for those beside the nine (assumed, as for the others).
+    fn size_share(&self, accel: Accel) -> f64 {
+        self.size_shares.get(accel.index()).copied().unwrap_or(0.5)
+    }
+}
+
 impl Profile {
     /// The costs that `recording` measured for `services`, operation by operation.
     ///
@@ -88,6 +95,7 @@ impl Profile {
                 .find(|recorded| recorded.service == service.name());
             let reader = Reader {
                 recorded: recorded.ok_or_else(|| missing(service, recording))?,
+                image,
                 options,
             };
             check_calibration(reader.recorded)?;
@@ -171,6 +179,7 @@ fn missing(service: &Service, recording: &Recording) -> RecordingError {
 /// Reads one service of a recording.
 struct Reader<'a> {
     recorded: &'a RecordedService,
+    image: &'a Image,
     options: &'a RecordingOptions,
 }
 
@@ -329,7 +338,7 @@ impl Reader<'_> {
         operation: &Operation,
         step: &RecordedStep,
     ) -> Result<OperationProfile, RecordingError> {
-        let accel: Accel = step.accelerator.parse().map_err(|_| {
+        let accel = self.image.accelerator(&step.accelerator).ok_or_else(|| {
             let (spot, name) = (spot.clone(), step.accelerator.clone());
             RecordingError::UnknownAccelerator { spot, name }
         })?;
@@ -364,7 +373,7 @@ impl Reader<'_> {
             // A recorded distribution has the variation of the messages' sizes already.
             cost: match &spread {
                 Some(spread) => Cost::new(spread.mean(), 0.0),
-                None => Cost::new(median, self.options.size_shares[accel.index()]),
+                None => Cost::new(median, self.options.size_share(accel)),
             },
             payload: Some(payload),
             spread,

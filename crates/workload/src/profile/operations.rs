@@ -23,7 +23,7 @@ pub struct StatedCost {
 }
 
 /// What each operation costs a core, by [`Accel::index`].
-pub type StatedCosts = [Option<StatedCost>; Accel::COUNT];
+pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
 /// Errors of stated costs.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -37,7 +37,7 @@ pub enum StatedCostsError {
         /// The service.
         service: String,
         /// The operation.
-        accel: Accel,
+        accel: String,
     },
 }
 
@@ -72,7 +72,8 @@ impl Profile {
                 continue;
             };
             let priced = chains.into_iter().enumerate().map(|(chain, walk)| {
-                priced(walk, (phase as u16, chain as u16), service, costs, sizes)
+                let place = (phase as u16, chain as u16);
+                priced(walk, place, service, image, costs, sizes)
             });
             phases.push(PhaseProfile::Traces(priced.collect::<Result<_, _>>()?));
         }
@@ -83,15 +84,15 @@ impl Profile {
             drawn: Drawn::default(),
         };
         let name = service.name();
-        let parameters = Accel::ALL.into_iter().flat_map(|accel| {
+        let parameters = image.accelerators().flat_map(|accel| {
             costs[accel.index()]
                 .into_iter()
-                .flat_map(move |cost| stated_parameters(name, accel, cost))
+                .flat_map(move |cost| stated_parameters(name, image.accel_name(accel), cost))
         });
         let mut made = Profile::new(vec![profile], RemoteWaits::short(), parameters.collect());
         // Operations off the most common path, on a message of the service's mean size.
         let mean = sizes.distribution(name, FIRST).mean();
-        for accel in Accel::ALL {
+        for accel in image.accelerators() {
             let stated = costs[accel.index()].map(|cost| cost.at_mean(mean));
             let typical = &mut made.typical[accel.index()];
             *typical = typical.or(stated);
@@ -114,7 +115,7 @@ impl Profile {
             }
         }
         let mut whole = Profile::new(services, waits, parameters);
-        for accel in 0..Accel::COUNT {
+        for accel in 0..Accel::MOST {
             let mut known = typical.iter().filter_map(|costs| costs[accel]);
             whole.typical[accel] = whole.typical[accel].or_else(|| known.next());
         }
@@ -175,6 +176,7 @@ fn priced(
     walk: ChainWalk,
     (phase, chain): (u16, u16),
     service: &Service,
+    image: &Image,
     costs: &StatedCosts,
     sizes: &PayloadSizes,
 ) -> Result<Vec<OperationProfile>, StatedCostsError> {
@@ -183,7 +185,7 @@ fn priced(
         let accel = operation.accel;
         let missing = || StatedCostsError::Missing {
             service: service.name().to_owned(),
-            accel,
+            accel: image.accel_name(accel).to_owned(),
         };
         let trace = traces
             .iter()
@@ -206,7 +208,7 @@ fn priced(
     operations.collect()
 }
 
-fn stated_parameters(service: &str, accel: Accel, cost: StatedCost) -> [ProfileParameter; 2] {
+fn stated_parameters(service: &str, accel: &str, cost: StatedCost) -> [ProfileParameter; 2] {
     let (provenance, note) = match cost.relative_error {
         Some(error) => (
             Provenance::Measured,

@@ -41,16 +41,17 @@ impl ShareKind {
         ShareKind::App,
     ];
 
-    /// The kind that an accelerator's operations belong to.
-    pub const fn of(accel: Accel) -> ShareKind {
-        match accel {
+    /// The kind that an accelerator's operations belong to; `None` beside the paper's nine.
+    pub const fn of(accel: Accel) -> Option<ShareKind> {
+        Some(match accel {
             Accel::Tcp => ShareKind::Tcp,
             Accel::Encr | Accel::Decr => ShareKind::Crypt,
             Accel::Rpc => ShareKind::Rpc,
             Accel::Ser | Accel::Dser => ShareKind::Serialize,
             Accel::Cmp | Accel::Dcmp => ShareKind::Compress,
             Accel::Ldb => ShareKind::Ldb,
-        }
+            _ => return None,
+        })
     }
 
     /// The paper's name.
@@ -98,6 +99,9 @@ pub struct PaperOptions {
     /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
     /// [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
+    /// What the accelerators beside the nine cost, of which the paper prints no share, by
+    /// [`Accel::own_number`]; by default none is known.
+    pub kinds: Vec<Option<Cost>>,
     /// The waits for remote sides; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
 }
@@ -108,6 +112,7 @@ impl Default for PaperOptions {
             tcp_cost: Time::from_us(20),
             averaging: Averaging::Services,
             size_shares: ASSUMED_SIZE_SHARES,
+            kinds: Vec::new(),
             waits: RemoteWaits::short(),
         }
     }
@@ -129,6 +134,12 @@ pub enum PaperProfileError {
         accel: Accel,
         /// The value as given.
         value: f64,
+    },
+    /// An operation beside the paper's without a cost.
+    #[error("{name}: its cost must be stated, as the paper prints no share of it")]
+    Kind {
+        /// The accelerator's name.
+        name: String,
     },
     /// A kind of work that no service does, for which a share gives no cost.
     #[error("no service has any {} operations, of which the paper prints a share", .0.name())]
@@ -186,20 +197,20 @@ impl Profile {
         let profiles = services.iter().zip(walks).map(|(service, phases)| {
             let phases = phases
                 .into_iter()
-                .map(|phase| priced(phase, &costs, options));
-            ServiceProfile {
+                .map(|phase| priced(phase, image, &costs, options));
+            Ok(ServiceProfile {
                 service: service.clone(),
-                phases: phases.collect(),
+                phases: phases.collect::<Result<_, _>>()?,
                 requests: RecordedRequests::default(),
                 drawn: Drawn::default(),
-            }
+            })
         });
+        let profiles = profiles.collect::<Result<_, PaperProfileError>>()?;
         let waits = options.waits.clone();
-        let mut profile = Profile::new(profiles.collect(), waits, parameters(&costs, options));
-        for accel in Accel::ALL {
-            let cost = costs[ShareKind::of(accel) as usize];
-            let share = options.size_shares[accel.index()];
-            profile.typical[accel.index()].get_or_insert(Cost::new(cost, share));
+        let mut profile = Profile::new(profiles, waits, parameters(&costs, options));
+        for accel in image.accelerators() {
+            let typical = &mut profile.typical[accel.index()];
+            *typical = typical.or(cost_of(accel, &costs, options));
         }
         Ok(profile)
     }
@@ -210,8 +221,9 @@ pub fn shares(profile: &Profile, averaging: Averaging) -> [f64; 7] {
     let times = profile.services().iter().map(|service| {
         let mut of = [0.0; 7];
         for operation in service.operations() {
-            of[ShareKind::of(operation.operation.accel) as usize] +=
-                operation.cost.mean().as_ns_f64();
+            if let Some(kind) = ShareKind::of(operation.operation.accel) {
+                of[kind as usize] += operation.cost.mean().as_ns_f64();
+            }
         }
         of[ShareKind::App as usize] = service.app_time().as_ns_f64();
         of
@@ -240,7 +252,9 @@ fn count(phases: &[PhaseWalk]) -> [f64; 7] {
             of[ShareKind::App as usize] += 1.0;
         }
         for call in phase.chains().iter().flat_map(|chain| &chain.operations) {
-            of[ShareKind::of(call.accel) as usize] += 1.0;
+            if let Some(kind) = ShareKind::of(call.accel) {
+                of[kind as usize] += 1.0;
+            }
         }
     }
     of
@@ -282,24 +296,41 @@ fn mean_shares(times: &[[f64; 7]], averaging: Averaging) -> [f64; 7] {
     std::array::from_fn(weigh)
 }
 
-fn priced(phase: PhaseWalk, costs: &[Time; 7], options: &PaperOptions) -> PhaseProfile {
+fn priced(
+    phase: PhaseWalk,
+    image: &Image,
+    costs: &[Time; 7],
+    options: &PaperOptions,
+) -> Result<PhaseProfile, PaperProfileError> {
     let PhaseWalk::Traces(chains) = phase else {
-        return PhaseProfile::Cpu(costs[ShareKind::App as usize]);
+        return Ok(PhaseProfile::Cpu(costs[ShareKind::App as usize]));
     };
     let priced = chains.into_iter().map(|chain| {
         let operations = chain.operations.into_iter().map(|operation| {
-            let mean = costs[ShareKind::of(operation.accel) as usize];
-            let cost = Cost::new(mean, options.size_shares[operation.accel.index()]);
-            OperationProfile {
+            let accel = operation.accel;
+            let missing = || PaperProfileError::Kind {
+                name: image.accel_name(accel).to_owned(),
+            };
+            Ok(OperationProfile {
+                cost: cost_of(accel, costs, options).ok_or_else(missing)?,
                 operation,
-                cost,
                 payload: None,
                 spread: None,
-            }
+            })
         });
-        operations.collect()
+        operations.collect::<Result<_, PaperProfileError>>()
     });
-    PhaseProfile::Traces(priced.collect())
+    Ok(PhaseProfile::Traces(priced.collect::<Result<_, _>>()?))
+}
+
+fn cost_of(accel: Accel, costs: &[Time; 7], options: &PaperOptions) -> Option<Cost> {
+    match (ShareKind::of(accel), accel.own_number()) {
+        (Some(kind), _) => {
+            let share = options.size_shares[accel.index()];
+            Some(Cost::new(costs[kind as usize], share))
+        }
+        (None, number) => *options.kinds.get(number?)?,
+    }
 }
 
 fn parameters(costs: &[Time; 7], options: &PaperOptions) -> Vec<ProfileParameter> {

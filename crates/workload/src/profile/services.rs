@@ -141,7 +141,7 @@ impl ServiceProfile {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     pub(super) services: Vec<ServiceProfile>,
-    pub(super) typical: [Option<Cost>; Accel::COUNT],
+    pub(super) typical: [Option<Cost>; Accel::MOST],
     waits: RemoteWaits,
     pub(super) parameters: Vec<ProfileParameter>,
 }
@@ -153,7 +153,10 @@ impl Profile {
         mut parameters: Vec<ProfileParameter>,
     ) -> Profile {
         parameters.extend(waits.parameters());
-        let typical = Accel::ALL.map(|accel| mean_cost(&services, accel));
+        let mut typical = [None; Accel::MOST];
+        for accel in Accel::EVERY {
+            typical[accel.index()] = mean_cost(&services, accel);
+        }
         Profile {
             services,
             typical,

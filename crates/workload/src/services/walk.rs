@@ -45,7 +45,7 @@ pub struct Counts {
     /// All accelerator calls: the last column of Table IV.
     pub total: u32,
     /// The calls of each accelerator, by [`Accel::index`].
-    pub by_accel: [u32; Accel::COUNT],
+    pub by_accel: [u32; Accel::MOST],
     /// The traces visited, in order; parallel chains and arms of forks one after another.
     pub traces: Vec<String>,
     /// The path as Table IV prints it: `T1-CPU-3x(T8-T7)-CPU-T2`. Whether a request is compressed
@@ -68,7 +68,7 @@ pub fn invocations(service: &Service, image: &Image) -> Result<Counts, ServiceEr
     let phases = service.walk(image)?;
     let mut counts = Counts {
         total: 0,
-        by_accel: [0; Accel::COUNT],
+        by_accel: [0; Accel::MOST],
         traces: Vec::new(),
         path: phases
             .iter()

@@ -124,7 +124,7 @@ impl PyConnection {
             }
             executor.run(name, &message, conversation, &mut NoPeer)
         });
-        finished(done)
+        finished(done, image.inner().kinds().to_vec())
     }
 
     /// The numbers of the next records, read and written; None without TLS.

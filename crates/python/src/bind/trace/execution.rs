@@ -10,11 +10,13 @@ use accelflow_accel::storage::{Operation, Role, StorageCall};
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{AccelError, Call};
 use accelflow_runtime::{Answers, Executor, Message, Outcome, demo};
-use accelflow_trace::Image;
+use accelflow_trace::{Image, Kind};
 use pyo3::prelude::*;
 
+use crate::bind::trace::body::{self, PyBody};
 use crate::bind::trace::failure::Failure;
 use crate::bind::trace::image::{PyImage, describe};
+use crate::bind::trace::node::PyNode;
 
 /// Runs traces on bytes, inline on the calling thread, with the software bodies. Runs of several
 /// threads wait for one another.
@@ -54,6 +56,10 @@ impl PyExecutor {
         call: Option<Vec<String>>,
     ) -> PyResult<PyRun> {
         let message = message(&Schema::social_network(), payload, call)?;
+        if body::is_running() {
+            let message = "a body cannot run traces on the executor that runs it";
+            return Err(Failure::new("within_body", message).of(name).into());
+        }
         let done = py.detach(|| {
             let mut executor = self.lock();
             if executor.image() != image.inner() {
@@ -61,7 +67,21 @@ impl PyExecutor {
             }
             demo::run_trace_as(&mut executor, name, &message, Answers::default())
         });
-        finished(done)
+        finished(done, image.inner().kinds().to_vec())
+    }
+
+    /// Has the accelerator beside the nine that `kind` calls done by `body`, in the place of an earlier
+    /// one: a function of the payload and a dict of the facts, which returns the new payload, or None
+    /// to keep it, or a pair of that and a dict of the facts that `kind` yields. A run in which it
+    /// raises fails.
+    fn add_body(&self, py: Python<'_>, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
+        let Some(kind) = kind.own() else {
+            let message = "a body is for an accelerator beside the nine";
+            return Err(Failure::new("bad_kind", message).into());
+        };
+        let body = Box::new(PyBody::new(kind.clone(), body));
+        py.detach(|| self.lock().bodies_mut().add(body));
+        Ok(())
     }
 
     /// How many runs reached their end, and how many ended early, by reason.
@@ -96,9 +116,12 @@ pub(crate) fn message<'p>(
 }
 
 /// The record of a run, or the TraceError of one that failed.
-pub(crate) fn finished(done: Result<Outcome, Box<accelflow_runtime::Failure>>) -> PyResult<PyRun> {
+pub(crate) fn finished(
+    done: Result<Outcome, Box<accelflow_runtime::Failure>>,
+    kinds: Vec<Arc<Kind>>,
+) -> PyResult<PyRun> {
     let failure = match done {
-        Ok(outcome) => return Ok(PyRun { outcome }),
+        Ok(outcome) => return Ok(PyRun { outcome, kinds }),
         Err(failure) => failure,
     };
     let error = &failure.error;
@@ -143,6 +166,7 @@ fn read_call(schema: &Arc<Schema>, words: &[String]) -> Result<Call, Failure> {
 #[pyclass(frozen, name = "TraceRun", module = "accelflow._native")]
 pub(crate) struct PyRun {
     outcome: Outcome,
+    kinds: Vec<Arc<Kind>>,
 }
 
 #[pymethods]
@@ -173,12 +197,13 @@ impl PyRun {
     /// Everything that was visited, in the form of `TraceImage.walk`.
     #[getter]
     fn visits(&self) -> Vec<(&'static str, String)> {
-        self.outcome.visits.iter().cloned().map(describe).collect()
+        let visits = self.outcome.visits.iter().cloned();
+        visits.map(|visit| describe(visit, &self.kinds)).collect()
     }
 
     /// The accelerator calls: trace, arm, accelerator, bytes read, bytes written.
     #[getter]
-    fn steps(&self) -> Vec<(String, usize, &'static str, usize, usize)> {
+    fn steps(&self) -> Vec<(String, usize, String, usize, usize)> {
         let steps = self.outcome.steps.iter();
         steps
             .map(|step| {
@@ -186,7 +211,7 @@ impl PyRun {
                 (
                     step.trace.clone(),
                     step.arm,
-                    step.accel.name(),
+                    step.name().to_owned(),
                     input,
                     output,
                 )

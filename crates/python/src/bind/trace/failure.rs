@@ -1,8 +1,8 @@
 //! Errors of the trace engine as `TraceError`, each with a stable name for its reason.
 
 use accelflow_trace::{
-    CheckError, ConditionError, DecodeError, Fault, FileError, LinkError, PredicateError,
-    RegisterError, SourceError, TemplateError, Unstructured,
+    CheckError, ConditionError, DecodeError, Fault, FileError, KindError, KindsError, LinkError,
+    PredicateError, RegisterError, SourceError, TemplateError, Unstructured,
 };
 use pyo3::prelude::*;
 
@@ -94,6 +94,18 @@ impl From<ConditionError> for Failure {
     }
 }
 
+impl From<KindError> for Failure {
+    fn from(error: KindError) -> Failure {
+        Failure::new("bad_kind", error)
+    }
+}
+
+impl From<KindsError> for Failure {
+    fn from(error: KindsError) -> Failure {
+        Failure::new("kind_mismatch", error)
+    }
+}
+
 impl From<CheckError> for Failure {
     fn from(error: CheckError) -> Failure {
         Failure::new(check_reason(&error), error)
@@ -104,6 +116,7 @@ impl From<RegisterError> for Failure {
     fn from(error: RegisterError) -> Failure {
         let (reason, trace) = match &error {
             RegisterError::Check { trace, error } => (check_reason(error), trace.clone()),
+            RegisterError::Kinds { trace, .. } => ("kind_mismatch", trace.clone()),
             RegisterError::Duplicate(trace) => ("duplicate_name", trace.clone()),
             RegisterError::Owned { trace, .. } => ("not_the_owner", trace.clone()),
         };
@@ -128,6 +141,7 @@ impl From<LinkError> for Failure {
             LinkError::TooManyExecutions { trace, .. } => ("too_many_executions", Some(trace)),
             LinkError::MemoryFull(_) => ("memory_full", None),
             LinkError::Predicate { trace, error } => (predicate_reason(error), Some(trace)),
+            LinkError::Kinds(_) => ("kind_mismatch", None),
             LinkError::PartTooLong => ("part_too_long", None),
             LinkError::Check { word, error } => (check_reason(error), Some(word)),
             LinkError::Decode { word, error } => (decode_reason(error), Some(word)),
@@ -147,6 +161,7 @@ impl From<FileError> for Failure {
         let reason = match error {
             FileError::Link(error) => return error.into(),
             FileError::Predicate(ref error) => predicate_reason(error),
+            FileError::Kind(_) => "bad_kind",
             FileError::Magic { .. } => "bad_magic",
             FileError::Version { .. } => "bad_version",
             FileError::Length { .. } => "bad_length",
@@ -189,6 +204,8 @@ fn check_reason(error: &CheckError) -> &'static str {
         CheckError::Unreachable(_) => "unreachable",
         CheckError::AfterLdb(_) => "after_ldb",
         CheckError::AfterSend(_) => "after_send",
+        CheckError::NotYielded { .. } => "not_yielded",
+        CheckError::Direction { .. } => "wrong_direction",
         CheckError::DanglingTransform(_) => "dangling_transform",
         CheckError::TransformMismatch(..) => "transform_mismatch",
         CheckError::EmptyBranch(_) => "empty_branch",
@@ -226,6 +243,7 @@ fn unstructured_reason(error: &Unstructured) -> &'static str {
         Unstructured::Jump(_) => "unstructured_jump",
         Unstructured::Unreachable(_) => "unreachable",
         Unstructured::Predicate(_) => "unknown_predicate",
+        Unstructured::Kind(_) => "unknown_kind",
         Unstructured::Dangling(_) => "dangling_address",
     }
 }

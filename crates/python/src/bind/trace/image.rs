@@ -1,8 +1,11 @@
 //! Linked trace memories: `TraceImage`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use accelflow_trace::{Field, Image, Instruction, NIBBLES, PositionMark, Visit, Walker, is_name};
+use accelflow_trace::{
+    Accel, Field, Image, Instruction, Kind, NIBBLES, PositionMark, Visit, Walker, is_name,
+};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -80,7 +83,14 @@ impl PyImage {
             .collect()
     }
 
-    /// The payload fields that the predicates read, by index.
+    /// The declarations of the accelerators beside the nine that words call, by number.
+    #[getter]
+    fn kinds(&self) -> Vec<String> {
+        let kinds = self.inner.kinds().iter();
+        kinds.map(|kind| kind.to_string()).collect()
+    }
+
+    /// The facts that the predicates read, by index: fields, bytes, bits and comparisons of texts.
     #[getter]
     fn fields(&self) -> Vec<String> {
         self.inner.predicates().fields().to_vec()
@@ -113,6 +123,7 @@ impl PyImage {
             found.push(PyInstruction {
                 inner,
                 position: mark.index(),
+                kinds: self.inner.kinds().to_vec(),
                 nibbles,
             });
             mark = next;
@@ -174,20 +185,26 @@ fn follow(
                 let message = format!("the execution is longer than {max_visits} visits");
                 return Err(place(Failure::new("too_many_visits", message)));
             }
-            Ok(Some(visit)) => visits.push(describe(visit)),
+            Ok(Some(visit)) => visits.push(describe(visit, walker.image().kinds())),
         }
     }
 }
 
+/// The name of `accel` in a memory with `kinds`.
+fn name(accel: Accel, kinds: &[Arc<Kind>]) -> &str {
+    let own = accel.own_number().and_then(|number| kinds.get(number));
+    own.map_or(accel.name(), |kind| kind.name())
+}
+
 /// A visit as a pair of words.
-pub(crate) fn describe(visit: Visit) -> (&'static str, String) {
+pub(crate) fn describe(visit: Visit, kinds: &[Arc<Kind>]) -> (&'static str, String) {
     match visit {
         Visit::Enter(name) => ("enter", name),
         Visit::Call {
             accel,
             receives: true,
         } => ("receive", accel.to_string()),
-        Visit::Call { accel, .. } => ("call", accel.to_string()),
+        Visit::Call { accel, .. } => ("call", name(accel, kinds).to_owned()),
         Visit::Transform(change) => ("trans", change.to_string()),
         Visit::Fork => ("fork", String::new()),
         Visit::Scatter => ("scatter", String::new()),
@@ -203,6 +220,7 @@ pub(crate) struct PyInstruction {
     inner: Instruction,
     position: usize,
     nibbles: String,
+    kinds: Vec<Arc<Kind>>,
 }
 
 #[pymethods]
@@ -240,7 +258,7 @@ impl PyInstruction {
     #[getter]
     fn name(&self) -> Option<String> {
         match self.inner {
-            Instruction::Call(accel) => Some(accel.to_string()),
+            Instruction::Call(accel) => Some(name(accel, &self.kinds).to_owned()),
             Instruction::Transform(change) => Some(change.to_string()),
             _ => None,
         }

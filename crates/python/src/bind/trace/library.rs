@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accelflow_serve::TraceSource;
 use accelflow_trace::{
-    Image, Library, LinkError, Registered, Role, TEMPLATES, Warning, check, is_name,
+    Image, Library, LinkError, Registered, TEMPLATES, Warning, check_trace, is_name,
     register_templates, templates,
 };
 use pyo3::prelude::*;
@@ -269,7 +269,7 @@ impl PyRegistered {
 /// What is unusual about `nodes` as a trace, in words. Raises TraceError if they are none.
 #[pyfunction]
 pub(crate) fn trace_check(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<Vec<String>> {
-    let warnings = check(&unwrap(&nodes)?, Role::Trace).map_err(Failure::from)?;
+    let warnings = check_trace(&unwrap(&nodes)?).map_err(Failure::from)?;
     Ok(warnings.iter().map(ToString::to_string).collect())
 }
 

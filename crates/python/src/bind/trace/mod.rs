@@ -1,5 +1,6 @@
 //! The trace language (`accelflow_trace`) and runs of traces on bytes, for `accelflow.trace`.
 
+mod body;
 pub(crate) mod connection;
 pub(crate) mod execution;
 pub(crate) mod failure;

@@ -1,8 +1,10 @@
 //! Sources: `TraceNode` and the functions that make one.
 
+use std::sync::Arc;
+
 use accelflow_trace::limits::{MAX_DEPTH, MAX_NODES};
 use accelflow_trace::source::{self, Node, Nodes};
-use accelflow_trace::{CheckError, Part};
+use accelflow_trace::{CheckError, Directions, FactType, Kind, Part, text};
 use pyo3::prelude::*;
 
 use super::failure::Failure;
@@ -19,6 +21,14 @@ pub(crate) struct PyNode {
 }
 
 impl PyNode {
+    /// The declaration of an accelerator beside the nine.
+    pub(crate) fn own(&self) -> Option<&Arc<Kind>> {
+        match &self.inner {
+            Node::Kind(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
     /// A node that is known to be within the limits, as everything in a library is.
     pub(crate) fn wrap(inner: &Node) -> PyNode {
         let arms = arms(inner);
@@ -90,7 +100,7 @@ impl PyNode {
     #[getter]
     fn kind(&self) -> &'static str {
         match self.inner {
-            Node::Accel(_) => "accelerator",
+            Node::Accel(_) | Node::Kind(_) => "accelerator",
             Node::Branch { .. } => "branch",
             Node::Transform(_) => "trans",
             Node::Fork(_) => "fork",
@@ -107,7 +117,17 @@ impl PyNode {
     fn name(&self) -> Option<&str> {
         match &self.inner {
             Node::Accel(accel) => Some(accel.name()),
+            Node::Kind(kind) => Some(kind.name()),
             Node::Tail(name) | Node::Continue(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// How the text of traces declares an accelerator beside the nine.
+    #[getter]
+    fn declaration(&self) -> Option<String> {
+        match &self.inner {
+            Node::Kind(kind) => Some(kind.to_string()),
             _ => None,
         }
     }
@@ -168,6 +188,44 @@ impl PyNode {
 pub(crate) fn trace_accel(name: &str) -> PyResult<PyNode> {
     let node = source::accel(name).map_err(Failure::from)?;
     Ok(PyNode::wrap(&node))
+}
+
+/// A call of an accelerator beside the nine, which processes messages of `directions` (both, receives
+/// or sends) and yields facts, each a name and a type (number or text). Raises TraceError for what
+/// cannot be declared.
+#[pyfunction]
+pub(crate) fn trace_kind(
+    name: &str,
+    directions: &str,
+    yields: Vec<(String, String)>,
+) -> PyResult<PyNode> {
+    let unknown = |what: &str, value: &str, allowed: String| {
+        let message = format!("{what} '{value}' of accelerator '{name}': must be {allowed}");
+        Failure::new("bad_kind", message)
+    };
+    let mut all = Directions::ALL.into_iter();
+    let found = all.find(|known| known.name() == directions);
+    let directions = found.ok_or_else(|| {
+        let allowed = Directions::ALL.map(Directions::name).join(", ");
+        unknown("directions", directions, allowed)
+    })?;
+    let facts = yields.into_iter().map(|(fact, of)| {
+        let found = FactType::ALL.into_iter().find(|known| known.name() == of);
+        let allowed = || FactType::ALL.map(FactType::name).join(" or ");
+        let found =
+            found.ok_or_else(|| unknown(&format!("type of fact {fact}"), &of, allowed()))?;
+        Ok((fact, found))
+    });
+    let facts = facts.collect::<Result<Vec<_>, Failure>>()?;
+    let kind = Kind::new(name, directions, facts).map_err(Failure::from)?;
+    Ok(PyNode::wrap(&Node::Kind(Arc::new(kind))))
+}
+
+/// The declarations of the accelerators beside the nine that `nodes` call, a line each.
+#[pyfunction]
+pub(crate) fn trace_declarations(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<String> {
+    let nodes = unwrap(&nodes)?;
+    Ok(text::declarations([nodes.as_slice()]).map_err(Failure::from)?)
 }
 
 /// A branch on `condition`. Raises TraceError, with the position of the offending character, for

@@ -1,0 +1,162 @@
+//! Bodies of accelerators beside the paper's nine.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use accelflow_trace::{Directions, FactType, Format, Kind};
+
+use crate::error::AccelError;
+use crate::facts::Facts;
+use crate::job::{Direction, Job};
+use crate::limits::Limits;
+
+/// The body of an accelerator beside the nine: a function on the bytes of a message.
+///
+/// Its output takes effect if all of it keeps to the declaration, and not at all otherwise: after an
+/// error or a panic the message is unchanged, so that a core can take over.
+pub trait OwnBody: Send {
+    /// The declaration that it keeps to.
+    fn kind(&self) -> &Kind;
+
+    /// Processes one message.
+    ///
+    /// # Errors
+    /// [`AccelError::own`] with the reason for which it cannot be processed.
+    fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError>;
+}
+
+/// A message as a body of one's own reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'j> {
+    /// The payload.
+    pub bytes: &'j [u8],
+    /// Its format: JSON or BSON for application data, `Str` for others.
+    pub format: Format,
+    /// Whether the message is received or sent.
+    pub direction: Direction,
+    /// What the accelerators before tell about it.
+    pub facts: &'j Facts,
+}
+
+/// What a body of one's own makes of a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The payload and its format; `None` leaves them as they are.
+    pub payload: Option<(Vec<u8>, Format)>,
+    /// The facts, all of those that the declaration names and no others.
+    pub facts: Vec<(String, Fact)>,
+}
+
+/// A value of a fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// An integer.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+impl Fact {
+    fn of(&self) -> FactType {
+        match self {
+            Fact::Number(_) => FactType::Number,
+            Fact::Text(_) => FactType::Text,
+        }
+    }
+}
+
+impl AccelError {
+    /// The error of the body of an accelerator beside the nine called `name`.
+    pub fn own(name: &str, why: impl ToString) -> AccelError {
+        AccelError::Own {
+            name: name.to_owned(),
+            reason: "body_failed",
+            why: why.to_string(),
+        }
+    }
+
+    /// No body is registered for `kind`.
+    pub fn no_body(kind: &Kind) -> AccelError {
+        AccelError::Own {
+            name: kind.name().to_owned(),
+            reason: "no_body",
+            why: "no body is registered for this accelerator".to_owned(),
+        }
+    }
+}
+
+/// Runs `body` on a job, as traces declare it.
+pub(crate) fn run(
+    body: &mut dyn OwnBody,
+    kind: &Kind,
+    job: &mut Job,
+    limits: &Limits,
+) -> Result<(), AccelError> {
+    let refuse = |reason, why| {
+        Err(AccelError::Own {
+            name: kind.name().to_owned(),
+            reason,
+            why,
+        })
+    };
+    if body.kind() != kind {
+        let why = format!("the trace has '{kind}', its body '{}'", body.kind());
+        return refuse("other_kind", why);
+    }
+    let wrong = match kind.directions() {
+        Directions::Both => false,
+        Directions::Receives => job.direction == Direction::Send,
+        Directions::Sends => job.direction == Direction::Receive,
+    };
+    if wrong {
+        let why = format!("it {} messages only", kind.directions().name());
+        return refuse("wrong_direction", why);
+    }
+    let text = job.record.as_ref().map(|record| record.to_json(&job.bytes));
+    let payload = text
+        .transpose()?
+        .map_or(Cow::Borrowed(&job.bytes), Cow::Owned);
+    limits.check_size("message of an accelerator beside the nine", payload.len())?;
+    let input = Input {
+        bytes: &payload,
+        format: job.format,
+        direction: job.direction,
+        facts: &job.facts,
+    };
+    let output = body.run(&input)?;
+    if let Some((bytes, _)) = &output.payload {
+        limits.check_size("output of an accelerator beside the nine", bytes.len())?;
+    }
+    let declared = |name: &str| kind.yields().iter().find(|known| known.0 == name);
+    let keeps = output.facts.len() == kind.yields().len()
+        && output
+            .facts
+            .iter()
+            .enumerate()
+            .all(|(index, (name, fact))| {
+                let first = output.facts[..index].iter().all(|before| before.0 != *name);
+                first && declared(name).is_some_and(|known| known.1 == fact.of())
+            });
+    if !keeps {
+        let found: Vec<String> = output
+            .facts
+            .iter()
+            .map(|(name, fact)| format!("{name} {}", fact.of().name()))
+            .collect();
+        let why = format!("its body yields '{}', not as in '{kind}'", found.join(", "));
+        return refuse("wrong_facts", why);
+    }
+    for (name, fact) in output.facts {
+        let name: Arc<str> = name.into();
+        match fact {
+            Fact::Number(value) => job.facts.set(name, value),
+            Fact::Text(text) => job.facts.set_text(name, text.into()),
+        }
+    }
+    if let Some((bytes, format)) = output.payload {
+        job.bytes = bytes;
+        job.format = format;
+        (job.packed, job.envelope, job.record) = (None, None, None);
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Bodies of accelerators in Python.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use accelflow_accel::{AccelError, Fact, Input, Output, OwnBody};
+use accelflow_trace::{Format, Kind};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+thread_local! {
+    static RUNNING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a body in Python runs on this thread.
+pub(crate) fn is_running() -> bool {
+    RUNNING.get()
+}
+
+/// A function in Python as the body of an accelerator beside the nine.
+pub(crate) struct PyBody {
+    kind: Arc<Kind>,
+    function: Py<PyAny>,
+}
+
+impl PyBody {
+    pub(crate) fn new(kind: Arc<Kind>, function: Py<PyAny>) -> PyBody {
+        PyBody { kind, function }
+    }
+}
+
+impl OwnBody for PyBody {
+    fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError> {
+        RUNNING.set(true);
+        let done = Python::attach(|py| call(py, &self.function, input));
+        RUNNING.set(false);
+        done.map_err(|error| AccelError::own(self.kind.name(), error))
+    }
+}
+
+/// Calls `function`; the exception that it raises, or what is wrong with its result, is a text.
+fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Output, String> {
+    let facts = PyDict::new(py);
+    let called = (|| {
+        for (name, value) in input.facts.iter() {
+            facts.set_item(name, value)?;
+        }
+        for (name, text) in input.facts.texts() {
+            facts.set_item(name, text)?;
+        }
+        function
+            .bind(py)
+            .call1((PyBytes::new(py, input.bytes), facts.clone()))
+    })();
+    let result = called.map_err(|error: PyErr| error.to_string())?;
+    let (payload, yielded) = match result.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>() {
+        Ok((payload, yielded)) => (payload, Some(yielded)),
+        Err(_) => (result, None),
+    };
+    let payload = match payload.is_none() {
+        true => None,
+        false => {
+            let bytes = payload.extract::<Vec<u8>>();
+            let bytes = bytes.map_err(|_| {
+                let found = payload.get_type().to_string();
+                format!("its body returns {found}: must be bytes or None, or a pair with a dict")
+            })?;
+            Some((bytes, Format::Str))
+        }
+    };
+    let facts = yielded.iter().flat_map(|yielded| yielded.iter());
+    let facts = facts.map(|(name, value)| {
+        let name: String = name
+            .extract()
+            .map_err(|_| "the names of facts must be str".to_owned())?;
+        let number = value.extract::<i64>().map(Fact::Number);
+        let fact = number.or_else(|_| value.extract::<String>().map(Fact::Text));
+        let fact =
+            fact.map_err(|_| format!("fact '{name}' must be an int of at most 64 bits or a str"))?;
+        Ok((name, fact))
+    });
+    Ok(Output {
+        payload,
+        facts: facts.collect::<Result<_, String>>()?,
+    })
+}

@@ -1,0 +1,274 @@
+//! An accelerator beside the paper's nine: a kernel of RELIEF's vision pipeline and a checksum, on
+//! bytes. What they cost in time is in `tests/test_kinds.py`.
+
+#![allow(clippy::unwrap_used)]
+
+// quoted: begin
+use accelflow_accel::{AccelError, Fact, Input, Output, OwnBody};
+use accelflow_trace::{Directions, FactType, Format, Kind, KindError};
+
+/// Makes a grey image of a coloured one, as the first accelerator of RELIEF's vision pipelines. A
+/// payload is width and height in two bytes each, then three bytes for each pixel.
+struct Grayscale {
+    kind: Kind,
+}
+
+impl Grayscale {
+    fn new() -> Result<Grayscale, KindError> {
+        let sizes = ["width", "height"].map(|fact| (fact.to_owned(), FactType::Number));
+        let kind = Kind::new("Grayscale", Directions::Both, sizes.to_vec())?;
+        Ok(Grayscale { kind })
+    }
+}
+
+impl OwnBody for Grayscale {
+    fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError> {
+        let refuse = |why: &str| AccelError::own(self.kind.name(), why);
+        let (size, pixels) = input
+            .bytes
+            .split_first_chunk::<4>()
+            .ok_or_else(|| refuse("the image has no size: must begin with 4 bytes of it"))?;
+        let [width, height] = [0, 2].map(|at| u16::from_be_bytes([size[at], size[at + 1]]));
+        if pixels.len() != 3 * usize::from(width) * usize::from(height) {
+            return Err(refuse("the image must have 3 bytes for each pixel"));
+        }
+        // ITU-R BT.601, in parts of 256.
+        let luma = |rgb: &[u8]| {
+            let weighted = [77, 150, 29].into_iter().zip(rgb);
+            let sum: u32 = weighted.map(|(part, value)| part * u32::from(*value)).sum();
+            (sum >> 8) as u8
+        };
+        let mut bytes = size.to_vec();
+        bytes.extend(pixels.chunks_exact(3).map(luma));
+        let facts = [("width", width), ("height", height)];
+        let facts = facts.map(|(name, value)| (name.to_owned(), Fact::Number(value.into())));
+        Ok(Output {
+            payload: Some((bytes, Format::Str)),
+            facts: facts.to_vec(),
+        })
+    }
+}
+// quoted: end
+
+use accelflow_accel::Ensemble;
+use accelflow_accel::compress::Dcmp;
+use accelflow_accel::{Accelerator, Job, Limits};
+use accelflow_runtime::{
+    Answers, Bodies, Executor, Message, Outcome, PoolSettings, PooledBodies, Pools, demo,
+};
+use accelflow_trace::source::{branch, seq};
+use accelflow_trace::{Library, Node, Nodes};
+use std::sync::Arc;
+
+/// The CRC-32 of a payload, which stays as it is.
+struct Crc32 {
+    kind: Kind,
+}
+
+impl Crc32 {
+    fn new() -> Crc32 {
+        let yields = vec![("crc".to_owned(), FactType::Number)];
+        let kind = Kind::new("CRC32", Directions::Both, yields).unwrap();
+        Crc32 { kind }
+    }
+}
+
+impl OwnBody for Crc32 {
+    fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError> {
+        let crc = crc32fast::hash(input.bytes);
+        Ok(Output {
+            payload: None,
+            facts: vec![("crc".to_owned(), Fact::Number(crc.into()))],
+        })
+    }
+}
+
+/// A body of `kind` that does what a function says.
+struct Odd<F>(Kind, F);
+
+impl<F: FnMut() -> Result<Output, AccelError> + Send> OwnBody for Odd<F> {
+    fn kind(&self) -> &Kind {
+        &self.0
+    }
+
+    fn run(&mut self, _: &Input<'_>) -> Result<Output, AccelError> {
+        (self.1)()
+    }
+}
+
+fn node(body: &dyn OwnBody) -> Node {
+    Node::Kind(Arc::new(body.kind().clone()))
+}
+
+/// Grayscale, then a checksum of images that are wider than a pixel, and Cmp.
+fn trace() -> Nodes {
+    let checked = vec![node(&Crc32::new())];
+    let mut nodes = vec![node(&Grayscale::new().unwrap())];
+    nodes.push(branch("width > 1 and out[3] == height", checked, vec![]).unwrap());
+    nodes.extend(seq(&["Cmp"]).unwrap());
+    nodes
+}
+
+fn library() -> Library {
+    let mut library = Library::new();
+    library.register("image", trace()).unwrap();
+    library
+}
+
+fn ensemble() -> Result<Ensemble, AccelError> {
+    let mut ensemble = Ensemble::with_cores(4)?;
+    ensemble.add(Box::new(Grayscale::new().unwrap()));
+    ensemble.add(Box::new(Crc32::new()));
+    Ok(ensemble)
+}
+
+fn executor() -> Executor {
+    Executor::new(library().link().unwrap(), ensemble().unwrap())
+}
+
+fn run<B: Bodies>(executor: &mut Executor<B>, payload: &[u8]) -> Result<Outcome, String> {
+    let message = Message::received(payload);
+    let done = demo::run_trace_as(executor, "image", &message, Answers::default());
+    done.map_err(|failure| format!("{}: {}", failure.error.reason, failure.error))
+}
+
+/// Two pixels, red and white.
+const IMAGE: [u8; 10] = [0, 2, 0, 1, 255, 0, 0, 255, 255, 255];
+const GREY: [u8; 6] = [0, 2, 0, 1, 76, 255];
+
+#[test]
+fn a_trace_calls_accelerators_beside_the_nine_on_bytes() {
+    let mut executor = executor();
+    let outcome = run(&mut executor, &IMAGE).unwrap();
+    let names: Vec<&str> = outcome.steps.iter().map(|step| step.name()).collect();
+    assert_eq!(names, ["Grayscale", "CRC32", "Cmp"]);
+    let job = &outcome.result().unwrap().job;
+    assert_eq!(job.facts.get("width"), Some(2));
+    assert_eq!(job.facts.get("crc"), Some(crc32fast::hash(&GREY).into()));
+    let mut whole = Job::default();
+    (whole.bytes, whole.packed, whole.format) = (job.bytes.clone(), job.packed, job.format);
+    Dcmp::new(Limits::default()).run(&mut whole).unwrap();
+    assert_eq!(whole.bytes, GREY);
+
+    let narrow = [0, 1, 0, 1, 0, 0, 0];
+    let outcome = run(&mut executor, &narrow).unwrap();
+    assert_eq!(outcome.steps.len(), 2, "without CRC32");
+}
+
+#[test]
+fn pools_run_them_on_the_core_with_the_same_bytes() {
+    let pools = Pools::start(PoolSettings::default(), ensemble).unwrap();
+    let bodies = PooledBodies::new(Arc::new(pools)).unwrap();
+    let mut pooled = Executor::new(library().link().unwrap(), bodies);
+    let (one, other) = (run(&mut pooled, &IMAGE), run(&mut executor(), &IMAGE));
+    let bytes =
+        |outcome: Result<Outcome, String>| outcome.unwrap().result().unwrap().job.bytes.clone();
+    assert_eq!(bytes(one), bytes(other));
+}
+
+#[test]
+fn a_body_that_fails_makes_the_trace_fall_back() {
+    let mut executor = executor();
+    let refused = run(&mut executor, b"ab").unwrap_err();
+    assert_eq!(
+        refused,
+        "body_failed: trace image, step 1: Grayscale: the image has no size: must begin with 4 \
+         bytes of it"
+    );
+    let kind = || Grayscale::new().unwrap().kind;
+    let number = |name: &str| (name.to_owned(), Fact::Number(1));
+    let output = |facts: &[&str]| Output {
+        payload: Some((vec![1], Format::Str)),
+        facts: facts.iter().map(|name| number(name)).collect(),
+    };
+    let few = output(&["width"]);
+    let twice = output(&["width", "width"]);
+    let mut texts = output(&["width", "height"]);
+    texts.facts[0].1 = Fact::Text("2".to_owned());
+    for (wrong, said) in [
+        (
+            few,
+            "yields 'width number', not as in 'kind Grayscale yields",
+        ),
+        (twice, "yields 'width number, width number'"),
+        (texts, "yields 'width text, height number'"),
+    ] {
+        let body = Odd(kind(), move || Ok(wrong.clone()));
+        executor.bodies_mut().add(Box::new(body));
+        let refused = run(&mut executor, &IMAGE).unwrap_err();
+        assert!(
+            refused.starts_with("wrong_facts: ") && refused.contains(said),
+            "{refused}"
+        );
+    }
+    let huge = Odd(kind(), || {
+        let payload = Some((vec![0; (16 << 20) + 1], Format::Str));
+        Ok(Output {
+            payload,
+            ..Output::default()
+        })
+    });
+    executor.bodies_mut().add(Box::new(huge));
+    assert!(
+        run(&mut executor, &IMAGE)
+            .unwrap_err()
+            .starts_with("too_large")
+    );
+
+    let panics = Odd(kind(), || panic!("on fire"));
+    executor.bodies_mut().add(Box::new(panics));
+    let refused = run(&mut executor, &IMAGE).unwrap_err();
+    assert!(
+        refused.starts_with("panic: ") && refused.contains("on fire"),
+        "{refused}"
+    );
+    // The executor lives, and a body that works takes the place of the other.
+    executor
+        .bodies_mut()
+        .add(Box::new(Grayscale::new().unwrap()));
+    assert!(run(&mut executor, &IMAGE).is_ok());
+}
+
+#[test]
+fn bodies_that_do_not_fit_the_trace_are_refused() {
+    let with = |body: Box<dyn OwnBody>| {
+        let mut ensemble = Ensemble::with_cores(4).unwrap();
+        ensemble.add(body);
+        let mut executor = Executor::new(library().link().unwrap(), ensemble);
+        run(&mut executor, &IMAGE).unwrap_err()
+    };
+    let missing = with(Box::new(Crc32::new()));
+    assert!(
+        missing.starts_with("no_body: ")
+            && missing.ends_with("Grayscale: no body is registered for this accelerator"),
+        "{missing}"
+    );
+    let other = Kind::new("Grayscale", Directions::Both, vec![]).unwrap();
+    let other = with(Box::new(Odd(other, || Ok(Output::default()))));
+    assert!(
+        other.contains("the trace has 'kind Grayscale yields width number, height number', its body 'kind Grayscale'"),
+        "{other}"
+    );
+}
+
+/// A direction that the trace alone does not tell is checked when it runs.
+#[test]
+fn a_direction_that_a_declaration_excludes_is_refused() {
+    let kind = Kind::new("Inbound", Directions::Receives, vec![]).unwrap();
+    let mut library = Library::new();
+    let nodes = vec![Node::Kind(Arc::new(kind.clone()))];
+    library.register("image", nodes).unwrap();
+    let mut ensemble = Ensemble::with_cores(1).unwrap();
+    ensemble.add(Box::new(Odd(kind, || Ok(Output::default()))));
+    let mut executor = Executor::new(library.link().unwrap(), ensemble);
+    let refused = run(&mut executor, b"x").unwrap_err();
+    assert!(refused.starts_with("wrong_direction: "), "{refused}");
+}

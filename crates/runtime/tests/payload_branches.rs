@@ -1,0 +1,83 @@
+//! Branches on bytes, bits and texts of real payloads.
+
+#![allow(clippy::unwrap_used)]
+
+use accelflow_accel::messages;
+use accelflow_runtime::{Executor, Outcome, demo};
+use accelflow_trace::source::{branch, seq};
+use accelflow_trace::{Accel, Library, Nodes};
+use serde_json::Value;
+
+/// An executor of the trace `t`: `before`, then LdB if `condition` holds.
+fn executor(before: &[&str], condition: &str) -> Executor {
+    let mut nodes: Nodes = seq(before).unwrap();
+    nodes.push(branch(condition, seq(&["LdB"]).unwrap(), vec![]).unwrap());
+    let mut library = Library::new();
+    library.register("t", nodes).unwrap();
+    Executor::with_cores(library.link().unwrap(), 4).unwrap()
+}
+
+fn run(before: &[&str], condition: &str) -> Outcome {
+    let packets = demo::request("Login", 1, 2, false).unwrap();
+    demo::run_trace(&mut executor(before, condition), "t", &packets).unwrap()
+}
+
+const RPC: [&str; 3] = ["TCP", "Decr", "RPC"];
+const DSER: [&str; 4] = ["TCP", "Decr", "RPC", "Dser"];
+
+#[test]
+fn branches_read_texts_and_bytes_of_a_message() {
+    let arguments: Value = messages::request("Login", 1, 2).unwrap();
+    let name = arguments["username"].as_str().unwrap();
+    let login = format!("out['method'] == 'Login' and out['username'] == '{name}'");
+    for (before, condition, holds) in [
+        (&RPC[..], "out['method'] == 'Login'", true),
+        (&RPC[..], "out['method'] == 'Follow'", false),
+        (&DSER[..], &*login, true),
+        (&DSER[..], "out['username'] != 'nobody'", true),
+        (&DSER[..], "out[0] == 0x7b and out[0:2] == '{\"'", true),
+        (&DSER[..], "out[0][0] == 1", true),
+        (&DSER[..], "out[0][7] == 1", false),
+        (&DSER[..], "(out[0] << 8) + out[1] == out[0:2]", true),
+        (&DSER[..], "out['req_id'][0] + 2 > 3", false),
+    ] {
+        let outcome = run(before, condition);
+        let balanced = outcome.accelerators().any(|accel| accel == Accel::Ldb);
+        assert_eq!(balanced, holds, "{condition}");
+    }
+}
+
+/// What a branch has read is in the record of the run, so that its simulation takes the same arms.
+#[test]
+fn a_recording_has_what_branches_have_read() {
+    let outcome = run(&DSER, "out['method'] == 'Login' and out[0][1] == 1");
+    let step = outcome.steps.iter().find(|step| step.accel == Accel::Dser);
+    let facts = &step.unwrap().facts;
+    let named = |name: &str| facts.iter().find(|fact| fact.0 == name).map(|fact| fact.1);
+    assert_eq!(named("method == 'Login'"), Some(1));
+    assert_eq!(named("out[0][1]"), Some(1), "{facts:?}");
+    let others = outcome
+        .steps
+        .iter()
+        .filter(|step| step.accel != Accel::Dser);
+    assert!(
+        others
+            .flat_map(|step| &step.facts)
+            .all(|fact| !fact.0.contains("out["))
+    );
+}
+
+#[test]
+fn what_a_payload_does_not_have_makes_the_run_fail() {
+    for (condition, missing) in [
+        ("out[9000] == 1", "out[9000]"),
+        ("out['nobody'] == 'x'", "nobody == 'x'"),
+        ("out['req_id'] == '7'", "req_id == '7'"),
+    ] {
+        let packets = demo::request("Login", 1, 2, false).unwrap();
+        let mut executor = executor(&DSER, condition);
+        let failure = demo::run_trace(&mut executor, "t", &packets).unwrap_err();
+        assert_eq!(failure.error.reason, "missing_field");
+        assert!(failure.error.message.contains(missing), "{}", failure.error);
+    }
+}

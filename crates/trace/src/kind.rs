@@ -1,0 +1,159 @@
+//! Accelerators beside the paper's nine: "any accelerator with the standard interface can be
+//! seamlessly integrated into AccelFlow" (section VIII).
+
+use std::fmt;
+
+use crate::Accel;
+use crate::condition::Operand;
+use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
+
+/// An accelerator beside the nine, as traces declare it. What it does to bytes, and what it costs,
+/// is stated where traces run: this is what every body of that name must keep to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kind {
+    name: String,
+    directions: Directions,
+    yields: Vec<(String, FactType)>,
+}
+
+/// The directions of the messages that an accelerator processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Directions {
+    /// Received and sent ones.
+    #[default]
+    Both = 0,
+    /// Received ones only.
+    Receives = 1,
+    /// Sent ones only.
+    Sends = 2,
+}
+
+/// The type of a fact that an accelerator yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum FactType {
+    /// An integer.
+    Number = 0,
+    /// A text.
+    Text = 1,
+}
+
+/// Refusals of a declaration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KindError {
+    /// A string that cannot be a name.
+    #[error(
+        "'{0}' is not a name of an accelerator: 1 to {MAX_KIND_CHARS} letters and digits, starting with a letter, and no word of the trace language"
+    )]
+    Name(String),
+    /// One of the nine.
+    #[error("'{0}' is one of the paper's nine accelerators; another one needs another name")]
+    Taken(String),
+    /// A string that cannot be a fact's name.
+    #[error("'{0}' is not the name of a fact: letters, digits and '_', each once")]
+    Fact(String),
+    /// Too many facts.
+    #[error("{0} facts; an accelerator yields at most {MAX_YIELDS}")]
+    TooManyFacts(usize),
+}
+
+/// Words of the text of traces.
+const WORDS: [&str; 15] = [
+    "branch", "fork", "join", "trans", "tail", "notify", "continue", "meet", "trace", "kind", "on",
+    "both", "receives", "sends", "yields",
+];
+
+impl Kind {
+    /// The accelerator called `name`, which tells `yields` about a message.
+    ///
+    /// # Errors
+    /// [`KindError`] for a name that it cannot have, and for impossible facts.
+    pub fn new(
+        name: &str,
+        directions: Directions,
+        yields: Vec<(String, FactType)>,
+    ) -> Result<Kind, KindError> {
+        let legal = name.len() <= MAX_KIND_CHARS
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric())
+            && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(name));
+        if !legal {
+            return Err(KindError::Name(name.to_owned()));
+        }
+        if name.parse::<Accel>().is_ok() {
+            return Err(KindError::Taken(name.to_owned()));
+        }
+        if yields.len() > MAX_YIELDS {
+            return Err(KindError::TooManyFacts(yields.len()));
+        }
+        for (index, (fact, _)) in yields.iter().enumerate() {
+            let twice = yields[..index].iter().any(|(other, _)| other == fact);
+            if twice || !matches!(Operand::parse(fact), Some(Operand::Field(_))) {
+                return Err(KindError::Fact(fact.clone()));
+            }
+        }
+        Ok(Kind {
+            name: name.to_owned(),
+            directions,
+            yields,
+        })
+    }
+
+    /// The name, by which sources, bodies and costs refer to it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The directions of the messages that it processes.
+    pub fn directions(&self) -> Directions {
+        self.directions
+    }
+
+    /// What it tells about each message, which branches may then test.
+    pub fn yields(&self) -> &[(String, FactType)] {
+        &self.yields
+    }
+}
+
+impl Directions {
+    /// All, in code order.
+    pub const ALL: [Directions; 3] = [Directions::Both, Directions::Receives, Directions::Sends];
+
+    /// The word of a declaration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Directions::Both => "both",
+            Directions::Receives => "receives",
+            Directions::Sends => "sends",
+        }
+    }
+}
+
+impl FactType {
+    /// All, in code order.
+    pub const ALL: [FactType; 2] = [FactType::Number, FactType::Text];
+
+    /// The word of a declaration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FactType::Number => "number",
+            FactType::Text => "text",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    /// The declaration, as the text of traces has it: `kind Hash yields size number, digest text`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kind {}", self.name)?;
+        if self.directions != Directions::Both {
+            write!(f, " {}", self.directions.name())?;
+        }
+        for (index, (fact, of)) in self.yields.iter().enumerate() {
+            let before = if index == 0 { " yields" } else { "," };
+            write!(f, "{before} {fact} {}", of.name())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! What accelerators tell about a message, and the check that branches test nothing else.
+
+use std::collections::BTreeMap;
+
+use crate::check::{CheckError, Role, Warning, check};
+use crate::kind::{Directions, FactType, Kind};
+use crate::source::{Node, Nodes};
+use crate::{Accel, Condition, Operand, Source};
+
+/// What RPC tells about a message: the numbers, and the texts.
+const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
+const RPC_TEXTS: [&str; 2] = ["service", "method"];
+
+/// Checks `nodes` as a whole trace: as [`check`], and that its branches test only what the
+/// accelerators before them yield. Bytes can be tested after any accelerator, fields after those
+/// that extract them: Dser, whose fields depend on the message, and RPC.
+///
+/// # Errors [`CheckError`] for the first impossible node.
+pub fn check_trace(nodes: &[Node]) -> Result<Vec<Warning>, CheckError> {
+    let warnings = check(nodes, Role::Trace)?;
+    let received = (nodes.first() == Some(&Node::Accel(Accel::Tcp))).then_some(true);
+    let known = Known {
+        received,
+        ..Known::default()
+    };
+    walk(nodes, known)?;
+    Ok(warnings)
+}
+
+/// What is known of a payload at a place of a trace, on whichever path it was reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Known {
+    /// Whether Dser has run, whose fields are those of the message.
+    fields: bool,
+    facts: BTreeMap<String, FactType>,
+    /// Whether the message is one that was received (or else sent), where the trace tells.
+    received: Option<bool>,
+}
+
+impl Known {
+    fn after(mut self, accel: Accel) -> Known {
+        match accel {
+            Accel::Rpc => {
+                let numbers = RPC_NUMBERS.map(|name| (name.to_owned(), FactType::Number));
+                let texts = RPC_TEXTS.map(|name| (name.to_owned(), FactType::Text));
+                self.facts.extend(numbers.into_iter().chain(texts));
+            }
+            Accel::Dser => self.fields = true,
+            Accel::Ser => self.received = Some(false),
+            _ => {}
+        }
+        self
+    }
+
+    fn after_own(mut self, kind: &Kind) -> Result<Known, CheckError> {
+        let fits = match kind.directions() {
+            Directions::Both => true,
+            Directions::Receives => self.received != Some(false),
+            Directions::Sends => self.received != Some(true),
+        };
+        if !fits {
+            return Err(CheckError::Direction {
+                name: kind.name().to_owned(),
+                processes: kind.directions().name(),
+            });
+        }
+        self.facts.extend(kind.yields().iter().cloned());
+        Ok(self)
+    }
+
+    /// What is known on both of two paths.
+    fn and(mut self, other: &Known) -> Known {
+        self.fields &= other.fields;
+        self.received = self.received.filter(|_| self.received == other.received);
+        self.facts
+            .retain(|name, kind| other.facts.get(name) == Some(kind));
+        self
+    }
+
+    fn check(&self, condition: &Condition) -> Result<(), CheckError> {
+        let missing = condition.fields().into_iter().find_map(|name| {
+            let (source, wanted) = match Operand::parse(name)? {
+                Operand::Field(name) => (Source::Field(name), FactType::Number),
+                Operand::Bit { of, .. } => (of, FactType::Number),
+                Operand::Text { of, .. } => (of, FactType::Text),
+                Operand::Bytes(span) => (Source::Bytes(span), FactType::Number),
+            };
+            let Source::Field(name) = source else {
+                return None;
+            };
+            let found = self.facts.get(name).copied();
+            let is_known = found == Some(wanted) || self.fields && found.is_none();
+            (!is_known).then(|| describe(name, wanted))
+        });
+        match missing {
+            None => Ok(()),
+            Some(fact) => Err(CheckError::NotYielded {
+                condition: condition.to_string(),
+                fact,
+                yields: self.describe(),
+            }),
+        }
+    }
+
+    fn describe(&self) -> String {
+        if self.facts.is_empty() {
+            return "no fields".to_owned();
+        }
+        let facts = self.facts.iter().map(|(name, kind)| describe(name, *kind));
+        let facts: Vec<String> = facts.collect();
+        format!("only {}", facts.join(", "))
+    }
+}
+
+fn describe(name: &str, kind: FactType) -> String {
+    match kind {
+        FactType::Number => format!("the number '{name}'"),
+        FactType::Text => format!("the text '{name}'"),
+    }
+}
+
+/// What is known after `nodes`; `None` if every path ends inside.
+fn walk(nodes: &[Node], known: Known) -> Result<Option<Known>, CheckError> {
+    nodes.iter().try_fold(Some(known), |known, node| {
+        known.map_or(Ok(None), |known| pass(node, known))
+    })
+}
+
+fn pass(node: &Node, known: Known) -> Result<Option<Known>, CheckError> {
+    match node {
+        Node::Accel(accel) => Ok(Some(known.after(*accel))),
+        Node::Kind(kind) => known.after_own(kind).map(Some),
+        Node::Transform(_) | Node::Meet => Ok(Some(known)),
+        Node::Tail(_) | Node::Continue(_) | Node::Notify => Ok(None),
+        Node::Branch {
+            condition,
+            on_true,
+            on_false,
+            ..
+        } => {
+            known.check(condition)?;
+            let one = walk(on_true, known.clone())?;
+            let other = walk(on_false, known)?;
+            Ok(match (one, other) {
+                (Some(one), Some(other)) => Some(one.and(&other)),
+                (one, other) => one.or(other),
+            })
+        }
+        Node::Fork(arms) => arms_of(arms, known).map(|_| None),
+        Node::Join(arms) => arms_of(arms, known),
+    }
+}
+
+/// What is known after the first of `arms`, whose facts a join keeps.
+fn arms_of(arms: &[Nodes], known: Known) -> Result<Option<Known>, CheckError> {
+    let after: Result<Vec<_>, _> = arms.iter().map(|arm| walk(arm, known.clone())).collect();
+    Ok(after?.into_iter().next().flatten())
+}

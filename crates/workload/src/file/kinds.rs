@@ -1,0 +1,76 @@
+//! What accelerators beside the paper's nine cost.
+
+use accelflow_parameters::{Refusal, quoted};
+use accelflow_trace::Image;
+
+use super::tree::Workload;
+use crate::profile::{Cost, PaperProfileError, StatedCost};
+use crate::services;
+use crate::sizes::{MessagePlace, PayloadSizes};
+
+/// The cost of each accelerator beside the nine for messages of the service of `path`.
+pub(super) fn typical(
+    kinds: &[Option<StatedCost>],
+    path: &services::Service,
+    sizes: &PayloadSizes,
+) -> Vec<Option<Cost>> {
+    let first = MessagePlace {
+        phase: 0,
+        chain: 0,
+        trace: 0,
+    };
+    let mean = sizes.distribution(path.name(), first).mean();
+    let costs = kinds.iter().map(|cost| cost.map(|cost| cost.at_mean(mean)));
+    costs.collect()
+}
+
+/// The refusal of an accelerator beside the nine whose cost is not stated.
+pub(super) fn unpriced(error: &PaperProfileError) -> Option<Refusal> {
+    let PaperProfileError::Kind { name } = error else {
+        return None;
+    };
+    let allowed = "must be stated, as a service uses it and the paper prints no share of it";
+    Some(Refusal::new(format!("kinds.{name}"), "left out", allowed))
+}
+
+impl Workload {
+    /// What each accelerator beside the nine costs a core, by its number in `image`.
+    pub(super) fn kind_costs(&self, image: &Image) -> Result<Vec<Option<StatedCost>>, Refusal> {
+        self.check_kinds(image)?;
+        let stated = image.kinds().iter().map(|kind| {
+            self.kinds.get(kind.name()).map(|cost| StatedCost {
+                ns: cost.ns,
+                ns_per_byte: cost.ns_per_byte,
+                relative_error: cost.relative_error,
+            })
+        });
+        Ok(stated.collect())
+    }
+
+    /// How much faster than a core each accelerator beside the nine is, by its number in `image`,
+    /// where the file says so.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a cost of an accelerator that no trace declares.
+    pub fn kind_speedups(&self, image: &Image) -> Result<Vec<Option<f64>>, Refusal> {
+        self.check_kinds(image)?;
+        let stated = image.kinds().iter();
+        Ok(stated
+            .map(|kind| self.kinds.get(kind.name())?.speedup)
+            .collect())
+    }
+
+    /// Refuses costs of accelerators that no trace of `image` calls.
+    fn check_kinds(&self, image: &Image) -> Result<(), Refusal> {
+        let known = || image.kinds().iter().map(|kind| kind.name());
+        let unknown = self.kinds.keys().find(|name| known().all(|k| k != *name));
+        let Some(name) = unknown else {
+            return Ok(());
+        };
+        if image.kinds().is_empty() {
+            let allowed = "must be an accelerator that a trace of the file declares by 'kind NAME'";
+            return Err(Refusal::new("kinds", quoted(name), allowed));
+        }
+        Err(Refusal::unknown(format!("kinds.{name}"), name, known()))
+    }
+}
