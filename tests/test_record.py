@@ -171,6 +171,7 @@ name = "own"
 [[services]]
 name = "Identify"
 method = "{method}"
+rate_rps = 5000
 path = [
   {{ trace = "T1", facts = {{ T1 = {{ compressed = 0 }} }} }},
   {{ cpu_us = 9 }},
