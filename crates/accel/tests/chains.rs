@@ -9,7 +9,7 @@ use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::storage::{Operation, StorageCall, StorageResponse, Stored, read_request};
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{Call, Direction, Ensemble, Job, Limits, Session};
-use accelflow_trace::Accel::{self, *};
+use accelflow_trace::{Accel, nine::*};
 use accelflow_trace::{Format, Transform};
 use common::{JSON_TO_STR, connection, ensemble, receive, run, send};
 use serde_json::{Value, json};

@@ -8,8 +8,8 @@ use accelflow_accel::rpc::{ThriftCall, read_message, write_message};
 use accelflow_accel::storage::{Operation, StorageCall, StorageResponse, Stored};
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
 use accelflow_accel::{Accelerator, Call, Codec, Direction, Dser, Job, Limits, Packed, messages};
-use accelflow_trace::Accel::{self, *};
 use accelflow_trace::Format;
+use accelflow_trace::{Accel, nine::*};
 use common::{connection, ensemble, run};
 
 /// A job in front of `accel` that the accelerator accepts.
@@ -24,11 +24,11 @@ fn good_job(accel: Accel, protocol: Protocol) -> Job {
     let mut job = Job::send(json, Format::Json, Call::Thrift(call), client);
     let mut ensemble = ensemble();
     let before: &[Accel] = match accel {
-        Ser | Cmp => &[],
-        Dser => &[Ser],
-        Dcmp => &[Cmp],
-        Rpc => &[Ser, Rpc],
-        Decr => &[Ser, Rpc, Encr],
+        Accel::Ser | Accel::Cmp => &[],
+        Accel::Dser => &[Ser],
+        Accel::Dcmp => &[Cmp],
+        Accel::Rpc => &[Ser, Rpc],
+        Accel::Decr => &[Ser, Rpc, Encr],
         _ => &[Ser, Rpc, Encr, Tcp],
     };
     run(&mut ensemble, &mut job, before);

@@ -36,6 +36,22 @@ impl Accel {
     pub const Ldb: Accel = Accel(9);
 }
 
+/// The nine, to be imported by their names.
+#[allow(non_upper_case_globals, missing_docs)]
+pub mod nine {
+    use super::Accel;
+
+    pub const Tcp: Accel = Accel::Tcp;
+    pub const Encr: Accel = Accel::Encr;
+    pub const Decr: Accel = Accel::Decr;
+    pub const Rpc: Accel = Accel::Rpc;
+    pub const Ser: Accel = Accel::Ser;
+    pub const Dser: Accel = Accel::Dser;
+    pub const Cmp: Accel = Accel::Cmp;
+    pub const Dcmp: Accel = Accel::Dcmp;
+    pub const Ldb: Accel = Accel::Ldb;
+}
+
 /// An accelerator name that is not one of the nine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

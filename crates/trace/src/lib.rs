@@ -54,7 +54,7 @@ mod walk;
 mod word;
 mod yields;
 
-pub use accelerator::{Accel, UnknownAccelerator};
+pub use accelerator::{Accel, UnknownAccelerator, nine};
 pub use check::{CheckError, Role, Warning, check, is_name};
 pub use compile::Part;
 pub use condition::{

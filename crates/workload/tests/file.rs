@@ -630,6 +630,7 @@ fn workload() -> impl Strategy<Value = Workload> {
                     printed,
                     origin,
                     traces,
+                    kinds: BTreeMap::new(),
                     defaults,
                     rates,
                     services,

@@ -8,7 +8,7 @@
 use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{Call, Direction, Ensemble, Job, Session};
-use accelflow_trace::Accel::{self, *};
+use accelflow_trace::{Accel, nine::*};
 use accelflow_trace::{Format, Transform};
 
 /// A client's and a server's session of the same connection.

@@ -234,6 +234,7 @@ mod tests {
     #[test]
     fn steps_are_in_the_order_of_the_papers_traces() {
         let step = |accel| Step {
+            own: None,
             trace: "T1_grpc".to_owned(),
             accel,
             receives: false,
@@ -253,7 +254,7 @@ mod tests {
             let names: Vec<&str> = steps.iter().map(|step| step.accel.name()).collect();
             names.join(" ")
         };
-        use Accel::{Cmp, Dcmp, Dser, Ldb, Rpc, Ser};
+        use accelflow_trace::nine::{Cmp, Dcmp, Dser, Ldb, Rpc, Ser};
         assert_eq!(
             names("T1", true, true, &[Rpc, Dser, Ldb]),
             "TCP Decr RPC Dser LdB"
