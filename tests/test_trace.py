@@ -275,7 +275,7 @@ def test_tails_are_resolved_when_the_library_is_linked(library: Library) -> None
 
 def test_a_trace_memory_has_sixteen_predicates(library: Library) -> None:
     for index in range(17):
-        registered(library, f"t{index}", seq("TCP", branch(f"field == {index}", "Decr")))
+        registered(library, f"t{index}", seq("TCP", "Dser", branch(f"field == {index}", "Dcmp")))
         if index < 16:
             assert len(library.link().predicates) == index + 1
     assert error_of(library.link).reason == "too_many_predicates"
@@ -383,7 +383,7 @@ def test_words_visit_what_the_source_says(body: tuple[Steps, ...], a: int, b: in
     library = Library(templates=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TraceWarning)
-        trace = registered(library, "t", seq("Ser", body))
+        trace = registered(library, "t", seq("Ser", "Dser", body))
     image = Image.from_bytes(library.link().to_bytes())
     visits = image.walk("t", {"a": a, "b": b})
     calls = [name for what, name in visits if what == "call"]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from accelflow import _native
 
 if TYPE_CHECKING:
+    from accelflow.annotations import offload
     from accelflow.chips import Chip
     from accelflow.client import Cancel, Client, GrpcClient, HttpClient
     from accelflow.comparing import compare, simulate
@@ -79,6 +80,7 @@ __all__ = [
     "join",
     "load",
     "notify",
+    "offload",
     "run_trace",
     "save",
     "seq",
@@ -95,6 +97,7 @@ __version__: str = _native.version()
 #: The module of each name. Names are imported on first use: servers and clients need asyncio, which
 #: is slow to load, and most commands need neither.
 _PLACES: Final = {
+    "accelflow.annotations": ("offload",),
     "accelflow.chips": ("Chip",),
     "accelflow.client": ("Cancel", "Client", "GrpcClient", "HttpClient"),
     "accelflow.comparing": ("compare", "simulate"),

@@ -96,8 +96,10 @@ __all__ = [
     "trace_accel",
     "trace_branch",
     "trace_check",
+    "trace_declarations",
     "trace_fork",
     "trace_join",
+    "trace_kind",
     "trace_listing",
     "trace_notify",
     "trace_tail",
@@ -403,6 +405,9 @@ class TraceNode:
     def name(self) -> str | None:
         """The accelerator that is called, or the trace or part that a tail or continue leads to."""
     @property
+    def declaration(self) -> str | None:
+        """How the text of traces declares an accelerator beside the nine."""
+    @property
     def condition(self) -> str | None:
         """What a branch tests, in its normal form."""
     @property
@@ -422,6 +427,16 @@ class TraceNode:
 
 def trace_accel(name: str) -> TraceNode:
     """A call of the accelerator called `name`. Raises TraceError for any name but the nine."""
+
+def trace_kind(name: str, directions: str, yields: Sequence[tuple[str, str]]) -> TraceNode:
+    """A call of an accelerator beside the nine, which is thereby declared.
+
+    It processes messages of `directions` (both, receives or sends) and yields facts, each a name
+    and a type (number or text). Raises TraceError for what cannot be declared.
+    """
+
+def trace_declarations(nodes: Sequence[TraceNode]) -> str:
+    """The declarations of the accelerators beside the nine that `nodes` call, a line each."""
 
 def trace_branch(
     condition: str,
@@ -556,7 +571,10 @@ class TraceImage:
         """The conditions that words name by index."""
     @property
     def fields(self) -> list[str]:
-        """The payload fields that the predicates read, by index."""
+        """The facts that the predicates read, by index: fields, bytes, bits, texts."""
+    @property
+    def kinds(self) -> list[str]:
+        """The declarations of the accelerators beside the nine that words call, by number."""
     def entry(self, name: str) -> int:
         """The address of the first word of the trace called `name`.
 
@@ -797,6 +815,13 @@ class TraceExecutor:
         Without `call` on packets from the demo's client, with it on JSON to be sent as that kind of
         message, or for a cache's response on packets again. Raises TraceError, with the step, for
         the first thing that cannot be done.
+        """
+    def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
+        """Have the accelerator beside the nine that `kind` calls done by `body`.
+
+        `body` is a function of the payload and a dict of the facts. It returns the new payload, or
+        None to keep it, or a pair of that and a dict of the facts that `kind` yields. Raises
+        TraceError for a node that calls no accelerator beside the nine.
         """
     @property
     def counters(self) -> tuple[int, dict[str, int]]:

@@ -60,11 +60,16 @@ from accelflow.trace import LIBRARY
 before = set(LIBRARY.names())
 out, sys.stdout = sys.stdout, sys.stderr
 runpy.run_path(sys.argv[1])
-for name in LIBRARY.names():
-    if name not in before:
-        listing = _native.trace_listing(LIBRARY.get(name).nodes)
-        lines = "".join("    " + line + "\\n" for line in listing.splitlines())
-        out.write("trace " + name + ":\\n" + lines)
+added = [name for name in LIBRARY.names() if name not in before]
+declared = {}
+for name in added:
+    for line in _native.trace_declarations(LIBRARY.get(name).nodes).splitlines():
+        declared[line] = None
+out.write("".join(line + "\\n" for line in declared))
+for name in added:
+    listing = _native.trace_listing(LIBRARY.get(name).nodes)
+    lines = "".join("    " + line + "\\n" for line in listing.splitlines())
+    out.write("trace " + name + ":\\n" + lines)
 """
 
 

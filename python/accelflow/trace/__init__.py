@@ -14,6 +14,7 @@ library into a trace memory checks that all tails lead to traces and that every 
 """
 
 from accelflow.errors import TraceError
+from accelflow.trace.kinds import Body, kind, register_body
 from accelflow.trace.nodes import (
     Node,
     Pipeline,
@@ -49,6 +50,7 @@ from accelflow.trace.traces import (
 __all__ = [
     "LIBRARY",
     "Arrival",
+    "Body",
     "Connection",
     "Image",
     "Library",
@@ -65,8 +67,10 @@ __all__ = [
     "demo_secrets",
     "fork",
     "join",
+    "kind",
     "load",
     "notify",
+    "register_body",
     "run_counters",
     "run_trace",
     "save",

@@ -36,13 +36,23 @@ def branch(
 ) -> Node:
     """Return a branch: one of two arms runs, then the nodes after the branch.
 
-    `condition_op` tests integer fields of the previous accelerator's output, written
-    ``out['name']`` or just ``name``, with comparisons, ``& | ^``, ``and``, ``or``, ``not`` and
-    parentheses, with Python's precedence. None is an empty arm; at least one arm must be nonempty.
-    `likely` is the expected outcome: if a trace is too long for a word, the other arm is moved out
-    first.
+    `condition_op` tests the previous accelerator's output, with Python's operators and precedence:
+
+    - integer fields that an accelerator has extracted: ``out['name']``, or just ``name``;
+    - bytes of the payload as an unsigned integer, most significant first: ``out[4]``, ``out[4:6]``
+      (up to 8 bytes; 8 are in two's complement);
+    - bits of either, 0 the lowest: ``out['flags'][3]``, ``out[4][7]``;
+    - texts, with ``==`` and ``!=``: ``out['method'] == 'Login'``, ``out[0:4] == 'RIFF'``;
+    - comparisons, ``+ - << >> & | ^``, ``and``, ``or``, ``not`` and parentheses. Integers have 64
+      bits and wrap around; a shift takes the lowest six bits of its count.
+
+    None is an empty arm; at least one arm must be nonempty. `likely` is the expected outcome: if a
+    trace is too long for a word, the other arm is moved out first.
 
     Raises TraceError for a malformed condition; `position` is the index of the wrong character.
+    Building the trace refuses a field that no accelerator before the branch yields: RPC yields
+    ``message_type``, ``seqid``, ``compressed``, ``exception`` and the texts ``service`` and
+    ``method``; Dser the fields of the message.
 
     Source: AccelFlow, sections IV.A and V.4.
     """

@@ -6,10 +6,11 @@ protects nothing.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias, TypeVar, overload
+from typing import TypeAlias, TypeVar, overload
 
 from accelflow import _native
 from accelflow.errors import TraceError
+from accelflow.trace.kinds import EXECUTOR
 from accelflow.trace.traces import LIBRARY, Library
 
 #: The record of a run: arrivals at cores, visits, accelerator calls, messages sent.
@@ -20,10 +21,6 @@ Arrival: TypeAlias = _native.TraceArrival
 
 #: One end of a connection with a client or a service, over which runs go.
 Connection: TypeAlias = _native.TraceConnection
-
-#: LdB balances over the 36 cores of the paper's Table III.
-_EXECUTOR: Final = _native.TraceExecutor(cores=36)
-
 
 _Fallen = TypeVar("_Fallen")
 
@@ -78,7 +75,7 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
     Source: AccelFlow, section V.4 and Listing 2.
     """
     try:
-        runner = _EXECUTOR if connection is None else connection
+        runner = EXECUTOR if connection is None else connection
         return runner.run(_memory(library, name), name, payload, call=call)
     except TraceError:
         if cpu_fallback is None:
@@ -99,7 +96,7 @@ def _memory(library: Library, name: str) -> _native.TraceImage:
 
 def run_counters() -> tuple[int, dict[str, int]]:
     """Return the number of completed runs of this process, and of failed runs by reason."""
-    return _EXECUTOR.counters
+    return EXECUTOR.counters
 
 
 def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:

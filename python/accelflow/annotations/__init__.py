@@ -1,0 +1,135 @@
+"""Annotated functions: which of a function's calls are tax operations, as traces and a workload.
+
+::
+
+    @accelflow.offload
+    def render(request: bytes) -> bytes:
+        page = lay_out(json.loads(zlib.decompress(request)))
+        return zlib.compress(json.dumps(page).encode())
+
+    render(request)                          # runs as before
+    proposal = render.propose()              # traces and a workload, from recorded calls
+    proposal.compare(requests=1000)          # simulated with and without accelerators
+
+The decorated function runs as before. Its calls are recorded by a copy of it whose own calls go
+through a recorder (:mod:`accelflow.annotations.rewriting`); nothing else is replaced, so calls
+that it makes through other functions do not count, unless `marks` name those. The calls known are
+in :data:`TAX_CALLS`.
+
+Source: AccelFlow, section V.4: "The software annotates the code of a service with which sections
+should be executed on which accelerator."
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, Final, Generic, ParamSpec, TypeVar, overload
+
+from accelflow.annotations.known import TAX_CALLS
+from accelflow.annotations.proposals import Proposal, propose
+from accelflow.annotations.recording import Operation, Recording, recorded_call, recording
+from accelflow.annotations.rewriting import rewritten
+from accelflow.errors import refused
+from accelflow.trace import kind
+
+__all__ = ["TAX_CALLS", "Offloaded", "Operation", "Proposal", "Recording", "offload"]
+
+#: Recordings that are kept of a function, the latest.
+MAX_RECORDINGS: Final = 1_000
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+class Offloaded(Generic[_Given, _Result]):
+    """A function whose tax operations are recorded; made by :func:`offload`."""
+
+    def __init__(
+        self, function: Callable[_Given, _Result], marks: Mapping[Callable[..., object], str]
+    ) -> None:
+        """Wrap `function`. Raises InputError for what :func:`offload` refuses."""
+        if not isinstance(function, FunctionType):
+            raise refused("offload", function, "must be a function in Python")
+        for mark, accelerator in marks.items():
+            if not callable(mark):
+                raise refused("marks", mark, "must be functions, each with an accelerator")
+            if accelerator not in TAX_CALLS.values() and accelerator not in {"TCP", "RPC", "LdB"}:
+                kind(accelerator)  # refuses what cannot be a name
+        self._function = function
+        self._copy = rewritten(function, recorded_call)
+        self._marks = dict(marks)
+        self._recordings: deque[Recording] = deque(maxlen=MAX_RECORDINGS)
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        """Call the function, and record its operations if it returns."""
+        found = Recording(self._marks)
+        found.begins((*args, *kwargs.values()))
+        with recording(found):
+            start = time.perf_counter_ns()
+            result: _Result = self._copy(*args, **kwargs)
+            spent = time.perf_counter_ns() - start
+        found.ends(result, spent)
+        self._recordings.append(found)
+        return result
+
+    def __get__(self, owner: object, kind_of: type | None = None) -> Any:
+        """Bind the function as a method."""
+        bound: Any = self
+        return bound if owner is None else functools.partial(bound, owner)
+
+    @property
+    def original(self) -> Callable[_Given, _Result]:
+        """The function as it was."""
+        return self._function
+
+    @property
+    def operations(self) -> list[Operation]:
+        """The operations of the last call, in order; none before the first."""
+        return list(self._recordings[-1].operations) if self._recordings else []
+
+    @property
+    def recordings(self) -> list[Recording]:
+        """The latest recordings, at most :data:`MAX_RECORDINGS`."""
+        return list(self._recordings)
+
+    def propose(self, *, rate_rps: float = 1_000.0) -> Proposal:
+        """Return the traces and the workload that the recorded calls suggest.
+
+        Raises InputError before the first call, and for a rate that is no positive number.
+        """
+        return propose(self._function.__name__, self.recordings, rate_rps)
+
+
+@overload
+def offload(function: Callable[_Given, _Result], /) -> Offloaded[_Given, _Result]: ...
+
+
+@overload
+def offload(
+    *, marks: Mapping[Callable[..., object], str]
+) -> Callable[[Callable[_Given, _Result]], Offloaded[_Given, _Result]]: ...
+
+
+def offload(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    marks: Mapping[Callable[..., object], str] | None = None,
+) -> Any:
+    """Record which calls of `function` are tax operations; a decorator.
+
+    `marks` has the accelerators of further functions that it calls: one of the paper's nine, or the
+    name of another (``@offload(marks={resize: "Resize"})``). Generators and coroutines are not
+    recorded past their first pause.
+
+    Raises InputError for a function without a source and for a lambda, TraceError for the name of
+    an accelerator that cannot be.
+    """
+    if function is None:
+        return functools.partial(Offloaded, marks=marks or {})
+    return Offloaded(function, marks or {})

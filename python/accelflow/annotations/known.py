@@ -1,0 +1,95 @@
+"""The calls that are operations of the datacenter tax, and the accelerators that do them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Final
+
+__all__ = ["NINE", "OWN", "TAX_CALLS", "carries_over", "names_of"]
+
+#: The paper's accelerators.
+NINE: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
+
+#: Accelerators beside the nine that the table below names.
+OWN: Final = ("CRC32", "Adler32", "MD5", "SHA1", "SHA256", "SHA512", "BLAKE2")
+
+#: The accelerator of each call, by the names of :func:`names_of`.
+TAX_CALLS: Final = {
+    "json.loads": "Dser",
+    "json.dumps": "Ser",
+    "orjson.loads": "Dser",
+    "orjson.dumps": "Ser",
+    "msgpack.unpackb": "Dser",
+    "msgpack.packb": "Ser",
+    "google.Message.ParseFromString": "Dser",
+    "google.Message.FromString": "Dser",
+    "google.Message.SerializeToString": "Ser",
+    "thrift.deserialize": "Dser",
+    "thrift.serialize": "Ser",
+    "zlib.compress": "Cmp",
+    "zlib.decompress": "Dcmp",
+    "gzip.compress": "Cmp",
+    "gzip.decompress": "Dcmp",
+    "zstandard.compress": "Cmp",
+    "zstandard.decompress": "Dcmp",
+    "zstandard.ZstdCompressor.compress": "Cmp",
+    "zstandard.ZstdDecompressor.decompress": "Dcmp",
+    "snappy.compress": "Cmp",
+    "snappy.decompress": "Dcmp",
+    "cryptography.AESGCM.encrypt": "Encr",
+    "cryptography.AESGCM.decrypt": "Decr",
+    "cryptography.ChaCha20Poly1305.encrypt": "Encr",
+    "cryptography.ChaCha20Poly1305.decrypt": "Decr",
+    "ssl.SSLSocket.send": "Encr",
+    "ssl.SSLSocket.sendall": "Encr",
+    "ssl.SSLSocket.write": "Encr",
+    "ssl.SSLSocket.recv": "Decr",
+    "ssl.SSLSocket.read": "Decr",
+    "zlib.crc32": "CRC32",
+    "zlib.adler32": "Adler32",
+    "_hashlib.openssl_md5": "MD5",
+    "_hashlib.openssl_sha1": "SHA1",
+    "_hashlib.openssl_sha256": "SHA256",
+    "_hashlib.openssl_sha512": "SHA512",
+    "_blake2.blake2b": "BLAKE2",
+}
+
+#: Calls whose result has the content of what they get: a change of type, not an operation.
+_CARRIES_OVER: Final = frozenset(
+    {
+        "builtins.str.encode",
+        "builtins.bytes.decode",
+        "builtins.bytearray.decode",
+        "builtins.bytes",
+        "builtins.bytearray",
+        "builtins.memoryview",
+    }
+)
+
+
+def names_of(function: object) -> Iterator[str]:
+    """Yield the names under which the tables here may have `function`, the closest first.
+
+    A function is ``PACKAGE.NAME``; a method is ``PACKAGE.CLASS.NAME``, for its class and those that
+    it derives from.
+    """
+    name = getattr(function, "__name__", None)
+    if not isinstance(name, str):
+        return
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, ModuleType):
+        yield f"{_package(function)}.{name}"
+        return
+    for base in (owner if isinstance(owner, type) else type(owner)).__mro__:
+        yield f"{_package(base)}.{base.__name__}.{name}"
+
+
+def carries_over(function: object) -> bool:
+    """Return whether the result of `function` has the content of its first argument."""
+    return any(name in _CARRIES_OVER for name in names_of(function))
+
+
+def _package(thing: object) -> str:
+    module = getattr(thing, "__module__", None)
+    return module.split(".")[0] if isinstance(module, str) else "builtins"

@@ -1,0 +1,186 @@
+"""Traces and a workload's file from recordings of a function."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from accelflow import _native
+from accelflow.annotations.known import NINE
+from accelflow.annotations.recording import Operation, Recording
+from accelflow.comparing import compare
+from accelflow.errors import refused
+from accelflow.report.results import Comparison
+from accelflow.trace import Library, Run, Steps, Trace, kind, run_trace, seq
+from accelflow.workload import write_workload
+
+__all__ = ["Proposal", "propose"]
+
+#: What TCP costs a core: assumed, as in workloads without costs (docs/workloads.md). The function
+#: does not call it.
+TCP_NS: Final = 7_000.0
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Traces of a function's tax operations, and a workload whose one service calls them.
+
+    `traces` has the names of the accelerators of each trace by name. `notes` say what the
+    recordings do not tell and how it was assumed, and which operations are left out.
+    """
+
+    name: str
+    traces: Mapping[str, Sequence[str]]
+    workload: Mapping[str, Any]
+    notes: Sequence[str]
+
+    def register(self, library: Library) -> None:
+        """Register the traces in `library`. Raises TraceError for names that others have."""
+        for name, calls in self.traces.items():
+            trace = Trace(library=library)
+            trace.build(_steps(calls))
+            trace.register(name)
+
+    def write(self, path: str | Path) -> None:
+        """Write the workload's file. Raises InputError for a path that cannot be written."""
+        write_workload(self.workload, path)
+
+    def compare(self, **fields: Any) -> Comparison:
+        """Simulate the workload as :func:`accelflow.compare` does, with the same keywords."""
+        return compare(dict(self.workload), **fields)
+
+    def run(self, payload: bytes, cpu_fallback: Callable[[bytes], _Result]) -> Run | _Result:
+        """Run what the function does to its argument on bytes, without TCP.
+
+        `cpu_fallback`, the function itself for instance, gets the payload if the operations on it
+        are none, or if the runtime's accelerators refuse the payload.
+        """
+        first = next(iter(self.traces.values()))
+        calls = [call for call in first if call != "TCP"]
+        if not calls:
+            return cpu_fallback(payload)
+        library = Library(templates=False)
+        trace = Trace(library=library)
+        trace.build(_steps(calls))
+        trace.register("argument")
+        return run_trace("argument", payload, library=library, cpu_fallback=cpu_fallback)
+
+
+def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Proposal:
+    """Return traces and a workload for the function called `name`.
+
+    The order of operations is that of the last recording; costs are medians over all. Raises
+    InputError without recordings and for a rate that is no positive number.
+    """
+    if not recordings:
+        raise refused("recordings", 0, f"must be calls of {name}: call it first")
+    if not rate_rps > 0:
+        raise refused("rate_rps", rate_rps, "must be a number above 0")
+    notes = [f"rate: {rate_rps:g} requests a second (assumed)"]
+    name = re.sub(r"[^A-Za-z0-9_]", "_", name)[:40].lstrip("0123456789_") or "function"
+    traces = _traces(name, recordings[-1].operations, notes)
+    every = [one for recording in recordings for one in recording.operations]
+    used = {call for calls in traces.values() for call in calls}
+    costs = {call: _cost(call, every) for call in sorted(used - {"TCP"})}
+    notes.append(f"TCP: {TCP_NS:g} ns an operation (assumed; the function does not call it)")
+    of_nine = {call: cost for call, cost in costs.items() if call in NINE}
+    kinds = {call: cost for call, cost in costs.items() if call not in NINE}
+    text = _native.trace_declarations(_steps(used)) + "".join(
+        f"trace {trace}:\n" + "".join(f"    {call}\n" for call in calls)
+        for trace, calls in traces.items()
+    )
+    app = [
+        recording.time_ns - sum(one.time_ns for one in recording.operations)
+        for recording in recordings
+    ]
+    path: list[dict[str, Any]] = []
+    for trace in traces:
+        path += [{"trace": trace}, {"cpu": True}]
+    if len(path) > 2 and traces[path[-2]["trace"]][-1] == "TCP":
+        path.pop()
+    sizes = [max((one.message_bytes for one in each.operations), default=1) for each in recordings]
+    tree: dict[str, Any] = {
+        "schema": "accelflow.workload/1",
+        "name": name,
+        "description": f"Proposed from {len(recordings)} recorded calls; costs as measured there.",
+        "traces": [{"source": text}],
+        "defaults": {
+            "sizes": {"fixed_bytes": max(1, round(statistics.median(sizes)))},
+            "costs": {"source": "operations", "TCP": {"ns": TCP_NS}, **of_nine},
+        },
+        "services": [
+            {
+                "name": name,
+                "rate_rps": float(rate_rps),
+                "app_us": max(0.0, statistics.median(app) / 1e3),
+                "path": path,
+            }
+        ],
+    }
+    if kinds:
+        tree["kinds"] = kinds
+    return Proposal(name, traces, tree, tuple(notes))
+
+
+def _traces(
+    name: str, operations: Sequence[Operation], notes: list[str]
+) -> dict[str, tuple[str, ...]]:
+    """The traces by name: the one that receives the argument first, the one that answers last."""
+    chains = _chains(operations)
+    received = [chain for chain in chains if operations[chain[0]].of_argument]
+    answered = [chain for chain in chains if operations[chain[-1]].is_result]
+    for chain in received[1:]:
+        left = ", ".join(operations[one].call for one in chain)
+        notes.append(f"left out: {left}: another trace already begins with the argument")
+    first = received[0] if received else []
+    last = answered[-1] if answered and answered[-1] is not first else []
+    if not received:
+        notes.append("no recorded call gets the argument: the first trace receives it by TCP alone")
+    calls = {number: operation.accelerator for number, operation in enumerate(operations)}
+    whole = answered and answered[-1] is first
+    receive = ("TCP", *(calls[one] for one in first), *(("TCP",) if whole else ()))
+    found: dict[str, tuple[str, ...]] = {f"{name}_receive": receive}
+    middle = [chain for chain in chains if chain is not last and chain not in received]
+    for number, chain in enumerate(middle, 1):
+        found[f"{name}_{number}"] = tuple(calls[one] for one in chain)
+    if last:
+        found[f"{name}_respond"] = (*(calls[one] for one in last), "TCP")
+    elif not whole:
+        notes.append("no recorded call makes the result: sending it is in no trace")
+    return found
+
+
+def _chains(operations: Sequence[Operation]) -> list[list[int]]:
+    """The numbers of operations that each get the output of the one before."""
+    chains: list[list[int]] = []
+    for number, operation in enumerate(operations):
+        chain = next((one for one in chains if one[-1] == operation.follows), None)
+        if chain is None:
+            chains.append([number])
+        else:
+            chain.append(number)
+    return chains
+
+
+def _cost(call: str, operations: Sequence[Operation]) -> dict[str, float]:
+    """What `call` costs: a time for each message, and one for each byte if sizes differ."""
+    found = [(one.message_bytes, one.time_ns) for one in operations if one.accelerator == call]
+    sizes = [float(size) for size, _ in found]
+    times = [float(ns) for _, ns in found]
+    if len(set(sizes)) > 2:
+        slope, least = statistics.linear_regression(sizes, times)
+        if slope > 0 and least >= 0:
+            return {"ns": round(least, 1), "ns_per_byte": round(slope, 4)}
+    return {"ns": statistics.median(times)}
+
+
+def _steps(calls: Sequence[str] | set[str]) -> Any:
+    """The nodes that call these accelerators."""
+    steps: list[Steps] = [call if call in NINE else kind(call) for call in calls]
+    return seq(steps)

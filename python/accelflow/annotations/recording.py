@@ -1,0 +1,153 @@
+"""Records of the tax operations among the calls of a function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from accelflow.annotations.known import TAX_CALLS, carries_over, names_of
+
+__all__ = ["Operation", "Recording", "recorded_call", "recording"]
+
+
+#: The types of a payload.
+_DATA: Final = (bytes, bytearray, memoryview, str)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A call that is an operation of the datacenter tax.
+
+    `follows` is the number of the operation whose output it gets, in the order of the calls, None
+    for other data; `of_argument` tells whether that is an argument of the function, `is_result`
+    whether its output is the function's result. Sizes are 0 for what has no bytes, such as a dict.
+    """
+
+    accelerator: str
+    call: str
+    input_bytes: int
+    output_bytes: int
+    time_ns: int
+    follows: int | None
+    of_argument: bool
+    is_result: bool = False
+
+    @property
+    def message_bytes(self) -> int:
+        """The size of the message, before compression."""
+        return max(self.input_bytes, self.output_bytes)
+
+
+@dataclass
+class Recording:
+    """The operations of one call of a function, and how long it took as a whole."""
+
+    marks: Mapping[Callable[..., object], str]
+    operations: list[Operation] = field(default_factory=list)
+    time_ns: int = 0
+    #: The origin of each value by identity: an operation, or None for an argument. The values are
+    #: kept, so that no other gets their identity.
+    _origins: dict[int, tuple[object, int | None]] = field(default_factory=dict)
+
+    def begins(self, arguments: tuple[object, ...]) -> None:
+        """Note the arguments of the function."""
+        for value in arguments:
+            self._origins[id(value)] = (value, None)
+
+    def ends(self, result: object, time_ns: int) -> None:
+        """Note the result of the function, and how long it took."""
+        self.time_ns = time_ns
+        _, origin = self._origins.get(id(result), (None, None))
+        if origin is not None:
+            made = self.operations[origin]
+            self.operations[origin] = Operation(**{**vars(made), "is_result": True})
+        self._origins.clear()
+
+    def called(self, function: object, arguments: tuple[Any, ...], result: object, ns: int) -> None:
+        """Note a call of the function."""
+        gets = arguments[0] if arguments else getattr(function, "__self__", None)
+        if carries_over(function):
+            owner = getattr(function, "__self__", None)
+            source = gets if isinstance(owner, type) or owner is None else owner
+            if id(source) in self._origins:
+                self._origins[id(result)] = (result, self._origins[id(source)][1])
+            return
+        found = self._accelerator(function)
+        if found is None:
+            return
+        accelerator, name = found
+        known, origin = self._origins.get(id(gets), (None, None))
+        number = len(self.operations)
+        operation = Operation(
+            accelerator=accelerator,
+            call=name,
+            input_bytes=_size(gets),
+            output_bytes=_size(result),
+            time_ns=ns,
+            follows=origin,
+            of_argument=known is not None and origin is None,
+        )
+        self.operations.append(operation)
+        if isinstance(result, _DATA):  # objects change on their way through application logic
+            self._origins[id(result)] = (result, number)
+        elif isinstance(gets, _DATA) and operation.accelerator not in {"Dser", "RPC"}:
+            # A checksum: its data go on after it.
+            self._origins[id(gets)] = (gets, number)
+
+    def _accelerator(self, function: object) -> tuple[str, str] | None:
+        for mark, accelerator in self.marks.items():
+            if function is mark or getattr(function, "__func__", None) is mark:
+                return accelerator, getattr(mark, "__qualname__", repr(mark))
+        for name in names_of(function):
+            if name in TAX_CALLS:
+                return TAX_CALLS[name], name
+        return None
+
+
+#: The recording of the function that runs in this context, if it is recorded.
+_RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
+
+
+def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+    """Call `function`, and note the call if the function that makes it is being recorded."""
+    recording_now = _RECORDING.get()
+    if recording_now is None:
+        return function(*arguments, **named)
+    # Calls that `function` makes are not the recorded function's own.
+    token = _RECORDING.set(None)
+    try:
+        start = time.perf_counter_ns()
+        result = function(*arguments, **named)
+        spent = time.perf_counter_ns() - start
+    finally:
+        _RECORDING.reset(token)
+    recording_now.called(function, arguments, result, spent)
+    return result
+
+
+class recording:  # noqa: N801 (a context manager)
+    """Makes `found` the recording of this context while the block runs."""
+
+    def __init__(self, found: Recording) -> None:
+        """Prepare to record into `found`."""
+        self._found: Final = found
+
+    def __enter__(self) -> Recording:
+        """Begin to record."""
+        self._token = _RECORDING.set(self._found)
+        return self._found
+
+    def __exit__(self, *_: object) -> None:
+        """Record no more."""
+        _RECORDING.reset(self._token)
+
+
+def _size(value: object) -> int:
+    if isinstance(value, str):
+        return len(value.encode(errors="surrogatepass"))
+    if isinstance(value, bytes | bytearray):
+        return len(value)
+    return value.nbytes if isinstance(value, memoryview) else 0

@@ -1,0 +1,56 @@
+"""Accelerators beside the paper's nine: their declarations, and their bodies in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, TypeAlias
+
+from accelflow import _native
+from accelflow.errors import refused
+from accelflow.trace.nodes import Node
+
+#: The directions of the messages that an accelerator processes.
+Directions: TypeAlias = Literal["both", "receives", "sends"]
+#: The type of a fact.
+FactType: TypeAlias = Literal["number", "text"]
+#: What a body gets beside the payload: the facts that accelerators before it tell.
+Facts: TypeAlias = dict[str, "int | str"]
+#: What a body makes of a payload: another one or None, or a pair of that and its facts.
+Made: TypeAlias = "bytes | tuple[bytes | None, Mapping[str, int | str]] | None"
+#: The body of an accelerator.
+Body: TypeAlias = Callable[[bytes, Facts], Made]
+
+#: LdB balances over the 36 cores of the paper's Table III.
+EXECUTOR: Final = _native.TraceExecutor(cores=36)
+
+
+def kind(
+    name: str, *, directions: Directions = "both", yields: Mapping[str, FactType] | None = None
+) -> Node:
+    """Return a call of an accelerator beside the nine, and declare it.
+
+    `name` has 1 to 16 letters and digits, the first a letter. It processes messages of
+    `directions`, and `yields` facts, which later branches of a trace may test. All traces of a
+    library must declare a name alike. The text of traces has ``kind NAME yields FACT TYPE, ...``.
+
+    Raises TraceError for a name or a fact that cannot be, and for one of the paper's nine names.
+
+    Source: AccelFlow, section VIII: "Any accelerator with the standard interface can be seamlessly
+    integrated into AccelFlow."
+    """
+    return _native.trace_kind(name, directions, list((yields or {}).items()))
+
+
+def register_body(accelerator: Node, body: Body) -> None:
+    """Have `body` do what `accelerator`, of :func:`kind`, does in :func:`run_trace`.
+
+    It is called with the payload and a dict of the facts, and returns the new payload, or None to
+    keep it, or a pair of that and a dict of the facts that the accelerator yields: all of them, and
+    no others. It takes the place of an earlier one. A run fails if it raises or returns anything
+    else; the message is then unchanged, and `cpu_fallback` gets it. It cannot run traces itself.
+
+    Raises InputError for a body that cannot be called, TraceError for one of the paper's nine.
+    """
+    if not callable(body):
+        raise refused("body", body, "must be a function of the payload and the facts")
+    EXECUTOR.add_body(accelerator, body)

@@ -1,0 +1,194 @@
+"""Annotated functions: recorded operations, proposed traces and workloads, and runs of them."""
+
+import json
+import zlib
+from collections.abc import Callable
+from json import loads as read
+from pathlib import Path
+
+import pytest
+
+import accelflow
+from accelflow import InputError
+from accelflow.annotations import Offloaded, offload
+from accelflow.trace import Library, Run, TraceError
+from accelflow.workload import load_workload
+
+
+@offload
+def render(request: bytes, *, times: int = 2) -> bytes:
+    """Render a page."""
+    if zlib.crc32(request) == 0:
+        return b""
+    page = read(zlib.decompress(request).decode())
+    page["sum"] = times * sum(value for value in page["values"])
+    return zlib.compress(json.dumps(page).encode())
+
+
+REQUEST = zlib.compress(json.dumps({"values": [1, 2, 3]}).encode())
+
+
+def calls(function: Offloaded[..., object]) -> list[str]:
+    return [operation.accelerator for operation in function.operations]
+
+
+def test_an_annotated_function_does_what_it_did() -> None:
+    assert render.original(REQUEST) == render(REQUEST)
+    assert json.loads(zlib.decompress(render(REQUEST, times=5)))["sum"] == 30
+    assert (render.__name__, render.__doc__) == ("render", "Render a page.")
+    with pytest.raises(zlib.error):
+        render(b"no request")
+    with pytest.raises(TypeError):
+        render()  # type: ignore[call-arg]
+
+
+def test_its_own_calls_are_recorded_with_sizes_and_where_their_data_come_from() -> None:
+    render(REQUEST)
+    assert calls(render) == ["CRC32", "Dcmp", "Dser", "Ser", "Cmp"]
+    crc, decompressed, parsed, written, compressed = render.operations
+    assert [one.follows for one in render.operations] == [None, 0, 1, None, 3]
+    assert crc.of_argument
+    assert not decompressed.of_argument
+    assert compressed.is_result
+    assert not written.is_result
+    assert crc.input_bytes == decompressed.input_bytes == len(REQUEST)
+    assert decompressed.output_bytes == parsed.input_bytes
+    assert written.output_bytes == compressed.input_bytes
+    assert all(one.time_ns > 0 for one in render.operations)
+
+
+def test_a_call_that_raises_is_not_recorded() -> None:
+    render(REQUEST)
+    before = render.recordings
+    with pytest.raises(zlib.error):
+        render(b"no request")
+    assert render.recordings == before
+
+
+def parse(text: str) -> object:
+    return json.loads(text)
+
+
+def closed(count: int) -> tuple[Offloaded[[str], object], list[int]]:
+    seen: list[int] = []
+
+    @offload(marks={parse: "Dser"})
+    def counted(text: str) -> object:
+        seen.append(count)
+        return parse(text)
+
+    return counted, seen
+
+
+def test_marks_closures_and_methods() -> None:
+    counted, seen = closed(7)
+    assert counted("[1]") == [1]
+    assert seen == [7]
+    assert calls(counted) == ["Dser"]
+    assert counted.operations[0].call == "parse"
+
+    class Packer:
+        level = 9
+
+        @offload
+        def pack(self, data: bytes) -> bytes:
+            return zlib.compress(data, self.level)
+
+        @offload
+        def depth(self, count: int) -> int:
+            return 0 if count == 0 else 1 + self.depth(count - 1)
+
+    assert zlib.decompress(Packer().pack(b"a" * 99)) == b"a" * 99
+    assert calls(Packer.pack) == ["Cmp"]
+    assert Packer().depth(3) == 3
+
+
+def test_calls_of_other_functions_and_other_threads_are_not_its_own() -> None:
+    @offload
+    def indirect(text: str) -> object:
+        return parse(text)
+
+    indirect("[]")
+    assert calls(indirect) == []
+    zlib.compress(b"outside")
+    assert calls(indirect) == []
+
+
+def private() -> Callable[..., object]:
+    class Secret:
+        __hidden = 1
+
+        def show(self) -> int:
+            return self.__hidden
+
+    return Secret.show
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: offload(lambda text: [text]), "and not a lambda"),
+        (lambda: offload(len), "must be a function in Python"),
+        (lambda: offload(private()), "must not use private names"),
+        (lambda: offload(eval("lambda: 1")), "whose source is in a file"),  # noqa: S307
+        (lambda: offload(marks={"parse": "Dser"})(parse), "must be functions"),  # type: ignore[dict-item]
+        (lambda: closed(1)[0].propose(), "call it first"),  # noqa: PLW0108
+        (lambda: render.propose(rate_rps=0), "must be a number above 0"),
+    ],
+)
+def test_what_cannot_be_annotated_is_refused(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        make()
+
+
+def test_the_name_of_a_marked_accelerator_is_checked() -> None:
+    with pytest.raises(TraceError, match="not a name of an accelerator"):
+        offload(marks={parse: "no name"})(parse)
+
+
+def test_recorded_calls_become_traces_and_a_workload(tmp_path: Path) -> None:
+    for _ in range(5):
+        render(REQUEST)
+    proposal = render.propose(rate_rps=3_000)
+    assert proposal.traces == {
+        "render_receive": ("TCP", "CRC32", "Dcmp", "Dser"),
+        "render_respond": ("Ser", "Cmp", "TCP"),
+    }
+    (service,) = proposal.workload["services"]
+    assert service["rate_rps"] == 3_000
+    assert service["path"] == [
+        {"trace": "render_receive"},
+        {"cpu": True},
+        {"trace": "render_respond"},
+    ]
+    assert set(proposal.workload["kinds"]) == {"CRC32"}
+    assert proposal.workload["kinds"]["CRC32"]["ns"] > 0
+    assert any("TCP" in note and "assumed" in note for note in proposal.notes)
+
+    proposal.write(tmp_path / "render.toml")
+    assert load_workload(tmp_path / "render.toml")["name"] == "render"
+    library = Library(templates=False)
+    proposal.register(library)
+    assert library.link().kinds == ["kind CRC32"]
+    results = proposal.compare(orchestrators=["non_acc", "accelflow"], requests=200)
+    assert results["accelflow"]["render"].completed > 0
+    assert "CRC32" in results["accelflow"]["render"].accelerator_utilization
+    again = accelflow.compare(tmp_path / "render.toml", orchestrators=["accelflow"], requests=200)
+    assert again["accelflow"]["render"].mean_us == results["accelflow"]["render"].mean_us
+
+
+@offload
+def packed(data: bytes) -> bytes:
+    return zlib.compress(data)
+
+
+def test_operations_on_the_argument_run_on_bytes_or_fall_back() -> None:
+    packed(b"a" * 400)
+    proposal = packed.propose()
+    assert proposal.traces == {"packed_receive": ("TCP", "Cmp", "TCP")}
+    run = proposal.run(b"a" * 400, packed)
+    assert isinstance(run, Run)
+    assert [step[2] for step in run.steps] == ["Cmp"]
+    # No body computes CRC32 in this process, so the function itself does all.
+    render(REQUEST)
+    assert render.propose().run(REQUEST, render) == render(REQUEST)
