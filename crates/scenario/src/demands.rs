@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
-use accelflow_sim::plan::{ChainPlan, PhasePlan, ServicePlan};
+use accelflow_sim::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::profile::{
@@ -24,7 +24,7 @@ pub struct Demands {
     /// Cores of the server.
     pub cores: usize,
     /// Processing elements of each accelerator, over its instances.
-    pub elements: BTreeMap<&'static str, usize>,
+    pub elements: BTreeMap<String, usize>,
 }
 
 /// The demands of one request to a service on its most common path, without any waiting.
@@ -56,7 +56,7 @@ pub struct ServiceDemand {
     /// The same at the client, beyond the server.
     pub outside_client_ns: f64,
     /// By accelerator, the operations of all chains.
-    pub operations: BTreeMap<&'static str, OperationDemand>,
+    pub operations: BTreeMap<String, OperationDemand>,
 }
 
 /// The operations of one accelerator for one request.
@@ -95,16 +95,16 @@ impl Checked {
         let accelerator = &server.accelerator;
         let elements = |accel: Accel| {
             (
-                accel.name(),
+                self.image.accel_name(accel).to_owned(),
                 accelerator.instances_of(accel) * accelerator.pes_of(accel),
             )
         };
         Ok(Demands {
             services: with_shares
-                .map(|((profile, plan), share)| demand((profile, plan), *share, server, &wait))
+                .map(|(of, share)| demand(of, *share, server, &setup.plan, &wait))
                 .collect(),
             cores: server.core.count,
-            elements: Accel::ALL.into_iter().map(elements).collect(),
+            elements: self.image.accelerators().map(elements).collect(),
         })
     }
 }
@@ -113,6 +113,7 @@ fn demand(
     (profile, plan): (&ServiceProfile, &ServicePlan),
     rate_share: f64,
     server: &Config,
+    whole: &Plan,
     wait: &dyn Fn(&str) -> Time,
 ) -> ServiceDemand {
     let mut found = ServiceDemand {
@@ -133,10 +134,11 @@ fn demand(
     for operation in profile.operations() {
         let accel = operation.operation.accel;
         found.received += usize::from(operation.operation.receives);
-        let of = found.operations.entry(accel.name()).or_default();
+        let name = whole.image.accel_name(accel).to_owned();
+        let of = found.operations.entry(name).or_default();
         of.count += 1;
         of.core_ns += operation.cost.mean().as_ns_f64();
-        of.accelerator_ns += on_accelerator(operation, server);
+        of.accelerator_ns += on_accelerator(operation, server, whole);
     }
     for (phase, costs) in profile.phases().iter().enumerate() {
         let PhaseProfile::Traces(chains) = costs else {
@@ -155,7 +157,7 @@ fn demand(
             .filter(|(_, chain)| !chain.detached);
         let ways = waited.map(|(chain, planned)| {
             let answered = phase == 0 || planned.calls.is_some();
-            way(chain, answered, server, wait)
+            way(chain, answered, server, whole, wait)
         });
         let by_length = |a: &Way, b: &Way| {
             let length = |way: &Way| way.remote_ns + way.core_ns;
@@ -182,6 +184,7 @@ fn way(
     chain: &[OperationProfile],
     answered: bool,
     server: &Config,
+    plan: &Plan,
     wait: &dyn Fn(&str) -> Time,
 ) -> Way {
     let mut way = Way::default();
@@ -189,7 +192,7 @@ fn way(
         let call = &operation.operation;
         way.operations += 1;
         way.core_ns += operation.cost.mean().as_ns_f64();
-        way.accelerator_ns += on_accelerator(operation, server);
+        way.accelerator_ns += on_accelerator(operation, server, plan);
         if call.accel == Accel::Tcp && call.receives && !answered {
             way.remote_ns += wait(&call.trace).as_ns_f64();
         }
@@ -197,7 +200,11 @@ fn way(
     way
 }
 
-fn on_accelerator(operation: &OperationProfile, server: &Config) -> f64 {
-    let time = server.accelerated(operation.operation.accel, operation.cost.mean());
+fn on_accelerator(operation: &OperationProfile, server: &Config, plan: &Plan) -> f64 {
+    let (accel, on_core) = (operation.operation.accel, operation.cost.mean());
+    let time = match plan.own_speedup(accel) {
+        Some(speedup) => on_core.scale(1.0 / speedup),
+        None => server.accelerated(accel, on_core),
+    };
     time.as_ns_f64()
 }

@@ -78,9 +78,9 @@ fn data_json(data: &DataStats) -> Value {
 
 fn service_json(result: &ServiceResult) -> Value {
     let us = |time: Option<Time>| time.map(Time::as_us_f64);
-    let by_name = |shares: &[f64; Accel::COUNT]| -> BTreeMap<&str, f64> {
-        let named = |accel: &Accel| (accel.name(), shares[accel.index()]);
-        Accel::ALL.iter().map(named).collect()
+    let by_name = |shares: &[f64; Accel::MOST]| -> BTreeMap<&str, f64> {
+        let names = result.accelerators.iter().map(String::as_str);
+        names.zip(shares.iter().copied()).collect()
     };
     let mut row = json!({
         "service": result.service,

@@ -191,7 +191,9 @@ fn plan(
     sizes: &PayloadSizes,
 ) -> Result<Plan, ScenarioError> {
     let workload = own.workload;
-    let mut plan = Plan::new(profile, &checked.image, sizes).map_err(engine)?;
+    let speedups = workload.kind_speedups(&checked.image)?;
+    let plan = Plan::new(profile, &checked.image, sizes).map_err(engine)?;
+    let mut plan = plan.with_own_speedups(speedups);
     if checked.resolved.remote == OrOwn::Own {
         plan =
             plan.with_chain_waits(|service, place, trace| workload.own_wait(service, place, trace));

@@ -140,17 +140,19 @@ pub struct ServiceResult {
     pub throughput_rps: f64,
     /// Share of the cores' time that they were busy.
     pub core_utilization: f64,
+    /// The names of the accelerators, by [`Accel::index`]: the nine, and those of the workload.
+    pub accelerators: Vec<String>,
     /// Share of the time of each accelerator's processing elements that they were busy, by
     /// [`Accel::index`].
-    pub accelerator_utilization: [f64; Accel::COUNT],
+    pub accelerator_utilization: [f64; Accel::MOST],
     /// Share of time in which at least one processing element of each accelerator was busy, by
     /// [`Accel::index`].
-    pub accelerator_any_busy: [f64; Accel::COUNT],
+    pub accelerator_any_busy: [f64; Accel::MOST],
     /// Share of each accelerator's operations that found its queues full, by [`Accel::index`].
-    pub accelerator_denied: [f64; Accel::COUNT],
+    pub accelerator_denied: [f64; Accel::MOST],
     /// Share of each accelerator's operations that a core executed, over the whole run, by
     /// [`Accel::index`]: those after a fallback, and all without accelerators.
-    pub accelerator_on_core: [f64; Accel::COUNT],
+    pub accelerator_on_core: [f64; Accel::MOST],
     /// Share of the manager's time that it was busy.
     pub manager_utilization: f64,
     /// Share of the A-DMA engines' time that they were busy.
@@ -553,6 +555,7 @@ impl ServiceResult {
             }
         };
         let completed = stats.latency.count() as u64;
+        let image = &comparison.plan.image;
         ServiceResult {
             service: comparison.plan.services[service].name.clone(),
             offered_rps: per_second(completed.saturating_sub(1)),
@@ -564,6 +567,10 @@ impl ServiceResult {
             samples: std::mem::take(&mut stats.samples),
             throughput_rps: per_second(stats.completed_in_window),
             core_utilization: outcome.core_utilization,
+            accelerators: image
+                .accelerators()
+                .map(|accel| image.accel_name(accel).to_owned())
+                .collect(),
             accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
             accelerator_any_busy: outcome.accelerators.map(|a| a.any_busy),
             accelerator_denied: outcome.accelerators.map(|a| a.denied),

@@ -41,6 +41,8 @@ pub struct Plan {
     /// The time of a message from one server to another.
     one_way: WaitDistribution,
     compressed: Option<usize>,
+    /// See [`Plan::with_own_speedups`].
+    pub(crate) own_speedups: Vec<Option<f64>>,
 }
 
 /// A service.
@@ -82,6 +84,8 @@ pub struct ChainPlan {
     operations: Vec<Option<OperationPlan>>,
     /// By [`slot`].
     spreads: CostSpreads,
+    /// Number of accelerators of the trace memory.
+    accels: usize,
     messages: Vec<(SizeDistribution, Bytes)>,
     /// By address of the trace that waits, those that differ from the plan's.
     waits: Vec<(AtmAddress, WaitDistribution)>,
@@ -156,7 +160,21 @@ impl Plan {
             waits,
             one_way: WaitDistribution::constant(Time::ZERO),
             compressed,
+            own_speedups: Vec::new(),
         })
+    }
+
+    /// The plan with the speedups over a core of the accelerators beside the nine, by number in its
+    /// trace memory; `None` is the chip's.
+    #[must_use]
+    pub fn with_own_speedups(mut self, speedups: Vec<Option<f64>>) -> Plan {
+        self.own_speedups = speedups;
+        self
+    }
+
+    /// The speedup that the workload states of `accel`, if it is beside the nine.
+    pub fn own_speedup(&self, accel: Accel) -> Option<f64> {
+        *self.own_speedups.get(accel.own_number()?)?
     }
 
     /// The plan with facts drawn for each request by `odds`. Facts without odds are those of the
@@ -369,6 +387,7 @@ impl ChainPlan {
             place: (phase, chain),
             operations: operations(place, service, profile, image),
             spreads: CostSpreads::new((phase, chain), spreads(place, service, image)),
+            accels: image.accelerators().count(),
             messages: (0..Self::MESSAGES).map(message).collect(),
             waits: Vec::new(),
             one_way: None,
@@ -405,7 +424,7 @@ impl ChainPlan {
         input: Bytes,
     ) -> Message {
         let alone = form.size_of(message, form.compressed).get();
-        let plan = self.operations.get(slot(trace, accel, false));
+        let plan = self.operations.get(self.slot(trace, accel, false));
         match plan.copied().flatten() {
             Some(plan) if plan.payload.is_none() && alone > 0 => {
                 let factor = input.get() as f64 / alone as f64;
@@ -417,6 +436,10 @@ impl ChainPlan {
             }
             _ => message,
         }
+    }
+
+    fn slot(&self, trace: AtmAddress, accel: Accel, receives: bool) -> usize {
+        slot(self.accels, trace, accel, receives)
     }
 
     /// The operation of `accel` in the trace that begins at `trace`, on `message` in the form
@@ -433,7 +456,7 @@ impl ChainPlan {
         message: Message,
         form: Form,
     ) -> Option<Operation> {
-        let plan = (*self.operations.get(slot(trace, accel, receives))?)?;
+        let plan = (*self.operations.get(self.slot(trace, accel, receives))?)?;
         let core = plan.cost.at(message.size, message.mean);
         let (input, output) = match plan.payload {
             Some(payload) => (
@@ -461,7 +484,7 @@ impl ChainPlan {
         seed: u64,
         request: u64,
     ) -> Time {
-        let slot = slot(trace, accel, receives);
+        let slot = self.slot(trace, accel, receives);
         self.spreads.cost(slot, mean, seed, request)
     }
 }
@@ -511,13 +534,14 @@ fn operations(
     image: &Image,
 ) -> Vec<Option<OperationPlan>> {
     let words = image.words().len();
-    let mut operations = vec![None; words * Accel::COUNT * 2];
+    let accels = image.accelerators().count();
+    let mut operations = vec![None; words * accels * 2];
     let entries = (0..words)
         .filter_map(AtmAddress::new)
         .filter(|address| image.is_entry(*address));
     for address in entries {
         let trace = image.name(address);
-        for accel in Accel::ALL {
+        for accel in image.accelerators() {
             for receives in [false, true] {
                 let stated = service.operation(place.phase, place.chain, trace, accel, receives);
                 let stated = stated.map(|operation| OperationPlan {
@@ -529,7 +553,7 @@ fn operations(
                     let payload = None;
                     Some(OperationPlan { cost, payload })
                 };
-                operations[slot(address, accel, receives)] = stated.or_else(typical);
+                operations[slot(accels, address, accel, receives)] = stated.or_else(typical);
             }
         }
     }
@@ -542,24 +566,25 @@ fn spreads(
     service: &ServiceProfile,
     image: &Image,
 ) -> Vec<Option<WaitDistribution>> {
-    let words = image.words().len();
-    let mut spreads = vec![None; words * Accel::COUNT * 2];
+    let (words, accels) = (image.words().len(), image.accelerators().count());
+    let mut spreads = vec![None; words * accels * 2];
     let entries = (0..words).filter_map(AtmAddress::new);
     for address in entries.filter(|address| image.is_entry(*address)) {
         let trace = image.name(address);
-        for accel in Accel::ALL {
+        for accel in image.accelerators() {
             for receives in [false, true] {
                 let of = service.operation(place.phase, place.chain, trace, accel, receives);
-                spreads[slot(address, accel, receives)] = of.and_then(|of| of.spread.clone());
+                spreads[slot(accels, address, accel, receives)] =
+                    of.and_then(|of| of.spread.clone());
             }
         }
     }
     spreads
 }
 
-/// The index of an operation in [`ChainPlan::operations`].
-fn slot(trace: AtmAddress, accel: Accel, receives: bool) -> usize {
-    (trace.index() * Accel::COUNT + accel.index()) * 2 + usize::from(receives)
+/// The index of an operation in [`ChainPlan::operations`], with a memory of `accels` accelerators.
+fn slot(accels: usize, trace: AtmAddress, accel: Accel, receives: bool) -> usize {
+    (trace.index() * accels + accel.index()) * 2 + usize::from(receives)
 }
 
 /// The number of times that one accelerator follows another within a trace, over all services.

@@ -296,9 +296,9 @@ pub struct Saturation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Number of operations on accelerators, by [`Accel::index`].
-    pub on_accelerators: [u64; Accel::COUNT],
+    pub on_accelerators: [u64; Accel::MOST],
     /// Number of operations on cores, by [`Accel::index`].
-    pub on_cores: [u64; Accel::COUNT],
+    pub on_cores: [u64; Accel::MOST],
     /// The work of elements: time to load, compute and write back of all operations.
     pub element_work: Time,
     /// Busy time of elements.
@@ -322,7 +322,7 @@ pub struct Totals {
 impl Totals {
     /// Share of each accelerator's operations that cores executed, by [`Accel::index`]; 0 for an
     /// accelerator without operations.
-    pub fn on_core_shares(&self) -> [f64; Accel::COUNT] {
+    pub fn on_core_shares(&self) -> [f64; Accel::MOST] {
         std::array::from_fn(|kind| {
             let all = self.on_accelerators[kind] + self.on_cores[kind];
             self.on_cores[kind] as f64 / all.max(1) as f64
@@ -369,7 +369,7 @@ pub struct Outcome {
     /// By service, in the order of the plan.
     pub services: Vec<ServiceStats>,
     /// By [`Accel::index`].
-    pub accelerators: [AccelStats; Accel::COUNT],
+    pub accelerators: [AccelStats; Accel::MOST],
     /// Share of the cores' time that they were busy; 1 if they poll flags continuously.
     pub core_utilization: f64,
     /// Share of the manager's time that it was busy.

@@ -6,15 +6,17 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use accelflow_shaping::{FlowConfig, Registers, Unit};
 use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::{Config, Load};
+use accelflow_trace::{Directions, Image, Kind, Node, templates};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
-use accelflow_workload::profile::{PaperOptions, Profile, RemoteWaits};
-use accelflow_workload::services::social_network;
+use accelflow_workload::profile::{Cost, PaperOptions, Profile, RemoteWaits};
+use accelflow_workload::services::{Chain, Phase, Service, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use common::{image, own_keys, run, set};
 
@@ -191,6 +193,7 @@ const ROWS: &[Row] = &[
     ("speedup.Cmp", 15.2, 15.3, AF, NONE),
     ("speedup.Dcmp", 4.1, 4.2, AF, NONE),
     ("speedup.LdB", 8.1, 8.2, AF, NONE),
+    ("speedup.own", 10.0, 10.1, AF, NONE),
     ("tcp.timeout_us", 10.0, 9.0, AF, NONE),
     ("tcp.parking", 0.0, 1.0, "relief", SCARCE),
     ("tcp.parking", 0.0, 2.0, AF, SCARCE),
@@ -257,18 +260,36 @@ fn rows() -> Vec<Row> {
     ROWS.iter().copied().chain(own).collect()
 }
 
+/// The paper's traces, and one that hashes twice.
+fn with_own() -> Image {
+    let hash = Arc::new(Kind::new("Hash", Directions::Both, vec![]).unwrap());
+    let mut library = templates().unwrap();
+    let nodes = vec![Node::Kind(hash.clone()), Node::Kind(hash)];
+    library.register("hash", nodes).unwrap();
+    library.link().unwrap()
+}
+
 /// The eight services with facts and waits drawn, of two tenants and three levels, with deadlines,
-/// and behind a shaper if `shaped`.
-fn result(config: &Config, id: &str, shaped: bool) -> (Vec<Time>, u64) {
-    let services = social_network().unwrap();
+/// and behind a shaper if `shaped`; with one that calls an accelerator beside the nine if `own`.
+fn result(config: &Config, id: &str, shaped: bool, own: bool) -> (Vec<Time>, u64) {
+    let mut services = social_network().unwrap();
+    let image = if own { with_own() } else { image() };
+    if own {
+        let hashes = vec![Chain::new("hash"); 16];
+        let received = Phase::one(Chain::new("T1").with("T1", "compressed", 0));
+        let path = vec![received, Phase::Traces(hashes)];
+        services.push(Service::new("Hashes", "Hashes", path).unwrap());
+    }
     let options = PaperOptions {
         tcp_cost: Time::from_us(7),
         waits: RemoteWaits::short().spread(),
+        kinds: vec![Some(Cost::new(Time::from_us(30), 0.5))],
         ..PaperOptions::default()
     };
-    let profile = Profile::paper(&services, &image(), &options).unwrap();
+    let profile = Profile::paper_like(&services, &social_network().unwrap(), &image, &options);
+    let profile = profile.unwrap();
     let sizes = PayloadSizes::preset(SizePreset::Fleet);
-    let plan = Plan::new(&profile, &image(), &sizes).unwrap();
+    let plan = Plan::new(&profile, &image, &sizes).unwrap();
     let plan = plan.with_odds(&config.facts.odds().unwrap());
     let load = |service: usize| {
         let arrivals = ArrivalProcess::Poisson { rate_rps: 5_000.0 };
@@ -300,7 +321,7 @@ fn a_step_of_any_parameter_changes_the_result() {
             let mut config = Config::default();
             set(&mut config, enabled);
             set(&mut config, &[(key, value)]);
-            result(&config, id, key == SHAPING_ORDER)
+            result(&config, id, key == SHAPING_ORDER, key.ends_with(".own"))
         });
         assert!(before != after, "{key} from {from} to {to} does nothing");
     }

@@ -304,7 +304,7 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
 
 #[test]
 fn links_are_the_most_frequent_pairs_and_no_accelerator_is_in_two() {
-    use Accel::{Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
+    use accelflow_trace::nine::{Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
     let pairs = |transitions: &[((Accel, Accel), u64)]| {
         Links::most_frequent(transitions)
             .pairs()
@@ -340,7 +340,7 @@ fn social(sizes: SizePreset) -> Plan {
 
 #[test]
 fn cohort_links_what_the_eight_services_do_most() {
-    use Accel::{Cmp, Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
+    use accelflow_trace::nine::{Cmp, Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
     let plan = social(SizePreset::SocialNetwork);
     let pairs: Vec<_> = plan.links.pairs().collect();
     assert_eq!(

@@ -134,6 +134,7 @@ const STEPS: &[Row] = &[
     ("speedup.Ser", 3.8, 1.9, accelerated(1_000_000)),
     ("speedup.Dser", 3.8, 1.9, accelerated(1_000_000)),
     ("speedup.LdB", 8.1, 4.05, accelerated(1_000_000)),
+    ("speedup.own", 10.0, 5.0, [0; 6]),
     // Not on this request's way, or never short of it.
     ("speedup.Cmp", 15.2, 7.6, [0; 6]),
     ("speedup.Dcmp", 4.1, 8.2, [0; 6]),
@@ -344,6 +345,7 @@ const OWN_TIMES: &[Row] = &[
     ),
     ("mean_operation_ns.Cmp", 0.0, 3_000.0, [0; 6]),
     ("mean_operation_ns.Dcmp", 0.0, 3_000.0, [0; 6]),
+    ("mean_operation_ns.own", 0.0, 3_000.0, [0; 6]),
     (
         "mean_operation_ns.LdB",
         0.0,

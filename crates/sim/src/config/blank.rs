@@ -98,10 +98,10 @@ fn accelerator() -> AcceleratorConfig {
         service_state: Bytes(0),
         speedup_half: Bytes(0),
         rpc_message: Time::ZERO,
-        speedup: [1.0; Accel::COUNT],
+        speedup: [1.0; Accel::MOST],
         reuse: Reuse::None,
         reuse_speed: 1.0,
-        own: [OwnSizes::default(); Accel::COUNT],
+        own: [OwnSizes::default(); Accel::MOST],
     }
 }
 

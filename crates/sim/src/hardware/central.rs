@@ -24,7 +24,7 @@ pub(crate) struct CentralQueue<T> {
     ready: Vec<BTreeMap<(Time, u64), T>>,
     /// Elements that the manager knows to be free, by accelerator and instance.
     free: Vec<Vec<usize>>,
-    elements: [usize; Accel::COUNT],
+    elements: [usize; Accel::MOST],
     sequence: u64,
 }
 
@@ -34,8 +34,8 @@ impl<T: Copy> CentralQueue<T> {
     pub(crate) fn new(
         entries: usize,
         overflow_entries: usize,
-        elements: [usize; Accel::COUNT],
-        instances: [usize; Accel::COUNT],
+        elements: [usize; Accel::MOST],
+        instances: [usize; Accel::MOST],
     ) -> Self {
         CentralQueue {
             used: 0,
@@ -45,8 +45,8 @@ impl<T: Copy> CentralQueue<T> {
             overflow: VecDeque::new(),
             overflow_used: 0,
             overflow_entries,
-            ready: Accel::ALL.map(|_| BTreeMap::new()).into(),
-            free: (0..Accel::COUNT)
+            ready: Accel::EVERY.map(|_| BTreeMap::new()).into(),
+            free: (0..Accel::MOST)
                 .map(|index| vec![elements[index]; instances[index]])
                 .collect(),
             elements,
@@ -212,7 +212,7 @@ mod tests {
         elements: usize,
         instances: usize,
     ) -> CentralQueue<T> {
-        let (elements, instances) = ([elements; Accel::COUNT], [instances; Accel::COUNT]);
+        let (elements, instances) = ([elements; Accel::MOST], [instances; Accel::MOST]);
         CentralQueue::new(entries, overflow_entries, elements, instances)
     }
 

@@ -60,7 +60,7 @@ struct Mesh {
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     meshes: Vec<Mesh>,
-    accelerators: [Stop; Accel::COUNT],
+    accelerators: [Stop; Accel::MOST],
     controllers: Vec<Stop>,
     links: usize,
 }
@@ -80,24 +80,17 @@ const ORDER: [Accel; 8] = [
 
 /// The accelerators of each chiplet besides the cores' (section VII.C.1).
 fn organization(chiplets: usize) -> Vec<Vec<Accel>> {
-    use Accel as A;
+    use accelflow_trace::nine::{Cmp, Dcmp, Decr, Dser, Encr, Rpc, Ser, Tcp};
     match chiplets {
         1 => vec![],
-        3 => vec![
-            vec![A::Tcp, A::Decr, A::Encr],
-            vec![A::Rpc, A::Dser, A::Dcmp, A::Cmp, A::Ser],
-        ],
-        4 => vec![
-            vec![A::Tcp, A::Decr, A::Encr],
-            vec![A::Rpc, A::Dser, A::Ser],
-            vec![A::Dcmp, A::Cmp],
-        ],
+        3 => vec![vec![Tcp, Decr, Encr], vec![Rpc, Dser, Dcmp, Cmp, Ser]],
+        4 => vec![vec![Tcp, Decr, Encr], vec![Rpc, Dser, Ser], vec![Dcmp, Cmp]],
         6 => vec![
-            vec![A::Tcp],
-            vec![A::Decr, A::Encr],
-            vec![A::Rpc],
-            vec![A::Dser, A::Ser],
-            vec![A::Dcmp, A::Cmp],
+            vec![Tcp],
+            vec![Decr, Encr],
+            vec![Rpc],
+            vec![Dser, Ser],
+            vec![Dcmp, Cmp],
         ],
         _ => vec![ORDER.to_vec()],
     }
@@ -164,7 +157,7 @@ impl Topology {
                 x: side / 2,
                 y: side / 2,
                 beside: true,
-            }; Accel::COUNT],
+            }; Accel::MOST],
             controllers: (0..controllers)
                 .map(|number| at_the_edge(number, controllers, side))
                 .collect(),

@@ -45,15 +45,15 @@ impl Engine<'_> {
             manager: self.manager.busy_at(now),
             dma: self.dma.busy.total_at(now),
             links: self.uncore.carried(now),
-            accelerators: Accel::ALL.map(|accel| self.ensemble.busy_at(accel, now)),
+            accelerators: Accel::EVERY.map(|accel| self.ensemble.busy_at(accel, now)),
             dispatchers: self.dispatching(now),
             queues: self.queues(now),
         }
     }
 
     /// By [`Accel::index`], how long the output dispatchers have been busy.
-    fn dispatching(&self, now: Time) -> [Time; Accel::COUNT] {
-        Accel::ALL.map(|accel| self.ensemble.dispatching_at(accel, now))
+    fn dispatching(&self, now: Time) -> [Time; Accel::MOST] {
+        Accel::EVERY.map(|accel| self.ensemble.dispatching_at(accel, now))
     }
 
     /// The backlogs of all resources.
@@ -76,8 +76,8 @@ impl Engine<'_> {
             manager: self.manager.backlog(now),
             dma: self.dma.backlog(),
             tenants: self.tenancy.waiting(),
-            accelerators: Accel::ALL.map(waiting),
-            dispatchers: Accel::ALL.map(at_dispatchers),
+            accelerators: Accel::EVERY.map(waiting),
+            dispatchers: Accel::EVERY.map(at_dispatchers),
         }
     }
 
@@ -88,7 +88,7 @@ impl Engine<'_> {
         let mut outcome = Outcome {
             data: self.data_stats(&measured),
             services: measured.services,
-            accelerators: Accel::ALL.map(|accel| accel_stats(self.ensemble.of_type(accel))),
+            accelerators: Accel::EVERY.map(|accel| accel_stats(self.ensemble.of_type(accel))),
             core_utilization: 0.0,
             manager_utilization: 0.0,
             dma_utilization: 0.0,
@@ -108,8 +108,14 @@ impl Engine<'_> {
         {
             self.fill_shares(&mut outcome, *from, before, end);
             let limit = SATURATED_BACKLOG.max((recorded as f64 * SATURATED_SHARE) as usize);
-            outcome.saturated = (end.in_flight > limit)
-                .then(|| saturation(&before.queues, &end.busy.queues, &outcome));
+            outcome.saturated = (end.in_flight > limit).then(|| {
+                saturation(
+                    &before.queues,
+                    &end.busy.queues,
+                    &outcome,
+                    &self.run.plan.image,
+                )
+            });
         }
         outcome
     }
@@ -203,7 +209,7 @@ impl Engine<'_> {
         let links = Carried::shares(&before.links, &after.links, window);
         outcome.data.busiest_link = links.busiest;
         outcome.data.busiest_crossing = links.busiest_crossing;
-        for accel in Accel::ALL {
+        for accel in self.run.plan.image.accelerators() {
             let index = accel.index();
             let instances = config.accelerator.instances_of(accel);
             let elements = config.accelerator.pes_of(accel) * instances;

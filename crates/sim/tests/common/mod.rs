@@ -177,6 +177,7 @@ pub(crate) fn round_cost(operation: &Operation) -> f64 {
         Accel::Cmp => 15_200.0,
         Accel::Dcmp => 4_100.0,
         Accel::Ldb => 8_100.0,
+        own => panic!("no cost of {own}"),
     }
 }
 

@@ -41,13 +41,13 @@ pub struct AcceleratorConfig {
     /// speedup.
     pub rpc_message: Time,
     /// Speedup of each accelerator over a core, by [`Accel::index`].
-    pub speedup: [f64; Accel::COUNT],
+    pub speedup: [f64; Accel::MOST],
     /// Whether idle elements execute operations of other accelerators.
     pub reuse: Reuse,
     /// Their speed at these, as a share of the speed of the operation's own accelerator.
     pub reuse_speed: f64,
     /// Sizes of single types in place of the numbers above, by [`Accel::index`].
-    pub own: [OwnSizes; Accel::COUNT],
+    pub own: [OwnSizes; Accel::MOST],
 }
 
 impl AcceleratorConfig {

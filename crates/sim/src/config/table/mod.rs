@@ -51,6 +51,6 @@ pub const PARAMETERS: Table<Config> = Table::new(&[
 .with_members(
     "accelerator",
     &[
-        "TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB",
+        "TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB", "own",
     ],
 );

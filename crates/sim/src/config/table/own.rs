@@ -36,7 +36,7 @@ macro_rules! row {
 
 /// The rows of all accelerators.
 macro_rules! rows {
-    ($prefix:literal, $unit:literal, $kind:expr, $default:expr, $origin:expr, $why:expr,
+    ($prefix:literal, $unit:literal, $kind:expr, $default:expr, $origin:expr, $why:literal,
      $field:ident, $get:path, $set:path) => {
         [
             rows!(@ "TCP", Tcp, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
@@ -48,6 +48,23 @@ macro_rules! rows {
             rows!(@ "Cmp", Cmp, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
             rows!(@ "Dcmp", Dcmp, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
             rows!(@ "LdB", Ldb, $prefix, $unit, $kind, $default, $origin, $why, $field, $get, $set),
+            Row {
+                parameter: Parameter {
+                    key: concat!($prefix, ".own"),
+                    unit: $unit,
+                    kind: $kind,
+                    default: $default,
+                    provenance: Provenance::Assumed,
+                    source: "no source",
+                    why: concat!("Of each accelerator beside the paper's nine that a workload's traces declare. ", $why),
+                },
+                get: |config| $get(config.accelerator.own[Accel::COUNT].$field),
+                set: |config, value| {
+                    for own in &mut config.accelerator.own[Accel::COUNT..] {
+                        own.$field = $set(value);
+                    }
+                },
+            },
         ]
     };
     (@ $name:literal, $accel:ident, $prefix:literal, $unit:literal, $kind:expr, $default:expr,

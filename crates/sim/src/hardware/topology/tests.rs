@@ -33,7 +33,7 @@ fn counted(steps: &[Step]) -> (u64, u64) {
 
 #[test]
 fn chiplets_hold_what_figure_18_says() {
-    use Accel::{Cmp, Dcmp, Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
+    use accelflow_trace::nine::{Cmp, Dcmp, Decr, Dser, Encr, Ldb, Rpc, Ser, Tcp};
     let expected: [&[&[Accel]]; 5] = [
         &[&Accel::ALL],
         &[&[Ldb], &[Tcp, Encr, Decr, Rpc, Ser, Dser, Cmp, Dcmp]],

@@ -5,7 +5,7 @@ use std::ops::Range;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use crate::config::{Config, Isolation, Policy};
+use crate::config::{Isolation, Policy};
 use crate::hardware::{Sizes, Station};
 use crate::orchestrators::{Properties, Queueing};
 use crate::server::error::SimError;
@@ -17,7 +17,7 @@ pub(crate) struct Ensemble {
     /// By type, then by instance, then by share.
     stations: Vec<Station<JobId>>,
     /// By [`Accel::index`], the stations of that type.
-    of_types: [Range<usize>; Accel::COUNT],
+    of_types: [Range<usize>; Accel::MOST],
     /// Number of shares of an instance: one for each tenant if tenants reserve them, else 1.
     shares: usize,
     /// Jobs that have been given an output entry and await a decision.
@@ -33,8 +33,8 @@ impl Ensemble {
     ) -> Result<Ensemble, SimError> {
         let shares = shares(run, properties, tenants)?;
         Ok(Ensemble {
-            stations: stations(run.config, properties.policy, shares)?,
-            of_types: of_types(run.config, shares),
+            stations: stations(run, properties.policy, shares)?,
+            of_types: of_types(run, shares),
             shares,
             unblocked: Vec::new(),
         })
@@ -150,14 +150,10 @@ fn shares(run: &Run<'_>, properties: &Properties, tenants: usize) -> Result<usiz
     Ok(tenants)
 }
 
-fn stations(
-    config: &Config,
-    policy: Policy,
-    shares: usize,
-) -> Result<Vec<Station<JobId>>, SimError> {
-    let hardware = &config.accelerator;
+fn stations(run: &Run<'_>, policy: Policy, shares: usize) -> Result<Vec<Station<JobId>>, SimError> {
+    let (image, hardware) = (&run.plan.image, &run.config.accelerator);
     let mut stations = Vec::new();
-    for accel in Accel::ALL.into_iter().filter(|&accel| hardware.has(accel)) {
+    for accel in image.accelerators().filter(|&accel| hardware.has(accel)) {
         let sizes = Sizes {
             elements: hardware.pes_of(accel),
             input: hardware.input_entries_of(accel),
@@ -168,7 +164,7 @@ fn stations(
         if fewest < shares {
             return Err(SimError::ReservedTooFew {
                 tenants: shares,
-                accel: accel.to_string(),
+                accel: image.accel_name(accel).to_owned(),
                 fewest,
             });
         }
@@ -181,11 +177,14 @@ fn stations(
 }
 
 /// By [`Accel::index`], the stations of that type.
-fn of_types(config: &Config, shares: usize) -> [Range<usize>; Accel::COUNT] {
+fn of_types(run: &Run<'_>, shares: usize) -> [Range<usize>; Accel::MOST] {
+    let present = Accel::COUNT + run.plan.image.kinds().len();
     let mut end = 0;
-    Accel::ALL.map(|accel| {
+    Accel::EVERY.map(|accel| {
         let first = end;
-        end += config.accelerator.instances_of(accel) * shares;
+        if accel.index() < present {
+            end += run.config.accelerator.instances_of(accel) * shares;
+        }
         first..end
     })
 }

@@ -103,7 +103,7 @@ fn central_queue(config: &Config) -> CentralQueue<JobId> {
     CentralQueue::new(
         config.relief.queue_entries,
         hardware.overflow_entries,
-        Accel::ALL.map(elements),
-        Accel::ALL.map(|accel| hardware.instances_of(accel)),
+        Accel::EVERY.map(elements),
+        Accel::EVERY.map(|accel| hardware.instances_of(accel)),
     )
 }

@@ -137,7 +137,7 @@ impl Requests<'_> {
         found.ok_or_else(|| SimError::NoCost {
             service: self.service_name(job.request),
             trace: self.plan.image.name(trace).to_owned(),
-            accel: job.accel.name().to_owned(),
+            accel: self.plan.image.accel_name(job.accel).to_owned(),
         })
     }
 

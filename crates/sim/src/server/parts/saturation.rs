@@ -1,6 +1,6 @@
 //! The resource that limits a saturated server.
 
-use accelflow_trace::Accel;
+use accelflow_trace::{Accel, Image};
 
 use crate::stats::{Outcome, Saturation};
 
@@ -14,10 +14,10 @@ pub(crate) struct Queues {
     pub tenants: usize,
     /// By [`Accel::index`]: operations that wait, and operations that have been turned away since
     /// the start of the run.
-    pub accelerators: [(usize, u64); Accel::COUNT],
+    pub accelerators: [(usize, u64); Accel::MOST],
     /// By [`Accel::index`]: results that wait for output dispatchers, and results without an output
     /// entry.
-    pub dispatchers: [(usize, usize); Accel::COUNT],
+    pub dispatchers: [(usize, usize); Accel::MOST],
 }
 
 /// A resource over the measured window.
@@ -33,8 +33,13 @@ struct Resource {
 /// The resource that limits a saturated run: the busiest of those whose backlog grew over the
 /// window or that turned work away because their queues were full. The longest queue may be that of
 /// another resource: work that finds accelerators full queues up at the cores.
-pub(crate) fn saturation(before: &Queues, after: &Queues, outcome: &Outcome) -> Saturation {
-    let resources = resources(before, after, outcome);
+pub(crate) fn saturation(
+    before: &Queues,
+    after: &Queues,
+    outcome: &Outcome,
+    image: &Image,
+) -> Saturation {
+    let resources = resources(before, after, outcome, image);
     let growing = |resource: &&Resource| {
         resource.waiting.1 > resource.waiting.0 || resource.turned_away > 0 || resource.full
     };
@@ -55,15 +60,19 @@ pub(crate) fn saturation(before: &Queues, after: &Queues, outcome: &Outcome) -> 
 }
 
 /// All resources. Of equally busy ones the last is the cause, so those that feed others come last.
-fn resources(before: &Queues, after: &Queues, outcome: &Outcome) -> Vec<Resource> {
+fn resources(before: &Queues, after: &Queues, outcome: &Outcome, image: &Image) -> Vec<Resource> {
     let cores = (before.cores, after.cores);
     let manager = (before.manager, after.manager);
     let mut all = vec![
         resource("cores", outcome.core_utilization, cores),
         resource("manager", outcome.manager_utilization, manager),
     ];
-    all.extend(Accel::ALL.map(|accel| elements(accel, before, after, outcome)));
-    all.extend(Accel::ALL.map(|accel| dispatcher(accel, before, after, outcome)));
+    let named = || {
+        let all = image.accelerators();
+        all.map(|accel| (accel.index(), image.accel_name(accel)))
+    };
+    all.extend(named().map(|of| elements(of, before, after, outcome)));
+    all.extend(named().map(|of| dispatcher(of, before, after, outcome)));
     let dma = (before.dma, after.dma);
     all.push(resource("A-DMA engines", outcome.dma_utilization, dma));
     // A limit that more traces wait for than before is used up.
@@ -85,22 +94,30 @@ fn resource(name: &str, utilization: f64, waiting: (usize, usize)) -> Resource {
 }
 
 /// The processing elements of an accelerator.
-fn elements(accel: Accel, before: &Queues, after: &Queues, outcome: &Outcome) -> Resource {
-    let index = accel.index();
+fn elements(
+    (index, name): (usize, &str),
+    before: &Queues,
+    after: &Queues,
+    outcome: &Outcome,
+) -> Resource {
     let (before, after) = (before.accelerators[index], after.accelerators[index]);
     let utilization = outcome.accelerators[index].utilization;
     Resource {
         turned_away: after.1 - before.1,
-        ..resource(accel.name(), utilization, (before.0, after.0))
+        ..resource(name, utilization, (before.0, after.0))
     }
 }
 
 /// The output dispatchers of an accelerator.
-fn dispatcher(accel: Accel, before: &Queues, after: &Queues, outcome: &Outcome) -> Resource {
-    let index = accel.index();
+fn dispatcher(
+    (index, name): (usize, &str),
+    before: &Queues,
+    after: &Queues,
+    outcome: &Outcome,
+) -> Resource {
     let (before, after) = (before.dispatchers[index], after.dispatchers[index]);
     let waiting = (before.0 + before.1, after.0 + after.1);
-    let name = format!("{accel}'s dispatcher");
+    let name = format!("{name}'s dispatcher");
     Resource {
         full: after.1 > 0,
         ..resource(&name, outcome.accelerators[index].dispatcher, waiting)

@@ -13,7 +13,9 @@ use crate::server::run::Run;
 pub(crate) struct Timing<'r> {
     config: &'r Config,
     /// By [`Accel::index`], the speedup for endless payloads over the mean speedup.
-    endless: [f64; Accel::COUNT],
+    endless: [f64; Accel::MOST],
+    /// By [`Accel::index`], the speedup over a core.
+    speedup: [f64; Accel::MOST],
 }
 
 impl<'r> Timing<'r> {
@@ -22,6 +24,7 @@ impl<'r> Timing<'r> {
         Timing {
             config: run.config,
             endless: endless(run),
+            speedup: speedups(run),
         }
     }
 
@@ -80,12 +83,25 @@ impl<'r> Timing<'r> {
     /// The accelerator's time for an operation that takes a core `on_core`, on `size` bytes.
     pub(crate) fn compute(&self, accel: Accel, on_core: Time, size: Bytes) -> Time {
         let half = self.config.accelerator.speedup_half;
-        let mean = self.config.accelerated(accel, on_core);
-        if half == Bytes(0) || self.config.fixed(accel).is_some() {
+        if let Some(fixed) = self.config.fixed(accel) {
+            return fixed;
+        }
+        let mean = on_core.scale(1.0 / self.speedup[accel.index()]);
+        if half == Bytes(0) {
             return mean;
         }
         mean.scale(1.0 / (self.endless[accel.index()] * share(size, half)))
     }
+}
+
+/// The chip's speedups, but of accelerators beside the nine those that the workload states.
+fn speedups(run: &Run<'_>) -> [f64; Accel::MOST] {
+    let mut speedups = run.config.accelerator.speedup;
+    let stated = run.plan.own_speedups.iter();
+    for (own, stated) in speedups.iter_mut().skip(Accel::COUNT).zip(stated) {
+        *own = stated.unwrap_or(*own);
+    }
+    speedups
 }
 
 /// Number of messages drawn of each chain to average over its sizes.
@@ -100,9 +116,9 @@ type Shares = (f64, u64);
 /// fixed cost of `half` bytes' time for each operation. `S` is such that the mean over the
 /// operations of the services that have a load, with their sizes, is the stated speedup:
 /// "on average across all input data sizes" (AccelFlow, section VI).
-fn endless(run: &Run<'_>) -> [f64; Accel::COUNT] {
+fn endless(run: &Run<'_>) -> [f64; Accel::MOST] {
     let half = run.config.accelerator.speedup_half;
-    let mut sums = [(0.0, 0); Accel::COUNT];
+    let mut sums = [(0.0, 0); Accel::MOST];
     if half > Bytes(0) {
         let loads = run.loads.iter();
         let loaded = loads.filter_map(|load| run.plan.services.get(load.service));
@@ -118,7 +134,7 @@ fn endless(run: &Run<'_>) -> [f64; Accel::COUNT] {
 }
 
 /// Adds the shares of the operations of a chain.
-fn add_shares(run: &Run<'_>, chain: &ChainPlan, sums: &mut [Shares; Accel::COUNT]) {
+fn add_shares(run: &Run<'_>, chain: &ChainPlan, sums: &mut [Shares; Accel::MOST]) {
     let half = run.config.accelerator.speedup_half;
     walk(run.plan, chain, Time::ZERO, &mut |visit| {
         let Visit {

@@ -24,9 +24,9 @@ pub(crate) struct Busy {
     pub dma: Time,
     pub links: Carried,
     /// By [`Accel::index`]: of all elements together, and of any of them.
-    pub accelerators: [(Time, Time); Accel::COUNT],
+    pub accelerators: [(Time, Time); Accel::MOST],
     /// By [`Accel::index`].
-    pub dispatchers: [Time; Accel::COUNT],
+    pub dispatchers: [Time; Accel::MOST],
     /// The backlogs of all resources.
     pub queues: Queues,
 }
