@@ -2,11 +2,15 @@
 
 mod common;
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use accelflow_accel::thrift::Schema;
 use accelflow_runtime::trail::{self, TrailPhase};
 use accelflow_serve::{
-    Carried, Execution, PoolSettings, Terms, TraceLimit, TraceSource, with_carried, with_deadline,
+    Carried, Config, Execution, HandlerError, PoolSettings, Request, Server, Terms, TraceLimit,
+    TraceSource, with_carried, with_deadline,
 };
 use accelflow_storage::{Storage, StorageConfig, StorageError, StorageTraces};
 use accelflow_trace::Library;
@@ -95,7 +99,7 @@ fn traces_that_do_not_fit_storage_are_refused() {
         (
             "trace own_read:",
             "trace own_raed:",
-            "did you mean own_raed?",
+            "did you mean own_raed",
         ),
     ] {
         let refused = storage
@@ -170,4 +174,62 @@ fn a_tenant_that_floods_storage_leaves_it_to_others() {
     });
     let again = with_carried(Some(&greedy), || storage.write("plain", "b", b"5"));
     again.expect("it has none under way");
+}
+
+/// What a stock client of `service Shop { string get(1: string key) }` is told.
+fn asked(address: SocketAddr, key: &str) -> Vec<u8> {
+    let mut call = [
+        &[0x80, 1, 0, 1, 0, 0, 0, 3][..],
+        b"get",
+        &[0, 0, 0, 7, 11, 0, 1],
+    ]
+    .concat();
+    call.extend((key.len() as u32).to_be_bytes());
+    call.extend(key.as_bytes());
+    call.push(0);
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream
+        .write_all(&(call.len() as u32).to_be_bytes())
+        .expect("it reads");
+    stream.write_all(&call).expect("it reads");
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).expect("a reply");
+    let mut reply = vec![0; u32::from_be_bytes(length) as usize];
+    stream.read_exact(&mut reply).expect("a reply");
+    reply
+}
+
+#[test]
+fn clients_are_told_by_a_trace_that_there_is_no_such_document() {
+    let Some(world) = world() else { return };
+    let storage = world.storage();
+    storage.write("plain", "there", b"1").expect("written");
+    let schema = Schema::parse("service Shop { string get(1: string key) }").expect("a constant");
+    let mut server = Server::new(schema.into());
+    server.set_config(Config {
+        errors_to_caller: true,
+        ..Config::default()
+    });
+    let get = move |request: &Request<'_>| {
+        let key = std::str::from_utf8(request.arguments).expect("JSON");
+        let key = key
+            .trim_start_matches("{\"key\":\"")
+            .trim_end_matches("\"}");
+        match storage.read("plain", key) {
+            Ok(_) => Ok(b"\"found\"".to_vec()),
+            Err(error) => {
+                assert!(matches!(error, StorageError::Answered { .. }), "{error}");
+                Err(HandlerError::Internal("the handler's own".to_owned()))
+            }
+        }
+    };
+    server.handle("get", get).expect("known");
+    let running = server
+        .start("127.0.0.1:0".parse().expect("an address"))
+        .expect("a port");
+    let told = |key: &str| String::from_utf8_lossy(&asked(running.address(), key)).into_owned();
+    assert!(told("there").contains("found"));
+    let missing = told("nowhere");
+    assert!(missing.contains("plain/nowhere was not found"), "{missing}");
+    assert!(!missing.contains("the handler's own"), "{missing}");
 }
