@@ -23,6 +23,8 @@ TYPED = [
     (["explain", "network.c"], {"network.chiplets"}),
     (["service", "show", "Uni"], {"UniqId"}),
     (["trace", "show", "T1"], {"T1", "T10", "T11", "T12"}),
+    (["why", "Uni"], {"UniqId"}),
+    (["trace", "watch", "CP"], {"CPost"}),
     (["reproduce", "fig1"], {"fig1", "fig11", "fig12"}),
     (["readings", "--choice", "relief."], {"relief.occupancy_ns"}),
     (["fit", "--fix", "placement="], {"placement=colocated", "placement=isolated"}),

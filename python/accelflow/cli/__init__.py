@@ -112,7 +112,24 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "import_command",
         "Make workloads of traces, tables and profiles.",
     ),
-    Listed("trace", "trace", "trace", "Show traces: source, graph, words and trace memory."),
+    Listed(
+        "why",
+        "why",
+        "why",
+        "Explain what slow requests to SERVICE waited for that the median ones did not.",
+    ),
+    Listed(
+        "timeline",
+        "timeline",
+        "timeline",
+        "Draw recorded requests as timelines for Perfetto.",
+    ),
+    Listed(
+        "trace",
+        "trace",
+        "trace",
+        "Show traces: source, graph, words and trace memory, and requests on their way.",
+    ),
     Listed(
         "service",
         "service",

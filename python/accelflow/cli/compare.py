@@ -23,6 +23,7 @@ from accelflow.cli.naming import once
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
+from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.page import command_line
@@ -226,6 +227,7 @@ _DEFAULT = simulation.Scenario()
 )
 @REPORT
 @click.option("--by-service", is_flag=True, help="Print rows for each service, too.")
+@timeline_options
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
 @click.pass_context
 def compare(context: click.Context, /, **options: Any) -> None:
@@ -242,6 +244,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     simulation.check(experiment, threads)
     check_place(out)
     check_report(options["report_file"])
+    check_timeline(options)
     spans_file = options["spans_file"]
     if spans_file and len(experiment.orchestrators) != 1:
         raise InputError(f"--spans {spans_file}: must stand beside one --orchestrator")
@@ -253,6 +256,8 @@ def compare(context: click.Context, /, **options: Any) -> None:
     for lack in _lacks(experiment):
         warning = f"accelflow: warning: {lack}"
         console.print(warning, highlight=False, markup=False, soft_wrap=True)
+    # First, as it is refused sooner than a comparison ends.
+    timeline_file = write_timeline(experiment, options)
     with bar(console, "simulating") as advance:
         comparison = comparing.compare(
             experiment,
@@ -265,6 +270,8 @@ def compare(context: click.Context, /, **options: Any) -> None:
     if spans_file:
         _write_spans(experiment, spans_file)
         written.append(spans_file)
+    if timeline_file:
+        written.append(timeline_file)
     if options["as_json"]:
         click.echo(to_json(comparison), nl=False)
     else:

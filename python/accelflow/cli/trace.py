@@ -8,6 +8,7 @@ import click
 
 from accelflow.cli import offered
 from accelflow.cli.output import check_file
+from accelflow.cli.watch import watch
 from accelflow.errors import InputError, TraceError
 from accelflow.trace import LIBRARY, load, templates
 from accelflow.trace.text import ASCII, show
@@ -27,7 +28,7 @@ FORMATS = (".png", ".svg")
 
 @click.group("trace", no_args_is_help=True)
 def trace() -> None:
-    """Show traces: source, graph, words and trace memory."""
+    """Show traces: source, graph, words and trace memory, and requests on their way."""
 
 
 @trace.command("list")
@@ -83,6 +84,9 @@ def show_trace(name: str, file: Path | None, as_json: bool, out: Path | None) ->
     )
     if as_json:
         click.echo()
+
+
+trace.add_command(watch)
 
 
 def _view(name: str, file: Path | None) -> View:

@@ -1,0 +1,135 @@
+"""Options of commands that look at one system: what is simulated."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import click
+from click.core import ParameterSource
+
+from accelflow import simulation
+from accelflow.cli import offered
+from accelflow.cli.assignments import read_settings
+from accelflow.cli.chosen import chosen_chips
+from accelflow.cli.doubts import plain_warnings
+from accelflow.cli.naming import once
+
+__all__ = ["one_system", "scenario_asked"]
+
+_DEFAULT: Final = simulation.Scenario()
+_SYSTEM: Final = "accelflow"
+
+#: A command's function.
+Command = Callable[..., None]
+
+
+def one_system(command: Command) -> Command:
+    """Give a command the options of a simulation of one system."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def scenario_asked(context: click.Context) -> simulation.Scenario:
+    """The scenario that the options of :func:`one_system` ask for, in `context`.
+
+    Raises InputError for a value that is not allowed.
+    """
+    file = context.params["scenario_file"]
+    base = simulation.read_scenario(file) if file else _DEFAULT
+    fields = {one.name for one in dataclasses.fields(simulation.Scenario)}
+    typed = {
+        name: value
+        for name, value in context.params.items()
+        if name in fields and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    settings = read_settings(context.params["changes"])
+    config, chips = chosen_chips(base, context.params["chip_places"], settings)
+    if len(base.orchestrators) != 1:
+        typed["orchestrators"] = context.params["orchestrators"]
+    with plain_warnings():
+        return simulation.loaded(replace(base, **typed, config=config, chips=chips))
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--workload",
+        default=_DEFAULT.workload,
+        show_default=True,
+        metavar="NAME",
+        help="The services beside which it runs: a suite, or a file.",
+        shell_complete=offered.workloads,
+    ),
+    click.option(
+        "--scenario",
+        "scenario_file",
+        multiple=True,
+        callback=once,
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Take what is simulated from a scenario; options given here replace it.",
+    ),
+    click.option(
+        "--system",
+        "orchestrators",
+        default=_SYSTEM,
+        show_default=True,
+        callback=lambda _, __, name: (name,),
+        metavar="NAME",
+        help="The system that is simulated.",
+        shell_complete=offered.orchestrators,
+    ),
+    click.option(
+        "--profile",
+        type=click.Choice(simulation.PROFILES),
+        help="Where costs come from, as of `accelflow compare`.",
+    ),
+    click.option(
+        "--rate", "rate_rps", type=float, help="Mean rate of a service, in requests per second."
+    ),
+    click.option(
+        "--arrivals",
+        metavar="NAME",
+        help="How requests arrive, as of `accelflow compare`.",
+        shell_complete=offered.names(simulation.ARRIVALS),
+    ),
+    click.option(
+        "--placement",
+        metavar="NAME",
+        help="colocated (default) or isolated, as of `accelflow compare`.",
+        shell_complete=offered.names(simulation.PLACEMENTS),
+    ),
+    click.option(
+        "--facts",
+        metavar="NAME",
+        help="common, drawn or recorded, as of `accelflow compare`.",
+        shell_complete=offered.names(simulation.FACTS),
+    ),
+    click.option(
+        "--requests",
+        type=int,
+        default=_DEFAULT.requests,
+        show_default=True,
+        help="Requests of each service; the first tenth is not counted.",
+    ),
+    click.option(
+        "--chip",
+        "chip_places",
+        multiple=True,
+        metavar="FILE",
+        help="The chip: a file or a name of `accelflow chip list`.",
+        shell_complete=offered.chips,
+    ),
+    click.option(
+        "--set",
+        "changes",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a parameter of the chip; repeatable.",
+    ),
+    click.option(
+        "--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of everything."
+    ),
+)

@@ -1,0 +1,178 @@
+"""`accelflow timeline`, and the options of timelines that other commands have."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from accelflow import watching
+from accelflow.cli.output import check_file
+from accelflow.errors import InputError
+from accelflow.files import why, write_whole
+from accelflow.simulation import Scenario
+from accelflow.watching import KINDS_OF_SPANS, Shown
+
+__all__ = ["check_timeline", "timeline", "timeline_options", "write_timeline"]
+
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+
+#: A command's function.
+Command = Callable[..., None]
+
+
+def timeline_options(command: Command) -> Command:
+    """Give a command the options of a timeline of its simulation."""
+    options = (
+        click.option(
+            "--timeline",
+            "timeline_file",
+            type=_FILE,
+            metavar="FILE.pftrace",
+            help="Write a timeline for https://ui.perfetto.dev: at most 10,000 requests, of all "
+            "systems together.",
+        ),
+        click.option(
+            "--timeline-from",
+            type=float,
+            metavar="US",
+            help="Show requests that arrive from this simulated time on. Default: 0.",
+        ),
+        click.option(
+            "--timeline-for",
+            type=float,
+            metavar="US",
+            help="Show requests that arrive within so many us. Default: all.",
+        ),
+        click.option(
+            "--timeline-service",
+            multiple=True,
+            metavar="NAME",
+            help="Show requests to this service; repeatable.",
+        ),
+        click.option(
+            "--timeline-request",
+            multiple=True,
+            type=int,
+            metavar="N",
+            help="Show the request with this number of each service, from 0; repeatable.",
+        ),
+        click.option(
+            "--timeline-slowest",
+            type=int,
+            metavar="NUMBER",
+            help="Show the slowest requests of each service.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def check_timeline(options: dict[str, Any]) -> None:
+    """Raise InputError for options of a timeline that are not allowed, before any work."""
+    file = options["timeline_file"]
+    narrowed = [
+        name
+        for name in ("from", "for", "service", "request", "slowest")
+        if options[f"timeline_{name}"] not in (None, ())
+    ]
+    if file is None:
+        if narrowed:
+            raise InputError(f"--timeline-{narrowed[0]}: must stand beside --timeline FILE")
+        return
+    _check_place("--timeline", file)
+    _shown(options).check()
+
+
+def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
+    """Write the timeline of `scenario` that the options ask for; return its path.
+
+    Raises InputError for a timeline that is not allowed or cannot be written.
+    """
+    file: Path | None = options["timeline_file"]
+    if file is None:
+        return None
+    shown = _shown(options)
+    try:
+        write_whole(file, lambda path: watching.write_timeline(scenario, path, shown))
+    except OSError as error:
+        raise InputError(f"--timeline {file}: {why(error)}") from error
+    return file
+
+
+def _shown(options: dict[str, Any]) -> Shown:
+    return Shown(
+        from_us=options["timeline_from"] or 0.0,
+        for_us=options["timeline_for"],
+        services=options["timeline_service"],
+        requests=options["timeline_request"],
+        slowest=options["timeline_slowest"],
+    )
+
+
+def _check_place(option: str, file: Path) -> None:
+    try:
+        check_file(file)
+    except InputError as error:
+        raise InputError(str(error).replace("--out", option, 1)) from error
+
+
+@click.group("timeline", no_args_is_help=True)
+def timeline() -> None:
+    """Draw recorded requests as timelines for Perfetto."""
+
+
+@timeline.command("spans")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
+)
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS_OF_SPANS),
+    default=KINDS_OF_SPANS[0],
+    show_default=True,
+    help="What the files are written in, as of `accelflow import`.",
+)
+@click.option(
+    "--out", type=_FILE, required=True, metavar="FILE.pftrace", help="Write the timeline here."
+)
+@click.option(
+    "--from",
+    "from_us",
+    type=float,
+    default=0.0,
+    metavar="US",
+    help="Show requests that begin so long after the first.",
+)
+@click.option(
+    "--for", "for_us", type=float, metavar="US", help="Show requests that begin within so many us."
+)
+@click.option(
+    "--service",
+    "services",
+    multiple=True,
+    metavar="NAME",
+    help="Show requests that begin at this service; repeatable.",
+)
+@click.option("--slowest", type=int, metavar="NUMBER", help="Show the slowest of each service.")
+def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: Any) -> None:
+    """Draw spans of a live server, or of `accelflow compare --spans`.
+
+    The first request that is shown begins at 0, as in a timeline of a simulation; so one of each,
+    put together by `cat simulated.pftrace measured.pftrace`, stand side by side.
+    """
+    _check_place("--out", out)
+    shown = Shown(**shown_options)
+    shown.check()
+    counts: list[tuple[int, int]] = []
+
+    def write(path: Path) -> None:
+        counts.append(watching.write_spans_timeline(kind, files, path, shown))
+
+    try:
+        write_whole(out, write)
+    except OSError as error:
+        raise InputError(f"--out {out}: {why(error)}") from error
+    ((requests, spans),) = counts
+    click.echo(f"wrote {out}: {requests:,} requests, {spans:,} spans", err=True)

@@ -1,0 +1,92 @@
+"""`accelflow trace watch`: one request's time, piece by piece."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from accelflow import watching
+from accelflow.cli import offered
+from accelflow.cli.asking import one_system, scenario_asked
+from accelflow.cli.output import bar, check_file
+from accelflow.errors import InputError
+from accelflow.files import why
+from accelflow.waterfall import ASCII, show
+
+__all__ = ["watch"]
+
+
+@click.command("watch")
+@click.argument("service", shell_complete=offered.services)
+@click.option("--request", type=int, metavar="N", help="Its number, from 0, by arrival.")
+@click.option(
+    "--percentile",
+    type=float,
+    default=watching.MEDIAN,
+    show_default=True,
+    metavar="P",
+    help="Without --request: the request whose response time is this percentile; 100: the slowest.",
+)
+@one_system
+@click.option(
+    "--svg",
+    "picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also draw it to this file; its name ends in .svg or .png.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.pass_context
+def watch(
+    context: click.Context, /, service: str, picture: Path | None, as_json: bool, **options: Any
+) -> None:
+    """Show where the time of one request to SERVICE goes.
+
+    A row is a trace that the request executes, or application logic. The critical path, for which
+    the response waited, is bold; waits are hatched.
+    """
+    if picture is not None:
+        if picture.suffix not in (".svg", ".png"):
+            raise InputError(f"--svg {picture}: must end in .svg or .png")
+        check_file(picture)
+    scenario = scenario_asked(context)
+    console = Console(stderr=True)
+    with bar(console, "simulating") as advance:
+        found = watching.watch(
+            scenario,
+            service,
+            request=options["request"],
+            percentile=options["percentile"],
+            progress=advance,
+        )
+    if picture is not None:
+        from accelflow.waterfall.picture import write_picture  # noqa: PLC0415 (slow to load)
+
+        try:
+            write_picture(found, picture)
+        except OSError as error:
+            raise InputError(f"--svg {picture}: {why(error)}") from error
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        click.echo(_shown(found), nl=False)
+    if picture is not None:
+        click.echo(f"wrote {picture}", err=True)
+
+
+def _shown(found: dict[str, Any]) -> str:
+    terminal = sys.stdout.isatty()
+    text = show(
+        found,
+        shutil.get_terminal_size((80, 24)).columns,
+        (lambda line: click.style(line, bold=True)) if terminal else (lambda line: line),
+    )
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return text.translate(ASCII)
+    return text

@@ -1,0 +1,136 @@
+"""`accelflow why`: what slow requests waited for that others did not."""
+
+import json
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from accelflow import watching
+from accelflow.cli import offered
+from accelflow.cli.asking import one_system, scenario_asked
+from accelflow.cli.output import Output, bar
+
+__all__ = ["why"]
+
+#: Rows that change the gap less are left out of the table.
+_LEAST_SHARE: Final = 0.01
+_OCCUPANTS: Final = 4
+
+
+@click.command("why")
+@click.argument("service", shell_complete=offered.services)
+@click.option(
+    "--percentile",
+    type=float,
+    default=99.0,
+    show_default=True,
+    metavar="P",
+    help="The percentile of its response times that is explained; more than 55.",
+)
+@one_system
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.pass_context
+def why(
+    context: click.Context, /, service: str, percentile: float, as_json: bool, **_: Any
+) -> None:
+    """Explain what slow requests to SERVICE waited for that the median ones did not.
+
+    Compares the requests around a percentile with those around the median: where their time went,
+    who occupied what they waited for, and what arrived in the window before (docs/why.md).
+    """
+    scenario = scenario_asked(context)
+    with bar(Console(stderr=True), "simulating") as advance:
+        found = watching.why(scenario, service, percentile=percentile, progress=advance)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    console = Output(highlight=False)
+    console.print(_sentence(found), markup=False, soft_wrap=True)
+    console.print()
+    console.print(_times(found))
+    occupants = _occupants(found)
+    if occupants is not None:
+        console.print(occupants)
+    console.print(_arrivals(found))
+
+
+def _sentence(found: dict[str, Any]) -> str:
+    verdict = found["verdict"]
+    slow, median = verdict["slow_us"], verdict["median_us"]
+    about = (
+        f"Around P{found['percentile']:g}, {found['service']} takes {slow:,.1f} us under "
+        f"{found['system']}, {slow / median:.2f} times as long as around the median "
+        f"({median:,.1f} us)."
+    )
+    if verdict["share"] is None:
+        return about
+    where = f"in the {verdict['at']}" if verdict["waits"] else f"at {verdict['at']}"
+    kind = "waiting" if verdict["waits"] else "work"
+    about += f" {verdict['share']:.0%} of the difference is {kind} {where}"
+    if verdict["occupied"] is not None:
+        who = verdict["occupant"] or "work of no single request"
+        about += (
+            f", which {who} occupied {verdict['occupied']:.0%} of that time "
+            f"({verdict['occupied_overall']:.0%} over the run)"
+        )
+    about += "."
+    bursts = [f"{one['service']} {one['ratio']:.1f} times" for one in verdict["bursts"]]
+    if bursts:
+        about += (
+            f" In the {found['window_us']:,.0f} us before, more requests than on average arrived: "
+            f"{', '.join(bursts)} as many."
+        )
+    return about
+
+
+def _times(found: dict[str, Any]) -> Table:
+    table = Table(title="where their time went, in us", title_justify="left")
+    table.add_column("place")
+    for name in ("median", f"P{found['percentile']:g}", "more"):
+        table.add_column(name, justify="right")
+    table.add_column("of the gap", justify="right")
+    gap = found["verdict"]["gap_us"]
+    for row in found["times"]:
+        more = row["slow_us"] - row["median_us"]
+        share = more / gap if gap > 0.0 else 0.0
+        if abs(share) < _LEAST_SHARE:
+            continue
+        name = f"waits: {row['at']}" if row["waits"] else _work(row["at"], row["part"])
+        times = (f"{us:,.1f}" for us in (row["median_us"], row["slow_us"], more))
+        table.add_row(name, *times, f"{share:.0%}")
+    return table
+
+
+def _work(at: str, part: str) -> str:
+    """What a row of work is called: the part is left out where the place says it."""
+    return at if at.startswith(part) else f"{at} ({part})"
+
+
+def _occupants(found: dict[str, Any]) -> Table | None:
+    """Who occupied what the slow requests wait most more for; None if that is no wait."""
+    verdict = found["verdict"]
+    rows = [row for row in found["occupied_by"] if row["at"] == verdict["at"]]
+    if verdict["occupied"] is None:
+        return None
+    table = Table(title=f"who occupied it while they waited: {verdict['at']}", title_justify="left")
+    table.add_column("service")
+    for name in ("median", f"P{found['percentile']:g}", "over the run"):
+        table.add_column(name, justify="right")
+    for row in rows[:_OCCUPANTS]:
+        shares = (row["median_share"], row["slow_share"], row["overall_share"])
+        shown = ("-" if share is None else f"{share:.0%}" for share in shares)
+        table.add_row(row["service"] or "(no single request)", *shown)
+    return table
+
+
+def _arrivals(found: dict[str, Any]) -> Table:
+    table = Table(title="arrivals before, per second", title_justify="left")
+    table.add_column("service")
+    for name in ("median", f"P{found['percentile']:g}", "mean"):
+        table.add_column(name, justify="right")
+    for row in found["arrivals"]:
+        rates = (row["median_rps"], row["slow_rps"], row["mean_rps"])
+        table.add_row(row["service"], *(f"{rate:,.0f}" for rate in rates))
+    return table

@@ -1,0 +1,232 @@
+"""Looking at single requests of a simulation: timelines, waterfalls, and why some are slow."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import _native, simulation
+from accelflow.errors import AccelflowError, InputError, finite_number, refused, texts
+from accelflow.scenario import Scenario, document, loaded
+
+__all__ = [
+    "KINDS_OF_SPANS",
+    "MEDIAN",
+    "Shown",
+    "verdict",
+    "watch",
+    "why",
+    "write_spans_timeline",
+    "write_timeline",
+]
+
+#: What spans are written in.
+KINDS_OF_SPANS: Final = ("otlp", "jaeger")
+#: The percentile of the median.
+MEDIAN: Final = 50.0
+
+#: A service arrives in a burst if that many standard deviations more of its requests arrive than on
+#: average, counting them as independent, and half as many again at least.
+_BURST_DEVIATIONS: Final = 3.0
+_BURST_RATIO: Final = 1.5
+
+_MOST_US: Final = 1e15
+
+#: Called with the number of requests that have ended and of all.
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What a timeline shows.
+
+    Requests are shown that arrive in the window of `for_us` (to the end without it) from `from_us`
+    of simulated time, or of the time since the first span. `services`, `requests` (numbers within
+    their services, from 0) and `slowest` (so many of each service) leave out others.
+    """
+
+    from_us: float = 0.0
+    for_us: float | None = None
+    services: tuple[str, ...] = ()
+    requests: tuple[int, ...] = ()
+    slowest: int | None = None
+
+    def check(self) -> None:
+        """Raise InputError for the first value that is not allowed."""
+        if not 0.0 <= finite_number("from_us", self.from_us) <= _MOST_US:
+            raise refused("from_us", self.from_us, f"must be from 0 to {_MOST_US:g}")
+        if self.for_us is not None and not 0.0 < finite_number("for_us", self.for_us) <= _MOST_US:
+            raise refused("for_us", self.for_us, f"must be more than 0 and at most {_MOST_US:g}")
+        texts("services", self.services)
+        for number in self.requests:
+            if isinstance(number, bool) or not 0 <= number < 1 << 63:
+                raise refused("requests", number, "must be a whole number from 0")
+        if self.slowest is not None and not 0 < self.slowest < 1 << 31:
+            raise refused("slowest", self.slowest, "must be a whole number from 1")
+
+
+def write_timeline(scenario: Scenario, path: Path, shown: Shown | None = None) -> tuple[int, int]:
+    """Simulate `scenario` and write a timeline of it to `path`, in Perfetto's format.
+
+    Each system has its own groups of rows, on one axis of simulated time (docs/timeline.md).
+    Returns the numbers of systems and of requests shown, over all systems.
+
+    Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
+    and AccelflowError for what cannot be simulated or cannot be written.
+    """
+    shown = shown or Shown()
+    shown.check()
+    scenario = _ready(scenario)
+    asked = (
+        float(shown.from_us),
+        None if shown.for_us is None else float(shown.for_us),
+        list(shown.services),
+        list(shown.requests),
+        shown.slowest,
+    )
+    with _refusals():
+        return _native.scenario_timeline(document(scenario), scenario.recording, path, asked)
+
+
+def write_spans_timeline(
+    kind: str, files: Iterable[Path], path: Path, shown: Shown | None = None
+) -> tuple[int, int]:
+    """Draw the spans in `files`, of `kind` ``otlp`` or ``jaeger``, into a timeline at `path`.
+
+    The first request that is shown begins at 0. Returns the numbers of requests and spans.
+
+    Raises InputError for a value that is not allowed, for more than a million spans and for none,
+    and AccelflowError for files that cannot be read and for what cannot be written.
+    """
+    shown = shown or Shown()
+    shown.check()
+    if kind not in KINDS_OF_SPANS:
+        raise refused("kind", kind, known=KINDS_OF_SPANS)
+    if shown.requests:
+        raise refused("requests", shown.requests[0], "must be left out: spans have no numbers")
+    for_us = None if shown.for_us is None else float(shown.for_us)
+    asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)
+    with _refusals():
+        return _native.spans_timeline(kind, [str(file) for file in files], path, asked)
+
+
+def watch(
+    scenario: Scenario,
+    service: str,
+    *,
+    request: int | None = None,
+    percentile: float = MEDIAN,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Simulate `scenario`, of one system, and return the time of one request piece by piece.
+
+    The request is that of `service` with the number `request`, from 0, or else the one whose
+    response time is `percentile` of those that are counted: 100 for the slowest. The result is an
+    object of schema ``accelflow.waterfall/1``: ``segments`` with times in ns from the arrival, of
+    which those with ``critical`` follow each other without a gap until the response.
+
+    Raises InputError for a value that is not allowed, and AccelflowError for what cannot be
+    simulated.
+    """
+    finite_number("percentile", percentile)
+    if request is not None and (isinstance(request, bool) or not 0 <= request < 1 << 63):
+        raise refused("request", request, "must be a whole number from 0")
+    scenario = _ready(scenario)
+    with _refusals():
+        found = _native.scenario_watch(
+            document(scenario), scenario.recording, service, request, float(percentile), progress
+        )
+    return dict(json.loads(found))
+
+
+def why(
+    scenario: Scenario,
+    service: str,
+    *,
+    percentile: float = 99.0,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Simulate `scenario`, of one system, and explain the slow requests of `service`.
+
+    Returns an object of schema ``accelflow.why/1`` (docs/why.md): where the time of the requests
+    around `percentile` and of those around the median went, along their critical paths; who
+    occupied what they waited for; how often requests arrived before. ``verdict`` is
+    :func:`verdict`.
+
+    Raises InputError for a value that is not allowed and for too few requests, and AccelflowError
+    for what cannot be simulated.
+    """
+    finite_number("percentile", percentile)
+    scenario = _ready(scenario)
+    with _refusals():
+        found = _native.scenario_why(
+            document(scenario), scenario.recording, service, float(percentile), progress
+        )
+    result = dict(json.loads(found))
+    return {**result, "verdict": verdict(result)}
+
+
+def verdict(found: dict[str, Any]) -> dict[str, Any]:
+    """What an explanation comes to.
+
+    ``at`` is the place that the slow requests spend most more time at, ``waits`` says whether it
+    is a wait, ``share`` is its share of the gap between the bands; ``occupant`` is the service that
+    occupied it most meanwhile, with ``occupied`` and, over the whole run, ``occupied_overall``;
+    ``bursts`` are the services that arrived in a burst before, the strongest first.
+    """
+    slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
+    gap = slow - median
+    first = found["times"][0]
+    more = first["slow_us"] - first["median_us"]
+    occupants = [row for row in found["occupied_by"] if row["at"] == first["at"]]
+    blamed = [row for row in occupants if first["waits"] and row["slow_share"] is not None]
+    most = max(blamed, key=lambda row: row["slow_share"], default=None)
+    return {
+        "slow_us": slow,
+        "median_us": median,
+        "gap_us": gap,
+        "at": first["at"],
+        "part": first["part"],
+        "waits": first["waits"],
+        "share": more / gap if gap > 0.0 else None,
+        "occupant": most and most["service"],
+        "occupied": most and most["slow_share"],
+        "occupied_overall": most and most["overall_share"],
+        "bursts": _bursts(found),
+    }
+
+
+def _bursts(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The services whose rate before the slow requests is far above their mean."""
+    windows_s = found["bands"]["slow"]["followed"] * found["window_us"] * 1e-6
+    bursts = []
+    for row in found["arrivals"]:
+        expected = row["mean_rps"] * windows_s
+        beyond = row["slow_arrivals"] - expected
+        if expected > 0.0 and beyond > _BURST_DEVIATIONS * math.sqrt(expected):
+            ratio = row["slow_arrivals"] / expected
+            if ratio >= _BURST_RATIO:
+                bursts.append({"service": row["service"], "ratio": ratio})
+    return sorted(bursts, key=lambda burst: -burst["ratio"])
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise InputError for an error of the engine that is a refusal: it says what must be."""
+    try:
+        yield
+    except AccelflowError as error:
+        if ": must " in str(error):
+            raise InputError(str(error)) from error
+        raise
+
+
+def _ready(scenario: Scenario) -> Scenario:
+    scenario = loaded(scenario)
+    simulation.check(scenario)
+    if scenario.recording is None and scenario.costs == "measured":
+        scenario = replace(simulation.costed(scenario), profile="measured")
+    return scenario

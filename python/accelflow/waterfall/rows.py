@@ -1,0 +1,77 @@
+"""The rows of a waterfall."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+__all__ = ["Piece", "Row", "rows_of", "totals"]
+
+#: What a row without a trace is called.
+APPLICATION: Final = "application"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A piece of a request's time, in ns from its arrival."""
+
+    from_ns: float
+    until_ns: float
+    #: What results count it as.
+    part: str
+    #: Where the request is, or what it waits for.
+    at: str
+    waits: bool
+    critical: bool
+
+    @property
+    def length_ns(self) -> float:
+        """How long it takes."""
+        return self.until_ns - self.from_ns
+
+
+@dataclass
+class Row:
+    """The pieces of one execution of a trace, or of application logic, in the order of time."""
+
+    name: str
+    pieces: list[Piece] = field(default_factory=list)
+
+
+def rows_of(waterfall: Mapping[str, Any]) -> list[Row]:
+    """The rows of an object of schema ``accelflow.waterfall/1``, in the order of their beginnings.
+
+    A trace that goes on after others is one row. Application logic has a row for each phase.
+    """
+    rows: list[Row] = []
+    open_rows: dict[tuple[int | None, str | None], Row] = {}
+    last: tuple[int | None, str | None] | None = None
+    for segment in waterfall["segments"]:
+        key = segment["job"], segment["trace"]
+        new = key not in open_rows or (key[0] is None and last != key)
+        if new:
+            open_rows[key] = Row(segment["trace"] or APPLICATION)
+            rows.append(open_rows[key])
+        last = key
+        open_rows[key].pieces.append(
+            Piece(
+                from_ns=segment["from_ns"],
+                until_ns=segment["until_ns"],
+                part=segment["part"],
+                at=segment["at"],
+                waits=segment["waits"],
+                critical=segment["critical"],
+            )
+        )
+    return rows
+
+
+def totals(rows: list[Row]) -> list[tuple[str, bool, float]]:
+    """The critical time by place: name, whether it is a wait, ns; the longest first."""
+    spent: defaultdict[tuple[str, bool], float] = defaultdict(float)
+    for row in rows:
+        for piece in row.pieces:
+            if piece.critical:
+                spent[piece.at, piece.waits] += piece.length_ns
+    found = [(at, waits, time) for (at, waits), time in spent.items()]
+    return sorted(found, key=lambda one: (-one[2], one[:2]))

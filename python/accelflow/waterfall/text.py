@@ -1,0 +1,91 @@
+"""A waterfall as text."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from accelflow.waterfall.rows import Piece, Row, rows_of, totals
+
+__all__ = ["ASCII", "show"]
+
+#: What a piece is drawn with: whether it is critical, and whether it is a wait.
+_MARKS: Final = {
+    (True, False): "█",
+    (True, True): "/",
+    (False, False): "░",
+    (False, True): "·",
+}
+#: The same marks for terminals without Unicode.
+ASCII: Final = str.maketrans({"█": "#", "░": "=", "·": "."})
+
+_PLACES: Final = 8
+_LEAST_BAR, _MOST_NAME = 20, 24
+
+#: Makes a text bold.
+Bold = Callable[[str], str]
+
+
+def show(waterfall: Mapping[str, Any], width: int, bold: Bold = lambda text: text) -> str:
+    """Show an object of schema ``accelflow.waterfall/1`` as lines of at most `width` columns.
+
+    Each row is a trace, or application logic. `bold` marks what is critical, for terminals.
+    """
+    rows = rows_of(waterfall)
+    response_us = waterfall["response_us"]
+    name_width = min(max((len(row.name) for row in rows), default=0), _MOST_NAME)
+    bar = max(width - name_width - 12, _LEAST_BAR)
+    lines = [
+        f"{waterfall['service']} {waterfall['request']} under {waterfall['system']}: "
+        f"{response_us:,.1f} us" + (", an error" if waterfall["error"] else ""),
+        "",
+    ]
+    for row in rows:
+        lines.append(_line(row, (name_width, bar), response_us * 1e3, bold))
+    axis = f"0 us{f'{response_us:,.1f} us':>{bar - 4}}"
+    lines += [f"{'':{name_width}}  {axis}", ""]
+    lines.append("  ".join(_legend(bold)))
+    lines.append("")
+    lines += _table(rows, response_us, bold)
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Row, widths: tuple[int, int], total_ns: float, bold: Bold) -> str:
+    name_width, bar = widths
+    cells = [" "] * bar
+    owners: list[Piece | None] = [None] * bar
+    for piece in row.pieces:
+        first = min(int(piece.from_ns / total_ns * bar), bar - 1)
+        last = min(max(first, int(piece.until_ns / total_ns * bar) - 1), bar - 1)
+        for cell in range(first, last + 1):
+            owner = owners[cell]
+            # The longest piece of a cell is shown, and a critical one before others.
+            rank = piece.critical, piece.length_ns
+            if owner is None or rank > (owner.critical, owner.length_ns):
+                owners[cell], cells[cell] = piece, _MARKS[piece.critical, piece.waits]
+    critical = any(piece.critical for piece in row.pieces)
+    time_us = sum(piece.length_ns for piece in row.pieces) / 1e3
+    name = row.name if len(row.name) <= name_width else row.name[: name_width - 1] + "~"
+    text = f"{name:{name_width}}  {''.join(cells)} {time_us:9,.1f}"
+    return bold(text.rstrip()) if critical else text.rstrip()
+
+
+def _legend(bold: Bold) -> list[str]:
+    return [
+        bold(f"{_MARKS[True, False]} critical"),
+        bold(f"{_MARKS[True, True]} critical, waits"),
+        f"{_MARKS[False, False]} beside",
+        f"{_MARKS[False, True]} beside, waits",
+    ]
+
+
+def _table(rows: list[Row], response_us: float, bold: Bold) -> list[str]:
+    """Where the critical time went, the longest first."""
+    spent = totals(rows)
+    lines = [bold("the critical path")]
+    rest = sum(time for *_, time in spent[_PLACES:])
+    shown = [(f"waits for {at}" if waits else at, time) for at, waits, time in spent[:_PLACES]]
+    if rest > 0.0:
+        shown.append(("other", rest))
+    for name, time_ns in shown:
+        share = time_ns / 1e3 / response_us if response_us > 0.0 else 0.0
+        lines.append(f"  {time_ns / 1e3:10,.1f} us  {share:5.1%}  {name}")
+    return lines

@@ -1,0 +1,181 @@
+"""Why requests are slow, and where the time of one goes, from Python and the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accelflow import simulation, watching
+from accelflow.cli import main
+from accelflow.simulation import Scenario
+from accelflow.waterfall import ASCII, rows_of, show, totals
+from accelflow.waterfall.picture import write_picture
+
+COSTS = ", ".join(f"{name} = {{ ns = 1000 }}" for name in ("TCP", "Encr", "Decr", "RPC", "Dser"))
+PATH = '{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 5 }, { trace = "T2" }'
+#: One slow neighbour: `Hog` is the only one that asks much of Ser, which has one element.
+NEIGHBOURS = f"""
+schema = "accelflow.workload/1"
+name = "neighbours"
+
+[defaults]
+sizes = {{ fixed_bytes = 200 }}
+waits = {{ other = {{ constant_us = 5 }} }}
+
+[[services]]
+name = "Hog"
+rate_rps = 4000.0
+arrivals = {{ process = "modulated", states = [[4.0, 0.2], [0.25, 0.8]], dwell_us = 2000 }}
+costs = {{ source = "operations", {COSTS}, Ser = {{ ns = 300000 }}, LdB = {{ ns = 100 }} }}
+path = [{PATH}]
+
+[[services]]
+name = "Victim"
+rate_rps = 4000.0
+costs = {{ source = "operations", {COSTS}, Ser = {{ ns = 1000 }}, LdB = {{ ns = 100 }} }}
+path = [{PATH}]
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("why") / "neighbours.toml"
+    file.write_text(NEIGHBOURS, encoding="utf-8")
+    return file
+
+
+def scenario(neighbours: Path) -> Scenario:
+    return Scenario(
+        workload=str(neighbours),
+        orchestrators=("accelflow",),
+        config={"accelerator.Ser.pes": 1},
+        requests=3_000,
+    )
+
+
+def command(neighbours: Path) -> list[str]:
+    return ["--workload", str(neighbours), "--set", "accelerator.Ser.pes=1", "--requests", "3000"]
+
+
+def test_a_slow_neighbour_is_named(neighbours: Path) -> None:
+    found = watching.why(scenario(neighbours), "Victim")
+    verdict = found["verdict"]
+    assert (verdict["at"], verdict["waits"], verdict["occupant"]) == (
+        "Ser input queue",
+        True,
+        "Hog",
+    )
+    assert verdict["share"] > 0.8
+    assert verdict["occupied"] > 0.9
+    assert [burst["service"] for burst in verdict["bursts"]] == ["Hog"]
+
+
+def test_bands_are_those_of_the_results(neighbours: Path) -> None:
+    found = watching.why(scenario(neighbours), "Victim")
+    results = simulation.run(scenario(neighbours))
+    (victim,) = [one for one in results["systems"][0]["services"] if one["service"] == "Victim"]
+    assert found["bands"]["slow"]["response_us"] == pytest.approx(victim["p99_us"], rel=0.1)
+    assert found["bands"]["median"]["response_us"] == pytest.approx(victim["p50_us"], rel=0.1)
+    for band in ("slow", "median"):
+        total = sum(row[f"{band}_us"] for row in found["times"])
+        assert total == pytest.approx(found["bands"][band]["response_us"], rel=1e-3)
+
+
+def test_a_service_alone_has_no_neighbour_to_blame(tmp_path: Path) -> None:
+    """Without queues, what differs is work, and nobody occupies it."""
+    alone = Scenario(
+        workload="socialnetwork",
+        profile="paper",
+        orchestrators=("accelflow",),
+        services=("CPost",),
+        rate_rps=20.0,
+        requests=1_200,
+    )
+    verdict = watching.why(alone, "CPost")["verdict"]
+    assert not verdict["waits"]
+    assert verdict["occupant"] is None
+    assert verdict["bursts"] == []
+
+
+def test_the_terminal_says_it_in_a_sentence(
+    neighbours: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["why", "Victim", *command(neighbours)]) == 0
+    text = capsys.readouterr().out
+    first = text.splitlines()[0]
+    assert first.startswith("Around P99, Victim takes ")
+    assert "of the difference is waiting in the Ser input queue, which Hog occupied" in first
+    assert "more requests than on average arrived: Hog" in first
+    assert "waits: Ser input queue" in text
+    assert run(["why", "Victim", *command(neighbours), "--json"]) == 0
+    as_json = json.loads(capsys.readouterr().out)
+    assert as_json == watching.why(scenario(neighbours), "Victim")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["why", "Victin"], "did you mean Victim"),
+        (["why", "Victim", "--percentile", "50"], "percentile = 50"),
+        (["why", "Victim", "--percentile", "99.99"], "must have at least 10 requests"),
+        (["trace", "watch", "Victim", "--request", "999999"], "request = 999999"),
+        (["trace", "watch", "Victim", "--percentile", "0"], "percentile = 0"),
+        (["trace", "watch", "Victim", "--svg", "x.jpg"], "must end in .svg or .png"),
+        (["trace", "watch", "Victim", "--system", "accellflow"], "did you mean accelflow"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(
+    neighbours: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run([*arguments, *command(neighbours)]) != 0
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+def waterfall(neighbours: Path, **which: Any) -> dict[str, Any]:
+    return watching.watch(scenario(neighbours), "Victim", **which)
+
+
+def test_a_request_is_chosen_by_number_or_percentile(neighbours: Path) -> None:
+    median, slow = (waterfall(neighbours, percentile=percent) for percent in (50.0, 100.0))
+    assert slow["response_us"] > 2.0 * median["response_us"]
+    assert waterfall(neighbours, request=median["request"]) == median
+
+
+def test_the_critical_path_fills_the_response_time(neighbours: Path) -> None:
+    found = waterfall(neighbours, percentile=99.0)
+    spent_us = sum(time for *_, time in totals(rows_of(found))) / 1e3
+    assert spent_us == pytest.approx(found["response_us"], rel=1e-9)
+    assert totals(rows_of(found))[0][:2] == ("Ser input queue", True)
+
+
+def test_waterfalls_are_text_and_pictures(
+    neighbours: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "one.svg"
+    arguments = ["trace", "watch", "Victim", "--percentile", "99", "--svg", str(picture)]
+    assert run([*arguments, *command(neighbours)]) == 0
+    text = capsys.readouterr().out
+    found = waterfall(neighbours, percentile=99.0)
+    assert text == show(found, 80)
+    assert all(row.name in text for row in rows_of(found))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "waits for Ser input queue" in text
+    assert "/////" in text, "waits are hatched"
+    assert text.translate(ASCII).isascii()
+    drawn = picture.read_bytes()
+    assert drawn.startswith(b"<?xml")
+    assert b"hatch" in drawn or b"pattern" in drawn
+    write_picture(found, picture)
+    assert picture.read_bytes() == drawn, "equal requests are equal bytes"
+    assert run([*arguments, *command(neighbours), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found
