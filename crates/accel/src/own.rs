@@ -92,16 +92,9 @@ pub(crate) fn run(
     job: &mut Job,
     limits: &Limits,
 ) -> Result<(), AccelError> {
-    let refuse = |reason, why| {
-        Err(AccelError::Own {
-            name: kind.name().to_owned(),
-            reason,
-            why,
-        })
-    };
     if body.kind() != kind {
         let why = format!("the trace has '{kind}', its body '{}'", body.kind());
-        return refuse("other_kind", why);
+        return Err(refusal(kind, "other_kind", why));
     }
     let wrong = match kind.directions() {
         Directions::Both => false,
@@ -110,7 +103,7 @@ pub(crate) fn run(
     };
     if wrong {
         let why = format!("it {} messages only", kind.directions().name());
-        return refuse("wrong_direction", why);
+        return Err(refusal(kind, "wrong_direction", why));
     }
     let text = job.record.as_ref().map(|record| record.to_json(&job.bytes));
     let payload = text
@@ -127,25 +120,7 @@ pub(crate) fn run(
     if let Some((bytes, _)) = &output.payload {
         limits.check_size("output of an accelerator beside the nine", bytes.len())?;
     }
-    let declared = |name: &str| kind.yields().iter().find(|known| known.0 == name);
-    let keeps = output.facts.len() == kind.yields().len()
-        && output
-            .facts
-            .iter()
-            .enumerate()
-            .all(|(index, (name, fact))| {
-                let first = output.facts[..index].iter().all(|before| before.0 != *name);
-                first && declared(name).is_some_and(|known| known.1 == fact.of())
-            });
-    if !keeps {
-        let found: Vec<String> = output
-            .facts
-            .iter()
-            .map(|(name, fact)| format!("{name} {}", fact.of().name()))
-            .collect();
-        let why = format!("its body yields '{}', not as in '{kind}'", found.join(", "));
-        return refuse("wrong_facts", why);
-    }
+    check_facts(kind, &output.facts)?;
     for (name, fact) in output.facts {
         let name: Arc<str> = name.into();
         match fact {
@@ -159,4 +134,31 @@ pub(crate) fn run(
         (job.packed, job.envelope, job.record) = (None, None, None);
     }
     Ok(())
+}
+
+/// Refuses facts that are not exactly those of the declaration.
+fn check_facts(kind: &Kind, facts: &[(String, Fact)]) -> Result<(), AccelError> {
+    let declared = |name: &str| kind.yields().iter().find(|known| known.0 == name);
+    let keeps = facts.len() == kind.yields().len()
+        && facts.iter().enumerate().all(|(index, (name, fact))| {
+            let first = facts[..index].iter().all(|before| before.0 != *name);
+            first && declared(name).is_some_and(|known| known.1 == fact.of())
+        });
+    if !keeps {
+        let found: Vec<String> = facts
+            .iter()
+            .map(|(name, fact)| format!("{name} {}", fact.of().name()))
+            .collect();
+        let why = format!("its body yields '{}', not as in '{kind}'", found.join(", "));
+        return Err(refusal(kind, "wrong_facts", why));
+    }
+    Ok(())
+}
+
+fn refusal(kind: &Kind, reason: &'static str, why: String) -> AccelError {
+    AccelError::Own {
+        name: kind.name().to_owned(),
+        reason,
+        why,
+    }
 }

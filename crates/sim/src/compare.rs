@@ -555,7 +555,6 @@ impl ServiceResult {
             }
         };
         let completed = stats.latency.count() as u64;
-        let image = &comparison.plan.image;
         ServiceResult {
             service: comparison.plan.services[service].name.clone(),
             offered_rps: per_second(completed.saturating_sub(1)),
@@ -567,10 +566,7 @@ impl ServiceResult {
             samples: std::mem::take(&mut stats.samples),
             throughput_rps: per_second(stats.completed_in_window),
             core_utilization: outcome.core_utilization,
-            accelerators: image
-                .accelerators()
-                .map(|accel| image.accel_name(accel).to_owned())
-                .collect(),
+            accelerators: comparison.plan.accelerator_names(),
             accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
             accelerator_any_busy: outcome.accelerators.map(|a| a.any_busy),
             accelerator_denied: outcome.accelerators.map(|a| a.denied),

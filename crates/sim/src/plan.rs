@@ -172,6 +172,13 @@ impl Plan {
         self
     }
 
+    /// The names of the accelerators of its trace memory, by [`Accel::index`].
+    pub(crate) fn accelerator_names(&self) -> Vec<String> {
+        let all = self.image.accelerators();
+        all.map(|accel| self.image.accel_name(accel).to_owned())
+            .collect()
+    }
+
     /// The speedup that the workload states of `accel`, if it is beside the nine.
     pub fn own_speedup(&self, accel: Accel) -> Option<f64> {
         *self.own_speedups.get(accel.own_number()?)?

@@ -260,18 +260,7 @@ impl Checker {
                 after.extend(self.walk(on_false, before.clone())?);
                 Ok(after)
             }
-            Node::Fork(arms) => {
-                require_output(before, node)?;
-                require_no_transform(before)?;
-                if arms.len() < 2 || arms.iter().any(Nodes::is_empty) {
-                    return Err(CheckError::EmptyFork);
-                }
-                for arm in arms {
-                    let after = self.walk(arm, before.clone())?;
-                    require_no_transform(&after)?;
-                }
-                Ok(BTreeSet::new())
-            }
+            Node::Fork(arms) => self.fork(arms, node, before),
             Node::Join(arms) => self.join(arms, node, before),
             Node::Meet if *before == BTreeSet::from([Before::Unknown]) => {
                 Ok(BTreeSet::from([Before::Joined(None)]))
@@ -290,6 +279,24 @@ impl Checker {
             Node::Notify => require_no_transform(before).map(|()| BTreeSet::new()),
             Node::Continue(_) => Ok(BTreeSet::new()),
         }
+    }
+
+    fn fork(
+        &mut self,
+        arms: &[Nodes],
+        node: &Node,
+        before: &BTreeSet<Before>,
+    ) -> Result<BTreeSet<Before>, CheckError> {
+        require_output(before, node)?;
+        require_no_transform(before)?;
+        if arms.len() < 2 || arms.iter().any(Nodes::is_empty) {
+            return Err(CheckError::EmptyFork);
+        }
+        for arm in arms {
+            let after = self.walk(arm, before.clone())?;
+            require_no_transform(&after)?;
+        }
+        Ok(BTreeSet::new())
     }
 
     fn join(

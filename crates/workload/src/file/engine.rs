@@ -12,7 +12,7 @@ use super::values::{
 };
 use crate::arrivals::{ASSUMED_DWELL, ArrivalProcess, ArrivalsError, Modulation, RateTable};
 use crate::profile::{
-    PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits, StatedCost, StatedCosts,
+    Cost, PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits, StatedCost, StatedCosts,
     StatedCostsError, WaitDistribution,
 };
 use crate::services;
@@ -213,11 +213,7 @@ impl Workload {
             let part = match own.or(self.defaults.costs.as_ref()) {
                 None | Some(Costs::Paper { .. }) => {
                     let tcp_ns = own.and_then(Costs::tcp_cost_ns).unwrap_or(tcp_cost_ns);
-                    let options = PaperOptions {
-                        tcp_cost: Time::from_ns_f64(tcp_ns),
-                        kinds: typical(&kinds, path, sizes),
-                        ..PaperOptions::default()
-                    };
+                    let options = paper(tcp_ns, typical(&kinds, path, sizes));
                     let read = Profile::paper_like(one, reference, image, &options);
                     read.map_err(|error| unpriced(&error).unwrap_or_else(|| refuse(&error)))?
                 }
@@ -248,6 +244,15 @@ impl Workload {
             parts.push(part);
         }
         Ok(Profile::together(parts, waits.clone()))
+    }
+}
+
+/// The paper's shares, where TCP costs a core `tcp_ns` and accelerators beside the nine cost `kinds`.
+fn paper(tcp_ns: f64, kinds: Vec<Option<Cost>>) -> PaperOptions {
+    PaperOptions {
+        tcp_cost: Time::from_ns_f64(tcp_ns),
+        kinds,
+        ..PaperOptions::default()
     }
 }
 
