@@ -24,6 +24,9 @@ pub(crate) struct Selection {
 /// When requests arrive, and when they have their responses.
 pub(crate) type Fate = HashMap<RequestKey, (Time, Time)>;
 
+/// The slowest requests, the fastest of them on top: response time, number, arrival.
+type Slowest = BinaryHeap<Reverse<(Time, u64, Time)>>;
+
 /// Finds the requests of a selection.
 pub(crate) struct Fates<'s> {
     selection: &'s Selection,
@@ -33,8 +36,8 @@ pub(crate) struct Fates<'s> {
     kept: Fate,
     /// Number of requests of the selection.
     pub(crate) found: u64,
-    /// By service, the slowest so far: response time, number, arrival.
-    slowest: HashMap<usize, BinaryHeap<Reverse<(Time, u64, Time)>>>,
+    /// By service, the slowest so far.
+    slowest: HashMap<usize, Slowest>,
 }
 
 impl Selection {

@@ -15,7 +15,8 @@ use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// The most requests of a timeline, over all systems: some 2 kB each, and what the hardware does.
+/// The most requests of a timeline, over all systems: with what the hardware does for them, some 40 kB
+/// each for SocialNetwork.
 pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
 
 /// What a timeline shows.
