@@ -2,8 +2,8 @@
 
 Six systems serve SocialNetwork's eight services, with SocialNetwork's message sizes and with those
 of a fleet. Callgrind (of Valgrind) counts the instructions of each simulation, which do not depend
-on what else the machine does; a run without it gives the rates, as the best of several. Run from
-anywhere::
+on what else the machine does; runs without it give the rates for each second of processor time, of
+which the best counts. Run from anywhere::
 
     .venv/bin/python benches/simulator/run.py
 
@@ -12,6 +12,7 @@ anywhere::
 
 import argparse
 import json
+import resource
 import shutil
 import statistics
 import subprocess
@@ -41,9 +42,18 @@ def main() -> None:
             print(f"{sizes}: {system}", file=sys.stderr)
             found[sizes][system] = measure(binary, [sizes, system], options)
     if options.save:
-        saved = {"commit": options.save, "requests": options.requests, "counts": found}
+        counted = {
+            sizes: {system: exact(counts) for system, counts in systems.items()}
+            for sizes, systems in found.items()
+        }
+        saved = {"commit": options.save, "requests": options.requests, "counts": counted}
         RELEASED.write_text(json.dumps(saved, indent=1) + "\n")
     print_tables(found, json.loads(RELEASED.read_text()))
+
+
+def exact(counts: Counts) -> Counts:
+    """The counts that do not depend on the machine."""
+    return {key: count for key, count in counts.items() if not key.endswith("_per_s")}
 
 
 def parse_options() -> argparse.Namespace:
@@ -83,12 +93,22 @@ def measure(binary: str, arguments: list[str], options: argparse.Namespace) -> C
     totals = next(line for line in lines if line.startswith("totals: "))
     counts["instructions"] = int(totals.split()[1])
     long = [binary, "run", *arguments, str(options.requests * 10)]
-    rounds = [simulated(long) for _ in range(options.rounds)]
-    counts["requests_per_s"] = round(max(one["requests"] / one["host_s"] for one in rounds))
-    counts["events_per_s"] = round(max(one["events"] / one["host_s"] for one in rounds))
-    counts["operations_per_s"] = round(max(one["operations"] / one["host_s"] for one in rounds))
     del counts["host_s"], counts["digest"]
-    return counts
+    return counts | rates(long, options.rounds)
+
+
+def rates(command: list[str], rounds: int) -> Counts:
+    """Requests, events and operations for each second of processor time, at best."""
+    best: Counts = {}
+    for _ in range(rounds):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        counts = simulated(command)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        for unit in UNITS:
+            rate = round(counts[f"{unit}s"] / seconds)
+            best[f"{unit}s_per_s"] = max(rate, best.get(f"{unit}s_per_s", 0))
+    return best
 
 
 def simulated(command: list[str]) -> Counts:
