@@ -110,9 +110,8 @@ class ClosedForm:
         share = self.utilization(load)["cores"]
         if share >= 1.0:
             return math.inf
-        cores = self.servers["cores"]
-        drain_ns = self.core_visit_ns / (cores * (1.0 - share))
-        wait_ns = _native.erlang_c(cores, share * cores) * drain_ns
+        waiting, drain = self.queues.wait(share)
+        wait_ns = waiting * drain * self.core_visit_ns
         return (self.serial_ns[service] + self.visits[service] * wait_ns) * 1e-3
 
     def capacity(self, limit: float) -> Capacity:
