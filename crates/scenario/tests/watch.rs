@@ -242,7 +242,7 @@ fn the_window_and_the_filters_choose_the_requests() {
         ..TimelineOptions::default()
     };
     assert_eq!(written(one).requests, 2 * 2);
-    let windows = [(0, 20_000), (20_000, 1_000_000)].map(|(from, length)| {
+    let windows = [(0, 4_000), (4_000, 1_000_000)].map(|(from, length)| {
         let options = TimelineOptions {
             from: Time::from_us(from),
             length: Some(Time::from_us(length)),
