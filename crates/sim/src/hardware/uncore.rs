@@ -141,6 +141,23 @@ mod tests {
     }
 
     #[test]
+    fn a_chip_may_lack_all_accelerators_of_a_chiplet() {
+        for chiplets in [1.0, 2.0, 3.0, 4.0, 6.0] {
+            let mut config = Config::default();
+            config.set("network.chiplets", chiplets).unwrap();
+            let whole = Uncore::new(&config);
+            for accel in Accel::ALL.into_iter().filter(|&accel| accel != Accel::Ldb) {
+                config.set(&format!("instances.{accel}"), 0.0).unwrap();
+            }
+            let without = Uncore::new(&config);
+            for accel in Accel::ALL {
+                let time = without.unloaded(accel, Bytes(64));
+                assert!(time > Time::ZERO && time <= whole.unloaded(accel, Bytes(64)));
+            }
+        }
+    }
+
+    #[test]
     fn memory_is_translated_and_limited_and_queues_are_not() {
         let mut config = Config::default();
         config.set("memory.tenant_gb_per_s", 0.001).unwrap();

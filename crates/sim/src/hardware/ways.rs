@@ -28,13 +28,21 @@ pub(crate) struct Stage {
 }
 
 /// A way: its links in the order in which a transfer reserves them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     first: u32,
-    /// One past the last; 0 for a way that was not asked for before.
+    /// One past the last; 0 before the way is asked for.
     end: u32,
-    /// Time of a command without data.
-    pub latency: Time,
+    /// Time of a command without data; [`Time::MAX`] before it is asked for.
+    latency: Time,
+}
+
+impl Way {
+    const UNKNOWN: Way = Way {
+        first: 0,
+        end: 0,
+        latency: Time::MAX,
+    };
 }
 
 /// The ways of a package. A way is found when it is first asked for, and kept.
@@ -80,7 +88,7 @@ impl Ways {
         });
         places.push(Place::Manager);
         Ways {
-            ways: vec![Way::default(); places.len() * places.len()],
+            ways: vec![Way::UNKNOWN; places.len() * places.len()],
             stages: Vec::new(),
             stops: places.iter().map(|&place| topology.stop(place)).collect(),
             topology,
@@ -114,10 +122,9 @@ impl Ways {
     #[inline]
     pub(crate) fn latency(&mut self, from: Site, to: Site) -> Time {
         let index = from.0 as usize * self.stops.len() + to.0 as usize;
-        let Way { end, latency, .. } = &self.ways[index];
-        match end {
-            0 => self.find(index, from, to).latency,
-            _ => *latency,
+        match self.ways[index].latency {
+            Time::MAX => self.find_latency(index, from, to),
+            latency => latency,
         }
     }
 
@@ -143,7 +150,6 @@ impl Ways {
     #[cold]
     fn find(&mut self, index: usize, from: Site, to: Site) -> Way {
         let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);
-        let (hops, crossings) = self.topology.distance(from, to);
         let first = self.stages.len() as u32;
         let stages = &mut self.stages;
         self.topology.way(from, to, |step| {
@@ -155,11 +161,18 @@ impl Ways {
             let link = link as u32;
             stages.push(Stage { link, kind });
         });
-        self.ways[index] = Way {
-            first,
-            end: stages.len() as u32,
-            latency: self.hop * hops + self.crossing * crossings,
-        };
-        self.ways[index]
+        let way = &mut self.ways[index];
+        (way.first, way.end) = (first, stages.len() as u32);
+        *way
+    }
+
+    /// Places of accelerators that the chip does not have are at a distance, but no way leads there.
+    #[cold]
+    fn find_latency(&mut self, index: usize, from: Site, to: Site) -> Time {
+        let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);
+        let (hops, crossings) = self.topology.distance(from, to);
+        let latency = self.hop * hops + self.crossing * crossings;
+        self.ways[index].latency = latency;
+        latency
     }
 }
