@@ -19,6 +19,9 @@ from accelflow.trace import Connection, Library, Trace, run_trace, seq, tail
 from thrift_client import INTERFACE, PROTOCOLS, connect
 
 RECEIVE = "trace my_receive:\n    TCP RPC Dser LdB\n"
+#: The traces have no TLS, which Table I does not know.
+pytestmark = pytest.mark.filterwarnings("ignore::accelflow.trace.TraceWarning")
+
 RESPOND = "trace my_respond:\n    Ser RPC TCP\n"
 NAMES = {"receive": "my_receive", "respond": "my_respond"}
 
@@ -62,7 +65,7 @@ def test_own_traces_serve_stock_clients(
     server = Server(interface, library=own, **NAMES)
     server.handle("Calculator.add", add)
     with server, connect(server.port, protocol, None) as client:
-        assert client.add(40, 2) == 42
+        assert client.call("add", a=40, b=2) == 42
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_what_does_not_fit_is_refused(interface: Path, given: dict[str, Any], wh
         if "library" in given:
             with pytest.raises((AccelflowError, InputError), match=why):
                 server.set_traces(**given)
-        assert client.add(1, 2) == 3
+        assert client.call("add", a=1, b=2) == 3
 
 
 def test_traces_are_replaced_by_calls_and_by_the_operators_port(
@@ -100,7 +103,7 @@ def test_traces_are_replaced_by_calls_and_by_the_operators_port(
     server.handle("Calculator.add", add)
     with server, connect(server.port, PROTOCOLS[0], None) as client:
         assert server.set_traces(library(), **NAMES) == 1
-        assert client.add(1, 2) == 3
+        assert client.call("add", a=1, b=2) == 3
         with pytest.raises(AccelflowError, match="not given as a file"):
             server.reload_traces()
         assert server.set_traces(path, **NAMES) == 2
@@ -109,7 +112,7 @@ def test_traces_are_replaced_by_calls_and_by_the_operators_port(
         operators.request("POST", "/traces/reload")
         assert b'"generation":3' in operators.getresponse().read()
         assert server.remove_traces() == 4
-        assert client.add(20, 22) == 42
+        assert client.call("add", a=20, b=22) == 42
 
 
 def test_sighup_reads_the_file_again(interface: Path, tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ def test_clients_are_told_of_exceptions_by_a_trace(interface: Path) -> None:
         outer.handle("Calculator.add", pass_on)
         with outer, connect(outer.port, PROTOCOLS[0], None) as client:
             with pytest.raises(Exception, match="not for clients"):
-                client.add(1, 2)
+                client.call("add", a=1, b=2)
             assert seen == ["answered"]
             assert 'result="error_by_trace"} 1' in outer.metrics()
 

@@ -191,7 +191,6 @@ def test_the_impossible_is_refused(make: Callable[[], object], reason: str, says
     ("condition", "position"),
     [
         ("hit === 1", 6),
-        ("out['compressed'] == 'yes'", 21),
         ("(hit", 4),
         ("", 0),
         ("in['hit']", 2),

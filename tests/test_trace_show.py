@@ -192,7 +192,7 @@ def test_a_memory_whose_arms_meet_again_and_again_can_be_shown(tmp_path: Path) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TraceWarning)
         long = ["Encr", "Decr"] * 9
-        trace.build(seq("Ser", *[branch("a", long, long)] * 25))
+        trace.build(seq("Ser", *[branch("out[0] > 1", long, long)] * 25))
     trace.register("t")
     path = tmp_path / "many"
     save(path, library)
@@ -205,7 +205,7 @@ def test_joins_are_shown() -> None:
     library = Library(templates=False)
     trace = Trace(library=library)
     with pytest.warns(TraceWarning):
-        trace.build(seq("Ser", join("Cmp", seq("RPC", branch("hit", "Encr"))), "Encr", "TCP"))
+        trace.build(seq("Ser", join("Cmp", seq("RPC", branch("seqid", "Encr"))), "Encr", "TCP"))
     trace.register("j")
     view = view_registered(library, "j")
     assert graph(view.pipeline) == [
@@ -213,7 +213,7 @@ def test_joins_are_shown() -> None:
         "join",
         "├─ 1  Cmp ↩",
         "├─ 2  RPC",
-        "│     ◇ out['hit']",
+        "│     ◇ out['seqid']",
         "│     ├─ yes  Encr ↩",
         "│     └─ no   ↩",
         "│",
@@ -232,7 +232,7 @@ def test_joins_that_are_split_are_put_together(arms: int, tmp_path: Path) -> Non
     library = Library(templates=False)
     trace = Trace(library=library)
     inner = seq(join("Cmp", "Encr"), "Ser")
-    middle = seq("Cmp", "Dcmp", branch("hit", "Cmp", "RPC"), *["Cmp", "Dcmp"] * 4)
+    middle = seq("Cmp", "Dcmp", branch("out[0] > 1", "Cmp", "RPC"), *["Cmp", "Dcmp"] * 4)
     pipeline = seq("Ser", join(inner, *[middle] * (arms - 1)), "Encr", "TCP")
     with pytest.warns(TraceWarning):
         trace.build(pipeline)

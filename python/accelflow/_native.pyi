@@ -24,6 +24,7 @@ __all__ = [
     "Server",
     "SimulatedServer",
     "TraceArrival",
+    "TraceConnection",
     "TraceError",
     "TraceExecutor",
     "TraceImage",

@@ -11,7 +11,7 @@ __all__ = ["ClientTraces", "ServerTraces", "Traces"]
 
 #: Where traces are from: a library, an image that a library linked to, or a file: a trace file, or
 #: the text of traces.
-Traces: TypeAlias = "_native.TraceLibrary | _native.TraceImage | str | PathLike[str]"
+Traces: TypeAlias = _native.TraceLibrary | _native.TraceImage | str | PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ const DEFECTS: [Defect; 15] = [
         "understood",
         "async children: calls that follow from their parent",
         2,
-        "T1 20.0 T9>Send~*2|T9 40.0 T2",
+        "T1 20.0 T9|T9>Send~*2 40.0 T2",
     ),
     (
         "1 1 - shop Buy server 10 100 rpc.system=x

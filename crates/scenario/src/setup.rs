@@ -170,6 +170,12 @@ fn profile(
             let made = workload.profile(services, &all, image, sizes, &waits, tcp_cost_ns);
             made.map_err(|refusal| refusal.within("workload"))?
         }
+        Costs::Paper if !image.kinds().is_empty() => {
+            let tcp_cost_ns = resolved.tcp_cost_ns;
+            let workload = own.workload;
+            let made = workload.paper_profile(services, &all, image, sizes, &waits, tcp_cost_ns);
+            made.map_err(|refusal| refusal.within("workload"))?
+        }
         Costs::Paper => {
             let options = PaperOptions {
                 tcp_cost: Time::from_ns_f64(resolved.tcp_cost_ns),

@@ -14,7 +14,7 @@ use accelflow_workload::services::{ChainFacts, FactOdds, Phase, Place, ServiceEr
 use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
 
 use crate::orchestrators::Links;
-use spreads::CostSpreads;
+use spreads::{CostSpreads, application_of};
 
 pub use retry::{MAX_ATTEMPTS, Retry};
 pub use spreads::ServiceSpreads;
@@ -357,7 +357,7 @@ impl ServicePlan {
             name,
             phases,
             server: 0,
-            application: application::application_of(service),
+            application: application_of(service),
             spreads: ServiceSpreads::new(service),
         })
     }

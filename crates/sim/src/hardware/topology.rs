@@ -271,8 +271,8 @@ impl Topology {
         match place {
             Place::Accel(accel, instance) => {
                 let first = self.accelerators[accel.index()];
-                if accel == Accel::Ldb {
-                    // All instances serve all cores.
+                if accel == Accel::Ldb || accel.own_number().is_some() {
+                    // All instances serve all cores, and accelerators beside the nine stand there.
                     return first;
                 }
                 let block = self.meshes[first.chiplet].block;

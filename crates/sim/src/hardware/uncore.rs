@@ -17,7 +17,7 @@ pub(crate) struct Uncore {
     regulator: Regulator,
     /// By [`Accel::index`], the time of nothing between the cache and the accelerator on an idle
     /// server.
-    unloaded: [Time; Accel::COUNT],
+    unloaded: [Time; Accel::MOST],
 }
 
 /// Data to move, and its way.
@@ -51,7 +51,7 @@ impl Uncore {
             network.latency(place, middle) * 2 + memory.slice_latency()
         };
         Uncore {
-            unloaded: Accel::ALL.map(unloaded),
+            unloaded: Accel::EVERY.map(unloaded),
             memory,
             translation: Translation::new(config, network.chiplets()),
             regulator: Regulator::new(config.memory.tenant_limit),

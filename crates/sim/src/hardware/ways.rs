@@ -74,7 +74,7 @@ impl Ways {
     ) -> Ways {
         let instances = instances.iter().copied().max().unwrap_or(0).max(1);
         let counts = [slices, controllers, topology.chiplets()];
-        let accels = Accel::ALL.into_iter();
+        let accels = Accel::EVERY.into_iter();
         let mut places: Vec<Place> = accels
             .flat_map(|accel| (0..instances).map(move |number| Place::Accel(accel, number as u16)))
             .collect();

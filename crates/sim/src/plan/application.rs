@@ -1,7 +1,7 @@
 //! Application logic whose time differs between requests.
 
 use accelflow_units::Time;
-use accelflow_workload::profile::{ServiceProfile, WaitDistribution};
+use accelflow_workload::profile::WaitDistribution;
 
 use super::{PhasePlan, Plan, ServicePlan};
 
@@ -32,14 +32,6 @@ impl Plan {
         }
         self
     }
-}
-
-/// By phase, the times of application logic that a recording says vary.
-pub(super) fn application_of(service: &ServiceProfile) -> Vec<(u16, WaitDistribution)> {
-    let phases = 0..service.phases().len();
-    phases
-        .filter_map(|phase| Some((phase as u16, service.app_spread(phase)?.clone())))
-        .collect()
 }
 
 impl ServicePlan {

@@ -38,6 +38,14 @@ impl ServiceSpreads {
     }
 }
 
+/// By phase, the times of application logic that a recording says vary.
+pub(super) fn application_of(service: &ServiceProfile) -> Vec<(u16, WaitDistribution)> {
+    let phases = 0..service.phases().len();
+    phases
+        .filter_map(|phase| Some((phase as u16, service.app_spread(phase)?.clone())))
+        .collect()
+}
+
 /// The distributions of the costs of a chain's operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CostSpreads {

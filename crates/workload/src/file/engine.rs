@@ -178,6 +178,36 @@ impl Workload {
         }
     }
 
+    /// The profile of `paths`, services of this workload, with the paper's shares whatever its file
+    /// says, and the file's costs of accelerators beside the nine. `reference` are the services that
+    /// the shares are means over.
+    ///
+    /// # Errors
+    /// [`Refusal`] of an accelerator beside the nine whose cost is not stated.
+    pub fn paper_profile(
+        &self,
+        paths: &[services::Service],
+        reference: &[services::Service],
+        image: &Image,
+        sizes: &PayloadSizes,
+        waits: &RemoteWaits,
+        tcp_cost_ns: f64,
+    ) -> Result<Profile, Refusal> {
+        let kinds = self.kind_costs(image)?;
+        let parts = paths.iter().map(|path| {
+            let options = paper(tcp_cost_ns, typical(&kinds, path, sizes));
+            Profile::paper_like(std::slice::from_ref(path), reference, image, &options).map_err(
+                |error| {
+                    let allowed = format!("must fit the service: {error}");
+                    let place = format!("costs of {}", path.name());
+                    unpriced(&error).unwrap_or_else(|| Refusal::new(place, "paper", allowed))
+                },
+            )
+        });
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        Ok(Profile::together(parts, waits.clone()))
+    }
+
     /// The profile of `paths`, services of this workload, with the costs of its file. `reference`
     /// are the services that the paper's shares are means over.
     ///
