@@ -25,8 +25,10 @@ __all__ = [
     "SimulatedServer",
     "TraceArrival",
     "TraceConnection",
+    "TraceEnsemble",
     "TraceError",
     "TraceExecutor",
+    "TraceHandle",
     "TraceImage",
     "TraceInstruction",
     "TraceLibrary",
@@ -803,7 +805,7 @@ class TraceConnection:
 class TraceExecutor:
     """Runs traces on bytes, inline on the calling thread, with the software bodies.
 
-    Runs of several threads wait for one another.
+    Threads run them at the same time.
     """
 
     def __new__(cls, *, cores: int) -> TraceExecutor:
@@ -827,6 +829,45 @@ class TraceExecutor:
     @property
     def counters(self) -> tuple[int, dict[str, int]]:
         """How many runs reached their end, and how many ended early, by reason."""
+
+@final
+class TraceEnsemble:
+    """The ensemble: accelerators with queues and workers of their own."""
+
+    def __new__(cls, settings: object, *, cores: int) -> TraceEnsemble:
+        """Start the workers, with an LdB that balances over `cores` cores.
+
+        `settings` has the members of `accelflow.trace.Ensemble`. Raises TraceError.
+        """
+    def enqueue(self, image: TraceImage, name: str, payload: bytes, terms: object) -> TraceHandle:
+        """Begin the trace `name` of `image` on `payload`, and return at once.
+
+        Raises TraceError if there is no room.
+        """
+    @property
+    def counters(self) -> list[tuple[str, list[tuple[str, int]]]]:
+        """The counters of each accelerator, by name. Raises TraceError once closed."""
+    def close(self) -> None:
+        """Let the runs end, and end the workers."""
+
+@final
+class TraceHandle:
+    """A trace that runs in the ensemble."""
+
+    def done(self) -> bool:
+        """Whether the run has ended."""
+    def wait(self, timeout_s: float | None = None) -> TraceRun:
+        """Wait for the end of the run, and return what it did.
+
+        Raises TraceError if it ended early, and TimeoutError.
+        """
+    def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
+        """Wait for the next execution that ends before the run does; None once that has ended.
+
+        Raises TimeoutError.
+        """
+    def on_done(self, callback: Callable[[], object]) -> None:
+        """Call `callback` when the run ends, at once if it has."""
 
 @final
 class TraceRun:

@@ -149,6 +149,11 @@ impl Ensemble {
         }
     }
 
+    /// The limits on messages.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// Runs one transformation on a job.
     ///
     /// # Errors

@@ -49,6 +49,9 @@ mod _native {
     use crate::bind::trace::connection::PyConnection;
 
     #[pymodule_export]
+    use crate::bind::trace::ensemble::{PyEnsemble, PyHandle};
+
+    #[pymodule_export]
     use crate::bind::trace::execution::{PyArrival, PyExecutor, PyRun, demo_request, demo_secrets};
 
     #[pymodule_export]

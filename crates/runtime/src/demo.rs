@@ -10,12 +10,12 @@ use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{AccelError, Call, Codec, Ensemble, Job, Limits, Packed, Session, messages};
 use accelflow_trace::{Accel, Format};
 
-use crate::bodies::Bodies;
 pub use crate::connection::{connection, secrets};
+use crate::ensemble::TraceRequest;
 use crate::error::{Cause, Failure, TraceError};
-use crate::executor::Executor;
 use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
+use crate::run_traces::RunTraces;
 
 /// The method that the demo's client calls, to which error subtraces reply.
 pub const CALLER_METHOD: &str = "ComposePost";
@@ -72,9 +72,9 @@ pub(crate) fn client_request(
 /// Runs a trace that begins with TCP on packets that the demo's client sent.
 ///
 /// # Errors
-/// As for [`Executor::run`].
-pub fn run_trace<B: Bodies>(
-    executor: &mut Executor<B>,
+/// As for [`RunTraces::run_trace`].
+pub fn run_trace<E: RunTraces>(
+    executor: &mut E,
     name: &str,
     packets: &[u8],
 ) -> Result<Outcome, Box<Failure>> {
@@ -92,16 +92,16 @@ pub fn run_trace<B: Bodies>(
 /// client, which has called [`CALLER_METHOD`].
 ///
 /// # Errors
-/// As for [`Executor::run`].
-pub fn run_trace_as<B: Bodies>(
-    executor: &mut Executor<B>,
+/// As for [`RunTraces::run_trace`].
+pub fn run_trace_as<E: RunTraces>(
+    executor: &mut E,
     name: &str,
     message: &Message<'_>,
     answers: Answers,
 ) -> Result<Outcome, Box<Failure>> {
     let set_up = conversation(message)
         .and_then(|conversation| Ok((conversation, LoopbackPeer::new(answers)?)));
-    let (mut conversation, mut peer) = set_up.map_err(|error| {
+    let (mut conversation, peer) = set_up.map_err(|error| {
         let cause = Cause::from(error);
         Box::new(Failure {
             error: TraceError {
@@ -115,7 +115,24 @@ pub fn run_trace_as<B: Bodies>(
             arrivals: Vec::new(),
         })
     })?;
-    executor.run(name, message, &mut conversation, &mut peer)
+    executor.run_trace(name, message, &mut conversation, Box::new(peer))
+}
+
+/// A run in the ensemble of the trace called `name` on a message, over the connections and with the
+/// peers of [`run_trace_as`].
+///
+/// # Errors
+/// None in practice; the constructors are the fallible ones that users have.
+pub fn trace_request(
+    name: &str,
+    message: &Message<'_>,
+    answers: Answers,
+) -> Result<TraceRequest, AccelError> {
+    let peer = LoopbackPeer::new(answers)?;
+    Ok(TraceRequest {
+        conversation: conversation(message)?,
+        ..TraceRequest::new(name, message.bytes.to_vec(), message, Box::new(peer))
+    })
 }
 
 fn conversation(message: &Message<'_>) -> Result<Conversation, AccelError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_trace::{Accel, DecodeError, Fault, Visit};
+use accelflow_trace::{Accel, DecodeError, Fault, Image, Visit, is_name};
 
 use crate::outcome::Arrival;
 
@@ -74,6 +74,14 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Counts a run that reached its end, or ended early for a reason.
+    pub fn count(&mut self, ended: Result<(), &'static str>) {
+        match ended {
+            Ok(()) => self.completed += 1,
+            Err(reason) => *self.failed.entry(reason).or_default() += 1,
+        }
+    }
+
     /// All runs.
     pub fn runs(&self) -> u64 {
         self.completed + self.failed.values().sum::<u64>()
@@ -82,6 +90,35 @@ impl Counters {
     /// The runs that ended early for `reason`.
     pub fn failed_for(&self, reason: &str) -> u64 {
         self.failed.get(reason).copied().unwrap_or(0)
+    }
+}
+
+/// The failure of a run of a trace that `image` does not have.
+pub(crate) fn unknown_trace(name: &str, image: &Image) -> Failure {
+    let known: Vec<&str> = image
+        .names()
+        .iter()
+        .map(String::as_str)
+        .filter(|known| is_name(known))
+        .collect();
+    let known = match known.is_empty() {
+        true => "none".to_owned(),
+        false => known.join(", "),
+    };
+    let cause = Cause::new(
+        "unknown_trace",
+        format!("there is no such trace; known are {known}"),
+    );
+    Failure {
+        error: TraceError {
+            reason: cause.reason,
+            trace: name.to_owned(),
+            step: None,
+            accelerator: None,
+            message: cause.message,
+        },
+        visits: Vec::new(),
+        arrivals: Vec::new(),
     }
 }
 

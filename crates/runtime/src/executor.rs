@@ -1,15 +1,15 @@
 //! Running traces one after the other on the calling thread.
 
-use accelflow_accel::tcp::TcpSession;
-use accelflow_accel::{AccelError, Ensemble, Session};
-use accelflow_trace::{Image, Walker, is_name};
-use zeroize::Zeroize;
+use accelflow_accel::{AccelError, Ensemble};
+use accelflow_trace::{Image, Walker};
 
 use crate::bodies::Bodies;
-use crate::error::{Cause, Counters, Failure, TraceError};
-use crate::execution::Run;
+use crate::bookmark::{Bookmark, open_ahead};
+use crate::error::{Counters, Failure, unknown_trace};
+use crate::inline::Run;
 use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::Peer;
+use crate::run_traces::RunTraces;
 
 /// Runs the traces of a trace memory on bytes.
 #[derive(Debug)]
@@ -94,28 +94,18 @@ impl<B: Bodies> Executor<B> {
         peer: &mut dyn Peer,
     ) -> Result<Outcome, Box<Failure>> {
         let mark = Bookmark::of(&conversation.session);
-        let payload = match &mut conversation.session.tls {
-            Some(tls) if message.opened => {
-                tls.ahead = payload;
-                Vec::new()
-            }
-            _ => payload,
-        };
+        let payload = open_ahead(&mut conversation.session, payload, message.opened);
         let done = self.follow(name, payload, message, conversation, peer);
         match done {
             Ok(outcome) => {
-                self.counters.completed += 1;
+                self.counters.count(Ok(()));
                 Ok(outcome)
             }
             Err((failure, sent)) => {
                 if !sent {
                     mark.restore(&mut conversation.session);
                 }
-                *self
-                    .counters
-                    .failed
-                    .entry(failure.error.reason)
-                    .or_default() += 1;
+                self.counters.count(Err(failure.error.reason));
                 Err(failure)
             }
         }
@@ -134,74 +124,18 @@ impl<B: Bodies> Executor<B> {
             return Err((Box::new(unknown_trace(name, &self.image)), false));
         };
         self.bodies.begin(name, message.terms);
-        Run::new(
-            walker,
-            self.image.predicates().fields(),
-            &mut self.bodies,
-            self.detail,
-            peer,
-            conversation,
-        )
-        .follow(payload, message)
+        Run::new(walker, &mut self.bodies, self.detail, peer, conversation).follow(payload, message)
     }
 }
 
-fn unknown_trace(name: &str, image: &Image) -> Failure {
-    let known: Vec<&str> = image
-        .names()
-        .iter()
-        .map(String::as_str)
-        .filter(|known| is_name(known))
-        .collect();
-    let known = match known.is_empty() {
-        true => "none".to_owned(),
-        false => known.join(", "),
-    };
-    let cause = Cause::new(
-        "unknown_trace",
-        format!("there is no such trace; known are {known}"),
-    );
-    Failure {
-        error: TraceError {
-            reason: cause.reason,
-            trace: name.to_owned(),
-            step: None,
-            accelerator: None,
-            message: cause.message,
-        },
-        visits: Vec::new(),
-        arrivals: Vec::new(),
-    }
-}
-
-/// The state of a connection before a run.
-struct Bookmark {
-    tcp: Option<TcpSession>,
-    /// Record sequence numbers, read and write, and the message that was opened ahead.
-    tls: Option<(u64, u64, Vec<u8>)>,
-}
-
-impl Bookmark {
-    fn of(session: &Session) -> Bookmark {
-        let tls = session.tls.as_ref();
-        Bookmark {
-            tcp: session.tcp.clone(),
-            tls: tls.map(|tls| {
-                let (read, write) = (tls.read.sequence(), tls.write.sequence());
-                (read, write, tls.ahead.clone())
-            }),
-        }
-    }
-
-    /// Sequence numbers of records that never left may be used again: no one saw the ciphertext.
-    fn restore(self, session: &mut Session) {
-        session.tcp = self.tcp;
-        if let (Some(tls), Some((read, write, ahead))) = (&mut session.tls, self.tls) {
-            tls.read.resume_at(read);
-            tls.write.resume_at(write);
-            // Of a message that was opened before the run, this may be the only copy.
-            tls.ahead.zeroize();
-            tls.ahead = ahead;
-        }
+impl<B: Bodies> RunTraces for Executor<B> {
+    fn run_trace(
+        &mut self,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        mut peer: Box<dyn Peer + Send>,
+    ) -> Result<Outcome, Box<Failure>> {
+        self.run(name, message, conversation, &mut peer)
     }
 }

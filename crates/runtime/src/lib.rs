@@ -1,7 +1,8 @@
 //! Executes traces on real bytes.
 //!
 //! [`Executor`] follows a registered trace with the facts it reads from the message, calls the
-//! software bodies of [`accelflow_accel`], and hands results to the core. Where a trace waits for a
+//! software bodies of [`accelflow_accel`], and hands results to the core. In [`Pools`] each
+//! accelerator has workers of its own, and passes work on to the next by itself. Where a trace waits for a
 //! response, a [`Peer`] supplies its packets; [`LoopbackPeer`] plays all the peers of the
 //! SocialNetwork services in this process. [`run_service`] drives the whole path of a service, and
 //! [`record`](record::record) measures what each step costs.
@@ -19,35 +20,45 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod affinity;
 mod bodies;
+mod book;
+mod bookmark;
 mod caller;
 mod connection;
 pub mod demo;
+mod ensemble;
 mod error;
 mod execution;
 mod executor;
 mod faults;
 mod gate;
+mod guard;
+mod inline;
 mod limit;
 mod outcome;
 pub mod peer;
-mod pools;
 pub mod record;
+mod run_traces;
 mod service;
 mod terms;
 pub mod trail;
 
 pub use accelflow_shaping::dispatch::Policy;
 pub use bodies::Bodies;
+pub use book::MAX_VISITS;
 pub use caller::{ERROR_TRACES, error_reply};
+pub use ensemble::{
+    Busy, Finished, Notification, PoolCounters, PoolError, PoolSettings, PooledExecutor, Pools,
+    Refused, TraceHandle, TraceRequest,
+};
 pub use error::{Counters, Failure, TraceError, fault_reason};
-pub use execution::MAX_VISITS;
 pub use executor::Executor;
 pub use faults::{Fault, FaultError, FaultKind, FaultWhen, Faults};
 pub use gate::{Gate, Turn};
 pub use limit::{RunningTrace, TenantBusy, TraceLimit};
 pub use outcome::{Arrival, Caller, Conversation, Detail, Message, Outcome, Sent, Step};
-pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError};
-pub use pools::{PoolCounters, PoolError, PoolSettings, PooledBodies, Pools};
+pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError, Reply};
+pub use run_traces::RunTraces;
 pub use service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner, run_service};
 pub use terms::{Priority, Terms};

@@ -1,6 +1,7 @@
 //! Inputs and results of runs.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::{Call, Direction, Job, Record, Session};
@@ -107,7 +108,7 @@ pub enum Detail {
 }
 
 /// The results of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// The end of each execution, in order: one, and one more for each fork. Arms that wait at a
     /// join have no arrival of their own.
@@ -118,6 +119,9 @@ pub struct Outcome {
     pub steps: Vec<Step>,
     /// The packets of every message that was sent, in order.
     pub sent: Vec<Sent>,
+    /// When each of `steps` began, and how long it took with its wait in the queue. Only the
+    /// accelerators of [`Pools`](crate::Pools) have clocks; empty otherwise.
+    pub times: Vec<(Instant, Duration)>,
 }
 
 impl Step {

@@ -1,5 +1,7 @@
 //! Whole invocations of services on real messages.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use accelflow_accel::messages::{self, Document, SERVICES, ServiceMessages};
 use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::storage::{Operation, StorageCall};
@@ -8,12 +10,18 @@ use accelflow_accel::{AccelError, Call, Ensemble, Job, Session};
 use accelflow_trace::Accel;
 use accelflow_workload::services::{Chain, Phase, Service};
 
-use crate::bodies::Bodies;
 use crate::demo;
 use crate::error::Failure;
-use crate::executor::Executor;
 use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
+use crate::run_traces::RunTraces;
+
+/// Peers that runs use while this keeps them.
+type SharedPeer = Arc<Mutex<LoopbackPeer>>;
+
+fn lock(peer: &SharedPeer) -> MutexGuard<'_, LoopbackPeer> {
+    peer.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// One invocation of a service.
 #[derive(Debug)]
@@ -100,7 +108,7 @@ pub enum ServiceRunError {
 #[derive(Debug)]
 pub struct ServiceRunner {
     client: Ensemble,
-    peer: LoopbackPeer,
+    peer: SharedPeer,
 }
 
 /// Runs one invocation of `service` on the messages of `seed` and `index`, with its own client
@@ -108,8 +116,8 @@ pub struct ServiceRunner {
 ///
 /// # Errors
 /// [`ServiceRunError`].
-pub fn run_service<B: Bodies>(
-    executor: &mut Executor<B>,
+pub fn run_service<E: RunTraces>(
+    executor: &mut E,
     service: &Service,
     seed: u64,
     index: u64,
@@ -127,7 +135,7 @@ impl ServiceRunner {
     pub fn new() -> Result<ServiceRunner, AccelError> {
         Ok(ServiceRunner {
             client: Ensemble::with_cores(1)?,
-            peer: LoopbackPeer::new(Answers::default())?,
+            peer: Arc::new(Mutex::new(LoopbackPeer::new(Answers::default())?)),
         })
     }
 
@@ -138,9 +146,9 @@ impl ServiceRunner {
     ///
     /// # Errors
     /// [`ServiceRunError`].
-    pub fn run<B: Bodies>(
+    pub fn run<E: RunTraces>(
         &mut self,
-        executor: &mut Executor<B>,
+        executor: &mut E,
         service: &Service,
         seed: u64,
         index: u64,
@@ -151,7 +159,7 @@ impl ServiceRunner {
         let mut invocation = Invocation {
             service,
             contents,
-            peer: &mut self.peer,
+            peer: &self.peer,
             connection: server,
             call: None,
             calls: 0,
@@ -199,7 +207,7 @@ impl ServiceRunner {
 struct Invocation<'a> {
     service: &'a Service,
     contents: Contents,
-    peer: &'a mut LoopbackPeer,
+    peer: &'a SharedPeer,
     /// The server's end of the connection with the client.
     connection: Session,
     /// The client's request, once received.
@@ -209,9 +217,9 @@ struct Invocation<'a> {
 }
 
 impl Invocation<'_> {
-    fn phase<B: Bodies>(
+    fn phase<E: RunTraces>(
         &mut self,
-        executor: &mut Executor<B>,
+        executor: &mut E,
         phase: usize,
         packets: &[u8],
     ) -> Result<PhaseRun, ServiceRunError> {
@@ -235,9 +243,9 @@ impl Invocation<'_> {
         Ok(PhaseRun::Chains(outcomes))
     }
 
-    fn receive<B: Bodies>(
+    fn receive<E: RunTraces>(
         &mut self,
-        executor: &mut Executor<B>,
+        executor: &mut E,
         chain: &Chain,
         packets: &[u8],
     ) -> Result<Outcome, Box<Failure>> {
@@ -246,7 +254,8 @@ impl Invocation<'_> {
             caller: None,
         };
         let message = Message::received(packets);
-        let outcome = executor.run(chain.entry(), &message, &mut conversation, self.peer);
+        let peer = Box::new(self.peer.clone());
+        let outcome = executor.run_trace(chain.entry(), &message, &mut conversation, peer);
         self.connection = conversation.session;
         let outcome = outcome?;
         if let Some(Call::Thrift(call)) = outcome.result().map(|arrival| &arrival.job.call) {
@@ -256,14 +265,14 @@ impl Invocation<'_> {
     }
 
     /// Runs a chain that the core starts.
-    fn start<B: Bodies>(
+    fn start<E: RunTraces>(
         &mut self,
-        executor: &mut Executor<B>,
+        executor: &mut E,
         chain: &Chain,
         place: (usize, usize, usize),
     ) -> Result<Result<Outcome, Box<Failure>>, ServiceRunError> {
         let (bytes, call) = self.opening(chain, place)?;
-        self.peer.answers = Answers {
+        lock(self.peer).answers = Answers {
             seed: self.contents.seed,
             index: self.contents.index,
             document: self.contents.document_bytes(),
@@ -285,7 +294,8 @@ impl Invocation<'_> {
             },
         };
         let message = Message::json(&bytes, call);
-        let outcome = executor.run(chain.entry(), &message, &mut conversation, self.peer);
+        let peer = Box::new(self.peer.clone());
+        let outcome = executor.run_trace(chain.entry(), &message, &mut conversation, peer);
         self.connection = match conversation.caller {
             Some(caller) => caller.session,
             None => conversation.session,

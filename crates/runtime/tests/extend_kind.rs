@@ -57,12 +57,11 @@ impl OwnBody for Grayscale {
 use accelflow_accel::Ensemble;
 use accelflow_accel::compress::Dcmp;
 use accelflow_accel::{Accelerator, Job, Limits};
-use accelflow_runtime::{
-    Answers, Bodies, Executor, Message, Outcome, PoolSettings, PooledBodies, Pools, demo,
-};
+use accelflow_runtime::{Answers, Bodies, Executor, Message, Outcome, PoolSettings, Pools, demo};
 use accelflow_trace::source::{branch, seq};
-use accelflow_trace::{Library, Node, Nodes};
+use accelflow_trace::{Accel, Library, Node, Nodes};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The CRC-32 of a payload, which stays as it is.
 struct Crc32 {
@@ -164,14 +163,49 @@ fn a_trace_calls_accelerators_beside_the_nine_on_bytes() {
 }
 
 #[test]
-fn pools_run_them_on_the_core_with_the_same_bytes() {
+fn the_ensemble_runs_them_on_a_core_with_the_same_bytes() {
     let pools = Pools::start(PoolSettings::default(), ensemble).unwrap();
-    let bodies = PooledBodies::new(Arc::new(pools)).unwrap();
-    let mut pooled = Executor::new(library().link().unwrap(), bodies);
-    let (one, other) = (run(&mut pooled, &IMAGE), run(&mut executor(), &IMAGE));
-    let bytes =
-        |outcome: Result<Outcome, String>| outcome.unwrap().result().unwrap().job.bytes.clone();
-    assert_eq!(bytes(one), bytes(other));
+    let image = Arc::new(library().link().unwrap());
+    let message = Message::received(&IMAGE);
+    let request = demo::trace_request("image", &message, Answers::default()).unwrap();
+    let handle = pools.enqueue(&image, request).unwrap();
+    let outcome = handle.wait().result.unwrap();
+    let inline = run(&mut executor(), &IMAGE).unwrap();
+    let ends = [&outcome, &inline].map(|outcome| &outcome.result().unwrap().job);
+    assert_eq!(ends[0].bytes, ends[1].bytes);
+    assert_eq!(outcome.visits, inline.visits);
+    assert_eq!(
+        format!("{:?}", outcome.steps),
+        format!("{:?}", inline.steps)
+    );
+    // Cmp is an accelerator with a queue, the others have none.
+    let counters = pools.counters();
+    assert_eq!(counters[Accel::Cmp.index()].done, 1);
+    assert_eq!(
+        counters.iter().map(|one| one.done + one.full).sum::<u64>(),
+        1
+    );
+}
+
+#[test]
+fn cores_take_bodies_that_are_added_later() {
+    let known = Arc::new(AtomicBool::new(false));
+    let asked = known.clone();
+    let make = move || match asked.load(Ordering::Relaxed) {
+        true => ensemble(),
+        false => Ensemble::with_cores(4),
+    };
+    let pools = Pools::start(PoolSettings::default(), make).unwrap();
+    let image = Arc::new(library().link().unwrap());
+    let run = || {
+        let message = Message::received(&IMAGE);
+        let request = demo::trace_request("image", &message, Answers::default()).unwrap();
+        pools.enqueue(&image, request).unwrap().wait().result
+    };
+    assert_eq!(run().unwrap_err().error.reason, "no_body");
+    known.store(true, Ordering::Relaxed);
+    pools.renew_cores();
+    assert_eq!(run().unwrap().steps.len(), 3);
 }
 
 #[test]

@@ -7,13 +7,11 @@ use std::time::{Duration, Instant};
 use accelflow_accel::balance::{CoreLoads, RoundRobin};
 use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
-use accelflow_runtime::trail::{self, Clocked, TrailChain};
-use accelflow_runtime::{
-    Arrival, Bodies, Conversation, Detail, Executor, Failure, Message, TenantBusy,
-};
+use accelflow_runtime::trail::{self, TrailChain};
+use accelflow_runtime::{Arrival, Conversation, Failure, Message, TenantBusy};
 use accelflow_serve::{
-    Execution, MAX_TIME_LIMIT, MakeBodies, ServeError, Slot, SocketTcp, TlsTrust, answer_caller,
-    begin_chain, bodies_of, current_deadline, current_terms,
+    Engine, EngineExecutor, Execution, MAX_TIME_LIMIT, ServeError, Slot, SocketTcp, TlsTrust,
+    answer_caller, begin_chain, current_deadline, current_terms,
 };
 use serde::Deserialize;
 
@@ -113,7 +111,7 @@ pub struct Storage {
 struct Shared {
     destination: Destination,
     traces: Slot<StorageImage, StorageTraces>,
-    bodies: Box<MakeBodies>,
+    engine: Engine,
     connections: usize,
     timeout: Duration,
     pool: Mutex<Pool>,
@@ -128,7 +126,7 @@ struct Pool {
 
 /// A connection, and the executor of the traces that use it.
 struct Worker {
-    executor: Executor<Clocked<Box<dyn Bodies + Send>>>,
+    executor: EngineExecutor,
     /// The traces that the executor has.
     traces: Arc<StorageImage>,
     /// The tenant of its last access.
@@ -164,7 +162,7 @@ impl Storage {
             shared: Arc::new(Shared {
                 destination,
                 traces: Slot::new(None, |given, _| traces::link(given))?,
-                bodies: bodies_of(config.execution, ensemble)?.0,
+                engine: Engine::new(config.execution, ensemble)?,
                 connections: config.connections,
                 timeout: config.timeout.min(MAX_TIME_LIMIT),
                 pool: Mutex::default(),
@@ -315,7 +313,7 @@ impl Shared {
     fn worker(&self) -> Result<Worker, StorageError> {
         let traces = self.traces.now();
         Ok(Worker {
-            executor: Executor::new(traces.image.clone(), Clocked::new((self.bodies)()?)),
+            executor: self.engine.executor(&traces.image)?,
             traces,
             tenant: 0,
             connection: GatewayConnection::new(self.destination.clone()),
@@ -335,10 +333,10 @@ impl Worker {
     /// Makes the next access with `traces`, and without anything of another tenant.
     fn take_up(&mut self, traces: &Arc<StorageImage>, tenant: u16) {
         if std::mem::replace(&mut self.tenant, tenant) != tenant {
-            self.executor.bodies_mut().forget();
+            self.executor.forget();
         }
         if !Arc::ptr_eq(&self.traces, traces) {
-            self.executor.set_image(traces.image.clone());
+            self.executor.set_image(&traces.image);
             self.traces = traces.clone();
         }
     }
@@ -357,11 +355,7 @@ impl Worker {
             false => Duration::ZERO,
         };
         self.connection.begin(deadline, measured)?;
-        self.executor.bodies_mut().note(measured);
-        self.executor.set_detail(match measured {
-            true => Detail::Steps,
-            false => Detail::Results,
-        });
+        self.executor.note(measured);
         let message = Message {
             terms: current_terms(),
             ..Message::json(json, Call::Storage(call.clone()))
@@ -370,10 +364,7 @@ impl Worker {
         let run = self
             .executor
             .run(trace, &message, &mut conversation, &mut self.connection);
-        let (costs_ns, exchanges) = (
-            self.executor.bodies_mut().take(),
-            self.connection.take_exchanges(),
-        );
+        let (costs_ns, exchanges) = (self.executor.take_costs(), self.connection.take_exchanges());
         let arrivals = match run {
             Ok(outcome) => {
                 if measured {

@@ -15,6 +15,7 @@ library into a trace memory checks that all tails lead to traces and that every 
 
 from accelflow.errors import TraceError
 from accelflow.trace.kinds import Body, kind, register_body
+from accelflow.trace.ensemble import Ensemble, Handle, Notification, enqueue_trace, ensemble
 from accelflow.trace.nodes import (
     Node,
     Pipeline,
@@ -52,9 +53,12 @@ __all__ = [
     "Arrival",
     "Body",
     "Connection",
+    "Ensemble",
+    "Handle",
     "Image",
     "Library",
     "Node",
+    "Notification",
     "Pipeline",
     "Run",
     "Steps",
@@ -65,6 +69,8 @@ __all__ = [
     "branch",
     "demo_request",
     "demo_secrets",
+    "enqueue_trace",
+    "ensemble",
     "fork",
     "join",
     "kind",

@@ -76,14 +76,14 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
     """
     try:
         runner = EXECUTOR if connection is None else connection
-        return runner.run(_memory(library, name), name, payload, call=call)
+        return runner.run(memory(library, name), name, payload, call=call)
     except TraceError:
         if cpu_fallback is None:
             raise
     return cpu_fallback(payload)
 
 
-def _memory(library: Library, name: str) -> _native.TraceImage:
+def memory(library: Library, name: str) -> _native.TraceImage:
     """The trace memory for `name`; other traces that cannot be linked do not matter."""
     if library.service_name is not None and name not in library:
         # Says so if the trace is another service's.

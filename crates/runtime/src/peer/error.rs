@@ -15,6 +15,9 @@ pub enum PeerError {
     /// No response came in time.
     #[error("no response from {0} in time")]
     Timeout(String),
+    /// The peer gave up its reply: no response will come.
+    #[error("the peer has dropped the request without a response")]
+    Dropped,
     /// The peer could not read the message, or could not write its response.
     #[error("{party} cannot answer: {error}")]
     Refused {
@@ -32,6 +35,7 @@ impl PeerError {
             PeerError::NoPeer(_) => "no_peer",
             PeerError::Busy(_) => "peer_busy",
             PeerError::Timeout(_) => "peer_timeout",
+            PeerError::Dropped => "peer_dropped",
             PeerError::Refused { .. } => "peer_refused",
         }
     }

@@ -1,9 +1,12 @@
 //! The interface of peers to executions.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use accelflow_accel::{Call, Session};
 
 use super::error::PeerError;
 use super::parties::Party;
+use super::reply::Reply;
 
 /// Supplies connections and the packets that come back over them.
 ///
@@ -25,6 +28,73 @@ pub trait Peer {
     /// # Errors
     /// [`PeerError`] if no response comes.
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError>;
+
+    /// Sends the packets of a message of kind `call`, and gives those of its response to `reply`
+    /// when they come. The trace waits without a thread meanwhile. By default it waits in
+    /// [`Peer::exchange`], which holds the output dispatcher of TCP: peers that wait for others
+    /// should return at once instead.
+    fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
+        reply.give(self.exchange(call, packets));
+    }
+}
+
+impl<P: Peer + ?Sized> Peer for &mut P {
+    fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
+        (**self).lend(call)
+    }
+
+    fn take_back(&mut self, call: &Call, session: Option<Session>) {
+        (**self).take_back(call, session);
+    }
+
+    fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        (**self).exchange(call, packets)
+    }
+
+    fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
+        (**self).begin_exchange(call, packets, reply);
+    }
+}
+
+impl<P: Peer + ?Sized> Peer for Box<P> {
+    fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
+        (**self).lend(call)
+    }
+
+    fn take_back(&mut self, call: &Call, session: Option<Session>) {
+        (**self).take_back(call, session);
+    }
+
+    fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        (**self).exchange(call, packets)
+    }
+
+    fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
+        (**self).begin_exchange(call, packets, reply);
+    }
+}
+
+/// A peer that its owner keeps while runs use it.
+impl<P: Peer> Peer for Arc<Mutex<P>> {
+    fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
+        let mut peer = self.lock().unwrap_or_else(PoisonError::into_inner);
+        peer.lend(call)
+    }
+
+    fn take_back(&mut self, call: &Call, session: Option<Session>) {
+        let mut peer = self.lock().unwrap_or_else(PoisonError::into_inner);
+        peer.take_back(call, session);
+    }
+
+    fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        let mut peer = self.lock().unwrap_or_else(PoisonError::into_inner);
+        peer.exchange(call, packets)
+    }
+
+    fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
+        let mut peer = self.lock().unwrap_or_else(PoisonError::into_inner);
+        peer.begin_exchange(call, packets, reply);
+    }
 }
 
 /// The peer of traces that wait for no response: it has no connections.

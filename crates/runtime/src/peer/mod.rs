@@ -5,9 +5,11 @@ mod error;
 mod interface;
 mod loopback;
 mod parties;
+mod reply;
 
 pub use answers::{Answers, CacheAnswer, DatabaseAnswer, HttpAnswer, RpcAnswer};
 pub use error::PeerError;
 pub use interface::{NoPeer, Peer};
 pub use loopback::LoopbackPeer;
 pub use parties::Party;
+pub use reply::Reply;

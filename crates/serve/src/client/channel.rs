@@ -6,8 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use accelflow_accel::{Call, Job, Settings};
-use accelflow_runtime::Executor;
-use accelflow_runtime::trail::{Clocked, Exchanges};
+use accelflow_runtime::trail::Exchanges;
 use zeroize::Zeroizing;
 
 use super::cancel::{Cancel, sleep};
@@ -24,7 +23,7 @@ use super::trust::TlsTrust;
 use super::wire::{Framing, Wire, WireError};
 use crate::error::ServeError;
 use crate::scope::{begin_chain, current_deadline, current_terms};
-use crate::transport::bodies::{MakeBodies, bodies_of};
+use crate::transport::engine::Engine;
 use crate::transport::ensemble::{NextCore, ensemble};
 
 /// The connections to one service, with their settings and metrics.
@@ -37,7 +36,7 @@ pub(super) struct Channel {
     config: ClientConfig,
     trust: Option<TlsTrust>,
     pub(super) traces: TraceSlot,
-    bodies: Box<MakeBodies>,
+    engine: Engine,
     pool: Arc<Pool<Connection>>,
     retries: Retries,
     metrics: Arc<ClientMetrics>,
@@ -69,10 +68,14 @@ impl Channel {
         let pool = Arc::new(Pool::new(most, waiting, config.idle_timeout));
         let (of, next_core) = (settings.clone(), NextCore::default());
         let make = move || ensemble(&of, 1, &next_core);
-        let (bodies, pools) = bodies_of(config.execution, make)?;
-        let metrics = Arc::new(ClientMetrics::new(&name, pools));
+        let engine = Engine::new(config.execution, make)?;
+        let metrics = Arc::new(ClientMetrics::new(&name, engine.pools()));
+        let traces = TraceSlot::new(Kind {
+            speaks,
+            tls: trust.is_some(),
+        })?;
         // Invalid settings fail here, before the first call.
-        bodies()?;
+        engine.executor(&traces.now().image)?;
         let reaper = {
             let (pool, metrics) = (pool.clone(), metrics.clone());
             let reap = move || {
@@ -86,11 +89,8 @@ impl Channel {
         };
         Ok(Channel {
             name,
-            traces: TraceSlot::new(Kind {
-                speaks,
-                tls: trust.is_some(),
-            })?,
-            bodies,
+            traces,
+            engine,
             retries: Retries::new(&config.retry),
             address,
             names: Names::default(),
@@ -272,10 +272,9 @@ impl Channel {
             }
             failed => failed.of(&self.name),
         })?;
-        let bodies = (self.bodies)()?;
         let traces = self.traces.now();
         Ok(Connection {
-            executor: Executor::new(traces.image.clone(), Clocked::new(bodies)),
+            executor: self.engine.executor(&traces.image)?,
             traces,
             tenant: 0,
             conversation: dialled.conversation,

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{AccelError, Call, Job, Limits};
-use accelflow_runtime::trail::{self, Clocked, TrailChain};
-use accelflow_runtime::{Bodies, Conversation, Detail, Executor, Failure, Message, Outcome, Terms};
+use accelflow_runtime::trail::{self, TrailChain};
+use accelflow_runtime::{Conversation, Failure, Message, Outcome, Terms};
 use accelflow_trace::Accel;
 use zeroize::Zeroizing;
 
@@ -15,12 +15,13 @@ use super::traces::ClientImage;
 use super::trust::ClientControl;
 use super::wire::{Framing, Wire, WireError};
 use crate::transport::close::Close;
+use crate::transport::engine::EngineExecutor;
 use crate::transport::inbound::whole_records;
 use crate::transport::tls::alerts;
 
 /// A connection that calls are made over, one at a time.
 pub(super) struct Connection {
-    pub(super) executor: Executor<Clocked<Box<dyn Bodies + Send>>>,
+    pub(super) executor: EngineExecutor,
     /// The traces that the executor has.
     pub(super) traces: Arc<ClientImage>,
     /// The tenant of its last exchange.
@@ -138,10 +139,10 @@ impl Connection {
     /// Makes the next exchange with `traces`, and without anything of another tenant.
     fn take_up(&mut self, traces: &Arc<ClientImage>, tenant: u16) {
         if std::mem::replace(&mut self.tenant, tenant) != tenant {
-            self.executor.bodies_mut().forget();
+            self.executor.forget();
         }
         if !Arc::ptr_eq(&self.traces, traces) {
-            self.executor.set_image(traces.image.clone());
+            self.executor.set_image(&traces.image);
             self.traces = traces.clone();
         }
     }
@@ -149,16 +150,12 @@ impl Connection {
     /// Notes the costs of the next exchange, or not.
     fn note(&mut self, noted: bool) {
         self.wire.exchanges.note(noted);
-        self.executor.bodies_mut().note(noted);
-        self.executor.set_detail(match noted {
-            true => Detail::Steps,
-            false => Detail::Results,
-        });
+        self.executor.note(noted);
     }
 
     /// The noted costs of an exchange, under the paper's names of its traces.
     fn chain(&mut self, traces: &ClientImage, outcome: &Outcome) -> TrailChain {
-        let costs_ns = self.executor.bodies_mut().take();
+        let costs_ns = self.executor.take_costs();
         let exchanges = self.wire.exchanges.take();
         let steps = outcome.steps.iter().cloned().map(|mut step| {
             step.trace = traces.paper_name(&step.trace);

@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use accelflow_accel::{AccelError, Ensemble, Settings};
-use accelflow_runtime::{Bodies, Conversation, Detail, Executor, Failure, Message};
+use accelflow_runtime::{
+    Bodies, Conversation, Detail, Executor, Failure, Finished, Message, Outcome, Pools,
+    TraceRequest,
+};
 use accelflow_trace::Accel;
 
 use super::tenants::gates::Tenants;
@@ -14,12 +17,12 @@ use crate::error::ServeError;
 use crate::memory::buffers;
 use crate::observe::measured::Measured;
 use crate::observe::metrics::Metrics;
-use crate::observe::run::TraceRun;
+use crate::observe::run::{TraceRun, nanoseconds};
 use crate::observe::times::share_of_thread;
-use crate::transport::bodies::{MakeBodies, bodies_of};
+use crate::transport::engine::MakeEnsemble;
 use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
 
-type ServeExecutor = Executor<Measured<Box<dyn Bodies + Send>>>;
+type ServeExecutor = Executor<Measured<Ensemble>>;
 
 /// The executors of a server: as many as traces have ever run at once. Between two traces an
 /// executor holds scratch memory and no part of a message.
@@ -130,6 +133,15 @@ impl Executors {
     ) -> Result<TraceRun, RunError> {
         let tenants = self.watch.tenants.as_ref();
         let _running = tenants.and_then(|all| all.begin_trace(message.terms.tenant));
+        let payload = match self.run_in_ensemble(traces, name, payload, message, conversation) {
+            Ok(done) => {
+                return match done {
+                    Ok(outcome) => Ok(self.watched(outcome)),
+                    Err(failure) => self.run_again(traces, name, message, conversation, failure),
+                };
+            }
+            Err(payload) => payload,
+        };
         let mut free = self.take(traces, message.terms.tenant)?;
         let executor = &mut free.executor;
         let done = executor.run_on(name, payload, message, conversation, &mut SocketPeer);
@@ -145,28 +157,99 @@ impl Executors {
                     times,
                 })
             }
-            Err(failure) if NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) => {
-                // A body that panicked is not used again.
-                drop(free);
-                self.watch.metrics.fallback(name, failure.error.reason);
-                if !self.maker.may_fail {
-                    // These were the core's own bodies, which would fail again.
-                    return Err(RunError::Trace(failure));
-                }
-                let bodies = ensemble(&self.settings, self.cores, &self.next_core);
-                let bodies = bodies.map_err(ServeError::from)?;
-                let mut core: Executor<Ensemble> = Executor::new(traces.image.clone(), bodies);
-                Ok(TraceRun {
-                    outcome: core.run(name, message, conversation, &mut SocketPeer)?,
-                    costs_ns: Vec::new(),
-                    times: Vec::new(),
-                })
-            }
             Err(failure) => {
-                self.give(free);
-                self.watch.metrics.fallback(name, failure.error.reason);
-                Err(RunError::Trace(failure))
+                match NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) {
+                    // A body that panicked is not used again.
+                    true => drop(free),
+                    false => self.give(free),
+                }
+                self.run_again(traces, name, message, conversation, failure)
             }
+        }
+    }
+
+    /// Runs a trace in the ensemble, if there is one; gives the payload back if it has no room for
+    /// the trace, which this thread then runs itself.
+    fn run_in_ensemble(
+        &self,
+        traces: &Arc<ServerImage>,
+        name: &str,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<Result<Outcome, Box<Failure>>, Vec<u8>> {
+        let Some(pools) = &self.maker.pools else {
+            return Err(payload);
+        };
+        let request = TraceRequest {
+            conversation: std::mem::take(conversation),
+            detail: self.detail(),
+            ..TraceRequest::new(name, payload, message, Box::new(SocketPeer))
+        };
+        match pools.enqueue(&traces.image, request) {
+            Ok(handle) => {
+                handle.wait_by(pools.settings().notification, None);
+                let Finished {
+                    result,
+                    conversation: returned,
+                } = handle.wait();
+                *conversation = returned;
+                Ok(result)
+            }
+            Err(refused) => {
+                *conversation = refused.request.conversation;
+                Err(refused.request.payload)
+            }
+        }
+    }
+
+    /// A run in the ensemble, with the costs and times that are noted.
+    fn watched(&self, mut outcome: Outcome) -> TraceRun {
+        let times = std::mem::take(&mut outcome.times);
+        let costs_ns = match self.watch.records {
+            true => times.iter().map(|(_, spent)| nanoseconds(*spent)).collect(),
+            false => Vec::new(),
+        };
+        TraceRun {
+            outcome,
+            costs_ns,
+            times: match self.watch.spans {
+                true => times,
+                false => Vec::new(),
+            },
+        }
+    }
+
+    /// After a failure, lets a core run the trace again if another body may do better.
+    fn run_again(
+        &self,
+        traces: &Arc<ServerImage>,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        failure: Box<Failure>,
+    ) -> Result<TraceRun, RunError> {
+        let reason = failure.error.reason;
+        self.watch.metrics.fallback(name, reason);
+        // The core's own bodies would fail again.
+        if !self.maker.may_fail || !NOT_THE_INPUTS_FAULT.contains(&reason) {
+            return Err(RunError::Trace(failure));
+        }
+        let bodies = ensemble(&self.settings, self.cores, &self.next_core);
+        let bodies = bodies.map_err(ServeError::from)?;
+        let mut core: Executor<Ensemble> = Executor::new(traces.image.as_ref().clone(), bodies);
+        Ok(TraceRun {
+            outcome: core.run(name, message, conversation, &mut SocketPeer)?,
+            costs_ns: Vec::new(),
+            times: Vec::new(),
+        })
+    }
+
+    /// How much outcomes tell.
+    fn detail(&self) -> Detail {
+        match self.watch.records || self.watch.spans {
+            true => Detail::Steps,
+            false => Detail::Results,
         }
     }
 
@@ -174,7 +257,7 @@ impl Executors {
         let inner = (self.maker.make)()?;
         let metrics = self.watch.metrics.clone();
         let mut executor = Executor::new(
-            traces.image.clone(),
+            traces.image.as_ref().clone(),
             Measured {
                 inner,
                 metrics,
@@ -185,9 +268,7 @@ impl Executors {
                 last: Instant::now(),
             },
         );
-        if !self.watch.records && !self.watch.spans {
-            executor.set_detail(Detail::Results);
-        }
+        executor.set_detail(self.detail());
         let traces = traces.clone();
         Ok(Free {
             executor,
@@ -204,7 +285,7 @@ impl Executors {
             return self.make(traces, tenant);
         };
         if !Arc::ptr_eq(&free.traces, traces) {
-            free.executor.set_image(traces.image.clone());
+            free.executor.set_image(traces.image.as_ref().clone());
             free.traces = traces.clone();
         }
         if free.tenant != tenant {
@@ -233,27 +314,46 @@ impl Shelf {
     }
 }
 
-/// A maker of executors' bodies. `may_fail` says that `ensemble` makes other bodies than the core's
-/// own.
+/// A maker of executors' bodies, and the ensemble that `execution` asks for. `may_fail` says that
+/// `ensemble` makes other bodies than the core's own.
 pub(crate) fn bodies(
     execution: Execution,
     ensemble: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
     may_fail: bool,
-    metrics: &Metrics,
+    metrics: &Arc<Metrics>,
 ) -> Result<Maker, ServeError> {
-    let (make, pools) = bodies_of(execution, ensemble)?;
-    if let Some(pools) = pools {
-        metrics.watch(pools);
-    }
-    let may_fail = may_fail || !matches!(execution, Execution::Inline);
-    Ok(Maker { make, may_fail })
+    let ensemble = Arc::new(ensemble);
+    let make = ensemble.clone();
+    let pools = match execution {
+        Execution::Inline => None,
+        Execution::Ensemble(settings) => {
+            // The metrics keep the ensemble, which must not keep them.
+            let metrics_of = Arc::downgrade(metrics);
+            let observe = move |accel, spent| {
+                if let Some(metrics) = metrics_of.upgrade() {
+                    metrics.step(accel, spent);
+                }
+            };
+            let pools = Pools::start_observed(settings, move || ensemble(), observe)?;
+            let pools = Arc::new(pools);
+            metrics.watch(pools.clone());
+            Some(pools)
+        }
+    };
+    Ok(Maker {
+        make: Box::new(move || make()),
+        may_fail: may_fail || pools.is_some(),
+        pools,
+    })
 }
 
 /// Makes the bodies of executors.
 pub(crate) struct Maker {
-    make: Box<MakeBodies>,
+    make: Box<MakeEnsemble>,
     /// Whether these bodies can fail where the core's would not.
     may_fail: bool,
+    /// The ensemble that runs the traces for which it has room.
+    pools: Option<Arc<Pools>>,
 }
 
 /// Why a trace has no outcome.

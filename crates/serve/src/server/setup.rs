@@ -387,7 +387,7 @@ impl Engine {
     }
 
     /// What makes the bodies of executors.
-    fn maker(self, next_core: &NextCore, metrics: &Metrics) -> Result<Maker, ServeError> {
+    fn maker(self, next_core: &NextCore, metrics: &Arc<Metrics>) -> Result<Maker, ServeError> {
         let (next_core, execution) = (next_core.clone(), self.config.execution);
         let may_fail = self.prepare.is_some() || !self.faults.is_empty();
         let make = move || self.ensemble(&next_core);

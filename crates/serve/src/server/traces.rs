@@ -70,7 +70,7 @@ const GRPC: TraceNames = TraceNames {
 /// The traces with which a request is received and answered.
 #[derive(Debug)]
 pub(crate) struct ServerImage {
-    pub(crate) image: Image,
+    pub(crate) image: Arc<Image>,
     pub(crate) receive: String,
     pub(crate) send: String,
     pub(crate) send_compressed: String,
@@ -174,7 +174,7 @@ impl Kind {
         };
         let image = stock.link(&roots, &self.pipes())?;
         Ok(ServerImage {
-            image,
+            image: Arc::new(image),
             receive,
             send,
             send_compressed,

@@ -1,7 +1,7 @@
 //! Bytes of a connection, for servers and clients alike: sockets, TLS, HTTP/2 and gRPC's framing.
 
-pub(crate) mod bodies;
 pub(crate) mod close;
+pub(crate) mod engine;
 pub(crate) mod ensemble;
 pub(crate) mod grpc;
 pub(crate) mod http2;

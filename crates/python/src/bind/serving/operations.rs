@@ -63,6 +63,7 @@ pub(crate) fn pools(given: &PyPools) -> PyResult<PoolSettings> {
         queue_entries: given.queue_entries,
         overflow_entries: given.overflow_entries,
         policy: policy.ok_or_else(why)?,
+        ..PoolSettings::default()
     })
 }
 

@@ -1,9 +1,9 @@
 //! Bodies of accelerators in Python.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use accelflow_accel::{AccelError, Fact, Input, Output, OwnBody};
+use accelflow_accel::{AccelError, Ensemble, Fact, Input, Output, OwnBody};
 use accelflow_trace::{Format, Kind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -17,14 +17,60 @@ pub(crate) fn is_running() -> bool {
     RUNNING.get()
 }
 
+/// The bodies that runs without a connection of their own find, for all executors and ensembles
+/// of the process.
+static KNOWN: Mutex<Known> = Mutex::new(Known {
+    bodies: Vec::new(),
+    changes: 0,
+});
+
+struct Known {
+    bodies: Vec<(Arc<Kind>, Arc<Py<PyAny>>)>,
+    changes: u64,
+}
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has the accelerator beside the nine that `kind` calls done by `function`, in the place of an
+/// earlier one.
+pub(crate) fn add(kind: Arc<Kind>, function: Py<PyAny>) {
+    let mut known = known();
+    let place = known
+        .bodies
+        .iter()
+        .position(|(other, _)| other.name() == kind.name());
+    let replaced = place.map(|place| known.bodies.remove(place));
+    known.bodies.push((kind, Arc::new(function)));
+    known.changes += 1;
+    drop(known);
+    // What it held may be Python's, which may come here again.
+    drop(replaced);
+}
+
+/// How often bodies were added.
+pub(crate) fn changes() -> u64 {
+    known().changes
+}
+
+/// Gives `ensemble` the bodies that were added. Returns how often bodies were.
+pub(crate) fn give_all(ensemble: &mut Ensemble) -> u64 {
+    let known = known();
+    for (kind, function) in &known.bodies {
+        ensemble.add(Box::new(PyBody::new(kind.clone(), function.clone())));
+    }
+    known.changes
+}
+
 /// A function in Python as the body of an accelerator beside the nine.
 pub(crate) struct PyBody {
     kind: Arc<Kind>,
-    function: Py<PyAny>,
+    function: Arc<Py<PyAny>>,
 }
 
 impl PyBody {
-    pub(crate) fn new(kind: Arc<Kind>, function: Py<PyAny>) -> PyBody {
+    pub(crate) fn new(kind: Arc<Kind>, function: Arc<Py<PyAny>>) -> PyBody {
         PyBody { kind, function }
     }
 }

@@ -9,25 +9,62 @@ use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::storage::{Operation, Role, StorageCall};
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{AccelError, Call};
-use accelflow_runtime::{Answers, Executor, Message, Outcome, demo};
+use accelflow_runtime::{Answers, Arrival, Counters, Executor, Message, Outcome, demo};
 use accelflow_trace::{Image, Kind};
 use pyo3::prelude::*;
 
-use crate::bind::trace::body::{self, PyBody};
+use crate::bind::trace::body;
 use crate::bind::trace::failure::Failure;
 use crate::bind::trace::image::{PyImage, describe};
 use crate::bind::trace::node::PyNode;
 
-/// Runs traces on bytes, inline on the calling thread, with the software bodies. Runs of several
-/// threads wait for one another.
+/// Runs traces on bytes, inline on the calling thread, with the software bodies. Threads run them
+/// at the same time.
 #[pyclass(frozen, name = "TraceExecutor", module = "accelflow._native")]
 pub(crate) struct PyExecutor {
-    inner: Mutex<Executor>,
+    cores: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Executors that nobody uses now: in all, as many as threads have ever run at once.
+    free: Vec<Free>,
+    ended: Counters,
+}
+
+/// An executor between two runs.
+struct Free {
+    executor: Executor,
+    /// How often bodies had been added when it was given them.
+    changes: u64,
 }
 
 impl PyExecutor {
-    fn lock(&self) -> MutexGuard<'_, Executor> {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An executor with all bodies that were added.
+    fn take(&self) -> Result<Free, AccelError> {
+        let free = self.lock().free.pop();
+        let mut free = match free {
+            Some(free) => free,
+            None => Free {
+                executor: Executor::with_cores(Image::default(), self.cores)?,
+                changes: 0,
+            },
+        };
+        if free.changes != body::changes() {
+            free.changes = body::give_all(free.executor.bodies_mut());
+        }
+        Ok(free)
+    }
+
+    fn give(&self, free: Free, ended: Result<(), &'static str>) {
+        let mut inner = self.lock();
+        inner.free.push(free);
+        inner.ended.count(ended);
     }
 }
 
@@ -37,10 +74,14 @@ impl PyExecutor {
     #[new]
     #[pyo3(signature = (*, cores))]
     fn new(cores: usize) -> PyResult<PyExecutor> {
-        let inner = Executor::with_cores(Image::default(), cores).map_err(refused)?;
-        Ok(PyExecutor {
-            inner: Mutex::new(inner),
-        })
+        let executor = PyExecutor {
+            cores,
+            inner: Mutex::default(),
+        };
+        // Invalid settings fail here.
+        let first = executor.take().map_err(refused)?;
+        executor.lock().free.push(first);
+        Ok(executor)
     }
 
     /// Runs the trace `name` of `image` on `payload`: without `call` on packets from the demo's
@@ -61,35 +102,38 @@ impl PyExecutor {
             return Err(Failure::new("within_body", message).of(name).into());
         }
         let done = py.detach(|| {
-            let mut executor = self.lock();
+            let mut free = self.take()?;
+            let executor = &mut free.executor;
             if executor.image() != image.inner() {
                 executor.set_image(image.inner().clone());
             }
-            demo::run_trace_as(&mut executor, name, &message, Answers::default())
+            let done = demo::run_trace_as(executor, name, &message, Answers::default());
+            let ended = done.as_ref().map(|_| ());
+            self.give(free, ended.map_err(|failure| failure.error.reason));
+            Ok(done)
         });
-        finished(done, image.inner().kinds().to_vec())
+        finished(done.map_err(refused)?, image.inner().kinds().to_vec())
     }
 
     /// Has the accelerator beside the nine that `kind` calls done by `body`, in the place of an earlier
-    /// one: a function of the payload and a dict of the facts, which returns the new payload, or None
-    /// to keep it, or a pair of that and a dict of the facts that `kind` yields. A run in which it
-    /// raises fails.
-    fn add_body(&self, py: Python<'_>, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
+    /// one, in all executors and ensembles: a function of the payload and a dict of the facts, which
+    /// returns the new payload, or None to keep it, or a pair of that and a dict of the facts that
+    /// `kind` yields. A run in which it raises fails.
+    #[allow(clippy::unused_self, reason = "it is a method in Python")]
+    fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
         let Some(kind) = kind.own() else {
             let message = "a body is for an accelerator beside the nine";
             return Err(Failure::new("bad_kind", message).into());
         };
-        let body = Box::new(PyBody::new(kind.clone(), body));
-        py.detach(|| self.lock().bodies_mut().add(body));
+        body::add(kind.clone(), body);
         Ok(())
     }
 
     /// How many runs reached their end, and how many ended early, by reason.
     #[getter]
     fn counters(&self) -> (u64, BTreeMap<&'static str, u64>) {
-        let executor = self.lock();
-        let counters = executor.counters();
-        (counters.completed, counters.failed.clone())
+        let inner = self.lock();
+        (inner.ended.completed, inner.ended.failed.clone())
     }
 }
 
@@ -169,28 +213,31 @@ pub(crate) struct PyRun {
     kinds: Vec<Arc<Kind>>,
 }
 
+impl PyArrival {
+    pub(crate) fn of(arrival: &Arrival) -> Result<PyArrival, AccelError> {
+        let (data, format) = arrival.job.data()?;
+        let facts = &arrival.job.facts;
+        Ok(PyArrival {
+            trace: arrival.trace.clone(),
+            arm: arrival.arm,
+            data: data.into_owned(),
+            format: format.name(),
+            core: arrival.job.core,
+            facts: facts.iter().map(|(n, v)| (n.to_owned(), v)).collect(),
+            texts: facts
+                .texts()
+                .map(|(n, v)| (n.to_owned(), v.to_owned()))
+                .collect(),
+        })
+    }
+}
+
 #[pymethods]
 impl PyRun {
     /// What each execution ended with, in order of their ends: one, and one more for each fork.
     #[getter]
     fn arrivals(&self) -> PyResult<Vec<PyArrival>> {
-        let read = |arrival: &accelflow_runtime::Arrival| -> Result<PyArrival, AccelError> {
-            let (data, format) = arrival.job.data()?;
-            let facts = &arrival.job.facts;
-            Ok(PyArrival {
-                trace: arrival.trace.clone(),
-                arm: arrival.arm,
-                data: data.into_owned(),
-                format: format.name(),
-                core: arrival.job.core,
-                facts: facts.iter().map(|(n, v)| (n.to_owned(), v)).collect(),
-                texts: facts
-                    .texts()
-                    .map(|(n, v)| (n.to_owned(), v.to_owned()))
-                    .collect(),
-            })
-        };
-        let arrivals: Result<_, _> = self.outcome.arrivals.iter().map(read).collect();
+        let arrivals: Result<_, _> = self.outcome.arrivals.iter().map(PyArrival::of).collect();
         Ok(arrivals.map_err(refused)?)
     }
 

@@ -2,6 +2,7 @@
 
 mod body;
 pub(crate) mod connection;
+pub(crate) mod ensemble;
 pub(crate) mod execution;
 pub(crate) mod failure;
 pub(crate) mod image;

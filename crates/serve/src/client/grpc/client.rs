@@ -37,7 +37,7 @@ use crate::memory::wipe::Wiped;
 use crate::observe::ledger::whole_steps;
 use crate::observe::telemetry::headers_for_services;
 use crate::scope::{begin_chain, current_deadline};
-use crate::transport::bodies::bodies_of;
+use crate::transport::engine::Engine;
 use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
@@ -120,14 +120,14 @@ impl GrpcClient {
         let name = address.to_string();
         let (of, next_core) = (settings.clone(), NextCore::default());
         let make = move || ensemble(&of, 1, &next_core);
-        let (bodies, pools) = bodies_of(config.execution, make)?;
+        let engine = Engine::new(config.execution, make)?;
         let setup = Arc::new(Setup {
-            bodies,
             traces: TraceSlot::new(Kind {
                 speaks: Speaks::Grpc,
                 tls: trust.is_some(),
             })?,
-            metrics: Arc::new(ClientMetrics::new(&name, pools)),
+            metrics: Arc::new(ClientMetrics::new(&name, engine.pools())),
+            engine,
             free: Mutex::default(),
             trust: trust.map(|trust| trust.for_http2()),
             address,

@@ -8,19 +8,20 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::Limits;
 use accelflow_accel::tls::{ContentType, TlsSession};
-use accelflow_runtime::{Conversation, Detail, Message};
+use accelflow_runtime::{Conversation, Message};
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
-use super::setup::{ClientExecutor, Setup};
+use super::setup::Setup;
 use crate::client::dial::Dialled;
 use crate::client::error::CallError;
 use crate::client::trust::ClientControl;
 use crate::observe::ledger::Ledger;
 use crate::observe::run::TraceRun;
 use crate::transport::close::Close;
+use crate::transport::engine::EngineExecutor;
 use crate::transport::grpc::traces::PipeTraces;
 use crate::transport::http2::frames::Frames;
 use crate::transport::http2::pipe::{End, Fault, Pipe};
@@ -169,7 +170,7 @@ fn builder(most: usize) -> client::Builder {
 
 /// The client's end of a connection.
 pub(super) struct ClientEnd {
-    executor: ClientExecutor,
+    executor: EngineExecutor,
     control: Option<ClientControl>,
     limits: Limits,
     patience: Duration,
@@ -188,11 +189,7 @@ impl End for ClientEnd {
         conversation: &mut Conversation,
     ) -> Result<TraceRun, String> {
         let noted = self.records.noted.get();
-        self.executor.set_detail(match noted {
-            true => Detail::Steps,
-            false => Detail::Results,
-        });
-        self.executor.bodies_mut().note(noted);
+        self.executor.note(noted);
         let mut peer = crate::transport::ensemble::SocketPeer;
         let run = self.executor.run(trace, message, conversation, &mut peer);
         let outcome = run.map_err(|failure| {
@@ -201,7 +198,7 @@ impl End for ClientEnd {
         })?;
         Ok(TraceRun {
             outcome,
-            costs_ns: self.executor.bodies_mut().take(),
+            costs_ns: self.executor.take_costs(),
             times: Vec::new(),
         })
     }

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use accelflow_accel::{AccelError, Call, Job, Settings};
-use accelflow_runtime::trail::Clocked;
-use accelflow_runtime::{Bodies, Conversation, Detail, Executor, Failure, Message, Step};
+use accelflow_runtime::{Conversation, Failure, Message, Step};
 
 use crate::client::config::{Address, ClientConfig};
 use crate::client::metrics::ClientMetrics;
@@ -12,14 +11,12 @@ use crate::client::names::Names;
 use crate::client::traces::{ClientImage, TraceSlot};
 use crate::client::trust::TlsTrust;
 use crate::scope::current_terms;
-use crate::transport::bodies::MakeBodies;
+use crate::transport::engine::{Engine, EngineExecutor};
 use crate::transport::ensemble::SocketPeer;
-
-pub(super) type ClientExecutor = Executor<Clocked<Box<dyn Bodies + Send>>>;
 
 /// An executor between two traces, the traces that it has, and the tenant of its last run.
 pub(super) struct Free {
-    executor: ClientExecutor,
+    executor: EngineExecutor,
     traces: Arc<ClientImage>,
     tenant: u16,
 }
@@ -34,7 +31,7 @@ pub(super) struct Setup {
     pub(super) config: ClientConfig,
     pub(super) trust: Option<TlsTrust>,
     pub(super) traces: TraceSlot,
-    pub(super) bodies: Box<MakeBodies>,
+    pub(super) engine: Engine,
     pub(super) metrics: Arc<ClientMetrics>,
     /// Between two traces an executor holds scratch memory and no part of a message.
     pub(super) free: Mutex<Vec<Free>>,
@@ -54,13 +51,12 @@ pub(super) enum NoJob {
 }
 
 impl Setup {
-    pub(super) fn executor(&self, traces: &ClientImage) -> Result<ClientExecutor, AccelError> {
-        let bodies = (self.bodies)()?;
-        Ok(Executor::new(traces.image.clone(), Clocked::new(bodies)))
+    pub(super) fn executor(&self, traces: &ClientImage) -> Result<EngineExecutor, AccelError> {
+        self.engine.executor(&traces.image)
     }
 
     /// An executor that has `traces`, and nothing of other tenants.
-    fn take(&self, traces: &Arc<ClientImage>, tenant: u16) -> Result<ClientExecutor, AccelError> {
+    fn take(&self, traces: &Arc<ClientImage>, tenant: u16) -> Result<EngineExecutor, AccelError> {
         let kept = self
             .free
             .lock()
@@ -70,10 +66,10 @@ impl Setup {
             return self.executor(traces);
         };
         if !Arc::ptr_eq(&free.traces, traces) {
-            free.executor.set_image(traces.image.clone());
+            free.executor.set_image(&traces.image);
         }
         if free.tenant != tenant {
-            free.executor.bodies_mut().forget();
+            free.executor.forget();
         }
         Ok(free.executor)
     }
@@ -98,14 +94,10 @@ impl Setup {
             },
         };
         message.terms = terms;
-        executor.set_detail(match noted {
-            true => Detail::Steps,
-            false => Detail::Results,
-        });
-        executor.bodies_mut().note(noted);
+        executor.note(noted);
         let conversation = &mut Conversation::default();
         let run = executor.run(trace, &message, conversation, &mut SocketPeer);
-        let costs_ns = executor.bodies_mut().take();
+        let costs_ns = executor.take_costs();
         // A body that panicked is not used again.
         if run
             .as_ref()

@@ -14,20 +14,20 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::fmt;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
-use std::{fmt, io};
 
 use accelflow_accel::balance::{Affinity, BalancingPolicy, CoreLoads, Ldb, LeastLoaded};
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{AccelError, Accelerator, Call, Facts, Job, Record};
+use accelflow_runtime::affinity::{pin, usable_cores};
 use accelflow_trace::Accel;
 use opentelemetry::Context;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use zeroize::Zeroizing;
 
 use super::settings::{Steering, SteeringPolicy};
@@ -318,17 +318,4 @@ impl Accelerator for ByFunction {
         job.affinity = before;
         done
     }
-}
-
-fn usable_cores() -> io::Result<Vec<usize>> {
-    let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU)
-        .filter(|core| set.is_set(*core))
-        .collect())
-}
-
-fn pin(core: usize) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    set.set(core);
-    Ok(sched_setaffinity(None, &set)?)
 }

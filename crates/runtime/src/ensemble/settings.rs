@@ -1,25 +1,51 @@
-//! Sizes, counters and errors of the pools.
+//! Sizes, counters and errors of the accelerators' queues and workers.
 
 use std::io;
+use std::time::Duration;
 
 use accelflow_accel::AccelError;
 use accelflow_shaping::dispatch::Policy;
+use accelflow_trace::Accel;
 
-/// The sizes of the pools.
+use super::handle::Notification;
+
+/// The sizes of the ensemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
-    /// Instances of each accelerator, with a queue and workers each. A step that finds one full
+    /// Instances of each accelerator, with queues and workers each. A step that finds one full
     /// tries the next. Default 1, as in the paper's evaluation.
     pub instances: usize,
     /// Workers of each instance: the paper's processing elements, of which it has 8 (Table III).
     /// Default 1, since here they share the machine's cores.
     pub workers: usize,
-    /// Entries of each input queue. Default 64, as in the paper (Table III).
+    /// Workers of each instance of single accelerators, in the order of [`Accel::ALL`]; 0 for
+    /// `workers`. Default 0.
+    pub workers_of: [usize; Accel::COUNT],
+    /// Threads that do the steps of full accelerators on the cores' behalf. Default 1, an
+    /// assumption of this project.
+    pub core_workers: usize,
+    /// Entries of each input queue, and of each output queue. Default 64, as in the paper
+    /// (Table III).
     pub queue_entries: usize,
-    /// Entries of the overflow area behind each queue. Default 64, an assumption of this project.
+    /// Entries of the overflow area behind each input queue. Default 64, an assumption of this
+    /// project.
     pub overflow_entries: usize,
     /// The order in which a queue is served. Default first in, first out, as in the paper.
     pub policy: Policy,
+    /// The largest number of runs that have begun and not ended. Default 4,096, an assumption of
+    /// this project.
+    pub most_runs: usize,
+    /// The largest number of runs of one tenant at once, the paper's N (section IV.D); 0 for any
+    /// number. Default 0.
+    pub tenant_runs: usize,
+    /// Time for the response that a trace waits for, after which the core is notified of a failure
+    /// (section IV.B). Default 30 s, an assumption of this project.
+    pub response_timeout: Duration,
+    /// How threads that wait for a run learn of its end. Default waking up.
+    pub notification: Notification,
+    /// Whether each worker is bound to a core, in turn over those that the process may use.
+    /// Default no.
+    pub pinned: bool,
 }
 
 impl Default for PoolSettings {
@@ -27,19 +53,36 @@ impl Default for PoolSettings {
         PoolSettings {
             instances: 1,
             workers: 1,
+            workers_of: [0; Accel::COUNT],
+            core_workers: 1,
             queue_entries: 64,
             overflow_entries: 64,
             policy: Policy::Fifo,
+            most_runs: 4_096,
+            tenant_runs: 0,
+            response_timeout: Duration::from_secs(30),
+            notification: Notification::Wake,
+            pinned: false,
         }
     }
 }
 
 impl PoolSettings {
+    /// The workers of each instance of `accel`.
+    pub(super) fn workers_of(&self, accel: Accel) -> usize {
+        match self.workers_of[accel.index()] {
+            0 => self.workers,
+            own => own,
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), PoolError> {
         for (name, count) in [
             ("instances", self.instances),
             ("workers", self.workers),
+            ("core_workers", self.core_workers),
             ("queue_entries", self.queue_entries),
+            ("most_runs", self.most_runs),
         ] {
             if count == 0 {
                 return Err(PoolError::Nothing(name));
@@ -49,10 +92,10 @@ impl PoolSettings {
     }
 }
 
-/// Errors of starting the pools.
+/// Errors of starting the ensemble.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// No instances, workers or queue entries.
+    /// No instances, workers, queue entries or runs.
     #[error("{0} = 0: must be at least 1")]
     Nothing(&'static str),
     /// The bodies could not be made.
@@ -63,7 +106,7 @@ pub enum PoolError {
     Thread(#[from] io::Error),
 }
 
-/// Counters of one accelerator's pools, summed over its instances.
+/// Counters of one accelerator, summed over its instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounters {
     /// Steps that the workers did.

@@ -33,7 +33,11 @@ impl TraceWork {
         known.get(trace).copied().unwrap_or_default()
     }
 
-    fn learn(&self, trace: &str, work: Time) {
+    /// Learns the work of a run that has ended; nothing of one that kept no account of it.
+    pub(super) fn learn(&self, trace: &str, work: Time) {
+        if work == Time::ZERO {
+            return;
+        }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match known.get_mut(trace) {
             Some(mean) => *mean = moved(*mean, work),
@@ -44,11 +48,9 @@ impl TraceWork {
     }
 }
 
-/// The pace of one run towards its deadline.
-#[derive(Debug)]
+/// The pace of one execution towards its run's deadline.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    epoch: Instant,
-    trace: String,
     due: Time,
     /// The deadline of the step before, and the time that each unit of work adds; `None` until the
     /// trace's work is known.
@@ -57,36 +59,28 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(epoch: Instant) -> Pace {
-        Pace {
-            epoch,
-            trace: String::new(),
-            due: Time::MAX,
-            step: None,
-            work: Time::ZERO,
-        }
-    }
-
-    /// Begins a run of `trace`, and learns the work of the run before.
-    pub(super) fn begin(&mut self, trace: &str, due: Option<Instant>, known: &TraceWork) {
-        if self.due < Time::MAX && self.work > Time::ZERO {
-            known.learn(&self.trace, self.work);
-        }
-        self.work = Time::ZERO;
-        self.step = None;
+    /// The pace of a run of `trace` that begins now.
+    pub(super) fn begin(
+        trace: &str,
+        due: Option<Instant>,
+        epoch: Instant,
+        known: &TraceWork,
+    ) -> Pace {
+        let work = Time::ZERO;
         let Some(due) = due else {
-            self.due = Time::MAX;
-            return;
+            return Pace {
+                due: Time::MAX,
+                step: None,
+                work,
+            };
         };
-        self.trace.clear();
-        self.trace.push_str(trace);
-        self.due = since(self.epoch, due);
-        let (now, expected) = (since(self.epoch, Instant::now()), known.get(trace));
-        if expected > Time::ZERO {
-            let left = self.due.saturating_sub(now);
-            let stretch = left.as_ps() as f64 / expected.as_ps() as f64;
-            self.step = Some((now, stretch));
-        }
+        let due = since(epoch, due);
+        let (now, expected) = (since(epoch, Instant::now()), known.get(trace));
+        let step = (expected > Time::ZERO).then(|| {
+            let left = due.saturating_sub(now);
+            (now, left.as_ps() as f64 / expected.as_ps() as f64)
+        });
+        Pace { due, step, work }
     }
 
     /// The deadline of the next step, which is expected to be `work`.
@@ -102,6 +96,12 @@ impl Pace {
             }
             None => self.due,
         }
+    }
+
+    /// The work of the execution so far, with that of those that it was forked from; zero for a
+    /// run without a deadline.
+    pub(super) fn work(&self) -> Time {
+        self.work
     }
 }
 
@@ -122,25 +122,26 @@ mod tests {
     fn what_is_left_is_divided_in_proportion_to_work() {
         let epoch = Instant::now();
         let known = TraceWork::default();
-        let mut pace = Pace::new(epoch);
         let far = Duration::from_secs(1_000);
         // Nothing is known of the trace: its steps are due when it is.
-        pace.begin("T", Some(epoch + far), &known);
+        let mut pace = Pace::begin("T", Some(epoch + far), epoch, &known);
         for ns in [100, 300] {
             assert_eq!(pace.next(Time::from_ns(ns)), Time::from_s_f64(1_000.0));
         }
+        known.learn("T", pace.work());
         // Now it is: a step that is a quarter of the work has a quarter of the time.
-        pace.begin("T", Some(epoch + far), &known);
+        let mut pace = Pace::begin("T", Some(epoch + far), epoch, &known);
         let first = pace.next(Time::from_ns(100));
         let last = pace.next(Time::from_ns(300));
         assert!((249.9..251.0).contains(&first.as_s_f64()), "{first:?}");
         assert!((999.9..1_000.1).contains(&last.as_s_f64()), "{last:?}");
         // A run that is overdue gives its steps no time, and one without a deadline all of it.
         let now = Instant::now();
-        pace.begin("T", Some(now), &known);
+        let mut pace = Pace::begin("T", Some(now), epoch, &known);
         assert!(pace.next(Time::from_ns(100)) <= since(epoch, Instant::now()));
-        pace.begin("T", None, &known);
+        let mut pace = Pace::begin("T", None, epoch, &known);
         assert_eq!(pace.next(Time::from_ns(100)), Time::MAX);
+        assert_eq!(pace.work(), Time::ZERO);
     }
 
     #[test]

@@ -1,0 +1,350 @@
+//! Traces that run in the ensemble (`accelflow_runtime::Pools`) for `accelflow.trace`.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::Ensemble;
+use accelflow_accel::thrift::Schema;
+use accelflow_runtime::{
+    Answers, Finished, Message, Notification, Policy, PoolError, PoolSettings, Pools, Priority,
+    Terms, TraceHandle, TraceRequest, demo,
+};
+use accelflow_trace::{Accel, Image, Kind};
+use pyo3::exceptions::PyTimeoutError;
+use pyo3::prelude::*;
+
+use crate::bind::trace::body;
+use crate::bind::trace::execution::{PyArrival, PyRun, finished, message, refused};
+use crate::bind::trace::failure::Failure;
+use crate::bind::trace::image::PyImage;
+
+/// `accelflow.trace.Ensemble`.
+#[derive(FromPyObject)]
+pub(crate) struct PySettings {
+    workers: usize,
+    workers_of: BTreeMap<String, usize>,
+    instances: usize,
+    core_workers: usize,
+    queue_entries: usize,
+    overflow_entries: usize,
+    policy: String,
+    most_runs: usize,
+    tenant_runs: usize,
+    response_timeout_s: f64,
+    notification: String,
+    pinned: bool,
+}
+
+/// What a run is given beside its payload.
+#[derive(FromPyObject)]
+pub(crate) struct PyTerms {
+    call: Option<Vec<String>>,
+    tenant: u16,
+    priority: String,
+    due_within_s: Option<f64>,
+    early: bool,
+}
+
+/// The ensemble: accelerators with queues and workers of their own.
+#[pyclass(frozen, name = "TraceEnsemble", module = "accelflow._native")]
+pub(crate) struct PyEnsemble {
+    pools: Mutex<Option<Arc<Pools>>>,
+    /// The trace memory of the latest run.
+    image: Mutex<Arc<Image>>,
+    notification: Notification,
+    /// How often bodies had been added when its cores last took them.
+    changes: AtomicU64,
+}
+
+fn bad(name: &str, value: impl std::fmt::Debug, allowed: &str) -> Failure {
+    let message = format!("{name} = {value:?}: must be {allowed}");
+    Failure::new("bad_setting", message)
+}
+
+/// A number of seconds from Python; more than a century counts as that.
+fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
+    const CENTURY_S: f64 = 3.2e9;
+    Duration::try_from_secs_f64(value.min(CENTURY_S))
+        .map_err(|_| bad(name, value, "0 seconds or more"))
+}
+
+fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
+    let policy = Policy::named(&given.policy);
+    let policies = || format!("one of {}", Policy::ALL.map(Policy::name).join(", "));
+    let mut workers_of = [0; Accel::COUNT];
+    for (name, workers) in &given.workers_of {
+        let accel = Accel::ALL.into_iter().find(|accel| accel.name() == name);
+        let names = || format!("one of {}", Accel::ALL.map(Accel::name).join(", "));
+        let accel = accel.ok_or_else(|| bad("workers_of", name, &names()))?;
+        if *workers == 0 {
+            return Err(bad("workers_of", (name, workers), "at least 1"));
+        }
+        workers_of[accel.index()] = *workers;
+    }
+    Ok(PoolSettings {
+        instances: given.instances,
+        workers: given.workers,
+        workers_of,
+        core_workers: given.core_workers,
+        queue_entries: given.queue_entries,
+        overflow_entries: given.overflow_entries,
+        policy: policy.ok_or_else(|| bad("policy", &given.policy, &policies()))?,
+        most_runs: given.most_runs,
+        tenant_runs: given.tenant_runs,
+        response_timeout: seconds("response_timeout_s", given.response_timeout_s)?,
+        notification: match &*given.notification {
+            "wake" => Notification::Wake,
+            "poll" => Notification::Poll,
+            "check" => Notification::Check(Duration::from_micros(50)),
+            other => return Err(bad("notification", other, "one of wake, poll, check")),
+        },
+        pinned: given.pinned,
+    })
+}
+
+fn terms(given: &PyTerms) -> Result<Terms, Failure> {
+    Ok(Terms {
+        tenant: given.tenant,
+        priority: match &*given.priority {
+            "low" => Priority::Low,
+            "normal" => Priority::Normal,
+            "high" => Priority::High,
+            other => return Err(bad("priority", other, "one of low, normal, high")),
+        },
+        due: match given.due_within_s {
+            Some(within) => Some(Instant::now() + seconds("due_within_s", within)?),
+            None => None,
+        },
+    })
+}
+
+#[pymethods]
+impl PyEnsemble {
+    /// Starts the workers, with an LdB that balances over `cores` cores. Raises TraceError.
+    #[new]
+    #[pyo3(signature = (settings, *, cores))]
+    fn new(py: Python<'_>, settings: &Bound<'_, PyAny>, cores: usize) -> PyResult<PyEnsemble> {
+        let settings = self::settings(&settings.extract::<PySettings>()?)?;
+        let changes = AtomicU64::new(body::changes());
+        let make = move || {
+            let mut bodies = Ensemble::with_cores(cores)?;
+            body::give_all(&mut bodies);
+            Ok(bodies)
+        };
+        let started = py.detach(|| Pools::start(settings, make));
+        let pools = started.map_err(|error| match error {
+            PoolError::Accel(error) => refused(error),
+            PoolError::Nothing(_) => Failure::new("bad_setting", error),
+            PoolError::Thread(_) => Failure::new("no_thread", error),
+        })?;
+        Ok(PyEnsemble {
+            pools: Mutex::new(Some(Arc::new(pools))),
+            image: Mutex::default(),
+            notification: settings.notification,
+            changes,
+        })
+    }
+
+    /// Begins the trace `name` of `image` on `payload`, and returns at once. Raises TraceError if
+    /// there is no room.
+    fn enqueue(
+        &self,
+        py: Python<'_>,
+        image: &PyImage,
+        name: &str,
+        payload: &[u8],
+        terms: &Bound<'_, PyAny>,
+    ) -> PyResult<PyHandle> {
+        let given = terms.extract::<PyTerms>()?;
+        let message = Message {
+            terms: self::terms(&given)?,
+            ..self::message(&Schema::social_network(), payload, given.call)?
+        };
+        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let pools = pools.clone().ok_or_else(ended)?;
+        let image = self.memory(image);
+        let kinds = image.kinds().to_vec();
+        let changes = body::changes();
+        if self.changes.swap(changes, Ordering::Relaxed) != changes {
+            pools.renew_cores();
+        }
+        let begun = py.detach(|| {
+            // If it was closed meanwhile, this thread ends the workers.
+            let pools = pools;
+            let request = demo::trace_request(name, &message, Answers::default());
+            let request = TraceRequest {
+                early: given.early,
+                ..request.map_err(refused)?
+            };
+            pools
+                .enqueue(&image, request)
+                .map_err(|refused| Failure::new(refused.why.reason(), &refused).of(name))
+        });
+        Ok(PyHandle {
+            handle: begun?,
+            kinds,
+            ended: Mutex::new(None),
+            notification: self.notification,
+        })
+    }
+
+    /// The counters of each accelerator, by name.
+    #[getter]
+    fn counters(&self) -> PyResult<Vec<(&'static str, Vec<(&'static str, u64)>)>> {
+        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let counters = pools.as_ref().ok_or_else(ended)?.counters();
+        let named = Accel::ALL.into_iter().zip(counters);
+        Ok(named
+            .map(|(accel, counted)| {
+                let counted = vec![
+                    ("done", counted.done),
+                    ("overflowed", counted.overflowed),
+                    ("retried", counted.retried),
+                    ("full", counted.full),
+                    ("panics", counted.panics),
+                    ("exchanged", counted.exchanged),
+                    ("with_deadline", counted.with_deadline),
+                    ("late", counted.late),
+                ];
+                (accel.name(), counted)
+            })
+            .collect())
+    }
+
+    /// Lets the runs end, and ends the workers.
+    fn close(&self, py: Python<'_>) {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let pools = pools.take();
+        // A worker that calls back into Python needs the interpreter.
+        py.detach(|| drop(pools));
+    }
+}
+
+impl PyEnsemble {
+    /// The trace memory that runs of `image` share.
+    fn memory(&self, image: &PyImage) -> Arc<Image> {
+        let mut latest = self.image.lock().unwrap_or_else(PoisonError::into_inner);
+        if **latest != *image.inner() {
+            *latest = Arc::new(image.inner().clone());
+        }
+        latest.clone()
+    }
+}
+
+impl Drop for PyEnsemble {
+    fn drop(&mut self) {
+        Python::attach(|py| self.close(py));
+    }
+}
+
+fn ended() -> Failure {
+    Failure::new("ensemble_ended", "the ensemble was closed")
+}
+
+/// A trace that runs in the ensemble.
+#[pyclass(frozen, name = "TraceHandle", module = "accelflow._native")]
+pub(crate) struct PyHandle {
+    handle: TraceHandle,
+    /// The accelerators beside the nine that its traces call.
+    kinds: Vec<Arc<Kind>>,
+    /// The end of the run, once somebody has asked for it.
+    ended: Mutex<Option<Result<Py<PyRun>, PyErr>>>,
+    notification: Notification,
+}
+
+/// The time after which a waiting thread looks for signals.
+const SIGNALS: Duration = Duration::from_millis(50);
+
+#[pymethods]
+impl PyHandle {
+    /// Whether the run has ended.
+    fn done(&self) -> bool {
+        self.handle.is_done()
+    }
+
+    /// Waits for the end of the run, `timeout_s` at most, and returns what it did. Raises
+    /// TraceError if it ended early, and TimeoutError.
+    #[pyo3(signature = (timeout_s=None))]
+    fn wait(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Py<PyRun>> {
+        let until = until(timeout_s)?;
+        self.sleep(py, until, |slice| {
+            self.handle.wait_by(self.notification, slice).then_some(())
+        })?
+        .ok_or_else(|| PyTimeoutError::new_err("the trace has not ended in time"))?;
+        self.result(py)
+    }
+
+    /// Waits for the next execution that ends before the run does; None once that has ended.
+    #[pyo3(signature = (timeout_s=None))]
+    fn next_arrival(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<PyArrival>> {
+        let until = until(timeout_s)?;
+        let found = self.sleep(py, until, |slice| {
+            let arrival = self.handle.next_arrival(slice);
+            (arrival.is_some() || self.handle.is_done()).then_some(arrival)
+        })?;
+        match found {
+            Some(Some(arrival)) => Ok(Some(PyArrival::of(&arrival).map_err(refused)?)),
+            Some(None) => Ok(None),
+            None => Err(PyTimeoutError::new_err("nothing has arrived in time")),
+        }
+    }
+
+    /// Calls `callback()` when the run ends, at once if it has. What it raises is reported as that
+    /// of a destructor, and harms nothing else.
+    fn on_done(&self, callback: Py<PyAny>) {
+        self.handle.on_done(move || {
+            Python::attach(|py| {
+                if let Err(error) = callback.call0(py) {
+                    error.write_unraisable(py, Some(callback.bind(py)));
+                }
+            });
+        });
+    }
+}
+
+impl PyHandle {
+    /// The end of the run, which has ended.
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyRun>> {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Finished { result, .. }) = self.handle.take() {
+            let run = finished(result, self.kinds.clone());
+            *ended = Some(run.and_then(|run| Py::new(py, run)));
+        }
+        match &*ended {
+            Some(Ok(run)) => Ok(run.clone_ref(py)),
+            Some(Err(error)) => Err(error.clone_ref(py)),
+            None => Err(Failure::new("not_done", "the trace has not ended").into()),
+        }
+    }
+
+    /// Waits in slices between which signals are looked for; None after `until`.
+    fn sleep<T: Send>(
+        &self,
+        py: Python<'_>,
+        until: Option<Instant>,
+        attempt: impl Fn(Option<Instant>) -> Option<T> + Sync,
+    ) -> PyResult<Option<T>> {
+        if body::is_running() {
+            let message = "a body cannot wait for a trace, which may need the thread that runs it";
+            return Err(Failure::new("within_body", message).into());
+        }
+        loop {
+            let slice = Instant::now() + SIGNALS;
+            let end = until.map_or(slice, |until| until.min(slice));
+            if let Some(found) = py.detach(|| attempt(Some(end))) {
+                return Ok(Some(found));
+            }
+            py.check_signals()?;
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+fn until(timeout_s: Option<f64>) -> Result<Option<Instant>, Failure> {
+    let until = |timeout_s| Ok(Instant::now() + seconds("timeout", timeout_s)?);
+    timeout_s.map(until).transpose()
+}

@@ -1,0 +1,26 @@
+//! Binding threads to cores.
+
+use std::io;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The cores that this thread may use.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn usable_cores() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|core| set.is_set(*core))
+        .collect())
+}
+
+/// Binds this thread to a core.
+///
+/// # Errors
+/// Those of the operating system, as for a core that is not usable any more.
+pub fn pin(core: usize) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(core);
+    Ok(sched_setaffinity(None, &set)?)
+}

@@ -1,0 +1,283 @@
+//! The account of one run, kept in the order of inline execution: what it has done, and the
+//! connections it uses.
+
+use std::ops::DerefMut;
+
+use accelflow_accel::{Call, Job};
+use accelflow_trace::{Accel, Fault, Format, Joins, Seat, Visit};
+
+use crate::caller::{ERROR_TRACES, error_reply};
+use crate::error::{Cause, Failure, TraceError};
+use crate::execution::{Connection, Execution, ReadFacts};
+use crate::outcome::{Arrival, Conversation, Detail, Outcome, Sent, Step};
+use crate::peer::Peer;
+
+/// The largest number of visits of one run. Every trace ends, but chains of traces that fork may be
+/// very long.
+pub const MAX_VISITS: usize = 100_000;
+
+/// The account of one run. Whoever drives its executions notes here, in the order of inline
+/// execution, what each does.
+pub(crate) struct Book<P, C> {
+    pub(crate) peer: P,
+    pub(crate) conversation: C,
+    pub(crate) detail: Detail,
+    pub(crate) outcome: Outcome,
+    joins: Joins<Execution>,
+    /// The number of executions so far.
+    arms: usize,
+    /// Whether anyone may have seen a record that the conversation's own session protected.
+    exposed: bool,
+    /// The number of visits so far.
+    visited: usize,
+    /// The trace whose entry has failed.
+    entering: Option<String>,
+}
+
+impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
+    pub(crate) fn new(peer: P, conversation: C, detail: Detail) -> Book<P, C> {
+        Book {
+            peer,
+            conversation,
+            detail,
+            outcome: Outcome::default(),
+            joins: Joins::default(),
+            arms: 1,
+            exposed: false,
+            visited: 0,
+            entering: None,
+        }
+    }
+
+    /// The number of visits so far: the index of the next one.
+    pub(crate) fn visited(&self) -> usize {
+        self.visited
+    }
+
+    /// Notes a visit, if the run may make another.
+    pub(crate) fn visit(&mut self, visit: &Visit) -> Result<(), Cause> {
+        if self.visited == MAX_VISITS {
+            let message = format!("the run is longer than {MAX_VISITS} visits");
+            return Err(Cause::new("too_many_visits", message));
+        }
+        self.visited += 1;
+        if self.detail == Detail::Steps {
+            self.outcome.visits.push(visit.clone());
+        }
+        Ok(())
+    }
+
+    /// Enters a trace. An error subtrace switches to the connection of the service's caller.
+    pub(crate) fn enter(&mut self, name: &str, execution: &mut Execution) -> Result<(), Cause> {
+        if !(execution.begun && ERROR_TRACES.contains(&name)) {
+            return Ok(());
+        }
+        let Some(caller) = &mut self.conversation.caller else {
+            self.entering = Some(name.to_owned());
+            let message = "it answers the service's caller, but the run has none";
+            return Err(Cause::new("no_caller", message));
+        };
+        let (call, body) = error_reply(&caller.call, &execution.job);
+        let session = std::mem::take(&mut caller.session);
+        self.put_back(execution, true);
+        self.outcome.hand_over(execution);
+        execution.job = Job {
+            affinity: execution.job.affinity,
+            ..Job::send(body, Format::Json, Call::Thrift(call), session)
+        };
+        execution.connection = Connection::Caller;
+        execution.sent = false;
+        Ok(())
+    }
+
+    /// Notes a call that `execution` has made.
+    pub(crate) fn called(
+        &mut self,
+        execution: &mut Execution,
+        trace: &str,
+        accel: Accel,
+        step: Option<Step>,
+    ) {
+        self.outcome.steps.extend(step);
+        if execution.sent {
+            self.exposed |= matches!(execution.connection, Connection::Given);
+            let job = &execution.job;
+            self.outcome.sent.push(Sent {
+                trace: trace.to_owned(),
+                call: job.call.clone(),
+                // The packets are moved here once the execution no longer needs them.
+                bytes: match self.detail {
+                    Detail::Steps => job.bytes.clone(),
+                    Detail::Results => Vec::new(),
+                },
+            });
+        }
+        if accel == Accel::Ser && matches!(execution.connection, Connection::Lent(_)) {
+            // What Ser wrote may be for another peer: a find in the database after a miss in
+            // the cache.
+            self.put_back(execution, true);
+        }
+    }
+
+    /// Gives an execution the response to what it has sent.
+    pub(crate) fn respond(&mut self, execution: &mut Execution, response: Vec<u8>) {
+        self.outcome.hand_over(execution);
+        execution.job.bytes = response;
+        execution.job.call = expected(&execution.job.call);
+        execution.job.direction = accelflow_accel::Direction::Receive;
+    }
+
+    /// The number and the place of an execution that the one at `seat` forks.
+    pub(crate) fn fork(&mut self, seat: Option<Seat>) -> (usize, Option<Seat>) {
+        let seat = self.joins.fork(seat);
+        (self.number(), seat)
+    }
+
+    /// The number and the place of an execution that `execution` scatters, and which a join waits
+    /// for as well as for `execution`.
+    pub(crate) fn scatter(&mut self, execution: &mut Execution) -> (usize, Option<Seat>) {
+        let [own, other] = self.joins.scatter(execution.seat);
+        execution.seat = Some(own);
+        (self.number(), Some(other))
+    }
+
+    fn number(&mut self) -> usize {
+        self.arms += 1;
+        self.arms - 1
+    }
+
+    /// An execution has come to a join. It waits there, unless it is the last: then it goes on
+    /// with the first arm's job, which has the payloads of all, in the order of the arms.
+    pub(crate) fn meet(&mut self, last: Execution) -> Result<Option<Execution>, Cause> {
+        let seat = last.seat.ok_or(Fault::NoJoin)?;
+        let arm = last.arm;
+        let Some((arms, outer)) = self.joins.arrive(seat, last) else {
+            return Ok(None);
+        };
+        let mut arms = arms.into_iter();
+        let Some(mut first) = arms.next() else {
+            return Ok(None);
+        };
+        let mut others = Vec::with_capacity(arms.len());
+        for mut other in arms {
+            self.put_back(&mut other, true);
+            others.push(other.job);
+        }
+        (first.arm, first.seat) = (arm, outer);
+        match first.job.join(&others) {
+            Ok(()) => Ok(Some(first)),
+            Err(error) => {
+                self.put_back(&mut first, false);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Corrects the last visit: the execution at a join was the last one to come there.
+    pub(crate) fn note_join(&mut self) {
+        if let Some(last) = self.outcome.visits.last_mut() {
+            *last = Visit::Join;
+        }
+    }
+
+    /// The end of an execution, of which the core is notified.
+    pub(crate) fn arrive(&mut self, mut execution: Execution, trace: &str) -> Arrival {
+        self.exposed |= matches!(execution.connection, Connection::Given);
+        self.put_back(&mut execution, true);
+        self.outcome.hand_over(&mut execution);
+        Arrival {
+            trace: trace.to_owned(),
+            arm: execution.arm,
+            job: execution.job,
+        }
+    }
+
+    /// Returns an execution's session to its owner. After an error the two ends of a lent
+    /// connection may disagree on sequence numbers, so the peer must open a new one.
+    pub(crate) fn put_back(&mut self, execution: &mut Execution, intact: bool) {
+        let session = std::mem::take(&mut execution.job.session);
+        match std::mem::replace(&mut execution.connection, Connection::None) {
+            Connection::None => {}
+            Connection::Given => self.conversation.session = session,
+            Connection::Lent(call) => self.peer.take_back(&call, intact.then_some(session)),
+            Connection::Caller => {
+                if let Some(caller) = &mut self.conversation.caller {
+                    caller.session = session;
+                }
+            }
+        }
+    }
+
+    /// Ends the run with the error of the visit `step` of `trace`. The second value tells whether
+    /// the conversation's own connection has been used irrevocably.
+    pub(crate) fn fail(
+        &mut self,
+        execution: Option<Execution>,
+        trace: &str,
+        cause: Cause,
+        step: usize,
+    ) -> (Box<Failure>, bool) {
+        let at_joins = std::mem::take(&mut self.joins).into_waiting();
+        for mut execution in execution.into_iter().chain(at_joins) {
+            self.put_back(&mut execution, false);
+        }
+        let error = TraceError {
+            reason: cause.reason,
+            // The entry of a trace belongs to the trace entered.
+            trace: self.entering.take().unwrap_or_else(|| trace.to_owned()),
+            step: Some(step),
+            accelerator: cause.accelerator,
+            message: cause.message,
+        };
+        let outcome = std::mem::take(&mut self.outcome);
+        let failure = Failure {
+            error,
+            visits: outcome.visits,
+            arrivals: outcome.arrivals,
+        };
+        (Box::new(failure), self.exposed)
+    }
+}
+
+impl Outcome {
+    /// Adds facts that a branch has read of the output of the last step of `trace` to its record.
+    pub(crate) fn add_facts(&mut self, trace: &str, facts: ReadFacts) {
+        if facts.is_empty() {
+            return;
+        }
+        let step = self.steps.iter_mut().rfind(|step| step.trace == trace);
+        if let Some(step) = step {
+            step.facts.extend(facts);
+        }
+    }
+
+    /// Moves the packets of the last message sent into its record, unless it has a copy: the
+    /// execution no longer needs them.
+    fn hand_over(&mut self, execution: &mut Execution) {
+        if let Some(sent) = self.without_packets(execution) {
+            sent.bytes = std::mem::take(&mut execution.job.bytes);
+        }
+    }
+
+    /// Copies them, where the execution still needs them; else as [`Outcome::hand_over`].
+    pub(crate) fn lend(&mut self, execution: &Execution) {
+        if let Some(sent) = self.without_packets(execution) {
+            sent.bytes = execution.job.bytes.clone();
+        }
+    }
+
+    fn without_packets(&mut self, execution: &Execution) -> Option<&mut Sent> {
+        let last = self.sent.last_mut().filter(|_| execution.sent);
+        last.filter(|sent| sent.bytes.is_empty())
+    }
+}
+
+/// The kind of message as which a response to `call` is read. RPC finds its kind in the header.
+fn expected(call: &Call) -> Call {
+    match call {
+        Call::Http(http) => Call::Http(http.response(http.status)),
+        Call::Grpc(grpc) => Call::Grpc(grpc.response(grpc.codec)),
+        Call::Thrift(_) | Call::None => Call::None,
+        Call::Storage(_) => call.clone(),
+    }
+}

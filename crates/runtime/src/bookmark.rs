@@ -1,0 +1,49 @@
+//! The state of a connection before a run, which a run that fails gives back.
+
+use accelflow_accel::Session;
+use accelflow_accel::tcp::TcpSession;
+use zeroize::Zeroize;
+
+/// The state of a connection before a run.
+pub(crate) struct Bookmark {
+    tcp: Option<TcpSession>,
+    /// Record sequence numbers, read and write, and the message that was opened ahead.
+    tls: Option<(u64, u64, Vec<u8>)>,
+}
+
+impl Bookmark {
+    pub(crate) fn of(session: &Session) -> Bookmark {
+        let tls = session.tls.as_ref();
+        Bookmark {
+            tcp: session.tcp.clone(),
+            tls: tls.map(|tls| {
+                let (read, write) = (tls.read.sequence(), tls.write.sequence());
+                (read, write, tls.ahead.clone())
+            }),
+        }
+    }
+
+    /// Sequence numbers of records that never left may be used again: no one saw the ciphertext.
+    pub(crate) fn restore(self, session: &mut Session) {
+        session.tcp = self.tcp;
+        if let (Some(tls), Some((read, write, ahead))) = (&mut session.tls, self.tls) {
+            tls.read.resume_at(read);
+            tls.write.resume_at(write);
+            // Of a message that was opened before the run, this may be the only copy.
+            tls.ahead.zeroize();
+            tls.ahead = ahead;
+        }
+    }
+}
+
+/// The payload of a run's first execution. A message that was opened already goes to the session,
+/// where Decr looks for it.
+pub(crate) fn open_ahead(session: &mut Session, payload: Vec<u8>, opened: bool) -> Vec<u8> {
+    match &mut session.tls {
+        Some(tls) if opened => {
+            tls.ahead = payload;
+            Vec::new()
+        }
+        _ => payload,
+    }
+}

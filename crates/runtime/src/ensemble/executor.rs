@@ -1,0 +1,121 @@
+//! The blocking form of a run in the ensemble.
+
+use std::sync::Arc;
+
+use accelflow_accel::{AccelError, Ensemble};
+use accelflow_trace::Image;
+
+use super::handle::Finished;
+use super::pools::Pools;
+use super::request::{Refused, TraceRequest};
+use crate::error::{Counters, Failure};
+use crate::executor::Executor;
+use crate::outcome::{Conversation, Detail, Message, Outcome};
+use crate::peer::Peer;
+use crate::run_traces::RunTraces;
+
+/// Runs traces in the ensemble and waits for each. If the ensemble has no room, the calling thread
+/// does the work itself with bodies of its own.
+#[derive(Debug)]
+pub struct PooledExecutor {
+    pools: Arc<Pools>,
+    image: Arc<Image>,
+    core: Executor<Ensemble>,
+    detail: Detail,
+    counters: Counters,
+}
+
+impl PooledExecutor {
+    /// An executor of the traces of `image`; `core` are the calling thread's own bodies.
+    pub fn new(pools: Arc<Pools>, image: Arc<Image>, core: Ensemble) -> PooledExecutor {
+        PooledExecutor {
+            core: Executor::new((*image).clone(), core),
+            pools,
+            image,
+            detail: Detail::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// As [`PooledExecutor::new`], with the bodies that the ensemble's own cores have.
+    ///
+    /// # Errors
+    /// Those of the function that makes ensembles.
+    pub fn of(pools: Arc<Pools>, image: Arc<Image>) -> Result<PooledExecutor, AccelError> {
+        let core = pools.make_bodies()?;
+        Ok(PooledExecutor::new(pools, image, core))
+    }
+
+    /// Sets how much outcomes contain. Default [`Detail::Steps`].
+    pub fn set_detail(&mut self, detail: Detail) {
+        self.detail = detail;
+        self.core.set_detail(detail);
+    }
+
+    /// Counts of how runs have ended so far, those of the calling thread's included.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Runs the trace called `name` to the end of all its executions, tails included, and waits
+    /// as the ensemble's settings say. Takes the bytes from `payload` instead of the message.
+    ///
+    /// # Errors
+    /// As [`Executor::run_on`].
+    pub fn run_on(
+        &mut self,
+        name: &str,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        peer: Box<dyn Peer + Send>,
+    ) -> Result<Outcome, Box<Failure>> {
+        let request = TraceRequest {
+            conversation: std::mem::take(conversation),
+            detail: self.detail,
+            ..TraceRequest::new(name, payload, message, peer)
+        };
+        let Finished {
+            result,
+            conversation: returned,
+        } = match self.pools.enqueue(&self.image, request) {
+            Ok(handle) => {
+                handle.wait_by(self.pools.settings().notification, None);
+                handle.wait()
+            }
+            Err(refused) => self.run_here(refused, message),
+        };
+        *conversation = returned;
+        let ended = result.as_ref().map(|_| ());
+        self.counters
+            .count(ended.map_err(|failure| failure.error.reason));
+        result
+    }
+
+    fn run_here(&mut self, refused: Refused, message: &Message<'_>) -> Finished {
+        let TraceRequest {
+            name,
+            payload,
+            mut conversation,
+            mut peer,
+            ..
+        } = *refused.request;
+        let core = &mut self.core;
+        Finished {
+            result: core.run_on(&name, payload, message, &mut conversation, &mut peer),
+            conversation,
+        }
+    }
+}
+
+impl RunTraces for PooledExecutor {
+    fn run_trace(
+        &mut self,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        peer: Box<dyn Peer + Send>,
+    ) -> Result<Outcome, Box<Failure>> {
+        self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
+    }
+}

@@ -1,0 +1,224 @@
+//! What the core has of a trace that runs in the ensemble.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{Failure, TraceError};
+use crate::outcome::{Arrival, Conversation, Outcome};
+
+/// How a core learns that a trace has ended (AccelFlow, section IV.A).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notification {
+    /// It sleeps, and is woken: the paper's MWAIT-like instruction.
+    #[default]
+    Wake,
+    /// It reads the flag without a pause. That holds a processor, which the accelerators' workers
+    /// may need.
+    Poll,
+    /// It does other work, and checks the flag every so often: here it sleeps that long.
+    Check(Duration),
+}
+
+/// The end of a run.
+#[derive(Debug)]
+pub struct Finished {
+    /// The results, or why the run ended early.
+    pub result: Result<Outcome, Box<Failure>>,
+    /// The connections that the run was given.
+    pub conversation: Conversation,
+}
+
+/// A trace that runs in the ensemble. Awaiting it, or [`TraceHandle::wait`], gives its end.
+/// Dropping it lets the trace run on, and drops its results.
+pub struct TraceHandle {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for TraceHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TraceHandle")
+            .field("done", &self.is_done())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the run and its handle share.
+#[derive(Default)]
+pub(super) struct Shared {
+    slot: Mutex<Slot>,
+    changed: Condvar,
+    done: AtomicBool,
+}
+
+#[derive(Default)]
+struct Slot {
+    /// Arrivals before the end of the run.
+    early: VecDeque<Arrival>,
+    finished: Option<Finished>,
+    waker: Option<Waker>,
+    callback: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notifies the core of an execution that has ended before others.
+    pub(super) fn arrive(&self, arrival: Arrival) {
+        self.lock().early.push_back(arrival);
+        self.changed.notify_all();
+    }
+
+    /// Notifies the core of the end. A callback that panics harms nobody else.
+    pub(super) fn finish(&self, mut finished: Finished) {
+        let mut slot = self.lock();
+        let early = std::mem::take(&mut slot.early);
+        let arrivals = match &mut finished.result {
+            Ok(outcome) => &mut outcome.arrivals,
+            Err(failure) => &mut failure.arrivals,
+        };
+        arrivals.splice(..0, early);
+        slot.finished = Some(finished);
+        let (waker, callback) = (slot.waker.take(), slot.callback.take());
+        self.done.store(true, Ordering::Release);
+        drop(slot);
+        self.changed.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        if let Some(callback) = callback {
+            let _ = catch_unwind(AssertUnwindSafe(callback));
+        }
+    }
+}
+
+impl TraceHandle {
+    pub(super) fn new(shared: Arc<Shared>) -> TraceHandle {
+        TraceHandle { shared }
+    }
+
+    /// Whether the run has ended.
+    pub fn is_done(&self) -> bool {
+        self.shared.done.load(Ordering::Acquire)
+    }
+
+    /// Waits until the run has ended, and returns its end.
+    pub fn wait(self) -> Finished {
+        self.wait_by(Notification::Wake, None);
+        self.take().unwrap_or_else(taken)
+    }
+
+    /// Waits until the run has ended, or until `until`; whether it has ended.
+    pub fn wait_by(&self, notification: Notification, until: Option<Instant>) -> bool {
+        let late = || until.is_some_and(|until| until <= Instant::now());
+        match notification {
+            Notification::Wake => self.sleep(until, |_| false),
+            Notification::Poll => {
+                while !self.is_done() && !late() {
+                    std::hint::spin_loop();
+                }
+            }
+            Notification::Check(pause) => {
+                while !self.is_done() && !late() {
+                    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+                    thread::sleep(left.map_or(pause, |left| left.min(pause)));
+                }
+            }
+        }
+        self.is_done()
+    }
+
+    /// Waits for the next execution that ends, while others go on: the data that a core was
+    /// notified of, say, while the write to the cache runs. `None` once the run has ended or after
+    /// `until`. An arrival that was taken is not in the outcome. Only for requests with
+    /// [`early`](super::TraceRequest::early) arrivals.
+    pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
+        self.sleep(until, |slot| !slot.early.is_empty());
+        self.shared.lock().early.pop_front()
+    }
+
+    /// The end of the run if it has ended and nobody has taken it yet.
+    pub fn take(&self) -> Option<Finished> {
+        self.shared.lock().finished.take()
+    }
+
+    /// Calls `callback` when the run ends; at once if it has. It runs on the thread of the
+    /// accelerator that was last, and should be short; if it panics, nothing else is harmed. A
+    /// second callback replaces the first.
+    pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
+        let mut slot = self.shared.lock();
+        if !self.is_done() {
+            slot.callback = Some(Box::new(callback));
+            return;
+        }
+        drop(slot);
+        let _ = catch_unwind(AssertUnwindSafe(callback));
+    }
+
+    /// Sleeps until the run has ended, `enough` says so, or `until`.
+    fn sleep(&self, until: Option<Instant>, enough: impl Fn(&Slot) -> bool) {
+        let mut slot = self.shared.lock();
+        while !self.is_done() && !enough(&slot) {
+            slot = match until {
+                None => {
+                    let waited = self.shared.changed.wait(slot);
+                    waited.unwrap_or_else(PoisonError::into_inner)
+                }
+                Some(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return;
+                    }
+                    let waited = self.shared.changed.wait_timeout(slot, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}
+
+/// Gives the end of the run, once.
+impl Future for TraceHandle {
+    type Output = Finished;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Finished> {
+        let mut slot = self.shared.lock();
+        if self.is_done() {
+            return Poll::Ready(slot.finished.take().unwrap_or_else(taken));
+        }
+        slot.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// The second answer to who asks twice for the end of a run.
+fn taken() -> Finished {
+    ended("result_taken", "the run's results were taken before")
+}
+
+/// The end of a run that says nothing but why it ended.
+pub(super) fn ended(reason: &'static str, message: &str) -> Finished {
+    let error = TraceError {
+        reason,
+        trace: String::new(),
+        step: None,
+        accelerator: None,
+        message: message.to_owned(),
+    };
+    Finished {
+        result: Err(Box::new(Failure {
+            error,
+            visits: Vec::new(),
+            arrivals: Vec::new(),
+        })),
+        conversation: Conversation::default(),
+    }
+}

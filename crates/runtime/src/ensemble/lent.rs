@@ -1,0 +1,110 @@
+//! Runs that use a peer of the thread that waits for them.
+//!
+//! That thread does whatever the run asks of the peer, so that the peer may wait for others there,
+//! and need not outlive the run.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use accelflow_accel::{Call, Session};
+use accelflow_trace::{Accel, Image};
+
+use super::dispatcher::Dispatcher;
+use super::flow::Flow;
+use super::handle::Finished;
+use super::pools::{Pools, first_accel};
+use super::request::{Refused, TraceRequest};
+use crate::peer::{Peer, PeerError, Reply};
+
+/// What a run asks of the thread that waits for it.
+enum Ask {
+    Lend(Call, Sender<Result<Session, PeerError>>),
+    TakeBack(Call, Option<Session>),
+    Exchange(Call, Vec<u8>, Reply),
+    /// The run has ended.
+    Nothing,
+}
+
+/// The peer of a run whose own peer another thread has.
+struct Lent(Sender<Ask>);
+
+impl Pools {
+    /// Runs a trace of `image` with `peer` instead of the request's, and waits for its end. This
+    /// thread does what the run asks of `peer`, so an exchange may wait for others.
+    ///
+    /// # Errors
+    /// Those of [`Pools::enqueue`]. The request's own peer is lost.
+    pub fn run_with(
+        &self,
+        image: &Arc<Image>,
+        request: TraceRequest,
+        peer: &mut dyn Peer,
+    ) -> Result<Finished, Refused> {
+        let (asks, asked) = mpsc::channel();
+        let request = TraceRequest {
+            peer: Box::new(Lent(asks.clone())),
+            ..request
+        };
+        let handle = self.begin(image, request, start)?;
+        handle.on_done(move || {
+            // This thread has not gone before the end.
+            let _ = asks.send(Ask::Nothing);
+        });
+        answer(&asked, peer);
+        Ok(handle.wait())
+    }
+}
+
+/// Moves the first execution on, here unless it may ask this thread for a connection at once.
+fn start(dispatcher: &Dispatcher, flow: Box<Flow>) {
+    match first_accel(flow.cursor, &flow.run.image) {
+        None | Some(Accel::Tcp | Accel::Encr) => dispatcher.hub.begin_on_core(flow),
+        Some(_) => dispatcher.dispatch(flow),
+    }
+}
+
+/// Does what the run asks of `peer`, until it has ended.
+fn answer(asked: &Receiver<Ask>, peer: &mut dyn Peer) {
+    while let Ok(ask) = asked.recv() {
+        match ask {
+            Ask::Lend(call, to) => {
+                if let Err(unheard) = to.send(peer.lend(&call)) {
+                    peer.take_back(&call, unheard.0.ok());
+                }
+            }
+            Ask::TakeBack(call, session) => peer.take_back(&call, session),
+            Ask::Exchange(call, packets, reply) => reply.give(peer.exchange(&call, &packets)),
+            Ask::Nothing => return,
+        }
+    }
+}
+
+impl Peer for Lent {
+    fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
+        let (to, lent) = mpsc::channel();
+        let asked = self.0.send(Ask::Lend(call.clone(), to));
+        let lent = asked.ok().and_then(|()| lent.recv().ok());
+        lent.unwrap_or(Err(PeerError::Dropped))
+    }
+
+    fn take_back(&mut self, call: &Call, session: Option<Session>) {
+        // Without the other thread its peer is gone as well.
+        let _ = self.0.send(Ask::TakeBack(call.clone(), session));
+    }
+
+    fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        let (to, answered) = mpsc::channel();
+        let reply = Reply::new(move |response| {
+            let _ = to.send(response);
+        });
+        self.begin_exchange(call, packets, reply);
+        answered.recv().unwrap_or(Err(PeerError::Dropped))
+    }
+
+    fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
+        // A reply that nobody takes tells so.
+        let _ = self
+            .0
+            .send(Ask::Exchange(call.clone(), packets.to_vec(), reply));
+    }
+}

@@ -1,0 +1,94 @@
+//! Where an execution and what it waits for meet, whichever comes first.
+
+use super::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A place where one `W` waits for one `O` without a thread: whoever comes second takes both.
+///
+/// Executions wait for the response to what they have sent, and arms of a fork for their turn.
+pub(super) struct Rendezvous<W, O> {
+    state: Mutex<State<W, O>>,
+}
+
+enum State<W, O> {
+    Empty,
+    Waiting(W),
+    Offered(O),
+    /// Both have met, or nobody is wanted any more.
+    Closed,
+}
+
+impl<W, O> Default for Rendezvous<W, O> {
+    fn default() -> Rendezvous<W, O> {
+        Rendezvous {
+            state: Mutex::new(State::Empty),
+        }
+    }
+}
+
+impl<W, O> Rendezvous<W, O> {
+    fn lock(&self) -> MutexGuard<'_, State<W, O>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves `waiter` here, or takes it on with what was offered. Once closed, drops it.
+    pub(super) fn wait(&self, waiter: W) -> Option<(W, O)> {
+        let mut state = self.lock();
+        match std::mem::replace(&mut *state, State::Closed) {
+            State::Empty => {
+                *state = State::Waiting(waiter);
+                None
+            }
+            State::Offered(offer) => Some((waiter, offer)),
+            State::Waiting(_) | State::Closed => {
+                drop(state);
+                drop(waiter);
+                None
+            }
+        }
+    }
+
+    /// Leaves `offer` here, or takes on whoever waits for it. Only the first offer counts.
+    pub(super) fn offer(&self, offer: O) -> Option<(W, O)> {
+        let mut state = self.lock();
+        match std::mem::replace(&mut *state, State::Closed) {
+            State::Empty => {
+                *state = State::Offered(offer);
+                None
+            }
+            State::Waiting(waiter) => Some((waiter, offer)),
+            State::Offered(first) => {
+                *state = State::Offered(first);
+                None
+            }
+            State::Closed => None,
+        }
+    }
+
+    /// Takes what was offered, if anything was.
+    pub(super) fn take(&self) -> Taken<O> {
+        let mut state = self.lock();
+        match std::mem::replace(&mut *state, State::Closed) {
+            State::Offered(offer) => Taken::Offer(offer),
+            State::Closed => Taken::Closed,
+            before => {
+                *state = before;
+                Taken::Nothing
+            }
+        }
+    }
+
+    /// Drops whoever waits, or comes to wait.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut *state, State::Closed);
+        drop(state);
+        drop(before);
+    }
+}
+
+/// What [`Rendezvous::take`] has found.
+pub(super) enum Taken<O> {
+    Nothing,
+    Offer(O),
+    Closed,
+}

@@ -1,0 +1,305 @@
+//! Handles of traces that run in the ensemble: waiting, awaiting, callbacks, many at once; and
+//! traces that wait for a response without a thread.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use accelflow_accel::storage::{Operation, StorageCall};
+use accelflow_accel::{AccelError, Accelerator, Call, Ensemble, Job, Session};
+use accelflow_runtime::{
+    Answers, Message, Notification, Peer, PeerError, PoolSettings, Pools, Reply, TraceHandle,
+    TraceRequest, demo,
+};
+use accelflow_trace::{Accel, Image, templates};
+
+fn image() -> Arc<Image> {
+    Arc::new(templates().expect("templates").link().expect("links"))
+}
+
+fn pools() -> Pools {
+    let settings = PoolSettings::default();
+    Pools::start(settings, || Ensemble::with_cores(4)).expect("starts")
+}
+
+/// T1 on the demo client's packets.
+fn receive() -> TraceRequest {
+    let packets = demo::request("ComposePost", 1, 0, true).expect("known");
+    let message = Message::received(&packets);
+    demo::trace_request("T1", &message, Answers::default()).expect("the demo's connections")
+}
+
+fn begin(pools: &Pools, request: TraceRequest) -> TraceHandle {
+    pools.enqueue(&image(), request).expect("there is room")
+}
+
+fn method(handle: TraceHandle) -> String {
+    let outcome = handle.wait().result.expect("runs");
+    let arrival = outcome.result().expect("the core was notified");
+    arrival.job.facts.text("method").expect("found").to_owned()
+}
+
+#[test]
+fn a_core_learns_of_the_end_in_every_way() {
+    let pools = pools();
+    for way in [
+        Notification::Wake,
+        Notification::Poll,
+        Notification::Check(Duration::from_micros(20)),
+    ] {
+        let handle = begin(&pools, receive());
+        assert!(handle.wait_by(way, None));
+        assert_eq!(method(handle), "ComposePost");
+    }
+    let handle = begin(&pools, receive());
+    let (told, ends) = mpsc::channel();
+    handle.on_done(move || told.send(()).expect("the test waits"));
+    ends.recv().expect("the callback is called");
+    assert!(handle.is_done());
+    let (told, ends) = mpsc::channel();
+    handle.on_done(move || told.send(()).expect("the test waits"));
+    ends.recv().expect("it is called at once after the end");
+    assert!(handle.take().is_some());
+    assert!(handle.take().is_none());
+}
+
+/// Wakes a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Arc::new(Unpark(thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn handles_are_futures_and_many_fly_from_one_thread() {
+    let pools = pools();
+    let handles: Vec<TraceHandle> = (0..40).map(|_| begin(&pools, receive())).collect();
+    for handle in handles {
+        let finished = block_on(handle);
+        assert_eq!(finished.result.expect("runs").arrivals.len(), 1);
+        assert!(
+            finished.conversation.session.tls.is_some(),
+            "the connection returns"
+        );
+    }
+    assert_eq!(pools.running(), 0);
+}
+
+#[test]
+fn a_dropped_handle_and_a_callback_that_panics_harm_nobody() {
+    let pools = pools();
+    drop(begin(&pools, receive()));
+    begin(&pools, receive()).on_done(|| panic!("on purpose"));
+    while pools.running() > 0 {
+        thread::yield_now();
+    }
+    assert_eq!(method(begin(&pools, receive())), "ComposePost");
+}
+
+#[test]
+fn an_unknown_trace_ends_at_once() {
+    let handle = begin(
+        &pools(),
+        TraceRequest {
+            name: "T13".to_owned(),
+            ..receive()
+        },
+    );
+    let failure = handle.wait().result.expect_err("there is none");
+    assert_eq!(failure.error.reason, "unknown_trace");
+}
+
+/// A peer that keeps its replies until somebody asks for them.
+#[derive(Clone)]
+struct Slow {
+    inner: Arc<Mutex<accelflow_runtime::LoopbackPeer>>,
+    replies: mpsc::Sender<(Reply, Result<Vec<u8>, PeerError>)>,
+}
+
+impl Peer for Slow {
+    fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
+        self.inner.lend(call)
+    }
+
+    fn take_back(&mut self, call: &Call, session: Option<Session>) {
+        self.inner.take_back(call, session);
+    }
+
+    fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        self.inner.exchange(call, packets)
+    }
+
+    fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
+        let response = self.exchange(call, packets);
+        drop(self.replies.send((reply, response)));
+    }
+}
+
+type Replies = mpsc::Receiver<(Reply, Result<Vec<u8>, PeerError>)>;
+
+/// A read of the cache, T4 and what follows, whose responses wait for the test.
+fn read(answers: Answers) -> (TraceRequest, Replies) {
+    let (replies, kept) = mpsc::channel();
+    let peer = accelflow_runtime::LoopbackPeer::new(answers).expect("a peer");
+    let call = StorageCall::request(Operation::CacheGet, "user", "42");
+    let message = Message::json(&[], Call::Storage(call));
+    let peer = Slow {
+        inner: Arc::new(Mutex::new(peer)),
+        replies,
+    };
+    (
+        TraceRequest::new("T4", Vec::new(), &message, Box::new(peer)),
+        kept,
+    )
+}
+
+fn answer(replies: &Replies) {
+    let (reply, response) = replies.recv().expect("it was sent");
+    reply.give(response);
+}
+
+#[test]
+fn traces_that_wait_for_a_response_hold_no_worker() {
+    let pools = pools();
+    let parked: Vec<(TraceHandle, Replies)> = (0..20)
+        .map(|_| {
+            let (request, replies) = read(Answers::default());
+            (begin(&pools, request), replies)
+        })
+        .collect();
+    // All have been sent, nobody has answered, and each accelerator has but one worker.
+    let replies = parked
+        .iter()
+        .map(|(_, replies)| replies.recv().expect("it was sent"));
+    let replies: Vec<_> = replies.collect();
+    assert!(parked.iter().all(|(handle, _)| !handle.is_done()));
+    assert_eq!(method(begin(&pools, receive())), "ComposePost");
+    for (reply, response) in replies.into_iter().rev() {
+        reply.give(response);
+    }
+    for (handle, _) in parked {
+        let outcome = handle.wait().result.expect("runs");
+        assert_eq!(outcome.result().expect("notified").trace, "T5");
+    }
+}
+
+#[test]
+fn the_core_has_the_data_while_the_cache_is_written() {
+    let mut answers = Answers {
+        document: b"{\"name\":\"x\"}".to_vec(),
+        ..Answers::default()
+    };
+    answers.cache.hit = false;
+    let pools = pools();
+    let (request, replies) = read(answers);
+    let handle = begin(
+        &pools,
+        TraceRequest {
+            early: true,
+            ..request
+        },
+    );
+    // The read of the cache, and that of the database.
+    answer(&replies);
+    answer(&replies);
+    let arrival = handle.next_arrival(None).expect("T6 has forked");
+    assert_eq!((&*arrival.trace, arrival.arm), ("T6", 0));
+    // The write is under way: its response has not been given.
+    let (reply, response) = replies.recv().expect("the cache is written");
+    assert!(!handle.is_done());
+    reply.give(response);
+    let outcome = handle.wait().result.expect("runs");
+    let arms: Vec<(&str, usize)> = outcome
+        .arrivals
+        .iter()
+        .map(|arrival| (&*arrival.trace, arrival.arm))
+        .collect();
+    assert_eq!(arms, [("T7", 1)], "the first was taken before");
+}
+
+fn reason(handle: TraceHandle) -> &'static str {
+    handle.wait().result.expect_err("no response").error.reason
+}
+
+#[test]
+fn a_response_that_does_not_come_ends_the_run() {
+    let settings = PoolSettings {
+        response_timeout: Duration::from_millis(30),
+        ..PoolSettings::default()
+    };
+    let pools = Pools::start(settings, || Ensemble::with_cores(4)).expect("starts");
+    let (request, replies) = read(Answers::default());
+    let begun = Instant::now();
+    assert_eq!(reason(begin(&pools, request)), "peer_timeout");
+    assert!(begun.elapsed() >= Duration::from_millis(30));
+    // It comes too late, and is nobody's.
+    answer(&replies);
+    let (request, replies) = read(Answers::default());
+    let handle = begin(&pools, request);
+    drop(replies.recv().expect("it was sent"));
+    assert_eq!(reason(handle), "peer_dropped");
+}
+
+#[test]
+fn an_ensemble_that_ends_ends_its_runs() {
+    let pools = pools();
+    let (request, _replies) = read(Answers::default());
+    let parked = begin(&pools, request);
+    let running: Vec<TraceHandle> = (0..10).map(|_| begin(&pools, receive())).collect();
+    drop(pools);
+    assert_eq!(reason(parked), "peer_timeout");
+    for handle in running {
+        assert_eq!(method(handle), "ComposePost");
+    }
+}
+
+/// A body that tells on which cores its thread may run.
+struct Where(mpsc::Sender<Vec<usize>>);
+
+impl Accelerator for Where {
+    fn kind(&self) -> Accel {
+        Accel::Tcp
+    }
+
+    fn run(&mut self, _: &mut Job) -> Result<(), AccelError> {
+        let cores = accelflow_runtime::affinity::usable_cores().expect("known");
+        drop(self.0.send(cores));
+        let why = "enough is known".to_owned();
+        Err(AccelError::Device { why })
+    }
+}
+
+#[test]
+fn pinned_workers_have_one_core_each_and_accelerators_workers_of_their_own() {
+    let mut settings = PoolSettings {
+        pinned: true,
+        ..PoolSettings::default()
+    };
+    settings.workers_of[Accel::Tcp.index()] = 3;
+    let (told, cores) = mpsc::channel();
+    let make = move || {
+        let mut ensemble = Ensemble::with_cores(1)?;
+        ensemble.replace(Box::new(Where(told.clone())));
+        Ok(ensemble)
+    };
+    let pools = Pools::start(settings, make).expect("starts");
+    assert_eq!(reason(begin(&pools, receive())), "device_failed");
+    assert_eq!(cores.recv().expect("it ran").len(), 1);
+}

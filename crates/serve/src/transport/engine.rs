@@ -1,0 +1,200 @@
+//! Executors of clients' traces: inline, or through the ensemble that executors share.
+
+use std::sync::Arc;
+
+use accelflow_accel::{AccelError, Ensemble};
+use accelflow_runtime::trail::Clocked;
+use accelflow_runtime::{
+    Bodies, Conversation, Detail, Executor, Failure, Finished, Message, NoPeer, Outcome, Peer,
+    PoolSettings, Pools, TraceRequest,
+};
+use accelflow_trace::Image;
+
+use crate::config::Execution;
+use crate::error::ServeError;
+use crate::observe::run::nanoseconds;
+use crate::time_limit::MAX_TIME_LIMIT;
+
+/// Makes the software bodies of one executor.
+pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
+
+/// What executors of one client share: the ensemble, if its settings ask for one.
+pub struct Engine {
+    make: Arc<MakeEnsemble>,
+    pools: Option<Arc<Pools>>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("pools", &self.pools)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// What executes traces as `execution` says, with the bodies that `make` gives.
+    ///
+    /// # Errors
+    /// Those of starting the ensemble.
+    pub fn new(
+        execution: Execution,
+        make: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
+    ) -> Result<Engine, ServeError> {
+        let make: Arc<MakeEnsemble> = Arc::new(make);
+        let pools = match execution {
+            Execution::Inline => None,
+            Execution::Ensemble(settings) => {
+                let settings = PoolSettings {
+                    // Exchanges of clients end with the time limits of their calls.
+                    response_timeout: settings.response_timeout.max(MAX_TIME_LIMIT),
+                    ..settings
+                };
+                let bodies = make.clone();
+                Some(Arc::new(Pools::start(settings, move || bodies())?))
+            }
+        };
+        Ok(Engine { make, pools })
+    }
+
+    /// The ensemble, if there is one.
+    pub fn pools(&self) -> Option<Arc<Pools>> {
+        self.pools.clone()
+    }
+
+    /// An executor of the traces of `image`.
+    ///
+    /// # Errors
+    /// Those of making its bodies.
+    pub fn executor(&self, image: &Image) -> Result<EngineExecutor, AccelError> {
+        let mut own = Executor::new(image.clone(), Clocked::new((self.make)()?));
+        own.set_detail(Detail::Results);
+        let shared = self.pools.clone().map(|pools| Shared {
+            pools,
+            image: Arc::new(image.clone()),
+        });
+        Ok(EngineExecutor {
+            own,
+            shared,
+            noted: false,
+            costs_ns: Vec::new(),
+        })
+    }
+}
+
+/// Runs a client's traces one after the other, in the ensemble if there is one with room.
+#[derive(Debug)]
+pub struct EngineExecutor {
+    /// With the bodies of the calling thread.
+    own: Executor<Clocked<Ensemble>>,
+    shared: Option<Shared>,
+    /// Whether steps and their costs are noted.
+    noted: bool,
+    costs_ns: Vec<f64>,
+}
+
+/// The ensemble, and the traces as it needs them.
+#[derive(Debug)]
+struct Shared {
+    pools: Arc<Pools>,
+    image: Arc<Image>,
+}
+
+impl EngineExecutor {
+    /// Replaces the trace memory.
+    pub fn set_image(&mut self, image: &Image) {
+        self.own.set_image(image.clone());
+        if let Some(shared) = &mut self.shared {
+            shared.image = Arc::new(image.clone());
+        }
+    }
+
+    /// Gives up what is held of earlier jobs, before a run for another tenant. The ensemble does so
+    /// by itself.
+    pub fn forget(&mut self) {
+        self.own.bodies_mut().forget();
+    }
+
+    /// Notes steps and their costs in further runs, or does not. At first it does not.
+    pub fn note(&mut self, wanted: bool) {
+        self.noted = wanted;
+        self.costs_ns.clear();
+        self.own.bodies_mut().note(wanted);
+        self.own.set_detail(self.detail());
+    }
+
+    /// Takes the costs of the steps of the last run in nanoseconds, if they are noted. Those of the
+    /// ensemble have the wait in its queues in them.
+    pub fn take_costs(&mut self) -> Vec<f64> {
+        let mut costs_ns = std::mem::take(&mut self.costs_ns);
+        costs_ns.extend(self.own.bodies_mut().take());
+        costs_ns
+    }
+
+    /// Runs the trace called `name`, as [`Executor::run`] does. The calling thread does what the
+    /// run asks of `peer`.
+    ///
+    /// # Errors
+    /// Those of [`Executor::run`].
+    pub fn run(
+        &mut self,
+        name: &str,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        peer: &mut dyn Peer,
+    ) -> Result<Outcome, Box<Failure>> {
+        self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
+    }
+
+    /// As [`EngineExecutor::run`], but takes the bytes from `payload`.
+    ///
+    /// # Errors
+    /// Those of [`Executor::run_on`].
+    pub fn run_on(
+        &mut self,
+        name: &str,
+        payload: Vec<u8>,
+        message: &Message<'_>,
+        conversation: &mut Conversation,
+        peer: &mut dyn Peer,
+    ) -> Result<Outcome, Box<Failure>> {
+        let Some(shared) = &self.shared else {
+            return self.own.run_on(name, payload, message, conversation, peer);
+        };
+        let request = TraceRequest {
+            conversation: std::mem::take(conversation),
+            detail: self.detail(),
+            ..TraceRequest::new(name, payload, message, Box::new(NoPeer))
+        };
+        match shared.pools.run_with(&shared.image, request, peer) {
+            Ok(Finished {
+                result,
+                conversation: returned,
+            }) => {
+                *conversation = returned;
+                let mut outcome = result?;
+                let times = std::mem::take(&mut outcome.times);
+                let spent = times.into_iter().map(|(_, spent)| nanoseconds(spent));
+                self.costs_ns.extend(spent.filter(|_| self.noted));
+                Ok(outcome)
+            }
+            Err(refused) => {
+                // The ensemble has no room.
+                let TraceRequest {
+                    payload,
+                    conversation: returned,
+                    ..
+                } = *refused.request;
+                *conversation = returned;
+                self.own.run_on(name, payload, message, conversation, peer)
+            }
+        }
+    }
+
+    fn detail(&self) -> Detail {
+        match self.noted {
+            true => Detail::Steps,
+            false => Detail::Results,
+        }
+    }
+}

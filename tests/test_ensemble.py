@@ -1,0 +1,124 @@
+"""Traces in the ensemble from Python: handles, waiting, awaiting, callbacks, limits, threads."""
+
+import asyncio
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from accelflow import TraceError
+from accelflow.trace import Ensemble, Handle, demo_request, enqueue_trace, run_trace
+
+REQUEST = demo_request("ComposePost", compressed=True)
+
+
+def test_a_trace_does_the_same_in_the_ensemble_as_inline() -> None:
+    inline, apart = run_trace("T1", REQUEST), enqueue_trace("T1", REQUEST).wait()
+    assert apart.visits == inline.visits
+    assert apart.steps == inline.steps
+    assert apart.arrivals[0].data == inline.arrivals[0].data
+    call = ("cache_get", "user", "42")
+    inline, apart = run_trace("T4", b"{}", call=call), enqueue_trace("T4", b"{}", call=call).wait()
+    assert apart.sent == inline.sent
+    assert apart.arrivals[0].trace == "T5"
+
+
+def test_many_traces_are_awaited_at_once() -> None:
+    async def all_at_once() -> list[str]:
+        with Ensemble() as ensemble:
+            handles = [ensemble.enqueue("T1", REQUEST) for _ in range(30)]
+            return [run.arrivals[0].texts["method"] for run in await asyncio.gather(*handles)]
+
+    assert asyncio.run(all_at_once()) == ["ComposePost"] * 30
+
+
+def test_failures_are_raised_where_the_run_is_waited_for() -> None:
+    handle = enqueue_trace("T1", b"garbage")
+    for _ in range(2):
+        with pytest.raises(TraceError) as caught:
+            handle.wait()
+        assert (caught.value.trace, caught.value.step) == ("T1", 0)
+    assert handle.done()
+
+    async def fails() -> None:
+        await enqueue_trace("T1", b"garbage")
+
+    with pytest.raises(TraceError):
+        asyncio.run(fails())
+    with pytest.raises(TraceError) as caught:
+        enqueue_trace("T13", REQUEST).wait()
+    assert caught.value.reason == "unknown_trace"
+
+
+def test_a_callback_is_called_once_and_one_that_raises_harms_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Handle] = []
+    called = threading.Event()
+    raised = threading.Event()
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: raised.set())
+
+    def note(handle: Handle) -> None:
+        seen.append(handle)
+        called.set()
+
+    def fail(_: Handle) -> None:
+        raise ZeroDivisionError
+
+    handle = enqueue_trace("T1", REQUEST)
+    handle.on_done(note)
+    assert called.wait(10)
+    assert seen == [handle]
+    enqueue_trace("T1", REQUEST).on_done(fail)
+    assert raised.wait(10)
+    assert enqueue_trace("T1", REQUEST).wait().arrivals
+
+
+def test_a_tenant_runs_no_more_traces_than_its_limit() -> None:
+    with Ensemble(tenant_runs=1, most_runs=2) as ensemble:
+        handles: list[Handle] = []
+
+        def flood() -> None:
+            while True:
+                handles.append(ensemble.enqueue("T1", REQUEST, tenant=7))
+
+        with pytest.raises(TraceError) as caught:
+            flood()
+        assert caught.value.reason == "tenant_busy"
+        assert all(handle.wait().arrivals for handle in handles)
+        assert ensemble.enqueue("T1", REQUEST, tenant=7).wait(10).arrivals
+        assert ensemble.counters()["TCP"]["done"] == len(handles) + 1
+
+
+def test_settings_out_of_range_and_closed_ensembles_are_refused() -> None:
+    for bad, text in [
+        ({"workers": 0}, "workers = 0: must be at least 1"),
+        ({"workers_of": {"TPC": 2}}, "must be one of TCP"),
+        ({"workers_of": {"TCP": 0}}, "must be at least 1"),
+        ({"policy": "lifo"}, "must be one of fifo"),
+        ({"notification": "shout"}, "must be one of wake, poll, check"),
+        ({"response_timeout_s": -1.0}, "must be 0 seconds or more"),
+    ]:
+        with pytest.raises(TraceError, match=text):
+            Ensemble(**bad)  # type: ignore[arg-type]
+    ensemble = Ensemble(workers_of={"TCP": 2}, notification="poll", pinned=True)
+    assert ensemble.enqueue("T1", REQUEST).wait().arrivals
+    ensemble.close()
+    with pytest.raises(TraceError) as caught:
+        ensemble.enqueue("T1", REQUEST)
+    assert caught.value.reason == "ensemble_ended"
+
+
+def test_threads_that_run_traces_at_once_get_the_same_data() -> None:
+    """Inline and in the ensemble, while the other thread has runs open."""
+    together = threading.Barrier(2, timeout=20)
+
+    def run(_: int) -> bytes:
+        handle = enqueue_trace("T1", REQUEST)
+        together.wait()
+        inline = run_trace("T1", REQUEST)
+        return handle.wait().arrivals[0].data + inline.arrivals[0].data
+
+    with ThreadPoolExecutor(2) as pool:
+        assert len(set(pool.map(run, range(20)))) == 1
