@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::{AccelError, Accelerator, Call, Ensemble, Job, Session};
 use accelflow_runtime::{
-    Answers, Message, Notification, Peer, PeerError, PoolSettings, Pools, Reply, TraceHandle,
-    TraceRequest, demo,
+    Answers, Conversation, LoopbackPeer, Message, Notification, Peer, PeerError, PoolSettings,
+    PooledExecutor, Pools, Reply, RunTraces, TraceHandle, TraceRequest, demo,
 };
 use accelflow_trace::{Accel, Image, templates};
 
@@ -129,7 +129,7 @@ fn an_unknown_trace_ends_at_once() {
 /// A peer that keeps its replies until somebody asks for them.
 #[derive(Clone)]
 struct Slow {
-    inner: Arc<Mutex<accelflow_runtime::LoopbackPeer>>,
+    inner: Arc<Mutex<LoopbackPeer>>,
     replies: mpsc::Sender<(Reply, Result<Vec<u8>, PeerError>)>,
 }
 
@@ -157,7 +157,7 @@ type Replies = mpsc::Receiver<(Reply, Result<Vec<u8>, PeerError>)>;
 /// A read of the cache, T4 and what follows, whose responses wait for the test.
 fn read(answers: Answers) -> (TraceRequest, Replies) {
     let (replies, kept) = mpsc::channel();
-    let peer = accelflow_runtime::LoopbackPeer::new(answers).expect("a peer");
+    let peer = LoopbackPeer::new(answers).expect("a peer");
     let call = StorageCall::request(Operation::CacheGet, "user", "42");
     let message = Message::json(&[], Call::Storage(call));
     let peer = Slow {
@@ -232,6 +232,39 @@ fn the_core_has_the_data_while_the_cache_is_written() {
         .map(|arrival| (&*arrival.trace, arrival.arm))
         .collect();
     assert_eq!(arms, [("T7", 1)], "the first was taken before");
+}
+
+/// A peer that tells which thread waits for its responses.
+struct Witness(LoopbackPeer, mpsc::Sender<thread::ThreadId>);
+
+impl Peer for Witness {
+    fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
+        self.0.lend(call)
+    }
+
+    fn take_back(&mut self, call: &Call, session: Option<Session>) {
+        self.0.take_back(call, session);
+    }
+
+    fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        self.1.send(thread::current().id()).expect("the test waits");
+        self.0.exchange(call, packets)
+    }
+}
+
+#[test]
+fn a_thread_that_waits_for_a_run_waits_for_its_responses_too() {
+    let pools = Arc::new(pools());
+    let mut executor = PooledExecutor::of(pools, image()).expect("bodies");
+    let (seen, threads) = mpsc::channel();
+    let peer = LoopbackPeer::new(Answers::default()).expect("a peer");
+    let call = StorageCall::request(Operation::CacheGet, "user", "42");
+    let message = Message::json(&[], Call::Storage(call));
+    let mut conversation = Conversation::default();
+    let peer = Box::new(Witness(peer, seen));
+    let run = executor.run_trace("T4", &message, &mut conversation, peer);
+    assert_eq!(run.expect("runs").arrivals.len(), 1);
+    assert_eq!(threads.recv(), Ok(thread::current().id()));
 }
 
 fn reason(handle: TraceHandle) -> &'static str {

@@ -176,7 +176,7 @@ _shared: list[Ensemble] = []
 
 
 def ensemble() -> Ensemble:
-    """Return the process's ensemble, with default settings; it starts when it is first asked for."""
+    """Return the process's ensemble, with default settings; it starts at the first call."""
     with _lock:
         if not _shared:
             _shared.append(Ensemble())

@@ -29,6 +29,12 @@ pub trait Peer {
     /// [`PeerError`] if no response comes.
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError>;
 
+    /// Whether [`Peer::exchange`] waits for another party, so that the ensemble should not call it on
+    /// an accelerator's thread if the thread that began the run waits anyway. By default it does.
+    fn waits(&self) -> bool {
+        true
+    }
+
     /// Sends the packets of a message of kind `call`, and gives those of its response to `reply`
     /// when they come. The trace waits without a thread meanwhile. By default it waits in
     /// [`Peer::exchange`], which holds the output dispatcher of TCP: peers that wait for others
@@ -51,6 +57,10 @@ impl<P: Peer + ?Sized> Peer for &mut P {
         (**self).exchange(call, packets)
     }
 
+    fn waits(&self) -> bool {
+        (**self).waits()
+    }
+
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
         (**self).begin_exchange(call, packets, reply);
     }
@@ -67,6 +77,10 @@ impl<P: Peer + ?Sized> Peer for Box<P> {
 
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
         (**self).exchange(call, packets)
+    }
+
+    fn waits(&self) -> bool {
+        (**self).waits()
     }
 
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
@@ -89,6 +103,11 @@ impl<P: Peer> Peer for Arc<Mutex<P>> {
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
         let mut peer = self.lock().unwrap_or_else(PoisonError::into_inner);
         peer.exchange(call, packets)
+    }
+
+    fn waits(&self) -> bool {
+        let peer = self.lock().unwrap_or_else(PoisonError::into_inner);
+        peer.waits()
     }
 
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {

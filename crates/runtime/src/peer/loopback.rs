@@ -245,6 +245,10 @@ impl Peer for LoopbackPeer {
         }
         answer.map_err(|error| refused(&party, error))
     }
+
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 fn refused(party: &Party, error: AccelError) -> PeerError {
