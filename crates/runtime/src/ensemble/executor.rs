@@ -165,7 +165,10 @@ impl Exchanges {
     /// Makes the exchanges that the run asks for, until it has ended.
     fn make_until(mut self, handle: &TraceHandle) {
         let asks = self.asks;
-        handle.on_done(move || drop(asks.send(Ask::Nothing).ok()));
+        handle.on_done(move || {
+            // This thread has not gone before the end.
+            let _ = asks.send(Ask::Nothing);
+        });
         while let Ok(ask) = self.asked.recv() {
             match ask {
                 Ask::Exchange(call, packets, reply) => {
@@ -187,7 +190,9 @@ impl Peer for Here {
         match self.peer.try_lock() {
             Ok(mut peer) => peer.take_back(call, session),
             // The run has failed, since the response that the other thread waits for is late.
-            Err(_) => drop(self.asks.send(Ask::TakeBack(call.clone(), session)).ok()),
+            Err(_) => {
+                let _ = self.asks.send(Ask::TakeBack(call.clone(), session));
+            }
         }
     }
 
@@ -198,6 +203,6 @@ impl Peer for Here {
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
         // If nobody is asked any more, the reply tells so.
         let ask = Ask::Exchange(call.clone(), packets.to_vec(), reply);
-        drop(self.asks.send(ask).ok());
+        let _ = self.asks.send(ask);
     }
 }
