@@ -1,18 +1,17 @@
 //! The blocking form of a run in the ensemble.
 
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use accelflow_accel::{AccelError, Call, Ensemble, Session};
+use accelflow_accel::{AccelError, Ensemble};
 use accelflow_trace::Image;
 
-use super::handle::{Finished, TraceHandle};
+use super::handle::Finished;
 use super::pools::Pools;
-use super::request::{Refused, TraceRequest};
+use super::request::TraceRequest;
 use crate::error::{Counters, Failure};
 use crate::executor::Executor;
 use crate::outcome::{Conversation, Detail, Message, Outcome};
-use crate::peer::{Peer, PeerError, Reply};
+use crate::peer::{NoPeer, Peer};
 use crate::run_traces::RunTraces;
 
 /// Runs traces in the ensemble and waits for each. If the ensemble has no room, the calling thread
@@ -71,28 +70,26 @@ impl PooledExecutor {
         conversation: &mut Conversation,
         peer: Box<dyn Peer + Send>,
     ) -> Result<Outcome, Box<Failure>> {
-        let (peer, exchanges) = match peer.waits() {
-            true => here(peer),
-            false => (peer, None),
-        };
+        let mut peer = peer;
         let request = TraceRequest {
             conversation: std::mem::take(conversation),
             detail: self.detail,
-            ..TraceRequest::new(name, payload, message, peer)
+            ..TraceRequest::new(name, payload, message, Box::new(NoPeer))
+        };
+        let finished = match peer.waits() {
+            true => {
+                let run = self.pools.run_with(&self.image, request, &mut *peer);
+                run.map_err(|refused| TraceRequest {
+                    peer,
+                    ..*refused.request
+                })
+            }
+            false => self.enqueue(TraceRequest { peer, ..request }),
         };
         let Finished {
             result,
             conversation: returned,
-        } = match self.pools.enqueue(&self.image, request) {
-            Ok(handle) => {
-                if let Some(exchanges) = exchanges {
-                    exchanges.make_until(&handle);
-                }
-                handle.wait_by(self.pools.settings().notification, None);
-                handle.wait()
-            }
-            Err(refused) => self.run_here(refused, message),
-        };
+        } = finished.unwrap_or_else(|request| self.run_here(request, message));
         *conversation = returned;
         let ended = result.as_ref().map(|_| ());
         self.counters
@@ -100,14 +97,25 @@ impl PooledExecutor {
         result
     }
 
-    fn run_here(&mut self, refused: Refused, message: &Message<'_>) -> Finished {
+    /// Runs a trace in the ensemble, or gives the request back.
+    fn enqueue(&self, request: TraceRequest) -> Result<Finished, TraceRequest> {
+        match self.pools.enqueue(&self.image, request) {
+            Ok(handle) => {
+                handle.wait_by(self.pools.settings().notification, None);
+                Ok(handle.wait())
+            }
+            Err(refused) => Err(*refused.request),
+        }
+    }
+
+    fn run_here(&mut self, request: TraceRequest, message: &Message<'_>) -> Finished {
         let TraceRequest {
             name,
             payload,
             mut conversation,
             mut peer,
             ..
-        } = *refused.request;
+        } = request;
         let core = &mut self.core;
         Finished {
             result: core.run_on(&name, payload, message, &mut conversation, &mut peer),
@@ -125,84 +133,5 @@ impl RunTraces for PooledExecutor {
         peer: Box<dyn Peer + Send>,
     ) -> Result<Outcome, Box<Failure>> {
         self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
-    }
-}
-
-type SharedPeer = Arc<Mutex<Box<dyn Peer + Send>>>;
-
-/// A peer whose responses the thread that waits for the run waits for as well.
-struct Here {
-    peer: SharedPeer,
-    asks: Sender<Ask>,
-}
-
-/// What the waiting thread is asked for.
-enum Ask {
-    Exchange(Call, Vec<u8>, Reply),
-    TakeBack(Call, Option<Session>),
-    /// The run has ended.
-    Nothing,
-}
-
-/// The exchanges that the waiting thread makes.
-struct Exchanges {
-    peer: SharedPeer,
-    asks: Sender<Ask>,
-    asked: Receiver<Ask>,
-}
-
-fn here(peer: Box<dyn Peer + Send>) -> (Box<dyn Peer + Send>, Option<Exchanges>) {
-    let peer = Arc::new(Mutex::new(peer));
-    let (asks, asked) = mpsc::channel();
-    let here = Here {
-        peer: peer.clone(),
-        asks: asks.clone(),
-    };
-    (Box::new(here), Some(Exchanges { peer, asks, asked }))
-}
-
-impl Exchanges {
-    /// Makes the exchanges that the run asks for, until it has ended.
-    fn make_until(mut self, handle: &TraceHandle) {
-        let asks = self.asks;
-        handle.on_done(move || {
-            // This thread has not gone before the end.
-            let _ = asks.send(Ask::Nothing);
-        });
-        while let Ok(ask) = self.asked.recv() {
-            match ask {
-                Ask::Exchange(call, packets, reply) => {
-                    reply.give(self.peer.exchange(&call, &packets));
-                }
-                Ask::TakeBack(call, session) => self.peer.take_back(&call, session),
-                Ask::Nothing => return,
-            }
-        }
-    }
-}
-
-impl Peer for Here {
-    fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
-        self.peer.lend(call)
-    }
-
-    fn take_back(&mut self, call: &Call, session: Option<Session>) {
-        match self.peer.try_lock() {
-            Ok(mut peer) => peer.take_back(call, session),
-            // The run has failed, since the response that the other thread waits for is late.
-            Err(_) => {
-                let _ = self.asks.send(Ask::TakeBack(call.clone(), session));
-            }
-        }
-    }
-
-    fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
-        self.peer.exchange(call, packets)
-    }
-
-    fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
-        // If nobody is asked any more, the reply tells so.
-        let ask = Ask::Exchange(call.clone(), packets.to_vec(), reply);
-        let _ = self.asks.send(ask);
     }
 }
