@@ -11,9 +11,14 @@ from accelflow import TraceError
 from accelflow.trace import (
     Ensemble,
     Handle,
+    Library,
+    Trace,
     demo_request,
     enqueue_trace,
+    kind,
+    register_body,
     run_trace,
+    seq,
     templates,
 )
 
@@ -156,3 +161,30 @@ def test_threads_that_run_traces_at_once_get_the_same_data() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         assert len(set(pool.map(run, range(20)))) == 1
+
+
+def test_accelerators_beside_the_nine_run_on_a_core() -> None:
+    ours = kind("Backwards")
+    library = Library(templates=False)
+    trace = Trace(library=library)
+    trace.build(seq(ours, "Cmp"))
+    trace.register("t")
+    with Ensemble() as ensemble:
+
+        def end() -> bytes:
+            return ensemble.enqueue("t", b"abc", library=library).wait().arrivals[0].data
+
+        register_body(ours, lambda payload, facts: payload[::-1])
+        assert end() == b"cba"
+        # Bodies that are registered later take the place of the others there, too.
+        register_body(ours, lambda payload, facts: payload.upper())
+        assert end() == b"ABC"
+        run = ensemble.enqueue("t", b"abc", library=library).wait()
+        assert ("call", "Backwards") in run.visits
+        assert [step[2] for step in run.steps] == ["Backwards", "Cmp"]
+        # A body that waited for a trace would hold the thread that the trace may need.
+        other = ensemble.enqueue("t", b"abc", library=library)
+        register_body(ours, lambda payload, facts: other.wait().arrivals[0].data)
+        with pytest.raises(TraceError, match="cannot wait for a trace") as caught:
+            end()
+        assert caught.value.reason == "body_failed"

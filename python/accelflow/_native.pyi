@@ -822,9 +822,10 @@ class TraceExecutor:
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
         """Have the accelerator beside the nine that `kind` calls done by `body`.
 
-        `body` is a function of the payload and a dict of the facts. It returns the new payload, or
-        None to keep it, or a pair of that and a dict of the facts that `kind` yields. Raises
-        TraceError for a node that calls no accelerator beside the nine.
+        In all executors and ensembles of the process. `body` is a function of the payload and a
+        dict of the facts. It returns the new payload, or None to keep it, or a pair of that and a
+        dict of the facts that `kind` yields. Raises TraceError for a node that calls no accelerator
+        beside the nine.
         """
     @property
     def counters(self) -> tuple[int, dict[str, int]]:

@@ -1,8 +1,11 @@
 //! Handles of traces that run in the ensemble: waiting, awaiting, callbacks, many at once; and
 //! traces that wait for a response without a thread.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake};
 use std::thread::{self, Thread};
@@ -11,9 +14,10 @@ use std::time::{Duration, Instant};
 use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::{AccelError, Accelerator, Call, Ensemble, Job, Session};
 use accelflow_runtime::{
-    Answers, Conversation, LoopbackPeer, Message, Notification, Peer, PeerError, PoolSettings,
-    PooledExecutor, Pools, Reply, RunTraces, TraceHandle, TraceRequest, demo,
+    Answers, Conversation, Executor, LoopbackPeer, Message, NoPeer, Notification, Peer, PeerError,
+    PoolSettings, PooledExecutor, Pools, Reply, RunTraces, TraceHandle, TraceRequest, demo,
 };
+use accelflow_trace::source::seq;
 use accelflow_trace::{Accel, Image, templates};
 
 fn image() -> Arc<Image> {
@@ -265,6 +269,90 @@ fn a_thread_that_waits_for_a_run_waits_for_its_responses_too() {
     let run = executor.run_trace("T4", &message, &mut conversation, peer);
     assert_eq!(run.expect("runs").arrivals.len(), 1);
     assert_eq!(threads.recv(), Ok(thread::current().id()));
+}
+
+/// A peer that no other thread may have.
+struct Local(Rc<RefCell<LoopbackPeer>>);
+
+impl Peer for Local {
+    fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
+        self.0.borrow_mut().lend(call)
+    }
+
+    fn take_back(&mut self, call: &Call, session: Option<Session>) {
+        self.0.borrow_mut().take_back(call, session);
+    }
+
+    fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError> {
+        self.0.borrow_mut().exchange(call, packets)
+    }
+}
+
+/// `T4` and what follows it, and `direct`, which asks for a connection at once.
+#[test]
+fn a_run_uses_a_peer_that_the_waiting_thread_keeps() {
+    let mut library = templates().expect("templates");
+    let direct = seq(&["Encr", "TCP"]).expect("known");
+    library.register("direct", direct).expect("a trace");
+    let image = Arc::new(library.link().expect("links"));
+    let mut inline = Executor::with_cores((*image).clone(), 4).expect("bodies");
+    let pools = pools();
+    for name in ["T4", "direct"] {
+        let call = StorageCall::request(Operation::CacheGet, "user", "42");
+        let message = Message::json(b"{}", Call::Storage(call));
+        let peer = || LoopbackPeer::new(Answers::default()).expect("a peer");
+        let kept = Rc::new(RefCell::new(peer()));
+        let request = TraceRequest::new(name, b"{}".to_vec(), &message, Box::new(NoPeer));
+        let run = pools.run_with(&image, request, &mut Local(kept));
+        let outcome = run.expect("there is room").result.expect("runs");
+        let mut conversation = Conversation::default();
+        let alike = inline.run(name, &message, &mut conversation, &mut peer());
+        let alike = alike.expect("runs");
+        assert_eq!(outcome.visits, alike.visits);
+        assert_eq!(format!("{:?}", outcome.sent), format!("{:?}", alike.sent));
+        assert!(!outcome.sent.is_empty());
+    }
+    // What its peer refuses ends a run as any other error does.
+    let message = Message::json(b"{}", Call::None);
+    let request = TraceRequest::new("direct", b"{}".to_vec(), &message, Box::new(NoPeer));
+    let run = pools.run_with(&image, request, &mut NoPeer);
+    let failure = run.expect("there is room").result.expect_err("no peer");
+    assert_eq!(failure.error.reason, "no_peer");
+}
+
+/// LdB that counts how often it gives up what it holds.
+struct Forgetful(Arc<AtomicUsize>);
+
+impl Accelerator for Forgetful {
+    fn kind(&self) -> Accel {
+        Accel::Ldb
+    }
+
+    fn run(&mut self, _: &mut Job) -> Result<(), AccelError> {
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn workers_give_up_what_they_hold_before_a_job_of_another_tenant() {
+    let forgot = Arc::new(AtomicUsize::new(0));
+    let seen = forgot.clone();
+    let make = move || {
+        let mut ensemble = Ensemble::with_cores(1)?;
+        ensemble.replace(Box::new(Forgetful(seen.clone())));
+        Ok(ensemble)
+    };
+    let pools = Pools::start(PoolSettings::default(), make).expect("starts");
+    for (tenant, times) in [(1, 0), (1, 0), (2, 1), (2, 1), (1, 2)] {
+        let mut request = receive();
+        request.terms.tenant = tenant;
+        assert_eq!(method(begin(&pools, request)), "ComposePost");
+        assert_eq!(forgot.load(Ordering::Relaxed), times, "{tenant}");
+    }
 }
 
 fn reason(handle: TraceHandle) -> &'static str {

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_accel::messages;
-use accelflow_runtime::{Executor, Outcome, demo};
-use accelflow_trace::source::{branch, seq};
+use std::sync::Arc;
+
+use accelflow_accel::{Ensemble, messages};
+use accelflow_runtime::{Executor, Outcome, PoolSettings, PooledExecutor, Pools, Step, demo};
+use accelflow_trace::source::{branch, fork, seq};
 use accelflow_trace::{Accel, Library, Nodes};
 use serde_json::Value;
 
@@ -80,4 +82,33 @@ fn what_a_payload_does_not_have_makes_the_run_fail() {
         assert_eq!(failure.error.reason, "missing_field");
         assert!(failure.error.message.contains(missing), "{}", failure.error);
     }
+}
+
+/// Arms that run ahead of their turn read the same, and note it at the same steps.
+#[test]
+fn the_ensemble_reads_and_notes_the_same() {
+    let arm = |condition| {
+        let balanced = branch(condition, seq(&["LdB"]).unwrap(), vec![]).unwrap();
+        [seq(&["Cmp"]).unwrap(), vec![balanced]].concat()
+    };
+    let arms = vec![arm("out[0][0] == 1"), arm("out[1] + out[2] > 0")];
+    let mut nodes: Nodes = seq(&DSER).unwrap();
+    nodes.push(branch("out['method'] == 'Login'", vec![fork(arms)], vec![]).unwrap());
+    let mut library = Library::new();
+    library.register("t", nodes).unwrap();
+    let image = library.link().unwrap();
+    let packets = demo::request("Login", 1, 2, false).unwrap();
+    let mut inline = Executor::with_cores(image.clone(), 4).unwrap();
+    let inline = demo::run_trace(&mut inline, "t", &packets).unwrap();
+    let pools = Pools::start(PoolSettings::default(), || Ensemble::with_cores(4)).unwrap();
+    let (pools, image) = (Arc::new(pools), Arc::new(image));
+    let mut apart = PooledExecutor::of(pools, image).unwrap();
+    let apart = demo::run_trace(&mut apart, "t", &packets).unwrap();
+    assert_eq!(format!("{:?}", apart.steps), format!("{:?}", inline.steps));
+    assert_eq!(apart.visits, inline.visits);
+    let compressed = |step: &&Step| step.accel == Accel::Cmp;
+    let read = inline.steps.iter().filter(compressed);
+    let read: Vec<usize> = read.map(|step| step.facts.len()).collect();
+    assert_eq!(read.len(), 2);
+    assert!(read.iter().sum::<usize>() >= 3, "{read:?}");
 }

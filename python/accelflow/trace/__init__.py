@@ -14,8 +14,8 @@ library into a trace memory checks that all tails lead to traces and that every 
 """
 
 from accelflow.errors import TraceError
-from accelflow.trace.kinds import Body, kind, register_body
 from accelflow.trace.ensemble import Ensemble, Handle, Notification, enqueue_trace, ensemble
+from accelflow.trace.kinds import Body, kind, register_body
 from accelflow.trace.nodes import (
     Node,
     Pipeline,

@@ -42,12 +42,13 @@ def kind(
 
 
 def register_body(accelerator: Node, body: Body) -> None:
-    """Have `body` do what `accelerator`, of :func:`kind`, does in :func:`run_trace`.
+    """Have `body` do what `accelerator`, of :func:`kind`, does in runs and in ensembles.
 
     It is called with the payload and a dict of the facts, and returns the new payload, or None to
     keep it, or a pair of that and a dict of the facts that the accelerator yields: all of them, and
     no others. It takes the place of an earlier one. A run fails if it raises or returns anything
-    else; the message is then unchanged, and `cpu_fallback` gets it. It cannot run traces itself.
+    else; the message is then unchanged, and `cpu_fallback` gets it. It cannot run traces itself,
+    nor wait for one.
 
     Raises InputError for a body that cannot be called, TraceError for one of the paper's nine.
     """
