@@ -27,6 +27,10 @@ pub(super) struct Dispatcher {
     pub(super) limits: Limits,
 }
 
+/// Executions to be moved on, in the boxes in which they move from queue to queue.
+#[allow(clippy::vec_box, reason = "they move on in these boxes")]
+type Ready = Vec<Box<Flow>>;
+
 impl Dispatcher {
     /// Moves an execution on, and those that it forks or passes its turn to, each until it is in a
     /// queue, waits or has ended.
@@ -37,7 +41,7 @@ impl Dispatcher {
         }
     }
 
-    fn advance(&self, flow: Box<Flow>, ready: &mut Vec<Box<Flow>>) {
+    fn advance(&self, flow: Box<Flow>, ready: &mut Ready) {
         let Some(mut flow) = flow.look_for_turn() else {
             return;
         };
@@ -78,7 +82,7 @@ impl Dispatcher {
         mut flow: Box<Flow>,
         next: Next,
         behind: Cursor,
-        ready: &mut Vec<Box<Flow>>,
+        ready: &mut Ready,
     ) -> Option<Box<Flow>> {
         if matches!(next, Next::Join) && flow.execution.seat.is_none() {
             flow.fault(Fault::NoJoin);
@@ -221,7 +225,7 @@ fn visit(flow: &Flow, next: Next, behind: Cursor) -> Visit {
 }
 
 /// The execution has come to a join: it waits there, or goes on for all.
-fn meet(flow: Box<Flow>, ready: &mut Vec<Box<Flow>>) -> Option<Box<Flow>> {
+fn meet(flow: Box<Flow>, ready: &mut Ready) -> Option<Box<Flow>> {
     let Flow {
         run,
         execution,
@@ -259,7 +263,7 @@ fn meet(flow: Box<Flow>, ready: &mut Vec<Box<Flow>>) -> Option<Box<Flow>> {
 }
 
 /// The execution has ended: the core is notified.
-fn notify(flow: Box<Flow>, ready: &mut Vec<Box<Flow>>) {
+fn notify(flow: Box<Flow>, ready: &mut Ready) {
     let Flow {
         run,
         execution,

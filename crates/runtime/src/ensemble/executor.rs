@@ -79,9 +79,9 @@ impl PooledExecutor {
         let finished = match peer.waits() {
             true => {
                 let run = self.pools.run_with(&self.image, request, &mut *peer);
-                run.map_err(|refused| TraceRequest {
-                    peer,
-                    ..*refused.request
+                run.map_err(|mut refused| {
+                    refused.request.peer = peer;
+                    refused.request
                 })
             }
             false => self.enqueue(TraceRequest { peer, ..request }),
@@ -89,7 +89,7 @@ impl PooledExecutor {
         let Finished {
             result,
             conversation: returned,
-        } = finished.unwrap_or_else(|request| self.run_here(request, message));
+        } = finished.unwrap_or_else(|request| self.run_here(*request, message));
         *conversation = returned;
         let ended = result.as_ref().map(|_| ());
         self.counters
@@ -98,13 +98,13 @@ impl PooledExecutor {
     }
 
     /// Runs a trace in the ensemble, or gives the request back.
-    fn enqueue(&self, request: TraceRequest) -> Result<Finished, TraceRequest> {
+    fn enqueue(&self, request: TraceRequest) -> Result<Finished, Box<TraceRequest>> {
         match self.pools.enqueue(&self.image, request) {
             Ok(handle) => {
                 handle.wait_by(self.pools.settings().notification, None);
                 Ok(handle.wait())
             }
-            Err(refused) => Err(*refused.request),
+            Err(refused) => Err(refused.request),
         }
     }
 

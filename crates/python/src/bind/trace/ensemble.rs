@@ -58,6 +58,9 @@ pub(crate) struct PyEnsemble {
     changes: AtomicU64,
 }
 
+/// Numbers, and what they count.
+type Counted = Vec<(&'static str, u64)>;
+
 fn bad(name: &str, value: impl std::fmt::Debug, allowed: &str) -> Failure {
     let message = format!("{name} = {value:?}: must be {allowed}");
     Failure::new("bad_setting", message)
@@ -192,7 +195,7 @@ impl PyEnsemble {
 
     /// The counters of each accelerator, by name.
     #[getter]
-    fn counters(&self) -> PyResult<Vec<(&'static str, Vec<(&'static str, u64)>)>> {
+    fn counters(&self) -> PyResult<Vec<(&'static str, Counted)>> {
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let counters = pools.as_ref().ok_or_else(ended)?.counters();
         let named = Accel::ALL.into_iter().zip(counters);
