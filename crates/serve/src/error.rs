@@ -9,6 +9,8 @@ use accelflow_accel::protobuf::ProtoError;
 use accelflow_accel::thrift::InterfaceError;
 use accelflow_trace::{LinkError, RegisterError, SourceError, TemplateError};
 
+use crate::traces::refusal::TraceRefusal;
+
 /// The text of an error in an interface, with the file's whole path in the place of its name.
 fn placed(path: &Path, error: &ProtoError) -> String {
     let text = error.to_string();
@@ -72,7 +74,7 @@ pub enum ServeError {
     Traces(String),
     /// Traces of the service's own that cannot be used.
     #[error(transparent)]
-    OwnTraces(#[from] crate::traces::refusal::TraceRefusal),
+    OwnTraces(Box<TraceRefusal>),
     /// The worker pools could not be started.
     #[error("pools: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),
@@ -96,6 +98,12 @@ pub enum ServeError {
     /// The system gave no thread or socket.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl From<TraceRefusal> for ServeError {
+    fn from(refusal: TraceRefusal) -> ServeError {
+        ServeError::OwnTraces(Box::new(refusal))
+    }
 }
 
 macro_rules! from_trace_errors {

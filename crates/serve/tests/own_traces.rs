@@ -172,6 +172,7 @@ fn own_traces_serve_grpc() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "it is a table")]
 fn traces_that_do_not_fit_are_refused_with_the_reason() {
     let respond = "trace own_respond:\n    Ser RPC TCP\n";
     let receive = "trace own_receive:\n    TCP RPC Dser LdB\n";

@@ -47,7 +47,7 @@ pub enum TraceRefusal {
         /// The file.
         path: PathBuf,
         /// Why.
-        why: FileFault,
+        why: Box<FileFault>,
     },
     /// There is no file to read the traces from again.
     #[error("the traces were not given as a file, so there is none to read again")]

@@ -68,7 +68,7 @@ impl TraceSource {
     pub fn from_file(path: &Path) -> Result<TraceSource, TraceRefusal> {
         let read = read(path).map_err(|why| TraceRefusal::File {
             path: path.to_owned(),
-            why,
+            why: Box::new(why),
         })?;
         Ok(TraceSource {
             file: Some(path.to_owned()),

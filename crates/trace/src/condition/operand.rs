@@ -51,7 +51,9 @@ pub struct Span {
 impl Span {
     /// The bytes from `start` up to `end`, if there is one and none is beyond [`MAX_OFFSET`].
     pub fn new(start: u16, end: u16) -> Option<Span> {
-        (start < end && end <= MAX_OFFSET + 1).then_some(Span { start, end })
+        // No end is larger than the number behind the last offset.
+        const { assert!(MAX_OFFSET == u16::MAX - 1) };
+        (start < end).then_some(Span { start, end })
     }
 
     /// The number of bytes.
@@ -108,7 +110,8 @@ impl<'a> Operand<'a> {
             Source::Field(_) => is.len() <= MAX_TEXT_BYTES,
             Source::Bytes(span) => span.length() == is.len() && is.len() <= MAX_TEXT_BYTES,
         };
-        let printed = !is.contains(char::is_control) && !(is.contains('\'') && is.contains('"'));
+        let both_quotes = is.contains('\'') && is.contains('"');
+        let printed = !(both_quotes || is.contains(char::is_control));
         (fits && printed).then_some(Operand::Text { of, is })
     }
 }
