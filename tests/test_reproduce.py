@@ -15,13 +15,13 @@ from accelflow import reproduce as lib
 from accelflow import simulation
 from accelflow.errors import InputError
 from accelflow.findings import Estimate, Finding, Reported, Target, Verdict
+from accelflow.findings.statistics import estimate
 from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.measures import figure, read
 from accelflow.reproduce.outcomes import of_cells
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.plans import plan as plan_of
 from accelflow.reproduce.runs import Runner, identity, run_plans
-from accelflow.reproduce.statistics import estimate
 
 CI = lib.budget("ci")
 

@@ -14,13 +14,13 @@ from accelflow import reproduce as lib
 from accelflow import simulation
 from accelflow.errors import InputError
 from accelflow.findings import Finding, Reported, Target, Verdict
+from accelflow.findings.statistics import estimate, jackknife
 from accelflow.findings.text import interval_text
 from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.figures import of_row, of_service
 from accelflow.reproduce.outcomes import of_cells
 from accelflow.reproduce.plans import plan as plan_of
 from accelflow.reproduce.pooling import TAIL_SHARE, pooled
-from accelflow.reproduce.statistics import estimate, jackknife
 from test_reproduce import SMALL
 
 CI = lib.budget("ci")

@@ -13,9 +13,10 @@ from os import PathLike
 from typing import Any, Final, Unpack
 
 from accelflow.chips import named_chips
-from accelflow.errors import InputError, refused, whole_number
+from accelflow.errors import AccelflowError, InputError, refused, whole_number
 from accelflow.policies import OrchestratorSource, QueuePolicySource, systems_in_python
-from accelflow.report.replications import pooled
+from accelflow.precision import Precision, check_replications, parse_precision, until_precise
+from accelflow.report.replications import pooled, with_percentile
 from accelflow.report.results import Comparison, SystemResult, system_id
 from accelflow.report.samples import Sampled, samples_table
 from accelflow.scenario import Fields, HasDocument, Scenario
@@ -45,6 +46,7 @@ class SimulateOptions(Fields, total=False):
 
     seeds: int
     samples: bool | int
+    precision: str | None
     policies: Policies | None
     threads: int | None
     progress: Callable[[int, int], object] | None
@@ -54,6 +56,7 @@ def compare(  # noqa: PLR0913 (options, by name)
     workload: Asked = _WORKLOAD,
     *,
     seeds: int = 1,
+    precision: str | None = None,
     samples: bool | int = False,
     policies: Policies | None = None,
     threads: int | None = None,
@@ -75,6 +78,10 @@ def compare(  # noqa: PLR0913 (options, by name)
 
     With several `seeds`, results are means over the scenario's seed and those that follow it, each
     with its 95 % confidence interval (``intervals``, by Student's t); counts are sums.
+
+    With a `precision` such as ``p99:2%`` or ``mean:1%``, the length of the run is not `requests`:
+    ten seeds, or `seeds`, are simulated longer and longer until the 95 % interval of this measure
+    is that narrow for each service under each system (docs/precision.md).
 
     With `samples`, results have a table of single requests (``samples``, of pyarrow): system,
     service, seed and number of the request, `arrival_us` since the start, `response_us`, and what
@@ -100,22 +107,32 @@ def compare(  # noqa: PLR0913 (options, by name)
     classes = _take_classes(fields)
     others = systems_in_python(policies, classes)
     scenario = _scenario(workload, fields)
+    asked = None if precision is None else parse_precision(precision)
+    if asked is not None:
+        seeds = check_replications(seeds)
     check(scenario)
     check(replace(scenario, seed=scenario.seed + seeds - 1))
     scenario = costed(scenario)
-    if most:
-        check_samples(scenario, most, seeds)
-    results, by_seed = [], {}
-    for number, seed in enumerate(range(scenario.seed, scenario.seed + seeds)):
-        found, by_seed[seed] = run_sampled(
-            replace(scenario, seed=seed),
-            threads=threads,
-            progress=_of_all(progress, number, seeds) if callable(progress) else progress,
-            samples=most,
-            others=others,
-        )
-        results.append(found)
-    return _with_samples(Comparison.from_dict(pooled(results)), by_seed)
+
+    def replicated(scenario: Scenario) -> Comparison:
+        if most:
+            check_samples(scenario, most, seeds)
+        results, by_seed = [], {}
+        for number, seed in enumerate(range(scenario.seed, scenario.seed + seeds)):
+            found, by_seed[seed] = run_sampled(
+                replace(scenario, seed=seed),
+                threads=threads,
+                progress=_of_all(progress, number, seeds) if callable(progress) else progress,
+                tail_share=0.0 if asked is None else asked.tail_share(seeds),
+                samples=most,
+                others=others,
+            )
+            results.append(found)
+            if asked is not None:
+                _check_unsaturated(found, asked)
+        return _with_samples(Comparison.from_dict(_together(results, asked)), by_seed)
+
+    return replicated(scenario) if asked is None else _precise(scenario, asked, replicated)
 
 
 def simulate(
@@ -144,6 +161,52 @@ def simulate(
         raise InputError("orchestrators: simulate takes one, as orchestrator; compare takes more")
     (system,) = compare(workload, orchestrators=[orchestrator], **options).systems
     return system
+
+
+def _together(results: list[dict[str, Any]], asked: Precision | None) -> dict[str, Any]:
+    """The results of all seeds as one."""
+    found = pooled(results)
+    if asked is None or asked.thousandths is None:
+        return found
+    return with_percentile(found, results, asked.field, asked.thousandths)
+
+
+def _precise(
+    scenario: Scenario, asked: Precision, replicated: Callable[[Scenario], Comparison]
+) -> Comparison:
+    """Simulate `scenario` longer and longer until `asked` is reached."""
+    found: list[Comparison] = []
+
+    def replicate(requests: int) -> dict[str, tuple[float, float]]:
+        found[:] = [replicated(replace(scenario, requests=requests))]
+        return _intervals(found[0], asked.field)
+
+    *_, (_, reached) = until_precise(asked, replicate)
+    (comparison,) = found
+    said = {"measure": asked.field, "asked_ratio": asked.ratio, "reached_ratio": reached.ratio}
+    return replace(comparison, source={**comparison.source, "precision": said})
+
+
+def _intervals(comparison: Comparison, name: str) -> dict[str, tuple[float, float]]:
+    """Mean and half width of a measure of each service under each system."""
+    found = {}
+    for system in comparison.systems:
+        for service in system.services:
+            mean, interval = getattr(service, name), service.intervals.get(name)
+            if mean is not None and interval is not None:
+                found[f"{service.service} under {system.label}"] = mean, interval.half_width
+    return found
+
+
+def _check_unsaturated(results: Mapping[str, Any], asked: Precision) -> None:
+    """Raise AccelflowError for latencies that grow with the length of the run."""
+    for system in Comparison.from_dict(results).systems:
+        if system.saturated is not None:
+            raise AccelflowError(
+                f"precision {asked.measure}:{asked.ratio:.3g}: cannot be reached, as "
+                f"{system.label} is saturated ({system.saturated}), so that latencies grow with "
+                "the length of the run; lower the rate, or leave the system out"
+            )
 
 
 def _take_classes(fields: ComparedFields) -> list[OrchestratorSource]:

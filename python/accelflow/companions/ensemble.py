@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from accelflow import simulation
-from accelflow.reproduce.statistics import estimate
+from accelflow.findings.statistics import estimate
 
 #: The name and version of the object that :func:`compare` returns.
 SCHEMA: Final = "accelflow.cerebros-ensemble/1"

@@ -11,9 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from accelflow import _native
+from accelflow.findings.estimate import Estimate
+from accelflow.findings.statistics import jackknife
 from accelflow.report.results import Comparison, mean_of, system_id
+from accelflow.report.tails import pooled_percentile
 
-__all__ = ["pooled"]
+__all__ = ["pooled", "with_percentile"]
 
 #: Members that are no counts: they are the same with each seed, or the largest of them is meant.
 _LARGEST: Final = ("number", "peak_running_traces")
@@ -50,7 +53,43 @@ def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return first | {"seeds": [result["seed"] for result in results], "systems": systems}
 
 
-def _service(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def with_percentile(
+    results: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], name: str, thousandths: int
+) -> dict[str, Any]:
+    """Return the pooled `results` with one percentile of the responses of all seeds together.
+
+    `parts` are the results of the seeds with ``tail_us`` of each service, and `name` the measure.
+    Its interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`).
+    """
+    systems = []
+    for number, system in enumerate(results["systems"]):
+        services = []
+        for place, service in enumerate(system["services"]):
+            rows = [part["systems"][number]["services"][place] for part in parts]
+            found = _percentile(rows, thousandths)
+            row = dict(service)
+            if found is not None and found.half_width is not None:
+                low, high = found.mean - found.half_width, found.mean + found.half_width
+                intervals = {**service["intervals"], name: [low, high]}
+                row |= {name: found.mean, "intervals": intervals}
+            services.append(row)
+        systems.append({**system, "services": services})
+    return {**results, "systems": systems}
+
+
+def _percentile(rows: Sequence[Mapping[str, Any]], thousandths: int) -> Estimate | None:
+    if any(not row["completed"] for row in rows):
+        return None
+
+    def figure(kept: Sequence[int]) -> float:
+        return pooled_percentile(thousandths, [rows[number] for number in kept])
+
+    return jackknife(figure, len(rows))
+
+
+def _service(with_tails: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    # Response times of single requests are those of a seed.
+    rows = [{key: row[key] for key in row if key != "tail_us"} for row in with_tails]
     leaves = [dict(_measures(row, "")) for row in rows]
     by_name = {name: [found.get(name) for found in leaves] for name in leaves[0]}
     return {**_merged(rows), "intervals": dict(_intervals(by_name))}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from accelflow.findings.estimate import Estimate
+from accelflow.findings.statistics import Figure, jackknife
 from accelflow.reproduce.definitions import Row
 from accelflow.reproduce.measures import ServiceRow, figure
 from accelflow.reproduce.pooling import exists, pooled, shortage
 from accelflow.reproduce.runs import Services
-from accelflow.reproduce.statistics import Figure, jackknife
 
 __all__ = [
     "Cells",

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from accelflow import simulation
+from accelflow.report.tails import pooled_percentile
 from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS
 from accelflow.reproduce.measures import ServiceRow, read
 
@@ -44,7 +43,7 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
         return None
     if measure in PERCENTILES:
         none = any(not row["completed"] for row in rows)
-        return None if none else _percentile(PERCENTILES[measure], rows)
+        return None if none else pooled_percentile(PERCENTILES[measure], rows)
     values = [value for value in (read(measure, row) for row in rows) if value is not None]
     if not values or len(values) < len(rows):
         return None
@@ -69,23 +68,6 @@ def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
     """How many responses of all seeds together are beyond the percentile `measure`."""
     count: int = sum(row.get("completed", 0) for row in rows)
     return count * (1000 - PERCENTILES[measure]) / 1000
-
-
-def _percentile(thousandths: int, rows: Sequence[ServiceRow]) -> float:
-    """By nearest rank, as the engine's percentiles of one simulation."""
-    count = sum(row["completed"] for row in rows)
-    rank = -(-thousandths * count // 1000)  # from below, rounded up
-    above = count - rank
-    for row in rows:
-        kept = len(row["tail_us"])
-        if above >= kept < row["completed"]:
-            raise ValueError(
-                f"P{thousandths / 10:g} of {len(rows)} seeds: of {row['completed']} responses only "
-                f"the {kept} longest are kept, and {above + 1} are needed"
-            )
-    tail = np.concatenate([np.asarray(row["tail_us"], dtype=float) for row in rows])
-    place = len(tail) - 1 - above
-    return float(np.partition(tail, place)[place])
 
 
 def dwells_of(experiment: simulation.Scenario) -> float:

@@ -1,0 +1,159 @@
+"""How long to simulate for a requested precision.
+
+The method is independent replications, a fixed number of seeds, with a growing run length: the
+relative half width of the 95 % interval is compared with the one that is asked for, and if it is
+wider, all replications are simulated anew with a run length that should suffice, since the width
+falls with the root of the length. Longer runs rather than more of them, because the bias of a
+quantile falls with the length of a run alone (Law, "Simulation Modeling and Analysis", 5th edition,
+section 9.5). A percentile is that of the responses of all replications together, and its interval
+the jackknife's over the replications, since the mean of short runs' percentiles is too low.
+Stopping at a width that is itself random makes intervals cover a little less than 95 %:
+docs/precision.md has the coverage that was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from accelflow.errors import AccelflowError, InputError, refused
+
+__all__ = [
+    "MEASURES",
+    "REPLICATIONS",
+    "Precision",
+    "Reached",
+    "check_replications",
+    "first_requests",
+    "next_requests",
+    "parse_precision",
+    "reached",
+    "until_precise",
+]
+
+#: The measures whose precision can be asked for, with the quantile of each in thousandths; None
+#: for the mean.
+MEASURES: Final[Mapping[str, int | None]] = {"mean": None, "p99": 990, "p999": 999}
+REPLICATIONS: Final = 10
+
+#: The responses beyond a percentile in the first run of each seed. With 20 of them, intervals that
+#: are narrow by chance ended the search, and covered 79 % (benches/precision_coverage.py).
+_BEYOND: Final = 100
+#: Of each seed, for the mean.
+_LEAST_REQUESTS: Final = 2_000
+_MOST_REQUESTS: Final = 50_000_000
+#: The run length is multiplied by this at least and at most, as a width is a rough forecast.
+_LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0
+#: More than forecast, so that the next run is likely the last.
+_MARGIN: Final = 1.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """What to reach: `measure` within `ratio` of itself, with 95 % confidence."""
+
+    measure: str
+    ratio: float
+
+    @property
+    def field(self) -> str:
+        """The measure's name in results."""
+        return f"{self.measure}_us"
+
+    @property
+    def thousandths(self) -> int | None:
+        """The percentile in thousandths; None for the mean."""
+        return MEASURES[self.measure]
+
+    def tail_share(self, seeds: int) -> float:
+        """The share of each simulation's response times, the longest, that the percentile needs.
+
+        That is enough even if all responses beyond it are of one of the `seeds`.
+        """
+        if self.thousandths is None:
+            return 0.0
+        return min(1.0, (1_000 - self.thousandths) / 1_000 * seeds * 1.2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """The widest relative half width, `ratio`, and whose it is."""
+
+    ratio: float
+    name: str
+
+
+def parse_precision(text: str) -> Precision:
+    """Read a precision of the form ``p99:2%`` or ``mean:0.01``.
+
+    Raises InputError for another form, an unknown measure, and a share that is not from 0.001 to
+    0.5.
+    """
+    allowed = "must be of the form MEASURE:SHARE, such as p99:2%"
+    if not isinstance(text, str) or text.count(":") != 1:
+        raise refused("precision", text, allowed)
+    measure, share = (part.strip() for part in text.split(":"))
+    if measure not in MEASURES:
+        raise refused("precision", measure, known=MEASURES)
+    try:
+        ratio = float(share.removesuffix("%")) / (100.0 if share.endswith("%") else 1.0)
+    except ValueError as error:
+        raise refused("precision", text, allowed) from error
+    if not 0.001 <= ratio <= 0.5:
+        raise refused("precision", text, "must ask for 0.1% to 50%")
+    return Precision(measure=measure, ratio=ratio)
+
+
+def first_requests(precision: Precision) -> int:
+    """The requests of each service in the first round."""
+    thousandths = precision.thousandths
+    return _LEAST_REQUESTS if thousandths is None else _BEYOND * 1_000 // (1_000 - thousandths)
+
+
+def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
+    """The widest of the intervals `found`, each a mean and a half width by name."""
+    ratios = {name: half / mean if mean else 0.0 for name, (mean, half) in found.items()}
+    widest = max(ratios, key=lambda name: ratios[name], default="")
+    return Reached(ratio=ratios.get(widest, 0.0), name=widest)
+
+
+def next_requests(requests: int, found: Reached, precision: Precision) -> int:
+    """The run length that should reach `precision`, after `found` with `requests`."""
+    growth = (found.ratio / precision.ratio) ** 2 * _MARGIN
+    return math.ceil(requests * min(max(growth, _LEAST_GROWTH), _MOST_GROWTH))
+
+
+def until_precise(
+    precision: Precision,
+    replicate: Callable[[int], Mapping[str, tuple[float, float]]],
+    most_requests: int = _MOST_REQUESTS,
+) -> Iterator[tuple[int, Reached]]:
+    """Simulate longer and longer until `precision` is reached; yields each round's outcome.
+
+    `replicate` simulates all replications with a number of requests, and returns the mean over them
+    and the half width of its interval by name. Raises AccelflowError if a run would have more than
+    `most_requests`.
+    """
+    requests = first_requests(precision)
+    while True:
+        found = reached(replicate(requests))
+        yield requests, found
+        if found.ratio <= precision.ratio:
+            return
+        requests = next_requests(requests, found, precision)
+        if requests > most_requests:
+            raise AccelflowError(
+                f"precision {precision.measure}:{precision.ratio:.3g}: cannot be reached with "
+                f"{most_requests} requests; {found.name} is within {found.ratio:.2%}"
+            )
+
+
+def check_replications(seeds: int) -> int:
+    """Return `seeds`, or the default for 1. Raises InputError for fewer than five."""
+    if seeds == 1:
+        return REPLICATIONS
+    if seeds < 5:
+        raise InputError(f"seeds = {seeds}: must be 5 at least with a precision, or left out")
+    return seeds
