@@ -54,7 +54,7 @@ def library_javascript() -> str:
     except ImportError as error:
         message = f"a report needs the package {_PACKAGE}; install it: pip install {_PACKAGE}"
         raise AccelflowError(message) from error
-    script: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)
+    script: str = vl_convert.javascript_bundle(None, vl_version=VEGA_LITE)
     # Within a page this would end the script's element.
     return f"/*\n{_LICENSE}*/\n" + script.replace("</script", "<\\/script")
 
