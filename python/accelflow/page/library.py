@@ -54,7 +54,8 @@ def library_javascript() -> str:
     except ImportError as error:
         message = f"a report needs the package {_PACKAGE}; install it: pip install {_PACKAGE}"
         raise AccelflowError(message) from error
-    script: str = vl_convert.javascript_bundle(None, vl_version=VEGA_LITE)
+    bundle = vl_convert.javascript_bundle
+    script: str = bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]  # the stub lacks the default
     # Within a page this would end the script's element.
     return f"/*\n{_LICENSE}*/\n" + script.replace("</script", "<\\/script")
 
