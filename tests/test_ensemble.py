@@ -77,7 +77,7 @@ def test_failures_are_raised_where_the_run_is_waited_for() -> None:
     for _ in range(2):
         with pytest.raises(TraceError) as caught:
             handle.wait()
-        assert (caught.value.trace, caught.value.step) == ("T1", 0)
+        assert (caught.value.trace, caught.value.step) == ("T1", 1)
     assert handle.done()
 
     async def fails() -> None:

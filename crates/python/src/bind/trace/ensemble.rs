@@ -165,8 +165,7 @@ impl PyEnsemble {
             terms: self::terms(&given)?,
             ..self::message(&Schema::social_network(), payload, given.call)?
         };
-        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        let pools = pools.clone().ok_or_else(ended)?;
+        let pools = self.open()?;
         let image = self.memory(image);
         let kinds = image.kinds().to_vec();
         let changes = body::changes();
@@ -196,8 +195,7 @@ impl PyEnsemble {
     /// The counters of each accelerator, by name.
     #[getter]
     fn counters(&self) -> PyResult<Vec<(&'static str, Counted)>> {
-        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        let counters = pools.as_ref().ok_or_else(ended)?.counters();
+        let counters = self.open()?.counters();
         let named = Accel::ALL.into_iter().zip(counters);
         Ok(named
             .map(|(accel, counted)| {
@@ -218,14 +216,23 @@ impl PyEnsemble {
 
     /// Lets the runs end, and ends the workers.
     fn close(&self, py: Python<'_>) {
-        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        let pools = pools.take();
+        let mut open = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let pools = open.take();
+        // Another thread may hold the interpreter and wait for this lock.
+        drop(open);
         // A worker that calls back into Python needs the interpreter.
         py.detach(|| drop(pools));
     }
 }
 
 impl PyEnsemble {
+    /// The pools, unless they were closed. The lock is given up at once: a thread that held it
+    /// without the interpreter would wait for one that has the interpreter and wants it.
+    fn open(&self) -> Result<Arc<Pools>, Failure> {
+        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.clone().ok_or_else(ended)
+    }
+
     /// The trace memory that runs of `image` share.
     fn memory(&self, image: &PyImage) -> Arc<Image> {
         let mut latest = self.image.lock().unwrap_or_else(PoisonError::into_inner);
