@@ -146,6 +146,7 @@ def test_the_name_of_a_marked_accelerator_is_checked() -> None:
         offload(marks={parse: "no name"})(parse)
 
 
+@pytest.mark.filterwarnings("ignore::accelflow.trace.TraceWarning")
 def test_recorded_calls_become_traces_and_a_workload(tmp_path: Path) -> None:
     for _ in range(5):
         render(REQUEST)

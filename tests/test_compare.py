@@ -152,7 +152,7 @@ def test_costs_that_are_not_known_well_are_doubted_wherever_they_are_used(
 
 def test_a_calibration_keeps_its_rounds(recording: str) -> None:
     tree = json.loads(recording)
-    assert tree["version"] == 3
+    assert tree["version"] == 4
     for service in tree["services"]:
         assert len(service["calibration"]["round_costs_ns"]) == 10
         assert 0 <= service["calibration"]["waited_ratio"] <= 1

@@ -163,11 +163,12 @@ def test_threads_that_run_traces_at_once_get_the_same_data() -> None:
         assert len(set(pool.map(run, range(20)))) == 1
 
 
+@pytest.mark.filterwarnings("ignore::accelflow.trace.TraceWarning")
 def test_accelerators_beside_the_nine_run_on_a_core() -> None:
     ours = kind("Backwards")
     library = Library(templates=False)
     trace = Trace(library=library)
-    trace.build(seq(ours, "Cmp"))
+    trace.build(seq(ours, "Cmp", "Dcmp"))
     trace.register("t")
     with Ensemble() as ensemble:
 
@@ -181,7 +182,7 @@ def test_accelerators_beside_the_nine_run_on_a_core() -> None:
         assert end() == b"ABC"
         run = ensemble.enqueue("t", b"abc", library=library).wait()
         assert ("call", "Backwards") in run.visits
-        assert [step[2] for step in run.steps] == ["Backwards", "Cmp"]
+        assert [step[2] for step in run.steps] == ["Backwards", "Cmp", "Dcmp"]
         # A body that waited for a trace would hold the thread that the trace may need.
         other = ensemble.enqueue("t", b"abc", library=library)
         register_body(ours, lambda payload, facts: other.wait().arrivals[0].data)

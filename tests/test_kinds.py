@@ -236,7 +236,7 @@ def test_a_chips_keys_hold_for_them() -> None:
 
 
 def test_results_of_the_nine_do_not_name_others() -> None:
-    results = accelflow.compare("hotelreservation", orchestrators=["accelflow"], requests=50)
+    results = accelflow.compare("hotelreservation", orchestrators=["accelflow"], requests=100)
     (service, *_) = results["accelflow"].services
     assert list(service.accelerator_utilization) == sorted(service.accelerator_utilization)
     assert len(service.accelerator_utilization) == 9
@@ -245,7 +245,7 @@ def test_results_of_the_nine_do_not_name_others() -> None:
 def test_costs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     def said(tree: Mapping[str, Any]) -> str:
         with pytest.raises(accelflow.AccelflowError) as caught:
-            accelflow.compare(dict(tree), orchestrators=["accelflow"], requests=50)
+            accelflow.compare(dict(tree), orchestrators=["accelflow"], requests=100)
         return str(caught.value)
 
     kinds = workload()["kinds"]
@@ -280,7 +280,8 @@ def test_a_workloads_module_and_trace_file_keep_declarations(tmp_path: Path) -> 
         path.write_text(
             f'schema = "accelflow.workload/1"\nname = "w"\ntraces = [{{ {entry} = "{name}" }}]\n'
             "kinds = { ISP = { ns = 100 } }\n"
-            f'services = [{{ name = "S", rate_rps = 1.0, path = [{{ trace = "{trace}" }}] }}]\n'
+            f'services = [{{ name = "S", rate_rps = 1.0, path = [{{ trace = "{trace}" }}, '
+            '{ trace = "T2" }] }]\n'
         )
         (source,) = load_workload(path)["traces"]
         assert source["source"].startswith("kind ISP receives\n")

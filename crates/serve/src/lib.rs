@@ -89,7 +89,7 @@ pub use traces::refusal::{FileFault, FitFault, Misfit, TraceRefusal};
 pub use traces::slot::{Given, Slot};
 pub use traces::source::TraceSource;
 pub use transport::engine::{Engine, EngineExecutor};
-pub use transport::ensemble::SocketTcp;
+pub use transport::ensemble::{SocketPeer, SocketTcp};
 pub use transport::grpc::code::Code as GrpcCode;
 pub use transport::grpc::metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};
 pub use transport::tls::identity::TlsIdentity;

@@ -130,7 +130,7 @@ class Live:
                 ca=os.fspath(subject.certificate),
                 server_name="localhost",
                 idempotent=[],
-                bounds={**asdict(limits), "compress": False},
+                bounds={**asdict(limits), "workers": None, "compress": False},
             )
         except BaseException:
             self.stop()

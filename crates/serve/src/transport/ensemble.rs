@@ -77,8 +77,8 @@ impl BalancingPolicy for NextCore {
 }
 
 /// The peer of replies over a socket, which needs no session.
-#[derive(Debug)]
-pub(crate) struct SocketPeer;
+#[derive(Debug, Clone, Copy, Debug, Default)]
+pub struct SocketPeer;
 
 impl Peer for SocketPeer {
     fn lend(&mut self, _: &Call) -> Result<Session, PeerError> {

@@ -9,8 +9,8 @@ use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{Ensemble, Session, Settings};
-use accelflow_runtime::{Conversation, Executor, NoPeer};
-use accelflow_serve::SocketTcp;
+use accelflow_runtime::{Conversation, Executor};
+use accelflow_serve::{SocketPeer, SocketTcp};
 use accelflow_trace::Image;
 use pyo3::prelude::*;
 
@@ -122,7 +122,7 @@ impl PyConnection {
             if executor.image() != image.inner() {
                 executor.set_image(image.inner().clone());
             }
-            executor.run(name, &message, conversation, &mut NoPeer)
+            executor.run(name, &message, conversation, &mut SocketPeer)
         });
         finished(done, image.inner().kinds().to_vec())
     }
