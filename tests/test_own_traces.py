@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -168,12 +170,14 @@ def test_clients_are_told_of_exceptions_by_a_trace(interface: Path) -> None:
     with inner:
         calls = Client(interface, f"127.0.0.1:{inner.port}")
         seen: list[str] = []
+        returned = threading.Event()
 
         def pass_on(arguments: dict[str, Any]) -> Any:
             try:
                 return calls.call("Calculator.add", arguments)
             except CallError as error:
                 seen.append(error.reason)
+                returned.set()
                 raise
 
         outer = Server(interface, errors_to_caller=True)
@@ -181,8 +185,11 @@ def test_clients_are_told_of_exceptions_by_a_trace(interface: Path) -> None:
         with outer, connect(outer.port, PROTOCOLS[0], None) as client:
             with pytest.raises(Exception, match="not for clients"):
                 client.call("add", a=1, b=2)
+            # The trace answers the client before the handler's call returns.
+            assert returned.wait(60)
             assert seen == ["answered"]
-            assert 'result="error_by_trace"} 1' in outer.metrics()
+            while 'result="error_by_trace"} 1' not in outer.metrics():
+                time.sleep(0.01)  # it is counted after the handler has returned
 
 
 def test_run_trace_takes_a_connection_of_ones_own(interface: Path) -> None:

@@ -77,7 +77,7 @@ impl BalancingPolicy for NextCore {
 }
 
 /// The peer of replies over a socket, which needs no session.
-#[derive(Debug, Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SocketPeer;
 
 impl Peer for SocketPeer {
