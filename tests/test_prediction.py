@@ -111,10 +111,10 @@ def test_constant_steps_wait_as_queueing_theory_says(load: float) -> None:
     rate = load / service_us * 1e6
     simulated = prediction.forecast(one, "simulator", rate, requests=60_000)
     closed = prediction.forecast(one, "closed_form", rate, requests=60_000)
-    # M/D/1 waits half as long as M/M/1, on which the closed form rests.
-    wait_us = service_us * load / (1.0 - load)
+    # M/D/1 waits half as long as M/M/1.
+    wait_us = service_us * load / (1.0 - load) / 2.0
     assert closed.mean_us == pytest.approx(service_us + 20.0 + wait_us, rel=1e-6)
-    assert simulated.mean_us == pytest.approx(service_us + 20.0 + wait_us / 2.0, rel=0.03)
+    assert simulated.mean_us == pytest.approx(service_us + 20.0 + wait_us, rel=0.03)
 
 
 def test_a_server_that_cannot_take_the_load_is_forecast_as_saturated() -> None:

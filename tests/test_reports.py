@@ -18,7 +18,7 @@ EXAMPLES = ROOT / "examples"
 PAGES = {
     "size": (
         ["size", str(EXAMPLES / "sizing/socialnetwork.toml"), "--quick"],
-        "Non-acc needs 81 servers and 332,855 USD a year; RELIEF needs 16",
+        "Non-acc needs 36 servers and 150,234 USD a year; RELIEF needs 16",
         2,
     ),
     "accelerometer": (

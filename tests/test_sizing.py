@@ -13,6 +13,7 @@ from accelflow import InputError, sizing
 from accelflow.cli.size import size as command
 from accelflow.services import chain, cpu
 from accelflow.sizing.plan import demands
+from accelflow.sizing.queues import CoreQueues
 
 EXAMPLE = Path(__file__).parents[1] / "examples/sizing/socialnetwork.toml"
 
@@ -225,3 +226,38 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes):
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"plan\.toml"):
         sizing.read_plan(path)
+
+
+@pytest.mark.parametrize("busy", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("variation", [0.0, 0.5, 1.0, 4.0])
+def test_waits_of_random_arrivals_are_those_of_pollaczek_and_khinchine(
+    busy: float, variation: float
+) -> None:
+    queues = CoreQueues(cores=8, balancing="random", visits=2.0, visit_variation=variation)
+    waiting, length = queues.wait(busy)
+    assert waiting == pytest.approx(busy)
+    assert waiting * length == pytest.approx(busy * (1.0 + variation) / 2.0 / (1.0 - busy))
+
+
+def test_equal_visits_that_come_in_turn_wait_less_than_drawn_ones() -> None:
+    def mean(balancing: str, variation: float) -> float:
+        queues = CoreQueues(cores=8, balancing=balancing, visits=2.0, visit_variation=variation)
+        waiting, length = queues.wait(0.7)
+        return waiting * length
+
+    assert mean("round_robin", 0.0) < mean("round_robin", 1.0) < mean("random", 1.0)
+
+
+def test_the_closed_form_is_near_the_simulation_where_short_services_wait_for_long_ones() -> None:
+    one = plan(
+        rates_rps={"UniqId": 700_000.0, "CPost": 300_000.0},
+        systems=("non_acc",),
+        slo_factor=10.0,
+        requests=4_000,
+    )
+    row = answer(one, simulate=True)["non_acc"]
+    closed, simulated = row["closed_form"], row["simulated"]
+    assert closed["binding"]["text"] == simulated["binding"]["text"] == "P99 of UniqId"
+    ratio = closed["load_per_server_ratio"] / simulated["load_per_server_ratio"]
+    # Phases of a service differ in length, which the closed form leaves out.
+    assert 1.0 <= ratio <= 1.5

@@ -43,8 +43,8 @@ _WHY_UTILIZATION: Final = {
 }
 _WHY_ELEMENTS: Final = "in the simulation alone, operations fall back from elements to cores"
 _WHY_P99: Final = (
-    "the simulation alone has drawn sizes, visits to cores as long as each service's own, queues "
-    "of accelerators, and data that moves"
+    "the simulation alone has drawn sizes, phases that differ in length, queues of accelerators, "
+    "and data that moves"
 )
 
 

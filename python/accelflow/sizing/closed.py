@@ -241,6 +241,10 @@ def closed_form(
         servers["manager"] = 1
     visits = {name: max(1, row["cpu_phases"]) for name, row in services.items()}
     visits_mean = mix(lambda row: max(1, row["cpu_phases"]))
+    lengths = [
+        (weights[name] * visits[name], _kept_ns(row, over, used, bare=bare) / visits[name])
+        for name, row in services.items()
+    ]
     return ClosedForm(
         rates_rps=rates_rps,
         serial_ns=_with_calls(
@@ -252,7 +256,10 @@ def closed_form(
         servers=servers,
         core_visit_ns=busy["cores"] / visits_mean,
         queues=CoreQueues(
-            cores=demands["cores"], balancing=_balancing(plan, system), visits=visits_mean
+            cores=demands["cores"],
+            balancing=_balancing(plan, system),
+            visits=visits_mean,
+            visit_variation=_variation(lengths),
         ),
         speedup_ratio=speedup,
     )
@@ -308,6 +315,21 @@ def _outside_ns(*, bare: bool) -> _OfService:
 def _core_ns(row: Mapping[str, Any]) -> float:
     """The core time of a request without accelerators."""
     return float(row["app_ns"]) + math.fsum(of["core_ns"] for of in row["operations"].values())
+
+
+def _kept_ns(row: Mapping[str, Any], over: Overheads, used: Sequence[str], *, bare: bool) -> float:
+    """The core time of a request beside the operations on the accelerators `used`."""
+    on_cores = (of["core_ns"] for name, of in row["operations"].items() if name not in used)
+    own_ns = float(row["app_ns"]) + math.fsum(on_cores)
+    return own_ns + over.of(row) + _outside_ns(bare=bare)(row)
+
+
+def _variation(times: Sequence[tuple[float, float]]) -> float:
+    """The squared coefficient of variation of `times`, each behind its weight."""
+    whole = math.fsum(weight for weight, _ in times)
+    mean = math.fsum(weight * time for weight, time in times) / whole
+    square = math.fsum(weight * time * time for weight, time in times) / whole
+    return square / (mean * mean) - 1.0 if mean > 0.0 else 0.0
 
 
 def _operations(row: Mapping[str, Any]) -> float:

@@ -17,7 +17,7 @@ _PRECISION: Final = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class CoreQueues:
-    """The queues of a server's cores, whose visits have exponential times.
+    """The queues of a server's cores.
 
     Each core has a queue of its own. With `balancing` random, requests of a Poisson process reach
     it as a Poisson process: M/M/1. With round_robin, every `cores`-th request does, after times
@@ -28,11 +28,16 @@ class CoreQueues:
 
     With least_loaded, two_choices and join_idle_queue, requests look for a short queue. For these
     the cores are one pool, M/M/c, which no such policy is better than.
+
+    These forms are for exponential times of visits. For times with the squared coefficient of
+    variation `visit_variation`, waits are scaled by the sum of both coefficients, that of arrivals
+    and that of visits, over their sum with exponential visits (Allen and Cunneen; exact for M/G/1).
     """
 
     cores: int
     balancing: str
     visits: float
+    visit_variation: float = 1.0
 
     def wait(self, busy_ratio: float) -> tuple[float, float]:
         """The probability that a visit waits, and how long such waits are on average.
@@ -42,12 +47,15 @@ class CoreQueues:
         """
         if self.balancing not in _BLIND:
             waiting = _native.erlang_c(self.cores, busy_ratio * self.cores)
-            return waiting, 1.0 / (self.cores * (1.0 - busy_ratio))
-        waiting = _arriving_busy(busy_ratio, self._variation)
-        return waiting, 1.0 / (1.0 - waiting)
+            return waiting, self._scale(1.0) / (self.cores * (1.0 - busy_ratio))
+        waiting = _arriving_busy(busy_ratio, self._arrival_variation)
+        return waiting, self._scale(self._arrival_variation) / (1.0 - waiting)
+
+    def _scale(self, arrival_variation: float) -> float:
+        return (arrival_variation + self.visit_variation) / (arrival_variation + 1.0)
 
     @property
-    def _variation(self) -> float:
+    def _arrival_variation(self) -> float:
         """The squared coefficient of variation of the times between arrivals at a core."""
         if self.balancing == "random":
             return 1.0
