@@ -1,4 +1,4 @@
-//! The account of one run, kept in the order of inline execution: what it has done, and the
+//! The record of one run, kept in the order of inline execution: its visits and messages, and the
 //! connections it uses.
 
 use std::ops::DerefMut;
@@ -16,8 +16,8 @@ use crate::peer::Peer;
 /// very long.
 pub const MAX_VISITS: usize = 100_000;
 
-/// The account of one run. Whoever drives its executions notes here, in the order of inline
-/// execution, what each does.
+/// The record of one run: visits, steps, sent messages and arrivals, in the order of inline
+/// execution.
 pub(crate) struct Book<P, C> {
     pub(crate) peer: P,
     pub(crate) conversation: C,

@@ -1,4 +1,4 @@
-//! Whatever runs traces to their ends.
+//! The interface of executors: they run traces to their ends.
 
 use crate::error::Failure;
 use crate::outcome::{Conversation, Message, Outcome};

@@ -389,7 +389,7 @@ fn without_the_option_errors_are_the_handlers() {
     assert!(body.contains("the handler's own error"), "{body}");
     let error = told.recv().expect("the handler learns of it");
     assert!(matches!(error, CallError::Application { .. }), "{error}");
-    // Nor can a oneway call be answered, whatever the server is set to.
+    // Oneway calls are never answered.
     let (server, told) = passing_on(&inner, true);
     let running = start(server);
     let mut stream = connect(&running);

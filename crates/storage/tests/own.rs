@@ -147,7 +147,7 @@ fn a_tenant_that_floods_storage_leaves_it_to_others() {
         Carried::new(terms, Some(TraceLimit::new(1)))
     };
     let (greedy, modest) = (of(0), of(1));
-    // A database that stands still holds whoever writes.
+    // A stalled database blocks every writer.
     world.postgres.freeze();
     std::thread::scope(|scope| {
         let limit = greedy.limit.clone().expect("set");

@@ -80,7 +80,7 @@ impl Ending {
     }
 }
 
-/// Whoever is told of the end finds room for another run.
+/// The place of the run is free before its end is reported.
 fn tell(shared: &Shared, running: Running, finished: Finished) {
     drop(running);
     shared.finish(finished);

@@ -3,7 +3,7 @@
 //! The arms of a fork run at the same time, but a run keeps its account, uses its connections and
 //! notifies the core in the order of inline execution. The account is the *turn*: one arm has it,
 //! and passes it on when it ends. The others run ahead, note what they do, and wait where they
-//! need it. So a run has the bytes and visits of inline execution, whoever was faster.
+//! need it. So a run has the bytes and visits of inline execution, whichever arm was faster.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) struct Run {
     pub(super) ahead: AtomicUsize,
 }
 
-/// The account of a run: whoever has it has the turn.
+/// The record of a run. The arm that holds it has the turn.
 pub(super) struct Turn {
     pub(super) book: Book<Box<dyn Peer + Send>, Box<Conversation>>,
     /// The arms whose turn comes next, in order.
@@ -146,7 +146,7 @@ impl Turn {
     }
 }
 
-/// Passes the turn on. Returns the arm that has waited for it; ends the run if there is none left.
+/// Passes the turn to the next waiting arm, and returns that arm. Ends the run if no arm waits.
 pub(super) fn pass(mut turn: Box<Turn>) -> Option<Box<Flow>> {
     let Some(Queued { arm, place }) = turn.queue.pop_front() else {
         end(turn);

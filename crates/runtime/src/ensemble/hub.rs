@@ -145,7 +145,7 @@ impl Hub {
 
     fn push_to_core(&self, entry: Entry<Box<Flow>>) {
         let now = since(self.epoch, Instant::now());
-        // It has room for as many as can be counted.
+        // The cores' queue is unbounded, so a push never fails.
         let _ = self.core.push(entry, now);
     }
 

@@ -2,7 +2,7 @@
 
 use super::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A place where one `W` waits for one `O` without a thread: whoever comes second takes both.
+/// A place where one `W` waits for one `O` without a thread. The second to arrive takes both.
 ///
 /// Executions wait for the response to what they have sent, and arms of a fork for their turn.
 pub(super) struct Rendezvous<W, O> {
@@ -47,7 +47,7 @@ impl<W, O> Rendezvous<W, O> {
         }
     }
 
-    /// Leaves `offer` here, or takes on whoever waits for it. Only the first offer counts.
+    /// Leaves `offer` here, or returns it with the `W` that waits for it. Only the first offer counts.
     pub(super) fn offer(&self, offer: O) -> Option<(W, O)> {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Closed) {
@@ -77,7 +77,7 @@ impl<W, O> Rendezvous<W, O> {
         }
     }
 
-    /// Drops whoever waits, or comes to wait.
+    /// Closes the place: drops the `W` that waits, or that comes later.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         let before = std::mem::replace(&mut *state, State::Closed);

@@ -8,7 +8,8 @@ use crate::outcome::{Conversation, Detail, Message};
 use crate::peer::Peer;
 use crate::terms::Terms;
 
-/// A trace to run, and all that the run needs: it goes on without whoever began it.
+/// A trace to run with its payload, connections and terms. The run does not need the thread that
+/// began it.
 pub struct TraceRequest {
     /// The name of the trace.
     pub name: String,

@@ -16,7 +16,7 @@ use super::waterfall::Waterfall;
 pub struct Blame {
     /// What they waited for.
     pub at: Resource,
-    /// Index of the service; none for work that is nobody's.
+    /// Index of the service; `None` for work of no service.
     pub service: Option<usize>,
     /// Its share of the time that was occupied meanwhile, while requests of the median and of the
     /// slow band waited; none where none did.

@@ -39,9 +39,9 @@ pub struct Segment {
     pub waits: bool,
     /// Where the request is.
     pub at: Resource,
-    /// Tells traces that run at the same time apart; none for application logic.
+    /// Distinguishes traces that run at the same time; `None` for application logic.
     pub job: Option<u32>,
-    /// The trace; none for application logic.
+    /// The trace; `None` for application logic.
     pub trace: Option<AtmAddress>,
     /// Whether the response waited for it: the critical pieces follow each other without a gap from
     /// the arrival to the response.

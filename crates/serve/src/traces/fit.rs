@@ -1,4 +1,4 @@
-//! Whether a trace does what it is named for, on every path that a payload may take.
+//! Checks that a trace receives or sends messages as its setting says, on every path of a payload.
 //!
 //! A message arrives and leaves through layers, each with an accelerator that removes or adds it.
 //! The check follows all branches, whatever the payload, and notes which layers are left.

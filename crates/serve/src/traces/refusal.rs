@@ -50,7 +50,7 @@ pub enum TraceRefusal {
         why: Box<FileFault>,
     },
     /// There is no file to read the traces from again.
-    #[error("the traces were not given as a file, so there is none to read again")]
+    #[error("the traces were not given as a file, so they cannot be read again")]
     NoFile,
 }
 

@@ -17,7 +17,7 @@ pub trait Given: Clone {
 
 /// The linked traces of a service, `T`, and what it was given, `G`.
 ///
-/// Whoever begins a piece of work takes the present traces and ends it with those.
+/// Each request takes the present traces when it begins, and ends with those.
 #[derive(Debug)]
 pub struct Slot<T, G> {
     now: RwLock<Arc<T>>,

@@ -49,11 +49,11 @@ pub struct UnitName {
 pub struct Activity {
     /// The number of the server.
     pub server: usize,
-    /// When.
+    /// The time at which it happened.
     pub at: Time,
-    /// For which request; none for what is done for several, or for none that is known.
+    /// The execution that it belongs to; `None` if it serves several, or an unknown one.
     pub of: Option<Execution>,
-    /// What.
+    /// What the hardware did.
     pub what: Deed,
 }
 
@@ -65,7 +65,7 @@ pub struct Execution {
     /// Number of the request within the service. Requests that services send to each other have
     /// the highest bit set.
     pub request: u64,
-    /// Tells traces that run at the same time on the same server apart; none for application logic.
+    /// Distinguishes traces that run at the same time on one server; `None` for application logic.
     pub job: Option<u32>,
     /// The trace, by the address of its first word; none for application logic.
     pub trace: Option<AtmAddress>,

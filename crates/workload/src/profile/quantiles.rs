@@ -19,7 +19,7 @@ const PROBABILITIES: [f64; 22] = [
 ];
 
 /// The distribution of `samples` as a table of 22 quantiles, between which times are evenly spread,
-/// with the mean of the samples. None of no samples.
+/// with the mean of the samples. `None` without samples.
 ///
 /// The last point is not the longest sample: it is where the last piece has the mean of the samples in
 /// it, so that a single long sample does not count as often as half of the piece. Then all times are
@@ -48,8 +48,8 @@ pub fn quantiles(samples: &[f64]) -> RecordedQuantiles {
     }
 }
 
-/// The mean of the longest of the samples `sorted`, as many as lie beyond `probability`; the shortest
-/// of them counts as far as it does.
+/// The mean of the samples above the quantile `probability`. `sorted` is in ascending order. The
+/// sample at the quantile counts with the fraction of it that lies above.
 fn mean_beyond(sorted: &[f64], probability: f64) -> f64 {
     let border = probability * sorted.len() as f64;
     let whole = &sorted[(border.ceil() as usize).min(sorted.len())..];

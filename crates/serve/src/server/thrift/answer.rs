@@ -142,7 +142,7 @@ impl Connection<'_> {
         if !self.shared.config.errors_to_caller {
             return Ok(None);
         }
-        // Whatever is written next comes after the replies that wait.
+        // Replies that wait go out first.
         self.flush()?;
         Ok(Some(Arc::new(Mutex::new(LentCaller {
             shared: self.shared.clone(),
