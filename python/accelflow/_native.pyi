@@ -80,6 +80,7 @@ __all__ = [
     "scenario_choices",
     "scenario_demands",
     "scenario_hash",
+    "scenario_payloads",
     "scenario_read",
     "scenario_run",
     "scenario_schema",
@@ -92,7 +93,6 @@ __all__ = [
     "service_names",
     "service_walk",
     "simulated_operations",
-    "simulated_payloads",
     "spans_timeline",
     "system_names",
     "timeouts_by_service",
@@ -971,6 +971,14 @@ def scenario_check(document: str, recording: str | None = None) -> str:
     """
 
 def scenario_demands(document: str, recording: str | None = None) -> str: ...
+def scenario_payloads(
+    document: str, recording: str | None, requests: int
+) -> list[tuple[str, int, int]]:
+    """(accelerator, bytes before, bytes after) of each operation of all services.
+
+    Use `accelflow.simulation.payloads`. Raises AccelflowError for a scenario that is not allowed.
+    """
+
 def scenario_check_samples(document: str, recording: str | None, samples: int, runs: int) -> None:
     """Check that so many runs of a scenario may keep up to `samples` requests of each service.
 
@@ -1290,12 +1298,6 @@ def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int
     """One invocation on an idle simulated server: (phase, chain, trace, accelerator, on a core).
 
     Use `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
-    """
-
-def simulated_payloads(sizes: str, requests: int) -> list[tuple[str, int, int]]:
-    """(accelerator, bytes before, bytes after) of each operation of all services.
-
-    Use `accelflow.simulation.payloads`. Raises AccelflowError for unknown sizes.
     """
 
 def service_breakdown(tcp_cost_ns: float) -> str:

@@ -72,6 +72,7 @@ __all__ = [
     "check_samples",
     "configured",
     "costed",
+    "demands",
     "dwell_s",
     "hashed",
     "loaded",
@@ -326,6 +327,21 @@ def timeouts(
     return dict(_native.timeouts_by_service(text, remote, timeout_us))
 
 
+def demands(scenario: Scenario) -> dict[str, Any]:
+    """What one request of each service of `scenario` needs, in closed form and without waiting.
+
+    ``services`` has a row for each, with its time on a core (``app_ns``) and, by accelerator, the
+    number of its ``operations`` and their time on a core; ``rate_share`` is its rate over the mean.
+    Raises InputError for a scenario that is not allowed, AccelflowError for a recording that does
+    not fit.
+    """
+    check(scenario)
+    found: dict[str, Any] = json.loads(
+        _native.scenario_demands(document(scenario), scenario.recording)
+    )
+    return found
+
+
 def service(
     name: str, workload: str | PathLike[str] | Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -349,12 +365,14 @@ def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, s
     return _native.simulated_operations(name, orchestrator)
 
 
-def payloads(sizes: str, requests: int) -> list[tuple[str, int, int]]:
-    """The payloads of all operations of `requests` invocations of each service of SocialNetwork.
+def payloads(scenario: Scenario, requests: int) -> list[tuple[str, int, int]]:
+    """The payloads of all operations of `requests` invocations of each service of `scenario`.
 
-    Each is (accelerator, bytes before, bytes after). Raises AccelflowError for unknown sizes.
+    Each is (accelerator, bytes before, bytes after). Requests come one at a time. Raises InputError
+    for a scenario that is not allowed, AccelflowError for a recording that does not fit.
     """
-    return _native.simulated_payloads(sizes, requests)
+    check(scenario)
+    return _native.scenario_payloads(document(scenario), scenario.recording, requests)
 
 
 def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dict[str, float]]:

@@ -1,5 +1,6 @@
 //! Single requests on an idle simulated server, operation by operation.
 
+use accelflow_parameters::Refusal;
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Operated;
@@ -11,9 +12,9 @@ use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::services::{Service, social_network};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 
+use crate::check::Checked;
 use crate::error::{ScenarioError, engine};
-use crate::rules;
-use crate::setup::memory;
+use crate::setup::{Setup, memory};
 use crate::walks::find_service;
 
 /// An operation of a request: (phase, chain, trace, accelerator, whether a core executed it).
@@ -31,7 +32,7 @@ pub fn simulated_operations(
     let all = social_network().map_err(engine)?;
     find_service(&all, service)?;
     let image = memory()?;
-    let log = idle_log(&all, &image, service, system, SizePreset::SocialNetwork, 1)?;
+    let log = idle_log(&all, &image, service, system)?;
     let row = |operation: &Operated| {
         (
             operation.phase,
@@ -44,44 +45,59 @@ pub fn simulated_operations(
     Ok(log.iter().map(row).collect())
 }
 
-/// The payloads of all operations of `requests` invocations of each service of SocialNetwork, with
-/// the payload sizes called `sizes`: (accelerator, size before, size after).
-///
-/// # Errors
-/// [`ScenarioError`] for unknown sizes.
-pub fn simulated_payloads(
-    sizes: &str,
-    requests: u64,
-) -> Result<Vec<(&'static str, Bytes, Bytes)>, ScenarioError> {
-    let sizes: SizePreset = rules::chosen("sizes", sizes)?;
-    let all = social_network().map_err(engine)?;
-    let image = memory()?;
-    let mut found = Vec::new();
-    for service in &all {
-        let log = idle_log(&all, &image, service.name(), "accelflow", sizes, requests)?;
-        let row = |operation: &Operated| {
-            let [before, after] = [operation.sizes[0], operation.sizes[1]];
-            (operation.accel.name(), before, after)
+/// An operation's payload: (accelerator, size before, size after).
+pub type OperationPayload = (String, Bytes, Bytes);
+
+impl Checked {
+    /// The payloads of all operations of `requests` invocations of each service that clients call.
+    ///
+    /// Requests come one at a time to the first chip, which has all services.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for a recording that does not fit, and for what the simulator cannot run.
+    pub fn payloads(&self, requests: u64) -> Result<Vec<OperationPayload>, ScenarioError> {
+        let Some(server) = self.servers.first() else {
+            return Err(Refusal::new("chips", "[]", "must have a chip").into());
         };
-        found.extend(log.iter().map(row));
+        let setup = Setup::new(self, server)?;
+        let plan = setup.plan.clone().on_one_server();
+        let called_by_clients = setup.rate_shares().iter().enumerate();
+        let called_by_clients = called_by_clients.filter(|(_, share)| **share > 0.0);
+        let mut found = Vec::new();
+        for (service, _) in called_by_clients {
+            let (_, log) = simulate_logged(&Run {
+                config: server,
+                plan: &plan,
+                orchestrator: orchestrator("accelflow").map_err(engine)?,
+                loads: &[Load::new(service, RARELY, requests, 0)],
+                seed: self.resolved.seed,
+            })
+            .map_err(engine)?;
+            let row = |operation: &Operated| {
+                let name = self.image.accel_name(operation.accel).to_owned();
+                (name, operation.sizes[0], operation.sizes[1])
+            };
+            found.extend(log.iter().map(row));
+        }
+        Ok(found)
     }
-    Ok(found)
 }
 
-/// The operations of `requests` invocations of a service, one at a time on an idle server.
+/// One request after the other has ended.
+const RARELY: ArrivalProcess = ArrivalProcess::Poisson { rate_rps: 1.0 };
+
+/// The operations of one invocation of a service of SocialNetwork on an idle server.
 fn idle_log(
     services: &[Service],
     image: &Image,
     name: &str,
     system: &str,
-    sizes: SizePreset,
-    requests: u64,
 ) -> Result<Vec<Operated>, ScenarioError> {
     let profile = Profile::paper(services, image, &PaperOptions::default()).map_err(engine)?;
-    let plan = Plan::new(&profile, image, &PayloadSizes::preset(sizes)).map_err(engine)?;
+    let sizes = PayloadSizes::preset(SizePreset::SocialNetwork);
+    let plan = Plan::new(&profile, image, &sizes).map_err(engine)?;
     let place = services.iter().position(|service| service.name() == name);
-    let rarely = ArrivalProcess::Poisson { rate_rps: 1.0 };
-    let load = Load::new(place.unwrap_or(0), rarely, requests, 0);
+    let load = Load::new(place.unwrap_or(0), RARELY, 1, 0);
     let (_, log) = simulate_logged(&Run {
         config: &Config::default(),
         plan: &plan,

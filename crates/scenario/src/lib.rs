@@ -45,7 +45,7 @@ pub use chip_schema::chip_schema;
 pub use choice::{Choice, OrOwn};
 pub use demands::{Demands, OperationDemand, ServiceDemand};
 pub use error::ScenarioError;
-pub use idle::{SimulatedOperation, simulated_operations, simulated_payloads};
+pub use idle::{OperationPayload, SimulatedOperation, simulated_operations};
 pub use limits::{ASSUMED_TCP_COST_NS, MAX_REQUESTS, MAX_SAMPLES, MIN_REQUESTS, PAPER_SLO_FACTOR};
 pub use names::{Arrivals, CostSource, Costs, FactSource, Remote, Times};
 pub use options::RunOptions;

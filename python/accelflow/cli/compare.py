@@ -23,8 +23,9 @@ from accelflow.cli.naming import once
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
+from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import InputError
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.page import command_line
 from accelflow.report import Comparison, write_json, write_parquet
@@ -317,7 +318,7 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
         profile = typed["profile"]
         raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")
     if recording_file:
-        typed |= {"recording": _recorded(recording_file), "profile": None}
+        typed |= {"recording": recorded(recording_file), "profile": None}
     return replace(base, **typed, config=config, chips=chips)
 
 
@@ -327,17 +328,6 @@ def _lacks(scenario: simulation.Scenario) -> list[str]:
     if not drawn or scenario.recording is None:
         return []
     return _native.recording_lacks(scenario.recording)
-
-
-def _recorded(file: Path) -> str:
-    try:
-        recording = read_text(file)
-        _native.check_recording(recording)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--recording '{file}' cannot be read: {why(error)}") from error
-    except AccelflowError as error:
-        raise InputError(f"--recording {file}: {error}") from error
-    return recording
 
 
 def _measured(console: Console, *, anew: bool) -> str:

@@ -2,13 +2,14 @@
 
 import json
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from accelflow.cli import offered
 from accelflow.cli.campaigns import (
     Campaign,
     budget_option,
@@ -19,19 +20,26 @@ from accelflow.cli.campaigns import (
     scenario_of,
     threads_option,
 )
+from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.output import Output
 from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.cli.recorded import recorded
 from accelflow.errors import InputError
 from accelflow.page import command_line
 from accelflow.reports.reproduction import reproduction_page
 from accelflow.reproduce import (
+    Definition,
+    ExperimentResult,
+    OwnScenario,
     Scenario,
     budget,
     implications,
     load,
     names,
+    of_workload,
     print_counts,
     print_outcome,
+    print_own_end,
     reproduce,
     rewrite_page,
     to_dict,
@@ -42,6 +50,20 @@ from accelflow.reproduce import (
 @click.command("reproduce")
 @experiments_argument
 @click.option("--list", "only_list", is_flag=True, help="List the experiments and exit.")
+@click.option(
+    "--workload",
+    metavar="FILE",
+    help="Run the experiments with this workload, a file or a suite; the paper's figures are not "
+    "shown then.",
+    shell_complete=offered.workloads,
+)
+@click.option(
+    "--recording",
+    "recording_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Beside --workload: take costs and sizes from a recording.",
+)
 @budget_option("full")
 @click.option("--quick", is_flag=True, help="Short for --budget quick: everything in minutes.")
 @config_option("Server parameters, and [scenario] for the choices that the paper leaves open.")
@@ -75,7 +97,7 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     """Run the paper's experiments and compare the results.
 
     Without EXPERIMENT, all of them run; --list names them. The results stand beside the paper's
-    figures, with confidence intervals.
+    figures, with confidence intervals. With --workload they run with services of your own.
     """
     if options["only_list"]:
         for definition in map(load, names()):
@@ -85,35 +107,86 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     if written_anew is not None:
         click.echo(f"wrote {written_anew}", err=True)
         return
-    definitions = [load(name) for name in dict.fromkeys(experiments or names())]
     chosen = budget("quick" if options["quick"] else options["budget_name"])
-    scenario = _scenario(options)
+    asked = _asked(experiments, options)
     out, report_file = options["out"], options["report_file"]
     check_report(report_file)
     campaign = Campaign(options["threads"], out)
     outcomes = campaign.run(
-        lambda runner: reproduce(definitions, budget=chosen, runner=runner, scenario=scenario)
+        lambda runner: reproduce(
+            asked.definitions, budget=chosen, runner=runner, scenario=asked.scenario
+        )
     )
     if options["as_json"]:
-        content = [to_dict(outcome, scenario, chosen) for outcome in outcomes]
-        click.echo(json.dumps({"experiments": content}, indent=2, allow_nan=False))
+        content = [to_dict(outcome, asked.scenario, chosen) for outcome in outcomes]
+        whole: dict[str, Any] = {"experiments": content}
+        if options["workload"] is not None:
+            whole["left_out"] = asked.left_out
+        click.echo(json.dumps(whole, indent=2, allow_nan=False))
     else:
-        output = Output()
-        for outcome in outcomes:
-            print_outcome(outcome, output)
-        print_counts(outcomes, output)
+        _print(outcomes, asked)
     if report_file is not None:
-        settings = {**asdict(scenario), "budget": chosen.name}
-        written(reproduction_page(outcomes, settings, command_line(sys.argv)), report_file)
+        _write_report(outcomes, asked, chosen.name, report_file)
     if out is not None:
-        files = write_outcomes(outcomes, scenario, chosen, out)
+        files = write_outcomes(outcomes, asked.scenario, chosen, out, asked.left_out)
         campaign.say(f"wrote {len(files)} files to {out}")
     campaign.end()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is run: the paper's evaluation, or its experiments with a workload of one's own."""
+
+    definitions: Sequence[Definition]
+    scenario: Scenario | OwnScenario
+    left_out: Mapping[str, str]
+
+
+def _asked(experiments: tuple[str, ...], options: Mapping[str, Any]) -> _Asked:
+    scenario = _scenario(options)
+    workload, recording = options["workload"], options["recording_file"]
+    if workload is None:
+        if recording is not None:
+            raise InputError(f"--recording {recording}: must stand beside --workload")
+        definitions = [load(name) for name in dict.fromkeys(experiments or names())]
+        return _Asked(definitions, scenario, {})
+    with plain_warnings():
+        evaluation = of_workload(
+            workload,
+            experiments,
+            choices=scenario,
+            arrivals=options["arrivals"],
+            recording=recorded(recording) if recording is not None else None,
+        )
+    return _Asked(evaluation.definitions, evaluation.scenario, evaluation.left_out)
+
+
+def _print(outcomes: Sequence[ExperimentResult], asked: _Asked) -> None:
+    output = Output()
+    for outcome in outcomes:
+        print_outcome(outcome, output)
+    if isinstance(asked.scenario, OwnScenario):
+        print_own_end(asked.left_out, output)
+    else:
+        print_counts(outcomes, output)
+
+
+def _write_report(
+    outcomes: Sequence[ExperimentResult], asked: _Asked, budget_name: str, file: Path
+) -> None:
+    own = isinstance(asked.scenario, OwnScenario)
+    settings = {**(asked.scenario.to_dict() if own else asdict(asked.scenario))}
+    settings["budget"] = budget_name
+    page = reproduction_page(outcomes, settings, command_line(sys.argv), own=own)
+    written(page, file)
 
 
 def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | None:
     """Write a page that needs no simulation, if an option asks for one, and return its path."""
     results, proofs_at = options["page_of"], options["implications_at"]
+    if options["workload"] is not None and (results or proofs_at):
+        option = "--page" if results else "--implications"
+        raise InputError(f"{option} simulates nothing; leave out --workload")
     if results is not None:
         if experiments:
             raise InputError("--page takes all results of its directory; name no experiments")

@@ -8,12 +8,14 @@ from typing import Final
 from accelflow.findings.finding import TOLERANCE, Finding, Verdict
 from accelflow.findings.text import (
     COLUMNS,
+    OWN_COLUMNS,
     cells,
     counts_text,
     difference_text,
     estimate_text,
     notes_text,
     ours_text,
+    own_cells,
     paper_text,
     reasons_text,
 )
@@ -24,6 +26,7 @@ __all__ = [
     "definitions",
     "largest",
     "markdown_table",
+    "own_table",
     "page",
     "saturated_note",
     "table",
@@ -67,6 +70,12 @@ def table(findings: Sequence[Finding]) -> list[str]:
     return markdown_table(COLUMNS, [_cells(finding) for finding in findings])
 
 
+def own_table(findings: Sequence[Finding]) -> list[str]:
+    """The table of `findings` that no paper reports, with an empty line after it."""
+    rows = [[text.replace("*", "\\*") for text in own_cells(finding)] for finding in findings]
+    return markdown_table(OWN_COLUMNS, [[f"`{key}`", *others] for key, *others in rows])
+
+
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """A table in Markdown, with an empty line after it."""
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
@@ -106,7 +115,7 @@ def saturated_note(findings: Sequence[Finding]) -> list[str]:
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
     """The section on ours by other definitions of what the paper reports."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (f"`{finding.short_key}`", says, estimate_text(estimate), paper_text(finding))
         for finding in findings
         if finding.also
@@ -114,7 +123,9 @@ def definitions(findings: Sequence[Finding]) -> list[str]:
     ]
     if not rows:
         return []
-    columns = ("row", "definition", "ours", "paper")
+    columns: tuple[str, ...] = ("row", "definition", "ours", "paper")
+    if all(finding.paper is None for finding in findings):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     return ["## By other definitions", "", *markdown_table(columns, rows)]
 
 

@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from accelflow.findings.finding import Finding, Verdict
-from accelflow.findings.text import COLUMNS, cells
+from accelflow.findings.text import COLUMNS, OWN_COLUMNS, cells, own_cells
 
-__all__ = ["plain_table", "print_findings", "print_table"]
+__all__ = ["plain_table", "print_findings", "print_own_figures", "print_table"]
 
-_NUMBERS: Final = frozenset({"ours", "95 % CI", "paper", "difference"})
+_NUMBERS: Final = frozenset({"ours", "value", "95 % CI", "paper", "difference"})
 
 
 def print_findings(findings: Sequence[Finding], console: Console) -> None:
@@ -27,6 +27,16 @@ def print_findings(findings: Sequence[Finding], console: Console) -> None:
         row = [*others, verdict + _details(finding)]
         known = finding.agrees or finding.paper is None
         table.add_row(*map(escape, row), style="" if known else "yellow")
+    print_table(table, console)
+
+
+def print_own_figures(findings: Sequence[Finding], console: Console) -> None:
+    """Print a table of `findings` that no paper reports."""
+    table = plain_table()
+    for column in OWN_COLUMNS:
+        table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)
+    for finding in findings:
+        table.add_row(*map(escape, own_cells(finding)))
     print_table(table, console)
 
 

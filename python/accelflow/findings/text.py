@@ -12,6 +12,7 @@ from accelflow.findings.finding import Finding, Verdict
 __all__ = [
     "COLUMNS",
     "NO_REASON",
+    "OWN_COLUMNS",
     "cells",
     "counts_text",
     "difference_text",
@@ -20,6 +21,7 @@ __all__ = [
     "notes_text",
     "number",
     "ours_text",
+    "own_cells",
     "paper_text",
     "reasons_text",
     "verdict_text",
@@ -38,6 +40,9 @@ COLUMNS: Final = (
     "verdict",
 )
 
+#: The columns of a table of figures that no paper reports.
+OWN_COLUMNS: Final = ("figure", "experiment", "value", "95 % CI", "unit", "doubts")
+
 #: Half an interval of this share of the figure is what rounding leaves of none.
 _ROUNDING: Final = 1e-9
 
@@ -47,6 +52,23 @@ NO_REASON: Final = "**NO REASON RECORDED**"
 
 def cells(finding: Finding) -> list[str]:
     """The cells of :data:`COLUMNS`; a star after ours marks a saturated system."""
+    return [
+        *_own_figure(finding),
+        paper_text(finding),
+        finding.unit,
+        difference_text(finding),
+        _kind_text(finding),
+        verdict_text(finding),
+    ]
+
+
+def own_cells(finding: Finding) -> list[str]:
+    """The cells of :data:`OWN_COLUMNS`; a star after the value marks a saturated system."""
+    return [*_own_figure(finding), finding.unit, finding.doubts]
+
+
+def _own_figure(finding: Finding) -> list[str]:
+    """The key, where ours comes from, ours and its interval."""
     experiment = finding.experiment
     if finding.requests:
         experiment += f", {finding.requests:,} requests"
@@ -55,11 +77,6 @@ def cells(finding: Finding) -> list[str]:
         experiment.removeprefix(", "),
         ours_text(finding) + ("*" if finding.saturated else ""),
         interval_text(finding),
-        paper_text(finding),
-        finding.unit,
-        difference_text(finding),
-        _kind_text(finding),
-        verdict_text(finding),
     ]
 
 

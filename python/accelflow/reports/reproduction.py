@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from accelflow.findings import Finding, Verdict, counts_text
-from accelflow.findings.text import COLUMNS, cells
+from accelflow.findings.text import COLUMNS, OWN_COLUMNS, cells, own_cells
 from accelflow.page import Choice, Column, Figure, Page, Section, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.page.plots import dots
 from accelflow.reports.common import beside_the_paper, configuration
 from accelflow.reproduce.outcomes import ExperimentResult
+from accelflow.reproduce.own_page import NOT_SHOWN
 
 __all__ = ["reproduction_page"]
 
@@ -19,18 +20,30 @@ _HOLDS = {True: "holds", False: "does not hold", None: "undecided"}
 
 
 def reproduction_page(
-    outcomes: Sequence[ExperimentResult], settings: dict[str, Any], command: str | None
+    outcomes: Sequence[ExperimentResult],
+    settings: dict[str, Any],
+    command: str | None,
+    *,
+    own: bool = False,
 ) -> Page:
-    """Make the page of experiments; `settings` are those of the scenario, by name."""
+    """Make the page of experiments; `settings` are those of the scenario, by name.
+
+    With `own` they are of a workload of one's own, which ``workload`` of `settings` names.
+    """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     titles = ", ".join(outcome.definition.name for outcome in outcomes[:4])
     more = f" and {len(outcomes) - 4} more" if len(outcomes) > 4 else ""
     seeds = sorted({seed for outcome in outcomes for seed in outcome.seeds})
     counted = counts_text(findings) if findings else "Nothing is compared with the paper."
+    title = "AccelFlow's evaluation, ours beside the paper's"
+    question = "Do the paper's results hold here?"
+    if own:
+        title = f"The paper's experiments with {settings['workload']}"
+        question, counted = "What do the paper's experiments show with this workload?", NOT_SHOWN
     overview = _overview(findings)
     return Page(
-        title="AccelFlow's evaluation, ours beside the paper's",
-        question=f"Do the paper's results hold here? ({titles}{more})",
+        title=title,
+        question=f"{question} ({titles}{more})",
         answer=counted,
         sections=[
             *([Section(title="Overview", parts=[overview])] if overview else []),
@@ -74,7 +87,16 @@ def _experiment(outcome: ExperimentResult) -> Section:
 
 
 def _findings(outcome: ExperimentResult) -> Table:
-    numbers = {"ours", "95 % CI", "paper", "difference"}
+    numbers = {"ours", "value", "95 % CI", "paper", "difference"}
+    if outcome.own:
+        return Table(
+            caption=f"{outcome.definition.name}, figures",
+            columns=[
+                Column(name=one, form="written" if one in numbers else "text")
+                for one in OWN_COLUMNS
+            ],
+            rows=[own_cells(finding) for finding in outcome.findings],
+        )
     rows: list[list[Cell]] = []
     for finding in outcome.findings:
         off = finding.verdict is Verdict.OFF and finding.why is not None

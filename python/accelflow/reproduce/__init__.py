@@ -8,7 +8,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from accelflow.errors import InputError
@@ -19,6 +19,9 @@ from accelflow.reproduce.definitions import Definition, load, names, parse
 from accelflow.reproduce.figures import Cells
 from accelflow.reproduce.kept import PAGE, rewrite_page
 from accelflow.reproduce.outcomes import ExperimentResult, of_cells, of_table
+from accelflow.reproduce.own import OwnEvaluation, OwnScenario, of_workload
+from accelflow.reproduce.own_page import OWN_PAGE, own_markdown
+from accelflow.reproduce.own_tables import OWN_TABLES
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.plans import plan
 from accelflow.reproduce.reasons import reasons
@@ -26,7 +29,7 @@ from accelflow.reproduce.results import SCHEMA, to_dict, to_text
 from accelflow.reproduce.runs import Plan, Runner, run_plans
 from accelflow.reproduce.scenario import Scenario, read_scenario
 from accelflow.reproduce.tables import TABLES, Inputs
-from accelflow.reproduce.terminal import print_counts, print_outcome
+from accelflow.reproduce.terminal import print_counts, print_outcome, print_own_end
 
 __all__ = [
     "BUDGETS",
@@ -35,6 +38,8 @@ __all__ = [
     "Definition",
     "ExperimentResult",
     "Finding",
+    "OwnEvaluation",
+    "OwnScenario",
     "Reason",
     "Runner",
     "Scenario",
@@ -43,9 +48,11 @@ __all__ = [
     "budget",
     "load",
     "names",
+    "of_workload",
     "parse",
     "print_counts",
     "print_outcome",
+    "print_own_end",
     "read_scenario",
     "reasons",
     "reproduce",
@@ -62,12 +69,13 @@ def reproduce(
     *,
     budget: Budget,
     runner: Runner,
-    scenario: Scenario | None = None,
+    scenario: Scenario | OwnScenario | None = None,
 ) -> list[ExperimentResult]:
     """Run experiments, and return what came out of each in their order.
 
-    Outcomes depend on definitions, scenario and budget, not on the runner's threads or on which
-    other experiments are run with them. Raises InputError for a scenario that is not allowed.
+    Those with a workload of one's own, and their `scenario`, are of :func:`of_workload`. Outcomes
+    depend on definitions, scenario and budget, not on the runner's threads or on which other
+    experiments are run with them. Raises InputError for a scenario that is not allowed.
     """
     scenario = scenario or Scenario()
     scenario.check()
@@ -77,21 +85,27 @@ def reproduce(
         if definition.table is None
     }
     cells = run_plans(plans, runner)
-    inputs = Inputs(scenario.sizes, scenario.tcp_cost_ns)
+    inputs = Inputs(scenario.inputs)
+    tables = OWN_TABLES if isinstance(scenario, OwnScenario) else TABLES
     return [
         of_cells(definition, cells[definition.name], budget)
         if definition.table is None
-        else of_table(definition, TABLES[definition.table](inputs))
+        else of_table(definition, tables[definition.table](inputs))
         for definition in definitions
     ]
 
 
 def write_outcomes(
-    outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget, out: Path
+    outcomes: Sequence[ExperimentResult],
+    scenario: Scenario | OwnScenario,
+    budget: Budget,
+    out: Path,
+    left_out: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write results, pictures and the page to the folder `out`, and return their paths.
 
-    Equal outcomes are equal bytes. Raises InputError for a place that cannot be written.
+    `left_out` are the experiments that an :class:`OwnEvaluation` has left out. Equal outcomes are
+    equal bytes. Raises InputError for a place that cannot be written.
     """
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
@@ -108,7 +122,10 @@ def write_outcomes(
             stem = out / outcome.definition.name
             write(stem.with_suffix(".json"), to_text(outcome, scenario, budget))
             written += write_pictures(outcome, stem)
-        write(out / PAGE, markdown(outcomes, scenario, budget))
+        if isinstance(scenario, OwnScenario):
+            write(out / OWN_PAGE, own_markdown(outcomes, scenario, budget, left_out or {}))
+        else:
+            write(out / PAGE, markdown(outcomes, scenario, budget))
     except OSError as error:
         raise InputError(f"--out {out}: {why(error)}") from error
     return written

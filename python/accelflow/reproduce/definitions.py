@@ -76,7 +76,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure that is compared with a reported one; `also` are other definitions of it."""
+    """A figure that is compared with a reported one; `also` are other definitions of it.
+
+    `target` is the key of the reported figure. A row of a workload of one's own has no reported
+    figure: its key begins with ``own.``, and `unit` is its unit.
+    """
 
     target: str
     measure: str
@@ -85,6 +89,7 @@ class Row:
     of: Cell
     to: Cell | None
     also: tuple[Also, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,11 @@ class Slo:
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """One experiment."""
+    """One experiment.
+
+    `paper_only` says why it makes sense for the paper's services alone; empty if it does for any
+    workload.
+    """
 
     name: str
     title: str
@@ -167,6 +176,7 @@ class Definition:
     table: str | None
     slo: Slo | None
     long_run: bool
+    paper_only: str = ""
 
 
 def names() -> list[str]:
@@ -248,6 +258,7 @@ def _read(name: str, root: Section) -> Definition:
         table=table,
         slo=_slo(root.table("slo", needed=kind == "throughput"), labels, kind),
         long_run=root.flag("long_run"),
+        paper_only=root.string("paper_only", ""),
     )
 
 

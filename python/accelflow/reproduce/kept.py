@@ -38,6 +38,14 @@ def rewrite_page(folder: Path) -> Path:
     trees = {path: _tree(path) for path in found if path.is_file()}
     if not trees:
         raise InputError(f"{folder}: there are no results of experiments")
+    for path, tree in trees.items():
+        scenario_of = tree.get("scenario")
+        if isinstance(scenario_of, Mapping) and "workload" in scenario_of:
+            workload = scenario_of["workload"]
+            raise InputError(
+                f"{path}: scenario.workload = {workload!r}: must be left out, since the page "
+                "compares with the paper's services; run the experiments again with --out"
+            )
     first, *others = trees
     for path in others:
         for key in ("budget", "scenario"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from accelflow.findings.estimate import Estimate
 from accelflow.findings.finding import TOLERANCE, Finding
@@ -65,6 +66,11 @@ class ExperimentResult:
         return f"{self.requests:,} to {self.most_requests:,}"
 
     @property
+    def own(self) -> bool:
+        """Whether its figures are of a workload of one's own, beside which the paper has none."""
+        return any(finding.paper is None for finding in self.findings)
+
+    @property
     def services(self) -> list[str]:
         """Every service that took part, in the order of first appearance."""
         return list(dict.fromkeys(shown.service for shown in self.shown))
@@ -76,8 +82,7 @@ def of_table(definition: Definition, table: Table) -> ExperimentResult:
     def computed(row: Row) -> Finding:
         value = table.figures.get(row.measure)
         ours = None if value is None else Estimate.computed(value)
-        why = reasons().get(row.target)
-        return Finding.of(targets()[row.target], ours, why=why, experiment=definition.name)
+        return _beside_the_paper(row, ours, experiment=definition.name)
 
     return ExperimentResult(
         definition=definition,
@@ -125,13 +130,20 @@ def _finding(definition: Definition, row: Row, cells: Cells, budget: Budget) -> 
     step = budget.rate_step - 1
     if definition.kind == "throughput" and step > TOLERANCE:
         lacking = f"{lacking}, rates in steps of {step:.0%}".removeprefix(", ")
-    return Finding.of(
-        targets()[row.target],
+    return _beside_the_paper(
+        row,
         of_row(row, cells),
-        why=reasons().get(row.target),
         experiment=definition.name,
         saturated=tuple(saturated(row, cells)),
         requests=requests_of(places_of(row), cells)[1],
         lacking=lacking,
         also=tuple((other.says, of_row(other.row, cells)) for other in row.also),
     )
+
+
+def _beside_the_paper(row: Row, ours: Estimate | None, **more: Any) -> Finding:
+    """Our figure for `row`, beside the paper's unless the row is of another workload."""
+    target = targets().get(row.target)
+    if target is None:
+        return Finding(key=row.target, kind="dynamic", unit=row.unit, ours=ours, **more)
+    return Finding.of(target, ours, why=reasons().get(row.target), **more)

@@ -16,21 +16,18 @@ from accelflow.reproduce.figures import Cells, of_row, places_of, saturated
 from accelflow.reproduce.measures import ServiceRow
 from accelflow.reproduce.pooling import beyond, dwells_of
 from accelflow.reproduce.runs import Plan, Services
-from accelflow.reproduce.scenario import OWN, Scenario
+from accelflow.reproduce.scenario import OWN, Setting
 
-__all__ = ["UNLOADED_RPS", "Cells", "plan"]
+__all__ = ["Cells", "plan"]
 
 #: The systems whose input queues use deadlines.
 BY_DEADLINE = ("accelflow_deadline", "accelflow_edf")
-
-#: A rate so low that each request finds the server idle.
-UNLOADED_RPS = 10.0
 
 #: The most by which a step multiplies the requests of an imprecise figure.
 MOST_AT_ONCE = 4
 
 
-def plan(definition: Definition, scenario: Scenario, budget: Budget) -> Plan[Cells]:
+def plan(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
     """The simulations of an experiment."""
     if definition.long_run:
         most = max(budget.most_requests, budget.requests * 4)
@@ -54,7 +51,7 @@ def _cases(definition: Definition, budget: Budget) -> list[_Case]:
     ]
 
 
-def _prolonged(definition: Definition, scenario: Scenario, budget: Budget) -> Plan[Cells]:
+def _prolonged(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
     """Every system at every point with every seed, for as long as its figures need.
 
     Simulations have SLOs if the experiment has. Lengths depend on results alone, so they are the
@@ -85,11 +82,20 @@ def _prolonged(definition: Definition, scenario: Scenario, budget: Budget) -> Pl
         results = yield [wanted(case, owes, lengths[case[0].label, case[1]]) for case, owes in now]
         cells.update({key: [] for key in lengths if key in new})
         for (case, _), services in zip(now, results, strict=True):
-            cells[case[0].label, case[1]].append(services)
+            cells[case[0].label, case[1]].append(_with_requests(services))
         longer = _longer(definition, cells, lengths, budget)
         new = {key for key in lengths if longer[key] > lengths[key]}
         lengths = longer
     return cells
+
+
+def _with_requests(services: Services) -> Services:
+    """The services that clients call; those that only other services call answer no requests."""
+    return {
+        name: row
+        for name, row in services.items()
+        if row.get("offered_rps") != 0.0 or row["completed"]
+    }
 
 
 def _shortest(experiment: simulation.Scenario, budget: Budget) -> int:
@@ -122,8 +128,11 @@ def _longer(definition: Definition, cells: Cells, lengths: _Lengths, budget: Bud
 def _for_row(row: Row, cells: Cells, budget: Budget) -> float:
     """The factor by which the figure of `row` needs more requests."""
     found = of_row(row, cells)
-    goal = budget.precision * abs(targets()[row.target].value)
-    if found is None or found.half_width is None or found.half_width <= goal:
+    if found is None or found.half_width is None:
+        return 1.0
+    reported = targets().get(row.target)
+    goal = budget.precision * abs(found.mean if reported is None else reported.value)
+    if found.half_width <= goal:
         return 1.0
     if saturated(row, cells):  # then its latency grows with the run, and no run is long enough
         return 1.0
@@ -186,7 +195,7 @@ class _Search:
         return {**self.best, "max_rps": self.grid[self.low]}
 
 
-def _throughput(definition: Definition, scenario: Scenario, budget: Budget) -> Plan[Cells]:
+def _throughput(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
     """The highest load within the SLO, for every system at every point with every seed."""
     slo = definition.slo
     if slo is None:
@@ -231,7 +240,7 @@ def _bisect(searches: Iterable[_Search]) -> Plan[None]:
 def _owed(
     definition: Definition,
     slo: Slo,
-    scenario: Scenario,
+    scenario: Setting,
     budget: Budget,
     cases: Sequence[_Case],
 ) -> Plan[list[dict[str, float]]]:
@@ -246,11 +255,15 @@ def _owed(
         _, system, seed = case
         chosen = system if scenario.slo_system == OWN else scenario.slo_system
         experiment = scenario.experiment(chosen, definition.setup, named, budget.requests, seed)
-        return replace(experiment, placement="isolated", arrivals="poisson", rate_rps=UNLOADED_RPS)
+        rate_rps = scenario.unloaded_rps
+        return replace(experiment, placement="isolated", arrivals="poisson", rate_rps=rate_rps)
 
     results = yield [unloaded(case) for case in cases]
     return [
-        {name: slo.factor * row["mean_us"] for name, row in services.items()}
+        {
+            name: scenario.owed_us(name, row["mean_us"], slo.factor)
+            for name, row in _with_requests(services).items()
+        }
         for services in results
     ]
 

@@ -15,6 +15,7 @@ __all__ = [
     "PERCENTILES",
     "TAIL_SHARE",
     "beyond",
+    "dwell_s",
     "dwells_of",
     "exists",
     "pooled",
@@ -28,6 +29,9 @@ PERCENTILES: Final = {"p99_us": 990, "p999_us": 999}
 #: The share of each simulation's response times, from the longest on, that is kept for the
 #: percentiles of all seeds: enough for P99 of ten seeds, even if all beyond it are of one.
 TAIL_SHARE: Final = 0.1
+
+#: Arrivals that the workload describes.
+_OWN: Final = "own"
 
 #: The fewest that are kept: searches pool many short simulations.
 _KEPT_ALWAYS: Final = 1_000
@@ -73,15 +77,35 @@ def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
 def dwells_of(experiment: simulation.Scenario) -> float:
     """How often the rate of the arrivals is drawn after warm-up; infinite if it never changes."""
     return _dwells(
-        experiment.arrival_kind,
+        dwell_s(experiment),
         experiment.requests - experiment.warmup_requests,
         experiment.mean_rate_rps,
     )
 
 
-def _dwells(arrivals: str, requests: int, rate_rps: float) -> float:
-    dwell_s = simulation.dwell_s(arrivals)
-    return math.inf if dwell_s is None else requests / rate_rps / dwell_s
+def dwell_s(experiment: simulation.Scenario) -> float | None:
+    """The mean time from one rate of the arrivals to the next in seconds; None if the rate holds.
+
+    Of a workload's own arrivals it is the longest of its services.
+    """
+    kind = experiment.arrival_kind
+    if kind != _OWN:
+        return simulation.dwell_s(kind)
+    tree = experiment.workload if isinstance(experiment.workload, Mapping) else {}
+    stated = [tree.get("defaults", {}), *tree.get("services", ())]
+    found = [_dwell_of(one["arrivals"]) for one in stated if one.get("arrivals")]
+    return max((seconds for seconds in found if seconds is not None), default=None)
+
+
+def _dwell_of(arrivals: Mapping[str, Any]) -> float | None:
+    """The same of arrivals as a workload's file states them."""
+    if "dwell_us" in arrivals:
+        return float(arrivals["dwell_us"]) * 1e-6
+    return simulation.dwell_s(arrivals["preset"]) if "preset" in arrivals else None
+
+
+def _dwells(dwell: float | None, requests: int, rate_rps: float) -> float:
+    return math.inf if dwell is None else requests / rate_rps / dwell
 
 
 def _drawn(rows: Sequence[ServiceRow]) -> float:
@@ -93,7 +117,8 @@ def _drawn(rows: Sequence[ServiceRow]) -> float:
 def _dwells_of_run(run: Mapping[str, Any]) -> float:
     arrivals = run["arrivals"]
     counted = run["requests"] - run["warmup_requests"]
-    return _dwells(arrivals["kind"], counted, arrivals["rate_rps"])
+    dwell = run["dwell_s"] if "dwell_s" in run else simulation.dwell_s(arrivals["kind"])
+    return _dwells(dwell, counted, arrivals["rate_rps"])
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:

@@ -10,19 +10,19 @@ from accelflow.findings.results import to_dict as finding_to_dict
 from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.definitions import Definition
 from accelflow.reproduce.outcomes import ExperimentResult
-from accelflow.reproduce.scenario import Scenario
+from accelflow.reproduce.scenario import Setting
 
 __all__ = ["SCHEMA", "to_dict", "to_text"]
 
 SCHEMA: Final = "accelflow.reproduce/3"
 
 
-def to_text(outcome: ExperimentResult, scenario: Scenario, budget: Budget) -> str:
+def to_text(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> str:
     """One outcome as the text of a file: equal outcomes are equal bytes."""
     return json_text(to_dict(outcome, scenario, budget))
 
 
-def to_dict(outcome: ExperimentResult, scenario: Scenario, budget: Budget) -> dict[str, Any]:
+def to_dict(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> dict[str, Any]:
     """One outcome as an object for JSON."""
     definition = outcome.definition
     return {

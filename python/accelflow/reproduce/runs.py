@@ -15,7 +15,7 @@ import numpy as np
 
 from accelflow import simulation
 from accelflow.reproduce.measures import ServiceRow
-from accelflow.reproduce.pooling import tail_share
+from accelflow.reproduce.pooling import dwell_s, tail_share
 
 __all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
 
@@ -103,6 +103,7 @@ class Runner:
         results = simulation.run(
             experiment, threads=1, progress=self._look, tail_share=tail_share(experiment)
         )
+        results["dwell_s"] = dwell_s(experiment)
         services = results["systems"][0]["services"]
         for service in services:
             service["tail_us"] = np.array(service["tail_us"])  # a quarter of the memory of a list

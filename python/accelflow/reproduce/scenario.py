@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from accelflow import simulation
 from accelflow.errors import InputError
 from accelflow.files import parse_toml, read_text, why
 from accelflow.reproduce.definitions import PRODUCTION, Point
 
-__all__ = ["OWN", "Scenario", "read_scenario"]
+__all__ = ["OWN", "UNLOADED_RPS", "Scenario", "Setting", "check_systems", "merged", "read_scenario"]
 
 
 #: Message sizes of one application only, and the sizes that the others have instead.
@@ -30,6 +30,36 @@ _COHORTS = (_COHORT, "cohort_polling")
 
 #: SLOs are multiples of each system's own response time.
 OWN = "own"
+
+#: A rate so low that each request finds the server idle.
+UNLOADED_RPS = 10.0
+
+
+class Setting(Protocol):
+    """What all experiments of a run share: the paper's evaluation, or a workload of one's own."""
+
+    @property
+    def slo_system(self) -> str:
+        """The system whose response time on an idle server counts; ``own``: each system's own."""
+
+    @property
+    def unloaded_rps(self) -> float:
+        """A rate so low that each request finds the server idle."""
+
+    @property
+    def inputs(self) -> simulation.Scenario:
+        """What experiments without a simulation depend on."""
+
+    def experiment(
+        self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
+    ) -> simulation.Scenario:
+        """The simulation of one system at one point."""
+
+    def owed_us(self, service: str, idle_us: float, factor: float) -> float:
+        """The SLO of `service`, whose mean response time on an idle server is `idle_us`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The choices as one object for JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +88,7 @@ class Scenario:
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
         """The simulation of one system at one point."""
-        settings = {**setup, **point.settings}
-        own = {**setup.get("config", {}), **point.settings.get("config", {})}
-        config = {**self.config, **_sped_up(self.config, point.speedup_factor), **own}
+        settings = merged(self.config, setup, point)
         if settings.get("arrivals") == PRODUCTION:
             settings["arrivals"] = self.arrivals
             if settings["rates"] == _PRODUCTION_RATES:
@@ -79,9 +107,28 @@ class Scenario:
             "by_rate": True,
             "seed": seed,
             **settings,
-            "config": dict(sorted(config.items())),
         }
         return simulation.Scenario(**fields)
+
+    @property
+    def unloaded_rps(self) -> float:
+        """A rate so low that each request finds the server idle."""
+        return UNLOADED_RPS
+
+    def owed_us(self, _service: str, idle_us: float, factor: float) -> float:
+        """`factor` times the mean response time on an idle server, `idle_us`."""
+        return factor * idle_us
+
+    @property
+    def inputs(self) -> simulation.Scenario:
+        """What tables depend on: SocialNetwork's most common paths."""
+        return simulation.Scenario(
+            profile="paper",
+            rates="equal",
+            facts="common",
+            tcp_cost_ns=self.tcp_cost_ns,
+            sizes=self.sizes,
+        )
 
     def sizes_of(self, workload: str) -> str:
         """The payload sizes of `workload`; SocialNetwork's own sizes are for it alone."""
@@ -110,12 +157,24 @@ class Scenario:
             raise InputError(f"unknown arrivals '{self.arrivals}'; known are {known}")
         if self.rates not in _RATES:
             raise InputError(f"unknown rates '{self.rates}'; known are {', '.join(_RATES)}")
-        if self.cohort not in _COHORTS:
-            raise InputError(f"unknown cohort '{self.cohort}'; known are {', '.join(_COHORTS)}")
-        systems = [OWN, *(system for system, _ in simulation.systems())]
-        if self.slo_system not in systems:
-            known = ", ".join(systems)
-            raise InputError(f"unknown slo_system '{self.slo_system}'; known are {known}")
+        check_systems(self.cohort, self.slo_system)
+
+
+def check_systems(cohort: str, slo_system: str) -> None:
+    """Raise InputError if `cohort` or `slo_system` is not the name of such a system."""
+    if cohort not in _COHORTS:
+        raise InputError(f"unknown cohort '{cohort}'; known are {', '.join(_COHORTS)}")
+    systems = [OWN, *(system for system, _ in simulation.systems())]
+    if slo_system not in systems:
+        known = ", ".join(systems)
+        raise InputError(f"unknown slo_system '{slo_system}'; known are {known}")
+
+
+def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) -> dict[str, Any]:
+    """The fields of a simulation that an experiment sets at `point`, on a server with `config`."""
+    own = {**setup.get("config", {}), **point.settings.get("config", {})}
+    whole = {**config, **_sped_up(config, point.speedup_factor), **own}
+    return {**setup, **point.settings, "config": dict(sorted(whole.items()))}
 
 
 def _sped_up(config: Mapping[str, float], factor: float) -> dict[str, float]:

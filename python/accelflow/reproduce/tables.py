@@ -10,7 +10,7 @@ from typing import Final
 from accelflow import chip, relief_suite, simulation
 from accelflow.trace import Pipeline, templates
 
-__all__ = ["TABLES", "Inputs", "Table"]
+__all__ = ["CATEGORIES", "TABLES", "Inputs", "Table", "breakdown", "fig5"]
 
 #: The accelerators in the paper's order (Table I).
 ACCELERATORS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
@@ -32,10 +32,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The fields of a scenario that a table may depend on."""
+    """What a table may depend on: the scenario of a simulation, with its workload."""
 
-    sizes: str
-    tcp_cost_ns: float
+    scenario: simulation.Scenario
 
 
 def _table1(_inputs: Inputs) -> Table:
@@ -146,7 +145,7 @@ def _branches(_inputs: Inputs) -> Table:
 
 
 #: The categories of Fig. 1 with the names of the reported rows.
-_CATEGORIES: Final = {
+CATEGORIES: Final = {
     "TCP": "TCP",
     "(De)Encr": "Encr",
     "RPC": "RPC",
@@ -159,38 +158,47 @@ _CATEGORIES: Final = {
 
 def _fig1(inputs: Inputs) -> Table:
     """Where the services' time goes without accelerators, by category."""
-    spent = simulation.service_breakdown(inputs.tcp_cost_ns)
+    tcp_cost_ns = inputs.scenario.tcp_cost_ns or simulation.ASSUMED_TCP_COST_NS
+    return breakdown(simulation.service_breakdown(tcp_cost_ns), CATEGORIES)
+
+
+def breakdown(spent: Mapping[str, Mapping[str, float]], categories: Mapping[str, str]) -> Table:
+    """The times `spent` in ns, by service and category, as shares.
+
+    `categories` are those that are shown, with the names of their figures, the means of the shares.
+    """
     series: dict[str, dict[str, float]] = {}
     rows = []
     for service, by_category in spent.items():
         total = math.fsum(by_category.values())
-        shares = {name: by_category.get(name, 0.0) / total for name in _CATEGORIES}
+        shares = {name: by_category.get(name, 0.0) / total for name in categories}
         series[f"{service}\n{total / 1e3:,.0f} \N{MICRO SIGN}s"] = shares
         rows.append(
             (service, f"{total / 1e3:,.1f}", *(f"{share:.1%}" for share in shares.values()))
         )
     means = {
         name: math.fsum(shares[name] for shares in series.values()) / len(series)
-        for name in _CATEGORIES
+        for name in categories
     }
     rows.append(("mean", "", *(f"{share:.1%}" for share in means.values())))
-    figures = {row: means[name] for name, row in _CATEGORIES.items()}
-    return Table(("service", "us", *_CATEGORIES), tuple(rows), figures, series)
+    figures = {row: means[name] for name, row in categories.items()}
+    return Table(("service", "us", *categories), tuple(rows), figures, series)
 
 
 #: Invocations of each service that the sizes are drawn for.
 _DRAWN: Final = 2_000
 
 
-def _fig5(inputs: Inputs) -> Table:
-    """The smallest, median and largest payload before and after each accelerator."""
+def fig5(inputs: Inputs) -> Table:
+    """The smallest, median and largest payload before and after each accelerator that has some."""
     seen: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in ACCELERATORS}
-    for name, before, after in simulation.payloads(inputs.sizes, _DRAWN):
-        seen[name][0].append(before)
-        seen[name][1].append(after)
+    for name, before, after in simulation.payloads(inputs.scenario, _DRAWN):
+        sides = seen.setdefault(name, ([], []))
+        sides[0].append(before)
+        sides[1].append(after)
     rows, series = [], {}
     for name, sides in seen.items():
-        if name == "LdB":  # it does not process data (section III, Q3)
+        if name == "LdB" or not sides[0]:  # LdB does not process data (section III, Q3)
             continue
         for side, sizes in zip(("in", "out"), sides, strict=True):
             sizes.sort()
@@ -335,7 +343,7 @@ TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
     "table2": _table2,
     "table4": _table4,
     "fig1": _fig1,
-    "fig5": _fig5,
+    "fig5": fig5,
     "speedups": _speedups,
     "queue_memory": _queue_memory,
     "area": _area,

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
 
 from accelflow.findings import counts_text
-from accelflow.findings.terminal import plain_table, print_findings, print_table
+from accelflow.findings.terminal import (
+    plain_table,
+    print_findings,
+    print_own_figures,
+    print_table,
+)
 from accelflow.reproduce.outcomes import ExperimentResult
+from accelflow.reproduce.own_page import NOT_SHOWN
 from accelflow.reproduce.tables import Table
 
-__all__ = ["print_counts", "print_outcome"]
+__all__ = ["print_counts", "print_outcome", "print_own_end"]
 
 _HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "undecided"}
 
@@ -34,7 +40,9 @@ def print_outcome(outcome: ExperimentResult, console: Console) -> None:
         )
     if outcome.table is not None:
         _print_content(outcome.table, console)
-    if outcome.findings:
+    if outcome.own:
+        print_own_figures(outcome.findings, console)
+    elif outcome.findings:
         print_findings(outcome.findings, console)
     for statement in outcome.statements:
         text = f"{_HOLDS[statement.holds]}: {statement.says} ({statement.found})"
@@ -48,6 +56,15 @@ def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None
     if findings:
         console.print()
         console.print(counts_text(findings), style="bold", highlight=False)
+
+
+def print_own_end(left_out: Mapping[str, str], console: Console) -> None:
+    """Print what is not shown for a workload of one's own: the paper's figures, experiments."""
+    console.print()
+    console.print(NOT_SHOWN, style="bold", highlight=False, soft_wrap=True)
+    for name, reason in left_out.items():
+        text = f"left out: {name}: {reason}"
+        console.print(escape(text), style="dim", highlight=False, soft_wrap=True)
 
 
 def _print_content(content: Table, console: Console) -> None:

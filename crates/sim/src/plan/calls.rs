@@ -147,6 +147,15 @@ impl Plan {
         self
     }
 
+    /// The plan with all services on one server.
+    #[must_use]
+    pub fn on_one_server(mut self) -> Plan {
+        for service in &mut self.services {
+            service.server = 0;
+        }
+        self
+    }
+
     /// The services that `service` calls, in the order of its chains.
     pub fn callees(&self, service: usize) -> impl Iterator<Item = usize> {
         let phases = self.services.get(service).map(|service| &service.phases);

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use accelflow_kernel::ConfidenceInterval;
 use accelflow_scenario::{
-    Checked, RunOptions, Scenario, ScenarioError, SimulatedOperation, json_schema,
+    Checked, OperationPayload, RunOptions, Scenario, ScenarioError, SimulatedOperation, json_schema,
 };
 use accelflow_sim::orchestrators::{ORCHESTRATORS, Orchestrator, SYSTEMS};
-use accelflow_units::{Bytes, Time};
+use accelflow_units::Time;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -203,18 +203,20 @@ pub(crate) fn simulated_operations(
 }
 
 /// Payloads of the operations of all services: (accelerator, bytes before, bytes after) of each
-/// operation of `requests` invocations of each service, with the payload sizes called `sizes`.
-/// Raises AccelflowError for unknown sizes.
+/// operation of `requests` invocations of each service of the scenario in `document` (JSON). Raises
+/// AccelflowError for a scenario that is not allowed.
 #[pyfunction]
-pub(crate) fn simulated_payloads(
+#[pyo3(signature = (document, recording, requests))]
+pub(crate) fn scenario_payloads(
     py: Python<'_>,
-    sizes: &str,
+    document: &str,
+    recording: Option<String>,
     requests: u64,
-) -> PyResult<Vec<(&'static str, u64, u64)>> {
-    let rows = py.detach(|| accelflow_scenario::simulated_payloads(sizes, requests));
-    let bytes =
-        |(accel, before, after): (&'static str, Bytes, Bytes)| (accel, before.get(), after.get());
-    Ok(rows.map_err(failure)?.into_iter().map(bytes).collect())
+) -> PyResult<Vec<(String, u64, u64)>> {
+    let checked = checked(document, recording)?;
+    let rows = py.detach(|| checked.payloads(requests)).map_err(failure)?;
+    let bytes = |(accel, before, after): OperationPayload| (accel, before.get(), after.get());
+    Ok(rows.into_iter().map(bytes).collect())
 }
 
 /// What each service spends on a core without accelerators, by category, in ns: the profile

@@ -1,0 +1,21 @@
+"""The option --recording: a file of recorded costs."""
+
+from pathlib import Path
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, InputError
+from accelflow.files import read_text, why
+
+__all__ = ["recorded"]
+
+
+def recorded(file: Path) -> str:
+    """The text of the recording in `file`. Raises InputError for a file that is none."""
+    try:
+        recording = read_text(file)
+        _native.check_recording(recording)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--recording '{file}' cannot be read: {why(error)}") from error
+    except AccelflowError as error:
+        raise InputError(f"--recording {file}: {error}") from error
+    return recording

@@ -1,0 +1,328 @@
+"""The paper's experiments with a workload of one's own.
+
+Loads are multiples of the workload's rate where the paper's are of its production rate, and figures
+of the paper are not shown: they belong to its services.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike, fspath
+from typing import Any, Final
+
+from accelflow import simulation
+from accelflow.errors import InputError, one_of, refused
+from accelflow.findings.targets import targets
+from accelflow.reproduce.definitions import (
+    PRODUCTION,
+    Cell,
+    Check,
+    Definition,
+    Point,
+    Row,
+    Slo,
+    load,
+    names,
+)
+from accelflow.reproduce.scenario import OWN, UNLOADED_RPS, Scenario, check_systems, merged
+from accelflow.scenario import resolved
+
+__all__ = ["OwnEvaluation", "OwnScenario", "of_workload"]
+
+#: The paper's mean rate (section VI), in whose place the workload's own stands.
+_PAPER_RATE_RPS: Final = simulation.PAPER_RATE_RPS
+
+#: The bounds of a search for the highest load, as multiples of the workload's rate.
+_LOWEST, _HIGHEST = 1 / 64, 256
+
+#: The least rate of a service that can be simulated.
+_MIN_RATE_RPS: Final = 1e-3
+
+#: The choices of a scenario that a workload's file makes itself.
+_OF_FILES: Final = ("facts", "tcp_cost_ns", "sizes", "remote", "rates")
+
+#: A load in the key of a reported figure: ``rps_5000``, ``15k_rps``.
+_LOAD: Final = re.compile(r"rps_(?P<rps>\d+)|(?P<k_rps>\d+)k_rps")
+
+#: The axis of a sweep over loads.
+_LOADS: Final = "load"
+
+_NOTE: Final = (
+    "The experiment of {place} with the workload {name}; the paper's figures are of its own "
+    "services and not shown."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnScenario:
+    """A workload of one's own, and the choices that it leaves open.
+
+    `workload` is a suite's name or the tree of a file, and `name` its name. Its services have
+    `rate_rps` on average, and share it by `rates`. Where the paper has its production load,
+    requests arrive as the workload says, or by the process `arrivals`. SLOs are `slo_us` and
+    `slo_factors` of single services, and else a multiple of their response time on an idle server.
+    The other fields are those of :class:`accelflow.reproduce.Scenario`.
+    """
+
+    workload: str | Mapping[str, Any]
+    name: str
+    sha256: str | None
+    rate_rps: float
+    rates: str
+    slo_us: Mapping[str, float] = field(default_factory=dict)
+    slo_factors: Mapping[str, float] = field(default_factory=dict)
+    recording: str | None = None
+    placement: str = "colocated"
+    arrivals: str | None = None
+    cohort: str = "cohort"
+    slo_system: str = OWN
+    config: Mapping[str, float] = field(default_factory=dict)
+
+    def experiment(
+        self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
+    ) -> simulation.Scenario:
+        """The simulation of one system at one point."""
+        settings = merged(self.config, setup, point)
+        if settings.get("arrivals") == PRODUCTION:
+            settings["arrivals"] = self.arrivals
+            settings.pop("rate_rps", None)
+        return simulation.Scenario(
+            **{
+                "workload": self.workload,
+                "recording": self.recording,
+                "orchestrators": (self.cohort if system == "cohort" else system,),
+                "placement": self.placement,
+                "slo_factor": None,
+                "requests": requests,
+                "by_rate": True,
+                "seed": seed,
+                **settings,
+                "rates": self.rates,
+            }
+        )
+
+    @property
+    def inputs(self) -> simulation.Scenario:
+        """What experiments without a simulation depend on."""
+        return simulation.Scenario(
+            workload=self.workload,
+            recording=self.recording,
+            rates=self.rates,
+            config=self.config,
+        )
+
+    @property
+    def unloaded_rps(self) -> float:
+        """A rate so low that each request finds the server idle."""
+        return _scaled(UNLOADED_RPS, self.rate_rps)
+
+    def owed_us(self, service: str, idle_us: float, factor: float) -> float:
+        """The SLO that the workload states for `service`, or else `factor` times `idle_us`."""
+        if service in self.slo_us:
+            return self.slo_us[service]
+        return self.slo_factors.get(service, factor) * idle_us
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scenario as one object for JSON."""
+        return {
+            "workload": self.name,
+            "workload_sha256": self.sha256,
+            "rate_rps": self.rate_rps,
+            "rates": self.rates,
+            "recording": self.recording is not None,
+            "placement": self.placement,
+            "arrivals": self.arrivals,
+            "cohort": self.cohort,
+            "slo_system": self.slo_system,
+            "config": dict(sorted(self.config.items())),
+        }
+
+    def check(self) -> None:
+        """Raise InputError for the first value that is not allowed."""
+        check_systems(self.cohort, self.slo_system)
+        production = {"arrivals": PRODUCTION}
+        simulation.check(self.experiment("accelflow", production, Point(""), 100_000, 1))
+
+
+@dataclass(frozen=True)
+class OwnEvaluation:
+    """The paper's experiments with another workload, to give to :func:`reproduce`.
+
+    `left_out` has the experiments that make sense for the paper's services alone, with the reason.
+    """
+
+    scenario: OwnScenario
+    definitions: tuple[Definition, ...]
+    left_out: Mapping[str, str]
+
+
+def of_workload(
+    workload: str | PathLike[str] | Mapping[str, Any],
+    experiments: Sequence[str] = (),
+    *,
+    choices: Scenario | None = None,
+    arrivals: str | None = None,
+    recording: str | None = None,
+) -> OwnEvaluation:
+    """The `experiments` called so, or all that make sense, with `workload`.
+
+    `workload` is a file (docs/workloads.md), the tree of one, or a suite's name. Of `choices`, the
+    placement, the systems and the server's parameters count; the file makes the others itself.
+    `arrivals` replaces the workload's where the paper has its production load. Costs and sizes are
+    those of the text `recording`, if it is given.
+
+    Raises InputError for a value that is not allowed, and for an experiment that makes no sense
+    for this workload.
+    """
+    scenario = _scenario(workload, choices or Scenario(), arrivals, recording)
+    scenario.check()
+    for name in experiments:
+        one_of("experiment", name, names())
+    chosen = [load(name) for name in dict.fromkeys(experiments or names())]
+    left_out = {one.name: one.paper_only for one in chosen if one.paper_only}
+    if experiments and left_out:
+        name, reason = next(iter(left_out.items()))
+        raise InputError(f"experiment '{name}': makes no sense with --workload. {reason}")
+    definitions = tuple(_adapted(one, scenario) for one in chosen if not one.paper_only)
+    return OwnEvaluation(scenario, definitions, left_out)
+
+
+def _scenario(
+    workload: str | PathLike[str] | Mapping[str, Any],
+    choices: Scenario,
+    arrivals: str | None,
+    recording: str | None,
+) -> OwnScenario:
+    default = Scenario()
+    for key in _OF_FILES:
+        if getattr(choices, key) != getattr(default, key):
+            allowed = "must be left out beside a workload of one's own, which says it itself"
+            raise refused(f"scenario.{key}", getattr(choices, key), allowed)
+    if choices.arrivals != default.arrivals:
+        arrivals = arrivals or choices.arrivals
+    name = workload if isinstance(workload, str | Mapping) else fspath(workload)
+    asked = simulation.Scenario(workload=name, recording=recording, arrivals=arrivals)
+    asked = simulation.costed(simulation.loaded(asked))
+    found = resolved(asked)
+    tree: Any = asked.workload if isinstance(asked.workload, Mapping) else {}
+    return OwnScenario(
+        workload=asked.workload,  # type: ignore[arg-type]  # loaded: a name or a tree
+        name=found["workload"],
+        sha256=found.get("workload_sha256"),
+        rate_rps=found["rate_rps"],
+        rates=found["rates"],
+        slo_us=found["slo_us"],
+        slo_factors=_slo_factors(tree, found["slo_us"]),
+        recording=asked.recording,
+        arrivals=arrivals,
+        **{one: getattr(choices, one) for one in ("placement", "cohort", "slo_system", "config")},
+    )
+
+
+def _slo_factors(tree: Mapping[str, Any], slo_us: Mapping[str, float]) -> dict[str, float]:
+    """By service, the stated multiple of the response time on an idle server."""
+    default = tree.get("defaults", {}).get("slo_factor")
+    stated = {
+        one["name"]: one.get("slo_factor", default)
+        for one in tree.get("services", ())
+        if one["name"] not in slo_us
+    }
+    return {name: float(factor) for name, factor in stated.items() if factor is not None}
+
+
+def _scaled(rps: float, rate_rps: float) -> float:
+    """The multiple of `rate_rps` that `rps` is of the paper's production rate."""
+    return max(rate_rps * rps / _PAPER_RATE_RPS, min(rate_rps, _MIN_RATE_RPS * 10))
+
+
+def _adapted(definition: Definition, scenario: OwnScenario) -> Definition:
+    """The experiment `definition` with the workload of `scenario`."""
+    points = {point.label: _point(point, scenario) for point in definition.points}
+    labels = {label: point.label for label, point in points.items()}
+    slo = definition.slo
+    plot = definition.plot
+    if plot is not None and any(label != new for label, new in labels.items()):
+        plot = replace(plot, x=_LOADS if plot.x else "")
+    return replace(
+        definition,
+        title=definition.title.replace("SocialNetwork", scenario.name),
+        plot=plot,
+        note=_NOTE.format(place=definition.place, name=scenario.name),
+        setup=_settings(definition.setup, scenario),
+        points=tuple(points.values()),
+        rows=tuple(_row(row, labels) for row in _rows(definition)),
+        checks=tuple(_check(one, labels) for one in definition.checks if one.kind != "most"),
+        slo=slo and _slo(slo, labels, scenario),
+    )
+
+
+def _rows(definition: Definition) -> tuple[Row, ...]:
+    """The rows that are not of single services or suites of the paper."""
+    return () if definition.table in ("table4", "branches") else definition.rows
+
+
+def _settings(settings: Mapping[str, Any], scenario: OwnScenario) -> dict[str, Any]:
+    """Settings with the load as a multiple of the workload's rate, without the paper's rates."""
+    found = {key: value for key, value in settings.items() if key != "rates"}
+    if "rate_rps" in found:
+        found["rate_rps"] = _scaled(found["rate_rps"], scenario.rate_rps)
+    return found
+
+
+def _point(point: Point, scenario: OwnScenario) -> Point:
+    """A point, named after its load as a multiple of the workload's rate if it has one."""
+    label = point.label
+    if point.settings.get("arrivals") == PRODUCTION:
+        label = "as the workload says"
+    elif "rate_rps" in point.settings:
+        words, colon, _ = label.rpartition(": ")
+        label = f"{words}{colon}{_multiple(point.settings['rate_rps'])}"
+    return replace(point, label=label, settings=_settings(point.settings, scenario))
+
+
+def _multiple(rps: float) -> str:
+    return f"{rps / _PAPER_RATE_RPS:.2f} of the rate"
+
+
+def _slo(slo: Slo, labels: Mapping[str, str], scenario: OwnScenario) -> Slo:
+    searched = {"low_rps": _LOWEST, "high_rps": _HIGHEST} if slo.high_rps else {}
+    bounds = {key: factor * scenario.rate_rps for key, factor in searched.items()}
+    return replace(slo, point=labels[slo.point], **bounds)
+
+
+def _row(row: Row, labels: Mapping[str, str]) -> Row:
+    """A row without the paper's figure, whose key names loads as multiples of the rate."""
+    reported = targets().get(row.target)
+    return replace(
+        row,
+        target=_key(row.target) if row.target else "",
+        unit=reported.unit if reported else "",
+        of=_cell(row.of, labels),
+        to=row.to and _cell(row.to, labels),
+        also=tuple(replace(one, row=_row(one.row, labels)) for one in row.also),
+    )
+
+
+def _key(target: str) -> str:
+    def multiple(found: re.Match[str]) -> str:
+        rps = float(found["rps"] or 0) + 1e3 * float(found["k_rps"] or 0)
+        return f"rate_x{rps / _PAPER_RATE_RPS:.2f}"
+
+    return f"own.{_LOAD.sub(multiple, target.partition('.')[2])}"
+
+
+def _cell(cell: Cell, labels: Mapping[str, str]) -> Cell:
+    return replace(cell, point=labels.get(cell.point, cell.point))
+
+
+def _check(check: Check, labels: Mapping[str, str]) -> Check:
+    """A statement without the reason why it does not hold for the paper's services here."""
+    return replace(
+        check,
+        point=labels.get(check.point, check.point),
+        row=check.row and _row(check.row, labels),
+        points=tuple((labels[one], labels[other]) for one, other in check.points),
+        why_not=None,
+    )
