@@ -13,17 +13,17 @@ CI = lib.budget("ci")
 
 
 def test_a_row_that_is_off_has_its_reason_with_the_class() -> None:
-    row = "accelflow.utilization_at_peak.RPC"
+    row = "accelflow.fallback.encr_denied_2pe"
     why = lib.reasons()[row]
     off = Finding.of(lib.targets()[row], Estimate.computed(0.1), why=why)
-    near = Finding.of(lib.targets()[row], Estimate.computed(0.66), why=why)
+    near = Finding.of(lib.targets()[row], Estimate.computed(0.38), why=why)
     outcome = lib.reproduce([lib.load("table4")], budget=CI, runner=Runner(1))[0]
     for one, expected in ((off, "definition"), (near, None)):
         changed = replace(outcome, findings=(one,))
         found = lib.to_dict(changed, lib.Scenario(), CI)["findings"][0]["why"]
         assert (found and found["class"]) == expected
         text = markdown([changed], lib.Scenario(), CI)
-        assert ("- `utilization_at_peak.RPC`: *definition*: " in text) is (expected is not None)
+        assert ("- `fallback.encr_denied_2pe`: *definition*: " in text) is (expected is not None)
 
 
 def test_a_missing_reason_is_loud() -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from accelflow.errors import InputError
 from accelflow.files import why, write_whole
+from accelflow.findings.page import markdown_table
 from accelflow.reproduce.implications.accelerators import BESIDE_TCP
 from accelflow.reproduce.implications.proof import CONTRADICTION, IMPLIED, READING, Found, Proof
 from accelflow.reproduce.implications.ranges import Range
@@ -76,19 +77,14 @@ def _introduction(proofs: Sequence[Proof]) -> list[str]:
 
 
 def _glance(proofs: Sequence[Proof]) -> list[str]:
-    lines = [
-        "| proof | kind | follows | printed |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for proof in sorted(proofs, key=lambda proof: list(_KINDS).index(proof.kind)):
         found = proof.found()
         relation = f"{proof.relation} " if proof.figure is not None else ""
         printed = "" if found.figure is None else _number(found.figure.value, proof.percent)
-        lines.append(
-            f"| [{proof.title}](#{_anchor(proof)}) | {proof.kind} | "
-            f"{relation}{_number(found.bound.value, proof.percent)} | {printed} |"
-        )
-    return [*lines, ""]
+        follows = f"{relation}{_number(found.bound.value, proof.percent)}"
+        rows.append((f"[{proof.title}](#{_anchor(proof)})", proof.kind, follows, printed))
+    return markdown_table(("proof", "kind", "follows", "printed"), rows)
 
 
 def _utilization(proofs: Sequence[Proof]) -> list[str]:
@@ -105,18 +101,18 @@ def _utilization(proofs: Sequence[Proof]) -> list[str]:
         "is printed is above both for every accelerator, so that it is no share of the elements' "
         "time. The share of time with any element busy remains (of LdB only if its elements handle "
         "data), and is what the "
-        "simulator reports beside (`any_busy_*`).",
+        "simulator compares (`any_busy_*`).",
         "",
-        "| accelerator | printed | computation alone | with the most loading |",
-        "|---|---|---|---|",
     ]
+    rows = []
     tcp = figure["tcp_share"] / figure["tcp_speedup"]
     for kind in BESIDE_TCP:
         ratio = figure[f"{kind.key}_share"] / figure[kind.speedup()] / tcp / kind.accelerators
         most = bounds[f"{kind.key}_elements_beside_tcp"]
         cells = (figure[f"{kind.key}_used"], figure["tcp_used"] * ratio, most)
-        lines.append(f"| {kind.name} | " + " | ".join(_number(cell, True) for cell in cells) + " |")
-    return [*lines, ""]
+        rows.append((kind.name, *(_number(cell, True) for cell in cells)))
+    columns = ("accelerator", "printed", "computation alone", "with the most loading")
+    return [*lines, *markdown_table(columns, rows)]
 
 
 def _proof(proof: Proof) -> list[str]:
@@ -199,9 +195,8 @@ def _statements(proofs: Sequence[Proof]) -> list[str]:
         if key in used:
             figures = taken.setdefault((statement.section, statement.quote), [])
             figures.append(f"{statement.says}: {_printed(statement)}")
-    lines = ["## The sentences", "", "| section | sentence | figures |", "|---|---|---|"]
-    lines += [
-        f'| {section} | "{quote}" | {"; ".join(figures)} |'
-        for (section, quote), figures in taken.items()
+    rows = [
+        (section, f'"{quote}"', "; ".join(figures)) for (section, quote), figures in taken.items()
     ]
-    return [*lines, ""]
+    columns = ("section", "sentence", "figures")
+    return ["## The sentences", "", *markdown_table(columns, rows)]
