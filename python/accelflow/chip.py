@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError
-from accelflow.findings import targets
+from accelflow.findings import printed_figures, targets
 from accelflow.parameters import checked
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
@@ -31,14 +31,22 @@ AREA_SCHEMA: Final = "accelflow.area/1"
 POWER_SCHEMA: Final = "accelflow.power/1"
 ENERGY_SCHEMA: Final = "accelflow.energy/1"
 
+
+def _printed(section: str, *names: str) -> float:
+    """The sum of what the paper prints of `names`, with all their digits."""
+    return float(sum(printed_figures()[f"accelflow.{section}.{name}"] for name in names))
+
+
 #: The figures of section VI, by key of :func:`area`.
 PAPER_AREA: Final[Mapping[str, float]] = {
-    "baseline_mm2": 122.3,
-    "accelerators_mm2": 44.9,
-    "orchestration_mm2": 5.1,
-    "accelerators_share_ratio": 0.261,
-    "orchestration_share_ratio": 0.029,
-    "queue_bytes": 2.4e6,
+    "baseline_mm2": _printed("area_mm2", "cores", "llc", "core_network"),
+    "accelerators_mm2": _printed("area_mm2", "accelerators"),
+    "orchestration_mm2": _printed(
+        "area_mm2", "queues_and_dispatchers", "adma_engines", "accelerator_network"
+    ),
+    "accelerators_share_ratio": _printed("area_mm2", "accelerators_share"),
+    "orchestration_share_ratio": _printed("area_mm2", "orchestration_share"),
+    "queue_bytes": _printed("power_energy", "queue_memory_MB") * 1e6,
 }
 
 #: The figures of section VII.B.5 on energy.
