@@ -1,5 +1,7 @@
 //! Comparisons of orchestrators on the same requests: the simulations behind `accelflow compare`.
 
+mod results;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -8,7 +10,6 @@ use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use accelflow_shaping::FlowConfig;
-use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 
@@ -19,9 +20,9 @@ use crate::server::{
     Load, Observer, Run, ServerOutcome, SimError, Watch, simulate_servers,
     simulate_servers_observed, simulate_servers_watched,
 };
-use crate::stats::{
-    Breakdown, CallStats, CalledStats, DataStats, Fallback, Outcome, Sample, TenantStats,
-};
+use crate::stats::Outcome;
+
+pub use results::{CalledResult, ServiceResult, SystemResult};
 
 /// The placement of services on servers, which the paper's "average load per service" leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,116 +117,6 @@ impl Comparison<'_> {
     }
 }
 
-/// The result of one service under one orchestrator.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ServiceResult {
-    /// The service.
-    pub service: String,
-    /// Arrival rate in the measured window, in requests per second.
-    pub offered_rps: f64,
-    /// Number of requests with a response time.
-    pub completed: u64,
-    /// Number of requests that were answered with an error, over the whole run.
-    pub errors: u64,
-    /// Mean response time.
-    pub mean: Option<Time>,
-    /// Percentiles 50, 99 and 99.9 of the response time.
-    pub percentiles: [Option<Time>; 3],
-    /// The longest response times, as many as [`Comparison::tail_share`] says, the longest first.
-    pub tail: Vec<Time>,
-    /// Single requests, evenly spaced and at most [`Comparison::samples`], in the order of their
-    /// responses.
-    pub samples: Vec<Sample>,
-    /// Completions in the measured window, in requests per second.
-    pub throughput_rps: f64,
-    /// Share of the cores' time that they were busy.
-    pub core_utilization: f64,
-    /// The names of the accelerators, by [`Accel::index`]: the nine, and those of the workload.
-    pub accelerators: Vec<String>,
-    /// Share of the time of each accelerator's processing elements that they were busy, by
-    /// [`Accel::index`].
-    pub accelerator_utilization: [f64; Accel::MOST],
-    /// Share of time in which at least one processing element of each accelerator was busy, by
-    /// [`Accel::index`].
-    pub accelerator_any_busy: [f64; Accel::MOST],
-    /// Share of each accelerator's operations that found its queues full, by [`Accel::index`].
-    pub accelerator_denied: [f64; Accel::MOST],
-    /// Share of each accelerator's operations that a core executed, over the whole run, by
-    /// [`Accel::index`]: those after a fallback, and all without accelerators.
-    pub accelerator_on_core: [f64; Accel::MOST],
-    /// Share of the manager's time that it was busy.
-    pub manager_utilization: f64,
-    /// Share of the A-DMA engines' time that they were busy.
-    pub dma_utilization: f64,
-    /// Mean number of operations on accelerators for a request, over all requests of the server.
-    pub operations_per_request: f64,
-    /// Its SLO.
-    pub within: Option<Time>,
-    /// Number of requests that were terminated because a message did not arrive in time; they have
-    /// no response time.
-    pub timed_out: u64,
-    /// Number of operations with a deadline, and of those that ended after it.
-    pub deadlines: (u64, u64),
-    /// Number of queue entries that changed places with an earlier one to meet their deadlines.
-    pub exchanged: u64,
-    /// The statistics of the service's tenant, over all its services.
-    pub tenant: TenantStats,
-    /// Number of fallbacks to a core, by reason.
-    pub fallbacks: BTreeMap<Fallback, u64>,
-    /// Number of requests that ended with a response, over the whole run.
-    pub responded: u64,
-    /// Number of requests after the warm-up that had an SLO, terminated ones included, and of those
-    /// that missed it.
-    pub slo: (u64, u64),
-    /// The limiting resource, if requests arrived faster than they ended.
-    pub saturated: Option<String>,
-    /// Mean number of instructions of an output dispatcher's operation; `None` without any.
-    pub dispatcher_instructions: Option<f64>,
-    /// The sum of the response times, divided by what the time was spent on.
-    pub spent: Breakdown,
-    /// Data movement of the server: networks, caches, memory, translation.
-    pub data: DataStats,
-    /// The requests of other services, which are in none of the figures above but those of the server
-    /// and of queues.
-    pub called: CalledResult,
-    /// The requests to other services.
-    pub calls: CallStats,
-    /// Number of attempts of chains after a failed one, and of chains whose last attempt failed.
-    pub retries: (u64, u64),
-}
-
-/// The requests of other services to one service.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CalledResult {
-    /// Number of requests that arrived, over the whole run.
-    pub arrived: u64,
-    /// Number of requests with a response time.
-    pub completed: u64,
-    /// Number of requests that were answered with an error, over the whole run.
-    pub errors: u64,
-    /// Number of requests that were terminated because a message did not arrive in time, over the
-    /// whole run.
-    pub timed_out: u64,
-    /// Number of requests after the warm-up that had an SLO, terminated ones included, and of those
-    /// that missed it.
-    pub slo: (u64, u64),
-    /// Mean response time.
-    pub mean: Option<Time>,
-    /// Percentiles 50, 99 and 99.9 of the response time.
-    pub percentiles: [Option<Time>; 3],
-    /// The sum of the response times, divided by what the time was spent on.
-    pub spent: Breakdown,
-}
-
-/// The results of all services under one orchestrator.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SystemResult {
-    /// Its identifier.
-    pub orchestrator: String,
-    /// In the order of the plan.
-    pub services: Vec<ServiceResult>,
-}
-
 /// Runs `comparison`. Several times a second it calls `progress` with the number of requests that
 /// have ended and the number of all requests; if that returns `false`, the comparison stops and the
 /// result is `None`.
@@ -256,7 +147,7 @@ pub fn compare(
     for (&(system, group), mut servers) in cells.iter().zip(outcomes) {
         for &service in group {
             if let Some(server) = server_of(&mut servers, service) {
-                let result = ServiceResult::new(comparison, &slos, service, &mut server.outcome);
+                let result = service_result(comparison, &slos, service, &mut server.outcome);
                 systems[system].1.push((service, result));
             }
         }
@@ -528,82 +419,66 @@ fn tenant(comparison: &Comparison<'_>, service: usize) -> u16 {
     comparison.tenants.get(service).copied().unwrap_or(0)
 }
 
-impl ServiceResult {
-    fn new(
-        comparison: &Comparison<'_>,
-        slos: &[Option<Time>],
-        service: usize,
-        outcome: &mut Outcome,
-    ) -> ServiceResult {
-        let operations: u64 = outcome.totals.on_accelerators.iter().sum();
-        let arrived = outcome.services.iter();
-        let arrived: u64 = arrived
-            .map(|stats| stats.arrived + stats.called.arrived)
-            .sum();
-        let tenant = tenant(comparison, service);
-        let tenants = outcome.tenants.iter().copied();
-        let tenant = tenants.into_iter().find(|stats| stats.tenant == tenant);
-        let stats = &mut outcome.services[service];
-        let window = stats
-            .measured
-            .map_or(Time::ZERO, |(first, last)| last - first);
-        let per_second = |count: u64| {
-            if window > Time::ZERO {
-                count as f64 / window.as_s_f64()
-            } else {
-                0.0
-            }
-        };
-        let completed = stats.latency.count() as u64;
-        ServiceResult {
-            service: comparison.plan.services[service].name.clone(),
-            offered_rps: per_second(completed.saturating_sub(1)),
-            completed,
-            errors: stats.errors,
-            mean: stats.latency.mean(),
-            percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
-            tail: stats.latency.longest(comparison.tail_share),
-            samples: std::mem::take(&mut stats.samples),
-            throughput_rps: per_second(stats.completed_in_window),
-            core_utilization: outcome.core_utilization,
-            accelerators: comparison.plan.accelerator_names(),
-            accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
-            accelerator_any_busy: outcome.accelerators.map(|a| a.any_busy),
-            accelerator_denied: outcome.accelerators.map(|a| a.denied),
-            accelerator_on_core: outcome.totals.on_core_shares(),
-            manager_utilization: outcome.manager_utilization,
-            dma_utilization: outcome.dma_utilization,
-            operations_per_request: operations as f64 / arrived.max(1) as f64,
-            within: slos[service],
-            timed_out: stats.timed_out,
-            deadlines: (stats.deadlines, stats.deadlines_missed),
-            exchanged: stats.exchanged,
-            tenant: tenant.unwrap_or_default(),
-            fallbacks: stats.fallbacks.clone(),
-            responded: stats.completed,
-            slo: (stats.with_slo, stats.slo_missed),
-            saturated: outcome.saturated.as_ref().map(|found| found.cause.clone()),
-            dispatcher_instructions: outcome.dispatcher_instructions,
-            spent: stats.spent,
-            data: outcome.data,
-            called: CalledResult::new(&mut stats.called),
-            calls: stats.calls,
-            retries: (stats.retries, stats.gave_up),
+/// The result of the service number `service` in `outcome`.
+fn service_result(
+    comparison: &Comparison<'_>,
+    slos: &[Option<Time>],
+    service: usize,
+    outcome: &mut Outcome,
+) -> ServiceResult {
+    let operations: u64 = outcome.totals.on_accelerators.iter().sum();
+    let arrived = outcome.services.iter();
+    let arrived: u64 = arrived
+        .map(|stats| stats.arrived + stats.called.arrived)
+        .sum();
+    let tenant = tenant(comparison, service);
+    let tenants = outcome.tenants.iter().copied();
+    let tenant = tenants.into_iter().find(|stats| stats.tenant == tenant);
+    let stats = &mut outcome.services[service];
+    let window = stats
+        .measured
+        .map_or(Time::ZERO, |(first, last)| last - first);
+    let per_second = |count: u64| {
+        if window > Time::ZERO {
+            count as f64 / window.as_s_f64()
+        } else {
+            0.0
         }
-    }
-}
-
-impl CalledResult {
-    fn new(stats: &mut CalledStats) -> CalledResult {
-        CalledResult {
-            arrived: stats.arrived,
-            completed: stats.latency.count() as u64,
-            errors: stats.errors,
-            timed_out: stats.timed_out,
-            slo: (stats.with_slo, stats.slo_missed),
-            mean: stats.latency.mean(),
-            percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
-            spent: stats.spent,
-        }
+    };
+    let completed = stats.latency.count() as u64;
+    ServiceResult {
+        service: comparison.plan.services[service].name.clone(),
+        offered_rps: per_second(completed.saturating_sub(1)),
+        completed,
+        errors: stats.errors,
+        mean: stats.latency.mean(),
+        percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
+        tail: stats.latency.longest(comparison.tail_share),
+        samples: std::mem::take(&mut stats.samples),
+        throughput_rps: per_second(stats.completed_in_window),
+        core_utilization: outcome.core_utilization,
+        accelerators: comparison.plan.accelerator_names(),
+        accelerator_utilization: outcome.accelerators.map(|a| a.utilization),
+        accelerator_any_busy: outcome.accelerators.map(|a| a.any_busy),
+        accelerator_denied: outcome.accelerators.map(|a| a.denied),
+        accelerator_on_core: outcome.totals.on_core_shares(),
+        manager_utilization: outcome.manager_utilization,
+        dma_utilization: outcome.dma_utilization,
+        operations_per_request: operations as f64 / arrived.max(1) as f64,
+        within: slos[service],
+        timed_out: stats.timed_out,
+        deadlines: (stats.deadlines, stats.deadlines_missed),
+        exchanged: stats.exchanged,
+        tenant: tenant.unwrap_or_default(),
+        fallbacks: stats.fallbacks.clone(),
+        responded: stats.completed,
+        slo: (stats.with_slo, stats.slo_missed),
+        saturated: outcome.saturated.as_ref().map(|found| found.cause.clone()),
+        dispatcher_instructions: outcome.dispatcher_instructions,
+        spent: stats.spent,
+        data: outcome.data,
+        called: CalledResult::new(&mut stats.called),
+        calls: stats.calls,
+        retries: (stats.retries, stats.gave_up),
     }
 }

@@ -2,6 +2,7 @@
 
 mod application;
 mod calls;
+mod message;
 mod retry;
 mod spreads;
 
@@ -16,6 +17,7 @@ use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
 use crate::orchestrators::Links;
 use spreads::{CostSpreads, application_of};
 
+pub use message::{Form, MessageSize};
 pub use retry::{MAX_ATTEMPTS, Retry};
 pub use spreads::ServiceSpreads;
 
@@ -100,15 +102,6 @@ struct OperationPlan {
     payload: Option<Payload>,
 }
 
-/// The form of a message: compressed or not, and the compression ratio.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Form {
-    /// Whether the message is compressed before the operation.
-    pub compressed: bool,
-    /// Size of a message over its size when compressed.
-    pub ratio: f64,
-}
-
 /// One accelerator operation of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
@@ -118,15 +111,6 @@ pub struct Operation {
     pub input: Bytes,
     /// Bytes it writes.
     pub output: Bytes,
-}
-
-/// The size of one message of one request, and the mean of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// Its size.
-    pub size: Bytes,
-    /// The mean size of such messages.
-    pub mean: Bytes,
 }
 
 impl Plan {
@@ -403,7 +387,7 @@ impl ChainPlan {
 
     /// The message that the trace number `trace` of this chain handles, for the request number
     /// `request`. It is a function of the arguments alone.
-    pub fn message(&self, trace: u16, seed: u64, request: u64) -> Message {
+    pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
         let (phase, chain) = self.place;
@@ -416,7 +400,7 @@ impl ChainPlan {
             seed,
             request,
         );
-        Message { size, mean: *mean }
+        MessageSize { size, mean: *mean }
     }
 
     /// The message of an operation of `accel` on the data of several arms, `input` bytes in all.
@@ -426,17 +410,17 @@ impl ChainPlan {
         &self,
         trace: AtmAddress,
         accel: Accel,
-        message: Message,
+        message: MessageSize,
         form: Form,
         input: Bytes,
-    ) -> Message {
+    ) -> MessageSize {
         let alone = form.size_of(message, form.compressed).get();
         let plan = self.operations.get(self.slot(trace, accel, false));
         match plan.copied().flatten() {
             Some(plan) if plan.payload.is_none() && alone > 0 => {
                 let factor = input.get() as f64 / alone as f64;
                 let size = (message.size.get() as f64 * factor).round() as u64;
-                Message {
+                MessageSize {
                     size: Bytes(size),
                     ..message
                 }
@@ -460,7 +444,7 @@ impl ChainPlan {
         trace: AtmAddress,
         accel: Accel,
         receives: bool,
-        message: Message,
+        message: MessageSize,
         form: Form,
     ) -> Option<Operation> {
         let plan = (*self.operations.get(self.slot(trace, accel, receives))?)?;
@@ -493,42 +477,6 @@ impl ChainPlan {
     ) -> Time {
         let slot = self.slot(trace, accel, receives);
         self.spreads.cost(slot, mean, seed, request)
-    }
-}
-
-impl Form {
-    /// Not compressed.
-    pub const PLAIN: Form = Form {
-        compressed: false,
-        ratio: 1.0,
-    };
-
-    /// Whether the message is compressed after an operation of `accel`.
-    pub fn after(self, accel: Accel) -> bool {
-        match accel {
-            Accel::Cmp => true,
-            Accel::Dcmp => false,
-            _ => self.compressed,
-        }
-    }
-
-    fn size_of(self, message: Message, compressed: bool) -> Bytes {
-        if compressed {
-            Bytes((message.size.get() as f64 / self.ratio).ceil() as u64)
-        } else {
-            message.size
-        }
-    }
-}
-
-impl Message {
-    /// The size, for this message, of a payload with the size `mean` on average.
-    fn spread(self, mean: Bytes) -> Bytes {
-        if self.mean == Bytes(0) {
-            return mean;
-        }
-        let factor = self.size.get() as f64 / self.mean.get() as f64;
-        Bytes((mean.get() as f64 * factor).round() as u64)
     }
 }
 

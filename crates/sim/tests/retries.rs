@@ -9,41 +9,25 @@ use accelflow_sim::plan::{PhasePlan, Plan, Retry};
 use accelflow_sim::stats::{Outcome, Part};
 use accelflow_sim::{Config, Load};
 use accelflow_units::Time;
-use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile, RecordingOptions, RemoteWaits};
-use accelflow_workload::services::{Chain, Phase, Service, social_network};
+use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use common::services::{front, poisson};
 use common::{
-    NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, profile, receive, response, round_cost,
-    run, set, uniq_id,
+    NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, profile, response, round_cost, run, set,
+    uniq_id,
 };
 use proptest::prelude::*;
 
-fn front() -> Service {
-    let call = Chain::new("T9").with("T10", "exception", 0);
-    let path = vec![
-        receive(0),
-        Phase::Cpu,
-        Phase::one(call.with("T10", "compressed", 0)),
-        Phase::Cpu,
-        Phase::one(Chain::new("T2")),
-    ];
-    Service::new("Front", "Get", path).unwrap()
-}
-
-/// [`front`] whose call is made up to `attempts` times.
+/// `Front` whose call is made up to `attempts` times.
 fn retrying(app_ns: f64, odds: f64, attempts: u16, backoff_us: u64) -> Plan {
     let retry = Retry {
         odds,
         attempts,
         backoff: Time::from_us(backoff_us),
     };
-    let plan = fixed_plan(&front(), app_ns, 0, &round_cost);
+    let plan = fixed_plan(&front("T9"), app_ns, 0, &round_cost);
     plan.with_retry(0, 2, 0, retry).unwrap()
-}
-
-fn poisson(service: usize, rate_rps: f64, requests: u64) -> Load {
-    Load::new(service, ArrivalProcess::Poisson { rate_rps }, requests, 0)
 }
 
 #[test]
@@ -66,7 +50,11 @@ fn each_attempt_takes_a_pause_and_the_chain_again() {
         let never = with(0.0, 4, 50);
         assert_eq!(
             never,
-            response(&config, &fixed_plan(&front(), app_ns, 0, &round_cost), id),
+            response(
+                &config,
+                &fixed_plan(&front("T9"), app_ns, 0, &round_cost),
+                id
+            ),
             "{id}"
         );
         let without = response(&config, &fixed_plan(&uniq_id(), app_ns, 0, &round_cost), id);
@@ -160,7 +148,7 @@ fn each_attempt_waits_for_a_message_of_its_own() {
         waits: RemoteWaits::social_network().spread(),
         ..RecordingOptions::default()
     };
-    let profile = profile(&front(), NOTHING_NS, 0, &options, &round_cost);
+    let profile = profile(&front("T9"), NOTHING_NS, 0, &options, &round_cost);
     let plan = Plan::new(&profile, &image(), &PayloadSizes::preset(SizePreset::Fleet)).unwrap();
     let remote = |attempts| {
         let retry = Retry {
@@ -192,7 +180,7 @@ fn impossible_attempts_are_refused() {
         backoff: Time::ZERO,
     };
     let message = |phase, retry| -> String {
-        let plan = fixed_plan(&front(), NOTHING_NS, 0, &round_cost);
+        let plan = fixed_plan(&front("T9"), NOTHING_NS, 0, &round_cost);
         let result: Result<Plan, Refusal> = plan.with_retry(0, phase, 0, retry);
         result.unwrap_err().to_string()
     };

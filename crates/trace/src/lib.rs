@@ -73,7 +73,7 @@ pub use library::{Library, RegisterError, Registered, tails};
 pub use link::link;
 pub use link_error::LinkError;
 pub use source::{Node, Nodes, SourceError};
-pub use step::{Action, Fault, Link, Step, step};
+pub use step::{Action, Effect, Fault, Link, Step, step};
 pub use templates::{TEMPLATES, Template, TemplateError, register_templates, templates};
 pub use walk::{Visit, Walker};
 pub use word::{AtmAddress, DecodeError, Instruction, MAX_WORDS, NIBBLES, PositionMark, Word};

@@ -61,6 +61,55 @@ pub struct Step {
     pub branches: u8,
 }
 
+/// The effect of an instruction: an action, or the choice of the next instruction of its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Act, and stop reading.
+    Act(Action),
+    /// Go on if the predicate holds, else continue at the mark.
+    Branch {
+        /// Index in the predicate table.
+        predicate: u8,
+        /// The position to continue at if it does not hold.
+        otherwise: PositionMark,
+    },
+    /// Continue at the mark.
+    Jump(PositionMark),
+}
+
+impl Effect {
+    /// The effect of `instruction`.
+    #[inline]
+    pub fn of(instruction: Instruction) -> Effect {
+        Effect::Act(match instruction {
+            Instruction::Branch {
+                predicate,
+                otherwise,
+            } => {
+                return Effect::Branch {
+                    predicate,
+                    otherwise,
+                };
+            }
+            Instruction::Jump(to) => return Effect::Jump(to),
+            Instruction::End => Action::Notify,
+            Instruction::Call(accel) => Action::Forward(accel),
+            Instruction::Transform(change) => Action::Transform(change),
+            Instruction::Fork(arm) => Action::Fork { arm },
+            Instruction::Scatter(arm) => Action::Scatter { arm },
+            Instruction::Join => Action::Join,
+            Instruction::Tail(address) => Action::LoadAtm {
+                address,
+                link: Link::Next,
+            },
+            Instruction::Continue(address) => Action::LoadAtm {
+                address,
+                link: Link::Continue,
+            },
+        })
+    }
+}
+
 /// An error for which a trace cannot go on; the core takes over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -97,8 +146,8 @@ pub fn step<F: Facts + ?Sized>(
     let mut branches = 0;
     loop {
         let (instruction, next) = word.decode(mark)?;
-        let action = match instruction {
-            Instruction::Branch {
+        let action = match Effect::of(instruction) {
+            Effect::Branch {
                 predicate,
                 otherwise,
             } => {
@@ -110,24 +159,11 @@ pub fn step<F: Facts + ?Sized>(
                 };
                 continue;
             }
-            Instruction::Jump(to) => {
+            Effect::Jump(to) => {
                 mark = to;
                 continue;
             }
-            Instruction::End => Action::Notify,
-            Instruction::Call(accel) => Action::Forward(accel),
-            Instruction::Transform(change) => Action::Transform(change),
-            Instruction::Fork(arm) => Action::Fork { arm },
-            Instruction::Scatter(arm) => Action::Scatter { arm },
-            Instruction::Join => Action::Join,
-            Instruction::Tail(address) => Action::LoadAtm {
-                address,
-                link: Link::Next,
-            },
-            Instruction::Continue(address) => Action::LoadAtm {
-                address,
-                link: Link::Continue,
-            },
+            Effect::Act(action) => action,
         };
         return Ok(Step {
             action,

@@ -3,7 +3,7 @@
 use accelflow_trace::{Accel, Action, AtmAddress, Link, PositionMark, step};
 use accelflow_units::Time;
 
-use crate::plan::{ChainPlan, Form, Message, Operation, Plan};
+use crate::plan::{ChainPlan, Form, MessageSize, Operation, Plan};
 
 /// An operation on the way of a chain.
 pub(crate) struct Visit {
@@ -18,7 +18,7 @@ impl Visit {
     /// The operation on a message of the mean size.
     pub(crate) fn typical(&self, chain: &ChainPlan) -> Option<Operation> {
         let mean = chain.message(self.ordinal, 0, 0).mean;
-        let message = Message { size: mean, mean };
+        let message = MessageSize { size: mean, mean };
         chain.operation(self.trace, self.accel, self.receives, message, Form::PLAIN)
     }
 }

@@ -1,8 +1,8 @@
 //! The words of a trace memory, decoded once.
 
 use accelflow_trace::{
-    Action, AtmAddress, Facts, Fault, Image, Instruction, Link, NIBBLES, PositionMark, Step, Word,
-    step,
+    Action, AtmAddress, Effect, Facts, Fault, Image, Instruction, NIBBLES, PositionMark, Step,
+    Word, step,
 };
 
 /// What an output dispatcher finds at each position of each word.
@@ -92,34 +92,18 @@ fn positions(word: Word) -> impl Iterator<Item = Decoded> {
 }
 
 fn decoded(instruction: Instruction, next: PositionMark) -> Decoded {
-    let action = match instruction {
-        Instruction::Branch {
+    match Effect::of(instruction) {
+        Effect::Act(action) => Decoded::Act { action, next },
+        Effect::Branch {
             predicate,
             otherwise,
-        } => {
-            return Decoded::Branch {
-                predicate,
-                holds: next,
-                otherwise,
-            };
-        }
-        Instruction::Jump(to) => return Decoded::Jump(to),
-        Instruction::End => Action::Notify,
-        Instruction::Call(accel) => Action::Forward(accel),
-        Instruction::Transform(change) => Action::Transform(change),
-        Instruction::Fork(arm) => Action::Fork { arm },
-        Instruction::Scatter(arm) => Action::Scatter { arm },
-        Instruction::Join => Action::Join,
-        Instruction::Tail(address) => Action::LoadAtm {
-            address,
-            link: Link::Next,
+        } => Decoded::Branch {
+            predicate,
+            holds: next,
+            otherwise,
         },
-        Instruction::Continue(address) => Action::LoadAtm {
-            address,
-            link: Link::Continue,
-        },
-    };
-    Decoded::Act { action, next }
+        Effect::Jump(to) => Decoded::Jump(to),
+    }
 }
 
 #[cfg(test)]

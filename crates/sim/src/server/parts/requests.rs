@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use accelflow_workload::services::DrawnFacts;
 
 use super::code::Code;
-use crate::plan::{ChainPlan, Message, PhasePlan, Plan};
+use crate::plan::{ChainPlan, MessageSize, PhasePlan, Plan};
 use crate::server::error::SimError;
 use crate::server::run::Run;
 use crate::server::state::{Job, Request, RequestId, Slab};
@@ -87,7 +87,7 @@ impl<'r> Requests<'r> {
     }
 
     /// The message that the trace number `ordinal` of a chain handles.
-    pub(crate) fn message(&self, id: RequestId, chain: &ChainPlan, ordinal: u16) -> Message {
+    pub(crate) fn message(&self, id: RequestId, chain: &ChainPlan, ordinal: u16) -> MessageSize {
         let request = self.get(id);
         chain.message(ordinal, self.seed(request), request.number)
     }

@@ -1,11 +1,11 @@
 //! The data of a job.
 
-use crate::plan::Message;
+use crate::plan::MessageSize;
 
 /// The message that a trace handles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payload {
-    pub message: Message,
+    pub message: MessageSize,
     /// Whether the message is compressed after the current operation.
     pub compressed: bool,
     /// Its memory: all of it if a core reads or has written it, else the part that does not fit a

@@ -1,0 +1,133 @@
+//! What a comparison finds.
+
+use std::collections::BTreeMap;
+
+use accelflow_trace::Accel;
+use accelflow_units::Time;
+
+use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats};
+
+/// The result of one service under one orchestrator.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServiceResult {
+    /// The service.
+    pub service: String,
+    /// Arrival rate in the measured window, in requests per second.
+    pub offered_rps: f64,
+    /// Number of requests with a response time.
+    pub completed: u64,
+    /// Number of requests that were answered with an error, over the whole run.
+    pub errors: u64,
+    /// Mean response time.
+    pub mean: Option<Time>,
+    /// Percentiles 50, 99 and 99.9 of the response time.
+    pub percentiles: [Option<Time>; 3],
+    /// The longest response times, as many as [`Comparison::tail_share`](crate::compare::Comparison::tail_share) says, the longest first.
+    pub tail: Vec<Time>,
+    /// Single requests, evenly spaced and at most [`Comparison::samples`](crate::compare::Comparison::samples), in the order of their
+    /// responses.
+    pub samples: Vec<Sample>,
+    /// Completions in the measured window, in requests per second.
+    pub throughput_rps: f64,
+    /// Share of the cores' time that they were busy.
+    pub core_utilization: f64,
+    /// The names of the accelerators, by [`Accel::index`]: the nine, and those of the workload.
+    pub accelerators: Vec<String>,
+    /// Share of the time of each accelerator's processing elements that they were busy, by
+    /// [`Accel::index`].
+    pub accelerator_utilization: [f64; Accel::MOST],
+    /// Share of time in which at least one processing element of each accelerator was busy, by
+    /// [`Accel::index`].
+    pub accelerator_any_busy: [f64; Accel::MOST],
+    /// Share of each accelerator's operations that found its queues full, by [`Accel::index`].
+    pub accelerator_denied: [f64; Accel::MOST],
+    /// Share of each accelerator's operations that a core executed, over the whole run, by
+    /// [`Accel::index`]: those after a fallback, and all without accelerators.
+    pub accelerator_on_core: [f64; Accel::MOST],
+    /// Share of the manager's time that it was busy.
+    pub manager_utilization: f64,
+    /// Share of the A-DMA engines' time that they were busy.
+    pub dma_utilization: f64,
+    /// Mean number of operations on accelerators for a request, over all requests of the server.
+    pub operations_per_request: f64,
+    /// Its SLO.
+    pub within: Option<Time>,
+    /// Number of requests that were terminated because a message did not arrive in time; they have
+    /// no response time.
+    pub timed_out: u64,
+    /// Number of operations with a deadline, and of those that ended after it.
+    pub deadlines: (u64, u64),
+    /// Number of queue entries that changed places with an earlier one to meet their deadlines.
+    pub exchanged: u64,
+    /// The statistics of the service's tenant, over all its services.
+    pub tenant: TenantStats,
+    /// Number of fallbacks to a core, by reason.
+    pub fallbacks: BTreeMap<Fallback, u64>,
+    /// Number of requests that ended with a response, over the whole run.
+    pub responded: u64,
+    /// Number of requests after the warm-up that had an SLO, terminated ones included, and of those
+    /// that missed it.
+    pub slo: (u64, u64),
+    /// The limiting resource, if requests arrived faster than they ended.
+    pub saturated: Option<String>,
+    /// Mean number of instructions of an output dispatcher's operation; `None` without any.
+    pub dispatcher_instructions: Option<f64>,
+    /// The sum of the response times, divided by what the time was spent on.
+    pub spent: Breakdown,
+    /// Data movement of the server: networks, caches, memory, translation.
+    pub data: DataStats,
+    /// The requests of other services, which are in none of the figures above but those of the server
+    /// and of queues.
+    pub called: CalledResult,
+    /// The requests to other services.
+    pub calls: CallStats,
+    /// Number of attempts of chains after a failed one, and of chains whose last attempt failed.
+    pub retries: (u64, u64),
+}
+
+/// The requests of other services to one service.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CalledResult {
+    /// Number of requests that arrived, over the whole run.
+    pub arrived: u64,
+    /// Number of requests with a response time.
+    pub completed: u64,
+    /// Number of requests that were answered with an error, over the whole run.
+    pub errors: u64,
+    /// Number of requests that were terminated because a message did not arrive in time, over the
+    /// whole run.
+    pub timed_out: u64,
+    /// Number of requests after the warm-up that had an SLO, terminated ones included, and of those
+    /// that missed it.
+    pub slo: (u64, u64),
+    /// Mean response time.
+    pub mean: Option<Time>,
+    /// Percentiles 50, 99 and 99.9 of the response time.
+    pub percentiles: [Option<Time>; 3],
+    /// The sum of the response times, divided by what the time was spent on.
+    pub spent: Breakdown,
+}
+
+/// The results of all services under one orchestrator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemResult {
+    /// Its identifier.
+    pub orchestrator: String,
+    /// In the order of the plan.
+    pub services: Vec<ServiceResult>,
+}
+
+impl CalledResult {
+    pub(super) fn new(stats: &mut CalledStats) -> CalledResult {
+        CalledResult {
+            arrived: stats.arrived,
+            completed: stats.latency.count() as u64,
+            errors: stats.errors,
+            timed_out: stats.timed_out,
+            slo: (stats.with_slo, stats.slo_missed),
+            mean: stats.latency.mean(),
+            percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
+            spent: stats.spent,
+        }
+    }
+}

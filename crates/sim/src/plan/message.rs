@@ -1,0 +1,58 @@
+//! Sizes and forms of messages.
+
+use accelflow_trace::Accel;
+use accelflow_units::Bytes;
+
+/// The form of a message: compressed or not, and the compression ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Form {
+    /// Whether the message is compressed before the operation.
+    pub compressed: bool,
+    /// Size of a message over its size when compressed.
+    pub ratio: f64,
+}
+
+/// The size of one message of one request, and the mean of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageSize {
+    /// Its size.
+    pub size: Bytes,
+    /// The mean size of such messages.
+    pub mean: Bytes,
+}
+
+impl Form {
+    /// Not compressed.
+    pub const PLAIN: Form = Form {
+        compressed: false,
+        ratio: 1.0,
+    };
+
+    /// Whether the message is compressed after an operation of `accel`.
+    pub fn after(self, accel: Accel) -> bool {
+        match accel {
+            Accel::Cmp => true,
+            Accel::Dcmp => false,
+            _ => self.compressed,
+        }
+    }
+
+    pub(super) fn size_of(self, message: MessageSize, compressed: bool) -> Bytes {
+        if compressed {
+            Bytes((message.size.get() as f64 / self.ratio).ceil() as u64)
+        } else {
+            message.size
+        }
+    }
+}
+
+impl MessageSize {
+    /// The size, for this message, of a payload with the size `mean` on average.
+    pub(super) fn spread(self, mean: Bytes) -> Bytes {
+        if self.mean == Bytes(0) {
+            return mean;
+        }
+        let factor = self.size.get() as f64 / self.mean.get() as f64;
+        Bytes((mean.get() as f64 * factor).round() as u64)
+    }
+}
