@@ -34,11 +34,13 @@ __all__ = ["OwnEvaluation", "OwnScenario", "of_workload"]
 #: The paper's mean rate (section VI), in whose place the workload's own stands.
 _PAPER_RATE_RPS: Final = simulation.PAPER_RATE_RPS
 
-#: The bounds of a search for the highest load, as multiples of the workload's rate.
-_LOWEST, _HIGHEST = 1 / 64, 256
+#: A search for the highest load begins at this multiple of the workload's rate, and ends at this
+#: multiple or at this rate, which no server holds.
+_LOWEST, _HIGHEST, _HIGHEST_RPS = 1 / 64, 256, 1e7
 
-#: The least rate of a service that can be simulated.
+#: The least and the largest rate of a service that can be simulated.
 _MIN_RATE_RPS: Final = 1e-3
+_MAX_RATE_RPS: Final = 1e9
 
 #: The choices of a scenario that a workload's file makes itself.
 _OF_FILES: Final = ("facts", "tcp_cost_ns", "sizes", "remote", "rates")
@@ -287,9 +289,14 @@ def _multiple(rps: float) -> str:
 
 
 def _slo(slo: Slo, labels: Mapping[str, str], scenario: OwnScenario) -> Slo:
-    searched = {"low_rps": _LOWEST, "high_rps": _HIGHEST} if slo.high_rps else {}
-    bounds = {key: factor * scenario.rate_rps for key, factor in searched.items()}
-    return replace(slo, point=labels[slo.point], **bounds)
+    found = replace(slo, point=labels[slo.point])
+    if not slo.high_rps:
+        return found
+    rate_rps = scenario.rate_rps
+    # Of the largest rate that can be simulated one service may have what all have together.
+    most_rps = _MAX_RATE_RPS / len(simulation.services(scenario.workload))
+    high_rps = min(max(_HIGHEST * rate_rps, _HIGHEST_RPS), most_rps)
+    return replace(found, low_rps=_LOWEST * rate_rps, high_rps=high_rps)
 
 
 def _row(row: Row, labels: Mapping[str, str]) -> Row:
