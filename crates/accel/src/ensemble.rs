@@ -35,6 +35,10 @@ pub struct Settings {
     /// The functions, or the gRPC methods by index, whose arguments Dser delivers as records
     /// instead of JSON text.
     pub records: FunctionSet,
+    /// Whether Dser notes where the containers and structs of Thrift's records lie, so that an
+    /// application that does not read them need not walk through them: Cerebros's split schema, of
+    /// which the addresses are each message's own. Default no.
+    pub split_schema: bool,
 }
 
 impl Default for Settings {
@@ -46,6 +50,7 @@ impl Default for Settings {
             codec: Codec::Zstd,
             level: DEFAULT_LEVEL,
             records: FunctionSet::default(),
+            split_schema: false,
         }
     }
 }
@@ -76,7 +81,11 @@ impl Ensemble {
             Box::new(Decr::new(limits)),
             Box::new(Rpc::new(schema(), limits)),
             Box::new(Ser::new(schema(), limits)),
-            Box::new(Dser::new(schema(), limits).with_records(settings.records.clone())),
+            Box::new(
+                Dser::new(schema(), limits)
+                    .with_records(settings.records.clone())
+                    .with_split_schema(settings.split_schema),
+            ),
             Box::new(Cmp::new(settings.codec, settings.level, limits)?),
             Box::new(Dcmp::new(limits)),
             Box::new(Ldb::new(policy, loads)),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_accel::balance::{
-    Affinity, BalancingPolicy, CoreLoads, Ldb, LeastLoaded, RoundRobin,
+    Affinity, BalancingPolicy, CoreLoads, FunctionMap, Ldb, LeastLoaded, RoundRobin,
 };
 use accelflow_accel::{Accelerator, Job};
 use proptest::prelude::*;
@@ -44,7 +44,73 @@ fn affinity_keeps_a_key_on_its_core_until_that_is_overloaded() {
     assert_eq!(used.len(), 8, "consecutive keys spread over all cores");
 }
 
+#[test]
+fn a_function_goes_to_the_core_that_has_just_run_it() {
+    let idle = [0; 4];
+    let mut map = FunctionMap::default();
+    // Cores take turns with functions that none has run.
+    let first: Vec<_> = (0..4).map(|key| map.pick(key, &idle).unwrap()).collect();
+    assert_eq!(first, [0, 1, 2, 3]);
+    for key in [2, 0, 3, 1, 1, 2] {
+        assert_eq!(map.pick(key, &idle), Some(key as usize), "it stays there");
+    }
+    // A fifth function displaces the one of the core that gets it, and no other.
+    let mut shared = map.clone();
+    let core = shared.pick(9, &idle).unwrap();
+    assert_eq!(map.pick(9, &idle), Some(core), "clones share the table");
+    let displaced = core as u64;
+    assert_ne!(map.pick(displaced, &idle), Some(core));
+}
+
+#[test]
+fn of_the_cores_that_have_run_a_function_the_least_loaded_takes_it() {
+    let mut map = FunctionMap::default();
+    // A busy core leaves the function to another, so that two have run it.
+    assert_eq!(map.pick(5, &[0, 0, 0]), Some(0));
+    assert_eq!(map.pick(5, &[9, 0, 1]), Some(1));
+    assert_eq!(map.pick(5, &[1, 2, 1]), Some(0));
+    assert_eq!(
+        map.pick(5, &[2, 1, 1]),
+        Some(1),
+        "not 2, which has not run it"
+    );
+    // Both have too much to do.
+    assert_eq!(map.pick(5, &[9, 9, 0]), Some(2));
+}
+
+#[test]
+fn a_deeper_map_remembers_more_functions() {
+    let idle = [0; 2];
+    let run = |depth: usize| {
+        let mut map = FunctionMap::new(depth);
+        let mut cores = [0, 1, 2, 3]
+            .map(|key| map.pick(key, &idle).unwrap())
+            .to_vec();
+        let mut moved = 0;
+        for round in 0..40 {
+            let key = round % 4;
+            let core = map.pick(key as u64, &idle).unwrap();
+            moved += usize::from(std::mem::replace(&mut cores[key], core) != core);
+        }
+        moved
+    };
+    assert_eq!(run(2), 0, "two functions for each of two cores");
+    assert_eq!(run(0), run(1));
+}
+
 proptest! {
+    #[test]
+    fn a_function_map_bounds_the_load(keys in proptest::collection::vec(0u64..4, 1..500), cores in 1usize..20) {
+        let (mut policy, mut loads) = (FunctionMap::default(), vec![0u32; cores]);
+        for key in keys {
+            let core = policy.pick(key, &loads).unwrap();
+            loads[core] += 1;
+            let total: u32 = loads.iter().sum();
+            let bound = (1.25 * f64::from(total) / cores as f64).ceil();
+            prop_assert!(f64::from(loads[core]) <= bound);
+        }
+    }
+
     #[test]
     fn affinity_bounds_the_load(keys in proptest::collection::vec(0u64..4, 1..500), cores in 1usize..20) {
         let (mut policy, mut loads) = (Affinity::new(1.25), vec![0u32; cores]);
@@ -59,10 +125,11 @@ proptest! {
 
     #[test]
     fn picks_exist(key: u64, loads in proptest::collection::vec(any::<u32>(), 0..40)) {
-        let policies: [Box<dyn BalancingPolicy>; 3] = [
+        let policies: [Box<dyn BalancingPolicy>; 4] = [
             Box::new(RoundRobin::default()),
             Box::new(LeastLoaded),
             Box::new(Affinity::default()),
+            Box::new(FunctionMap::default()),
         ];
         for mut policy in policies {
             match policy.pick(key, &loads) {

@@ -12,6 +12,7 @@ use accelflow_accel::thrift::{
 use accelflow_accel::{AccelError, Accelerator, Call, Dser, Job, Limits, Record, Ser, Session};
 use accelflow_trace::Format;
 use proptest::prelude::*;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -120,16 +121,69 @@ fn delivered(job: Job) -> (Result<Job, AccelError>, Result<Job, AccelError>) {
     let records: FunctionSet = [function("echo"), function("nothing")]
         .into_iter()
         .collect();
-    let mut both = [
-        Dser::new(schema.clone(), limits),
-        Dser::new(schema, limits).with_records(records),
+    let dser = || Dser::new(schema.clone(), limits);
+    let [text, in_place, split] = [
+        dser(),
+        dser().with_records(records.clone()),
+        dser().with_records(records).with_split_schema(true),
     ]
     .map(|mut dser| {
         let mut job = job.fork(Session::default());
         dser.run(&mut job).map(|()| job)
-    })
-    .into_iter();
-    (both.next().unwrap(), both.next().unwrap())
+    });
+    match (&in_place, &split) {
+        (Ok(whole), Ok(split)) => {
+            assert_eq!((&whole.bytes, &whole.facts), (&split.bytes, &split.facts));
+            assert_eq!(whole.record.is_some(), split.record.is_some());
+        }
+        (whole, split) => assert_eq!(whole.as_ref().err(), split.as_ref().err()),
+    }
+    (text, in_place)
+}
+
+/// The output of Dser with a split schema.
+fn split(job: &Job) -> Job {
+    let records: FunctionSet = [function("echo")].into_iter().collect();
+    let mut dser = Dser::new(schema(), Limits::default())
+        .with_records(records)
+        .with_split_schema(true);
+    let mut job = job.fork(Session::default());
+    dser.run(&mut job).unwrap();
+    job
+}
+
+/// Reads an object, of whose members and those of `value` in it only some.
+struct Chosen<'c>(&'c [&'c str]);
+
+impl<'de> DeserializeSeed<'de> for Chosen<'_> {
+    type Value = serde_json::Map<String, Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Self::Value, D::Error> {
+        source.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Chosen<'_> {
+    type Value = serde_json::Map<String, Value>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let mut read = serde_json::Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if name == "value" {
+                let value = members.next_value_seed(Chosen(self.0))?;
+                read.insert(name, Value::Object(value));
+            } else if self.0.contains(&&*name) {
+                read.insert(name, members.next_value()?);
+            } else {
+                members.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(read)
+    }
 }
 
 fn record(job: &Job) -> &Record {
@@ -230,6 +284,26 @@ fn records_refuse_what_json_refuses() {
                     (text, in_place) => panic!("byte {at} ^ {change}: {text:?} but {in_place:?}"),
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn addresses_of_another_message_do_no_harm() {
+    for protocol in BOTH {
+        let one = split(&request("echo", protocol, &json!({"value": item()})));
+        let few = json!({"value": {"text": "a text that is longer", "path": []}});
+        let other = request("echo", protocol, &few);
+        let whole = delivered(other.fork(Session::default())).1.unwrap();
+        for bytes in [&other.bytes[..], &other.bytes[..5], &[]] {
+            let read = |job: &Job| {
+                record(job)
+                    .read_seed(bytes, Chosen(&["tiny"]))
+                    .map_err(|error| error.reason())
+            };
+            let (split, whole) = (read(&one), read(&whole));
+            // What begins elsewhere is walked through.
+            assert_eq!(split, whole);
         }
     }
 }
@@ -441,9 +515,51 @@ proptest! {
         let (text, in_place) = (text.unwrap(), in_place.unwrap());
         let tree: Value = record(&in_place).read(&in_place.bytes).unwrap();
         prop_assert_eq!(tree, serde_json::from_slice::<Value>(&text.bytes).unwrap());
+        let split = split(&request("echo", protocol, &json!({"value": value})));
+        let by_split: Value = record(&split).read(&split.bytes).unwrap();
+        let by_text = serde_json::from_slice::<Value>(&text.bytes).unwrap();
+        prop_assert_eq!(by_split, by_text);
         let schema = schema();
         let id = schema.function(function("echo")).unwrap().result;
         let json = struct_to_json(&schema, id, protocol, &bytes, &Limits::default());
         prop_assert!(json.is_ok());
+    }
+
+    #[test]
+    fn what_is_passed_by_is_passed_by_whole(
+        value in items(),
+        compact in any::<bool>(),
+        chosen in prop::sample::subsequence(
+            vec!["text", "numbers", "yes", "counts", "points", "path", "tiny", "either", "colour", "flag"],
+            0..10,
+        ),
+    ) {
+        let protocol = if compact { Protocol::Compact } else { Protocol::Binary };
+        let mut job = request("echo", protocol, &json!({"value": value, "flag": true}));
+        // A list of a struct in a field that the function does not have, before the others.
+        let unknown: &[u8] = match protocol {
+            Protocol::Binary => &[15, 0, 99, 12, 0, 0, 0, 2, 3, 0, 1, 7, 0, 0],
+            Protocol::Compact => &[0x09, 0xc6, 0x01, 0x2c, 0x13, 7, 0, 0],
+        };
+        let header = match protocol {
+            Protocol::Binary => vec![],
+            // The next field's number is no longer a difference to that before.
+            Protocol::Compact => vec![job.bytes[0] & 0x0f, 2],
+        };
+        let rest = match protocol {
+            Protocol::Binary => &job.bytes[..],
+            Protocol::Compact => &job.bytes[1..],
+        };
+        job.bytes = [unknown, &header, rest].concat();
+        let in_place = delivered(job.fork(Session::default())).1.unwrap();
+        let split = split(&job);
+        let of_whole = record(&in_place).read_seed(&job.bytes, Chosen(&chosen)).unwrap();
+        let of_split = record(&split).read_seed(&job.bytes, Chosen(&chosen)).unwrap();
+        prop_assert_eq!(&of_whole, &of_split);
+        let read = of_whole["value"].as_object().unwrap();
+        prop_assert!(read.keys().all(|name| chosen.contains(&&**name)));
+        if let Some(numbers) = value.get("numbers").filter(|_| chosen.contains(&"numbers")) {
+            prop_assert_eq!(&read["numbers"], numbers);
+        }
     }
 }

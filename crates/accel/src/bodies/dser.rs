@@ -16,8 +16,8 @@ use crate::protocols::http::{self, HttpCall};
 use crate::protocols::protobuf;
 use crate::protocols::storage::{self, StorageCall};
 use crate::protocols::thrift::{
-    self, Decoded, FunctionId, FunctionSet, MessageType, Schema, Struct, ThriftCall, check_struct,
-    decode_struct,
+    self, Decoded, FunctionId, FunctionSet, MessageType, Schema, Struct, ThriftCall,
+    address_struct, check_struct, decode_struct,
 };
 use crate::record::Record;
 use crate::role::Role;
@@ -39,6 +39,7 @@ pub struct Dser {
     schema: Arc<Schema>,
     limits: Limits,
     records: FunctionSet,
+    split_schema: bool,
 }
 
 impl Dser {
@@ -48,6 +49,7 @@ impl Dser {
             schema,
             limits,
             records: FunctionSet::default(),
+            split_schema: false,
         }
     }
 
@@ -60,16 +62,28 @@ impl Dser {
         }
     }
 
+    /// Whether records of Thrift have the places of their containers and structs with them.
+    #[must_use]
+    pub fn with_split_schema(self, split_schema: bool) -> Dser {
+        Dser {
+            split_schema,
+            ..self
+        }
+    }
+
     fn thrift(&self, call: &ThriftCall, job: &mut Job) -> Result<(), AccelError> {
         let (schema, id) = call.body(&self.schema)?;
         let is_request = matches!(call.message_type, MessageType::Call | MessageType::Oneway);
         let in_place = is_request && self.records.contains(call.function);
-        let decode = if in_place {
-            check_struct
-        } else {
-            decode_struct
+        let (protocol, bytes, limits) = (call.protocol, &job.bytes, &self.limits);
+        let (decoded, addresses) = match (in_place, self.split_schema) {
+            (false, _) => (decode_struct(schema, id, protocol, bytes, limits)?, None),
+            (true, false) => (check_struct(schema, id, protocol, bytes, limits)?, None),
+            (true, true) => {
+                let (decoded, addresses) = address_struct(schema, id, protocol, bytes, limits)?;
+                (decoded, Some(addresses))
+            }
         };
-        let decoded = decode(schema, id, call.protocol, &job.bytes, &self.limits)?;
         let exception = match call.message_type {
             MessageType::Exception => true,
             MessageType::Reply => is_exception(schema.get(id), &decoded)?,
@@ -99,7 +113,10 @@ impl Dser {
             None => {
                 let schema = self.schema.clone();
                 let record = thrift::Record::new(schema, id, call.protocol, self.limits);
-                Some(Record::Thrift(record))
+                Some(Record::Thrift(match addresses {
+                    Some(addresses) => record.with_addresses(addresses),
+                    None => record,
+                }))
             }
         };
         job.format = Format::Json;

@@ -1,5 +1,6 @@
 //! Affinity: messages with the same key go to the same core, unless that core is overloaded.
 
+use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
 /// Sends messages with the same key to one core; beyond a bounded load, to one of the next cores.
@@ -7,24 +8,18 @@ use super::policy::BalancingPolicy;
 /// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
 /// Zadimoghaddam, 2018): a core takes a message while its load stays at or below
 /// `bound` times the mean load, the message itself included.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Affinity {
-    bound: f64,
+    /// By default 1.25, as reported for the load balancer of the authors.
+    bound: Bound,
 }
 
 impl Affinity {
     /// An affinity policy; `bound` below 1 counts as 1.
     pub fn new(bound: f64) -> Affinity {
         Affinity {
-            bound: if bound >= 1.0 { bound } else { 1.0 },
+            bound: Bound::new(bound),
         }
-    }
-}
-
-impl Default for Affinity {
-    /// A bound of 1.25, as reported for the load balancer of the authors.
-    fn default() -> Affinity {
-        Affinity::new(1.25)
     }
 }
 
@@ -36,8 +31,7 @@ impl BalancingPolicy for Affinity {
     fn pick(&mut self, key: u64, loads: &[u32]) -> Option<usize> {
         let cores = loads.len();
         let preferred = (mix(key) % u64::try_from(cores).ok().filter(|n| *n > 0)?) as usize;
-        let total: u64 = loads.iter().map(|load| u64::from(*load)).sum();
-        let capacity = (self.bound * (total + 1) as f64 / cores as f64).ceil() as u64;
+        let capacity = self.bound.capacity(loads)?;
         let has_room = |core: &usize| u64::from(loads[*core]) < capacity;
         // Some core is at or below the mean, so the search always ends at one with room.
         (0..cores)

@@ -1,5 +1,6 @@
 //! Structs on the wire to JSON text and back, in either protocol.
 
+use super::addresses::Addresses;
 use super::from_json;
 use super::protocol::Protocol;
 use super::schema::{Schema, StructId};
@@ -74,6 +75,22 @@ pub(crate) fn check_struct<'a>(
     match protocol {
         Protocol::Binary => to_json::check(schema, id, BinaryReader::new(bytes, limits), limits),
         Protocol::Compact => to_json::check(schema, id, CompactReader::new(bytes, limits), limits),
+    }
+}
+
+/// Checks bytes as [`check_struct`] does, and notes where containers and structs lie.
+pub(crate) fn address_struct<'a>(
+    schema: &Schema,
+    id: StructId,
+    protocol: Protocol,
+    bytes: &'a [u8],
+    limits: &Limits,
+) -> Result<(Decoded<'a>, Addresses), AccelError> {
+    match protocol {
+        Protocol::Binary => to_json::address(schema, id, BinaryReader::new(bytes, limits), limits),
+        Protocol::Compact => {
+            to_json::address(schema, id, CompactReader::new(bytes, limits), limits)
+        }
     }
 }
 

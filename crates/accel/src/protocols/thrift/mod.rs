@@ -1,5 +1,6 @@
 //! Apache Thrift: interface files, schemas, the binary and compact protocols, and JSON.
 
+mod addresses;
 mod call;
 mod convert;
 mod from_json;
@@ -23,7 +24,9 @@ pub use schema::{
     Field, FieldDefault, Function, FunctionId, FunctionSet, Schema, Struct, StructId, Ty,
 };
 
-pub(crate) use convert::{check_struct, decode_struct, encode_struct, write_envelope};
+pub(crate) use convert::{
+    address_struct, check_struct, decode_struct, encode_struct, write_envelope,
+};
 pub(crate) use header::read_frame;
 pub(crate) use to_json::{Decoded, one_struct};
 pub(crate) use wire::{CompactReader, CompactWriter, Reader, WireType, Writer};

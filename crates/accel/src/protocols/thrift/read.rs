@@ -15,40 +15,55 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use simdutf8::compat::from_utf8;
 
+use super::addresses::Addresses;
 use super::schema::{Schema, Struct, StructId, Ty};
 use super::wire::{Reader, WireType, skip};
 use crate::error::{AccelError, ValueError};
 use crate::limits::Limits;
 use crate::values::read_as_present;
 
-/// Reads one struct that is all of `reader`.
-pub(super) fn whole_struct<'a, R: Reader<'a>, S: DeserializeSeed<'a>>(
-    schema: &Schema,
-    id: StructId,
-    reader: R,
-    limits: &Limits,
-    seed: S,
-) -> Result<S::Value, AccelError> {
-    let mut source = Source {
-        schema,
-        reader,
-        limits,
-        input: PhantomData,
-    };
-    let value = seed.deserialize(Value {
-        source: &mut source,
-        ty: &Ty::Struct(id),
-        depth: 0,
-    });
-    let value = value.map_err(|error| error.0)?;
-    source.reader.finish("struct")?;
-    Ok(value)
+/// One struct that is all of a reader.
+pub(super) struct Whole<'s> {
+    pub(super) schema: &'s Schema,
+    pub(super) id: StructId,
+    pub(super) limits: &'s Limits,
+    /// Where its containers and structs lie, if that is known.
+    pub(super) addresses: Option<&'s Addresses>,
+}
+
+impl Whole<'_> {
+    /// Reads the struct.
+    pub(super) fn read<'a, R: Reader<'a>, S: DeserializeSeed<'a>>(
+        &self,
+        reader: R,
+        seed: S,
+    ) -> Result<S::Value, AccelError> {
+        let mut source = Source {
+            schema: self.schema,
+            reader,
+            limits: self.limits,
+            addresses: self.addresses,
+            next: 0,
+            input: PhantomData,
+        };
+        let value = seed.deserialize(Value {
+            source: &mut source,
+            ty: &Ty::Struct(self.id),
+            depth: 0,
+        });
+        let value = value.map_err(|error| error.0)?;
+        source.reader.finish("struct")?;
+        Ok(value)
+    }
 }
 
 struct Source<'s, 'a, R> {
     schema: &'s Schema,
     reader: R,
     limits: &'s Limits,
+    addresses: Option<&'s Addresses>,
+    /// The number of the container or struct that comes next.
+    next: usize,
     input: PhantomData<&'a [u8]>,
 }
 
@@ -63,12 +78,27 @@ impl<'a, R: Reader<'a>> Source<'_, 'a, R> {
         Ok(text?)
     }
 
-    fn enter(&self, depth: usize) -> Result<(), ValueError> {
+    /// Begins to read a container or struct.
+    fn enter(&mut self, depth: usize) -> Result<(), ValueError> {
         let (at, limit) = (self.reader.at(), self.limits.max_depth);
+        self.next += 1;
         match depth < limit {
             true => Ok(()),
             false => Err(AccelError::TooDeep { at, limit }.into()),
         }
+    }
+
+    /// Passes a value by: at once where its end is known, else by walking through it.
+    fn pass(&mut self, wire: WireType, depth: usize) -> Result<(), ValueError> {
+        if let Some(addresses) = self.addresses.filter(|_| wire.nests())
+            && let Some((end, next)) = addresses.behind(self.next, self.reader.at())
+            && self.reader.jump(end)
+        {
+            self.next = next;
+            return Ok(());
+        }
+        let depth = self.limits.max_depth.saturating_sub(depth);
+        Ok(skip(&mut self.reader, wire, depth, self.limits)?)
     }
 }
 
@@ -212,10 +242,7 @@ impl<'a, R: Reader<'a>> Deserializer<'a> for Value<'_, '_, '_, 'a, R> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, ValueError> {
-        let limits = self.source.limits;
-        let depth = limits.max_depth.saturating_sub(self.depth);
-        let wire = WireType::of(self.ty);
-        skip(&mut self.source.reader, wire, depth, limits)?;
+        self.source.pass(WireType::of(self.ty), self.depth)?;
         visitor.visit_unit()
     }
 
@@ -386,8 +413,7 @@ impl<'a, R: Reader<'a>> Members<'_, '_, 'a, R> {
                 break;
             };
             let Some((place, field)) = self.structure.field_by_id(id) else {
-                let depth = source.limits.max_depth.saturating_sub(self.depth);
-                skip(&mut source.reader, wire, depth, source.limits)?;
+                source.pass(wire, self.depth)?;
                 continue;
             };
             check_type(wire, &field.ty)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeSeed;
 
+use super::addresses::Addresses;
 use super::convert::decode_struct;
 use super::protocol::Protocol;
 use super::schema::{FunctionId, Schema, StructId, Ty};
@@ -23,6 +24,8 @@ pub struct Record {
     id: StructId,
     protocol: Protocol,
     limits: Limits,
+    /// Where its containers and structs lie, if Dser has noted it.
+    addresses: Option<Arc<Addresses>>,
 }
 
 impl Record {
@@ -37,7 +40,15 @@ impl Record {
             id,
             protocol,
             limits,
+            addresses: None,
         }
+    }
+
+    /// The record with the places of its containers and structs, so that those that are not read need
+    /// not be walked through.
+    pub(crate) fn with_addresses(self, addresses: Addresses) -> Record {
+        let addresses = Some(Arc::new(addresses));
+        Record { addresses, ..self }
     }
 
     /// Whether the record is the body of a message with the struct `id` of `schema` in `protocol`.
@@ -57,14 +68,15 @@ impl Record {
         bytes: &'a [u8],
         seed: S,
     ) -> Result<S::Value, AccelError> {
-        let (schema, id, limits) = (&*self.schema, self.id, &self.limits);
+        let whole = read::Whole {
+            schema: &self.schema,
+            id: self.id,
+            limits: &self.limits,
+            addresses: self.addresses.as_deref(),
+        };
         match self.protocol {
-            Protocol::Binary => {
-                read::whole_struct(schema, id, BinaryReader::new(bytes, limits), limits, seed)
-            }
-            Protocol::Compact => {
-                read::whole_struct(schema, id, CompactReader::new(bytes, limits), limits, seed)
-            }
+            Protocol::Binary => whole.read(BinaryReader::new(bytes, whole.limits), seed),
+            Protocol::Compact => whole.read(CompactReader::new(bytes, whole.limits), seed),
         }
     }
 
@@ -91,7 +103,11 @@ impl Record {
                 success(schema, id, &mut CompactWriter::new(out), value, limits)?;
             }
         }
-        Ok(Record { id, ..self.clone() })
+        Ok(Record {
+            id,
+            addresses: None,
+            ..self.clone()
+        })
     }
 }
 

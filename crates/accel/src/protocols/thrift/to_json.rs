@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use simdutf8::compat::from_utf8;
 
+use super::addresses::Addresses;
 use super::schema::{Schema, Struct, StructId, Ty};
 use super::wire::{Reader, WireType, skip};
 use crate::error::AccelError;
@@ -42,6 +43,12 @@ trait Output {
     fn text_len(&self, value: &str, room: usize) -> usize;
     /// The bytes that `base64` will add.
     fn base64_len(&self, value: &[u8]) -> usize;
+    /// A container or struct begins at this byte of the message; the result goes to `end`.
+    fn begin(&mut self, _: usize) -> usize {
+        0
+    }
+    /// It ends before this byte.
+    fn end(&mut self, _: usize, _: usize) {}
 }
 
 impl Output for Vec<u8> {
@@ -110,6 +117,41 @@ impl Output for Checked {
     }
 }
 
+/// Writes no text, and notes where containers and structs lie.
+impl Output for Addresses {
+    fn put(&mut self, _: &[u8]) {}
+
+    fn number(&mut self, _: i64) {}
+
+    fn double(&mut self, _: f64) -> Result<(), AccelError> {
+        Ok(())
+    }
+
+    fn text(&mut self, _: &str) {}
+
+    fn base64(&mut self, _: &[u8]) {}
+
+    fn len(&self) -> usize {
+        0
+    }
+
+    fn text_len(&self, _: &str, _: usize) -> usize {
+        0
+    }
+
+    fn base64_len(&self, _: &[u8]) -> usize {
+        0
+    }
+
+    fn begin(&mut self, at: usize) -> usize {
+        Addresses::begin(self, at)
+    }
+
+    fn end(&mut self, number: usize, at: usize) {
+        Addresses::end(self, number, at);
+    }
+}
+
 /// Decodes bytes that are exactly one struct.
 pub(super) fn whole_struct<'a, R: Reader<'a>>(
     schema: &Schema,
@@ -132,6 +174,18 @@ pub(super) fn check<'a, R: Reader<'a>>(
     let (decoded, Checked) = transcode(schema, id, &mut reader, limits, Checked)?;
     reader.finish("struct")?;
     Ok(decoded)
+}
+
+/// Checks bytes as [`check`] does, and notes where containers and structs lie.
+pub(super) fn address<'a, R: Reader<'a>>(
+    schema: &Schema,
+    id: StructId,
+    mut reader: R,
+    limits: &Limits,
+) -> Result<(Decoded<'a>, Addresses), AccelError> {
+    let found = transcode(schema, id, &mut reader, limits, Addresses::default())?;
+    reader.finish("struct")?;
+    Ok(found)
 }
 
 /// Decodes one struct; more may follow it.
@@ -183,6 +237,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         mut top: Option<&mut Decoded<'a>>,
     ) -> Result<(), AccelError> {
         self.check_depth(depth)?;
+        let mark = self.out.begin(self.reader.at());
         let outer = self.reader.struct_begin();
         self.out.put(b"{");
         let mut seen = 0u128;
@@ -194,12 +249,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
                     (Some(top), ENVELOPE_DATA, WireType::Bytes) => {
                         top.envelope = Some((codec.unwrap_or(0), self.reader.bytes()?));
                     }
-                    _ => skip(
-                        self.reader,
-                        wire,
-                        self.limits.max_depth.saturating_sub(depth + 1),
-                        self.limits,
-                    )?,
+                    _ => self.unknown(wire, depth)?,
                 }
                 continue;
             };
@@ -223,6 +273,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         }
         self.out.put(b"}");
         self.reader.struct_end(outer);
+        self.out.end(mark, self.reader.at());
         if let Some(top) = top {
             top.present = seen;
             if top.envelope.is_some() {
@@ -230,6 +281,17 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
             }
         }
         structure.check_presence(seen)
+    }
+
+    /// Skips a field that the interface does not have.
+    fn unknown(&mut self, wire: WireType, depth: usize) -> Result<(), AccelError> {
+        let mark = wire.nests().then(|| self.out.begin(self.reader.at()));
+        let depth = self.limits.max_depth.saturating_sub(depth + 1);
+        skip(self.reader, wire, depth, self.limits)?;
+        if let Some(mark) = mark {
+            self.out.end(mark, self.reader.at());
+        }
+        Ok(())
     }
 
     /// Writes the default values of the fields that are not in `seen`.
@@ -342,6 +404,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
 
     fn list(&mut self, ty: &'s Ty, name: &Arc<str>, depth: usize) -> Result<(), AccelError> {
         self.check_depth(depth)?;
+        let mark = self.out.begin(self.reader.at());
         let (wire, count) = self.reader.list()?;
         self.out.put(b"[");
         for index in 0..count {
@@ -349,6 +412,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
             self.value(ty, wire, name, depth)?;
         }
         self.out.put(b"]");
+        self.out.end(mark, self.reader.at());
         Ok(())
     }
 
@@ -360,6 +424,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         depth: usize,
     ) -> Result<(), AccelError> {
         self.check_depth(depth)?;
+        let mark = self.out.begin(self.reader.at());
         let (types, count) = self.reader.map()?;
         let object = *key == Ty::String;
         let [open, close] = if object { [b"{", b"}"] } else { [b"[", b"]"] };
@@ -380,6 +445,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
             }
         }
         self.out.put(close);
+        self.out.end(mark, self.reader.at());
         Ok(())
     }
 

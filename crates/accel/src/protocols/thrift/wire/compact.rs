@@ -109,6 +109,10 @@ impl<'a> Reader<'a> for CompactReader<'a> {
         self.cursor.remaining()
     }
 
+    fn jump(&mut self, to: usize) -> bool {
+        self.cursor.jump(to)
+    }
+
     fn finish(&self, what: &'static str) -> Result<(), AccelError> {
         self.cursor.finish(what)
     }

@@ -34,6 +34,15 @@ impl<'a> Cursor<'a> {
         self.bytes.len() - self.at
     }
 
+    /// Goes on at `to`, if that is ahead and not beyond the end.
+    pub(crate) fn jump(&mut self, to: usize) -> bool {
+        let ahead = (self.at..=self.bytes.len()).contains(&to);
+        if ahead {
+            self.at = to;
+        }
+        ahead
+    }
+
     pub(crate) fn take(&mut self, what: &'static str, need: usize) -> Result<&'a [u8], AccelError> {
         let (at, have) = (self.at, self.remaining());
         if need > have {

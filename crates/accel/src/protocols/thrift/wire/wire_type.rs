@@ -36,6 +36,14 @@ impl WireType {
         }
     }
 
+    /// Whether values of the type have values within them.
+    pub(crate) fn nests(self) -> bool {
+        matches!(
+            self,
+            WireType::List | WireType::Set | WireType::Map | WireType::Struct
+        )
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             WireType::Bool => "bool",

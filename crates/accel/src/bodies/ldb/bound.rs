@@ -1,0 +1,29 @@
+//! The most that a core may have to do while others have less.
+
+/// A bound on loads: that of consistent hashing with bounded loads (Mirrokni, Thorup and Zadimoghaddam,
+/// 2018). A core takes a message while its load stays at or below the bound times the mean load, the
+/// message itself included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound(f64);
+
+impl Bound {
+    /// `times` the mean; below 1 counts as 1.
+    pub(super) fn new(times: f64) -> Bound {
+        Bound(if times >= 1.0 { times } else { 1.0 })
+    }
+
+    /// The load from which on a core takes no further message. Some core is always below it. `None`
+    /// without cores.
+    pub(super) fn capacity(self, loads: &[u32]) -> Option<u64> {
+        let total: u64 = loads.iter().map(|load| u64::from(*load)).sum();
+        let capacity = (self.0 * (total + 1) as f64 / loads.len() as f64).ceil() as u64;
+        (!loads.is_empty()).then_some(capacity)
+    }
+}
+
+impl Default for Bound {
+    /// 1.25, as reported for the load balancer of the authors.
+    fn default() -> Bound {
+        Bound::new(1.25)
+    }
+}

@@ -1,0 +1,72 @@
+//! The function map: messages go to the core that has just run their function (Cerebros, section 4.3).
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::bound::Bound;
+use super::policy::BalancingPolicy;
+
+/// Sends a message to the least loaded of the cores that were last given its function, as far as these
+/// have room; else to the least loaded core, and of several to the one whose turn it is.
+///
+/// The table is Cerebros's: for each core the functions that were last assigned to it, one by default.
+/// Clones share it. Its cores take a message only when they are free; here every core has a queue, so
+/// that a bound on its load takes the place of that, as for [`Affinity`](super::Affinity).
+#[derive(Clone, Debug)]
+pub struct FunctionMap {
+    table: Arc<Mutex<Table>>,
+    depth: usize,
+    bound: Bound,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// For each core the keys of its latest messages, the most recent first.
+    latest: Vec<VecDeque<u64>>,
+    /// The core at which the search starts, so that equals take turns.
+    next: usize,
+}
+
+impl FunctionMap {
+    /// A map that remembers `depth` functions of each core; 0 counts as 1.
+    pub fn new(depth: usize) -> FunctionMap {
+        FunctionMap {
+            table: Arc::default(),
+            depth: depth.max(1),
+            bound: Bound::default(),
+        }
+    }
+}
+
+impl Default for FunctionMap {
+    /// The paper's depth of 1: only the function that a core has just run.
+    fn default() -> FunctionMap {
+        FunctionMap::new(1)
+    }
+}
+
+impl BalancingPolicy for FunctionMap {
+    fn name(&self) -> &'static str {
+        "function_map"
+    }
+
+    fn pick(&mut self, key: u64, loads: &[u32]) -> Option<usize> {
+        let cores = loads.len();
+        let capacity = self.bound.capacity(loads)?;
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        table.latest.resize_with(cores, VecDeque::new);
+        let turn = |core: usize| (core + cores - table.next % cores) % cores;
+        let has_run = |core: &usize| table.latest[*core].contains(&key);
+        let has_room = |core: &usize| u64::from(loads[*core]) < capacity;
+        let core = (0..cores)
+            .filter(has_room)
+            .filter(has_run)
+            .min_by_key(|core| (loads[*core], turn(*core)))
+            .or_else(|| (0..cores).min_by_key(|core| (loads[*core], turn(*core))))?;
+        let latest = &mut table.latest[core];
+        latest.truncate(self.depth - 1);
+        latest.push_front(key);
+        table.next = core + 1;
+        Some(core)
+    }
+}
