@@ -1,4 +1,4 @@
-"""Makes the pictures of a report in docs/images: light, dark, on a phone and on paper.
+"""Makes the pictures of docs/images: a report, light, dark, on a phone and on paper; a timeline.
 
 Needs Chromium (scripts/install-browser) and the packages of `scripts/bootstrap dev`. Run it from
 the root of the repository: .venv/bin/python scripts/screenshots.py
@@ -13,8 +13,10 @@ from typing import Any, Final
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
+from timeline_picture import draw
 
 import accelflow
+from accelflow.watching import Shown, write_timeline
 
 FLAGS: Final = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 IMAGES: Final = Path("docs/images")
@@ -25,6 +27,12 @@ SHOTS: Final = {
     "report-dark": (1060, "dark", "screen", 0, 1180),
     "report-phone": (360, "light", "screen", 0, 1180),
     "report-print": (794, "light", "print", 0, 1123),
+}
+#: The request of the timeline, and the systems that serve it.
+WATCHED: Final = ("UniqId", 117)
+SYSTEMS: Final = {
+    "relief": "A request under RELIEF",
+    "accelflow": "The same request under AccelFlow",
 }
 
 
@@ -42,19 +50,36 @@ def main() -> None:
         for name in SHOTS:
             shoot(browser, page, name)
         browser.close()
+        watch(Path(folder) / "timeline.pftrace")
+
+
+def watch(file: Path) -> None:
+    """Write a timeline, and the picture of it."""
+    service, number = WATCHED
+    asked = accelflow.Scenario(
+        workload="socialnetwork", profile="paper", requests=500, orchestrators=list(SYSTEMS)
+    )
+    write_timeline(asked, file, Shown(services=(service,), requests=(number,)))
+    drawn = io.BytesIO()
+    draw(file, SYSTEMS, number).savefig(drawn, format="png", dpi=130)
+    write(Image.open(drawn), "timeline")
 
 
 def shoot(browser: Any, file: Path, name: str) -> None:
-    """Write the picture called `name`, of few colours, since it has few."""
+    """Write the picture called `name`."""
     width, scheme, medium, top, height = SHOTS[name]
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.goto(file.as_uri())
     page.wait_for_selector("html[data-ready]", state="attached")
     page.emulate_media(media=medium, color_scheme=scheme)
     part = {"x": 0, "y": top, "width": width, "height": height}
-    shot = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=part)))
-    shot.convert("RGB").quantize(200).save(IMAGES / f"{name}.png", optimize=True)
+    write(Image.open(io.BytesIO(page.screenshot(full_page=True, clip=part))), name)
     page.close()
+
+
+def write(picture: Image.Image, name: str) -> None:
+    """Write a picture of few colours, since it has few."""
+    picture.convert("RGB").quantize(200).save(IMAGES / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

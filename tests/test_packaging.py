@@ -13,6 +13,7 @@ from conftest import ROOT
 
 SCRIPTS = [
     "scripts/bootstrap",
+    "scripts/docs",
     "scripts/install-browser",
     "scripts/lock",
     "scripts/run",
@@ -35,13 +36,16 @@ def test_lock_files_pin_what_pyproject_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     run = asked(project["project"]["dependencies"] + project["build-system"]["requires"])
     dev = run | asked(project["project"]["optional-dependencies"]["dev"])
+    docs = run | asked(project["project"]["optional-dependencies"]["docs"])
     assert run.items() <= locked("run").items()
+    assert docs.items() <= locked("docs").items()
     assert dev.items() <= locked("dev").items()
 
 
-def test_dev_lock_holds_the_run_lock() -> None:
+def test_dev_lock_holds_the_docs_lock_and_that_the_run_lock() -> None:
     assert locked("run")
-    assert locked("run").items() <= locked("dev").items()
+    assert locked("run").items() <= locked("docs").items()
+    assert locked("docs").items() <= locked("dev").items()
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -59,7 +63,7 @@ def test_bootstrap_refuses_an_unknown_kind() -> None:
         [ROOT / "scripts" / "bootstrap", "fast"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "bootstrap: error: unknown kind 'fast'; allowed are run and dev\n"
+    assert done.stderr == "bootstrap: error: unknown kind 'fast'; allowed are run, docs and dev\n"
 
 
 def bootstrap_with(tools: Path, *, real: list[str], fake: dict[str, str]) -> tuple[int, str]:

@@ -1,0 +1,23 @@
+"""Builds the site into out/site/html: lays out its sources, and runs Sphinx, strictly.
+
+Run it from the root of the repository: .venv/bin/python scripts/site/build.py [FOLDER]
+"""
+
+import sys
+from pathlib import Path
+
+from sphinx.cmd.build import main as sphinx
+from stage import ROOT, stage
+
+
+def main() -> int:
+    """Return 0 if there was no warning."""
+    site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "out/site"
+    stage(site / "source")
+    settings = str(Path(__file__).parent)
+    strict = ["-W", "--keep-going", "--quiet", "--jobs", "auto", "--fresh-env"]
+    return sphinx([*strict, "-c", settings, str(site / "source"), str(site / "html")])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
