@@ -209,7 +209,7 @@ def test_a_page_of_something_else_is_kept(tmp_path: Path) -> None:
     (tmp_path / "results-2.json").write_text("{")
     outcome = companions.run("accelerometer")
     names = {path.name for path in companions.write(outcome, tmp_path)}
-    assert names == {"comparison-3.md", "results-3.json"}
+    assert names == {"comparison-3.md", "results-3.json", "model-3.png", "model-3.svg"}
     assert (tmp_path / "comparison.md").read_text() == "mine"
 
 

@@ -1,12 +1,18 @@
 """The page of the reproduction: reasons, exact rows and numbers."""
 
 from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from accelflow import reproduce as lib
 from accelflow.findings import NO_REASON, Estimate, Finding, Reported, Target, number
+from accelflow.reproduce.beside import compared, draw_beside
 from accelflow.reproduce.page import markdown
+from accelflow.reproduce.pictures import draw
 from accelflow.reproduce.runs import Runner
 
 CI = lib.budget("ci")
@@ -55,3 +61,59 @@ def test_exact_rows_match() -> None:
 )
 def test_numbers_are_read_by_people(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def drawn_texts(figure: Figure) -> list[str]:
+    """Every text of a drawing, in the order in which matplotlib keeps them."""
+    return [one.get_text() for one in figure.findobj(Text) if one.get_text()]
+
+
+def test_a_picture_has_our_figures_beside_the_papers() -> None:
+    outcome = lib.reproduce([lib.load("fig1")], budget=CI, runner=Runner(1))[0]
+    assert outcome.definition.plot is not None
+    texts = drawn_texts(draw(outcome, outcome.definition.plot))
+    assert {"here", "paper", "here | paper", "breakdown nonacc: TCP", "0.256 | 0.256"} <= {*texts}
+    alone = replace(outcome, findings=())
+    assert "paper" not in drawn_texts(draw(alone, outcome.definition.plot))
+
+
+def test_figures_of_different_units_have_axes_of_their_own() -> None:
+    times = [Reported.number(8.3), Reported(Decimal(2), Decimal(3)), Reported.number(1)]
+    rows = [
+        Finding(key=f"x.gain.{place}", kind="dynamic", unit=unit, paper=paper, ours=ours)
+        for place, (unit, paper, ours) in enumerate(
+            zip(("times", "times", ""), times, [Estimate(4.0, 0.5, (4.0,))] * 3, strict=True)
+        )
+    ]
+    missing = [
+        Finding(key="x.none", kind="dynamic", unit="mm2", paper=times[0]),
+        Finding(key="x.own", kind="dynamic", unit="mm2", ours=Estimate.computed(1.0)),
+        Finding(
+            key="x.bound",
+            kind="dynamic",
+            paper=Reported(Decimal(1), Decimal("inf")),
+            ours=Estimate.computed(2.0),
+        ),
+    ]
+    assert compared([*rows, *missing]) == [rows[:2], rows[2:]]
+    figure = Figure(figsize=(7.5, 4))
+    (part,) = figure.subfigures(1, 1, squeeze=False)[:, 0]
+    draw_beside(part, compared(rows))
+    assert len(part.get_axes()) == 2
+    assert [axes.get_xlabel() for axes in part.get_axes()] == ["times", ""]
+    assert {"4 | 8.3", "4 | 2 to 3"} <= {*drawn_texts(figure)}
+
+
+def test_pictures_drawn_from_files_are_those_of_the_run(tmp_path: Path) -> None:
+    names = ["fig1", "fig5", "table4"]
+    outcomes = lib.reproduce([lib.load(name) for name in names], budget=CI, runner=Runner(1))
+    lib.write_outcomes(outcomes, lib.Scenario(), CI, tmp_path)
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert "fig5.svg" in files
+    text = files["comparison.md"].decode()
+    assert "![Payload sizes before and after each accelerator](fig5.png)" in text
+    assert "table4.png" not in text
+    for path in tmp_path.glob("fig*.??g"):
+        path.unlink()
+    lib.rewrite_page(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files

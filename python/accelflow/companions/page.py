@@ -16,7 +16,7 @@ _NAMES: Final = {"accelerometer": "Accelerometer", "cerebros": "Cerebros", "arcu
 #: By the experiment of findings, the heading of their section, and the name of the picture if that
 #: is another than the experiment's.
 _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
-    "model": ("Closed forms", ""),
+    "model": ("Closed forms", "model"),
     "table2": ("Table 2: registers and the rates they give", ""),
     "Fig. 2a": ("Fig. 2a: the RPC layer's share of cycles", "fig2"),
     "Fig. 2b": ("Fig. 2b: the layer by module", ""),
@@ -35,7 +35,7 @@ def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
         f"docs/{outcome.paper}.md introduces the model, and says which parameters were chosen by "
         "which result.",
     ]
-    if pictures:
+    if pictures and outcome.paper != "accelerometer":
         about.append(
             "Black marks in pictures are what the paper's text says; its bars and curves are not "
             "in the text."

@@ -1,4 +1,4 @@
-"""Outcomes read back from their files, to write the page anew."""
+"""Outcomes read back from their files, to write the page and the pictures anew."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any, Final
 from accelflow.errors import InputError
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.findings import Finding, targets
+from accelflow.findings.estimate import Estimate
 from accelflow.findings.results import from_dict
 from accelflow.reproduce.budgets import Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names
-from accelflow.reproduce.outcomes import ExperimentResult, Statement
+from accelflow.reproduce.outcomes import ExperimentResult, Shown, Statement
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.reasons import reasons
 from accelflow.reproduce.results import SCHEMA
 from accelflow.reproduce.scenario import Scenario
+from accelflow.reproduce.tables import Table
 
 __all__ = ["PAGE", "rewrite_page"]
 
@@ -28,12 +30,16 @@ _FINDINGS: Final = {SCHEMA: "findings", "accelflow.reproduce/2": "rows"}
 
 
 def rewrite_page(folder: Path) -> Path:
-    """Write the page of the results in `folder` anew, and return its path.
+    """Write the page of the results in `folder` and their pictures anew; return the page's path.
 
     Our figures are those of the files; reasons and the paper's figures are the current ones. Raises
     InputError for a folder without results, for results of different budgets or scenarios, and for
     files that do not fit the current experiments.
     """
+    from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
+        write_pictures,
+    )
+
     found = [folder / f"{name}.json" for name in names()]
     trees = {path: _tree(path) for path in found if path.is_file()}
     if not trees:
@@ -59,18 +65,19 @@ def rewrite_page(folder: Path) -> Path:
     except (KeyError, TypeError) as error:
         raise InputError(f"{first}: budget or scenario cannot be read ({error})") from error
     outcomes = [_outcome(path, tree) for path, tree in trees.items()]
+    page = folder / PAGE
     try:
         text = markdown(outcomes, scenario, chosen)
-    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        write_whole(page, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+        for outcome in outcomes:
+            write_pictures(outcome, folder / outcome.definition.name)
+    except OSError as error:
+        raise InputError(f"{page}: {why(error)}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # All members are there, but one has a type that no experiment writes.
         raise InputError(
             f"{folder}: a value in the results cannot be used ({error}); run the experiments again"
         ) from error
-    page = folder / PAGE
-    try:
-        write_whole(page, lambda scratch: scratch.write_text(text, encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{page}: {why(error)}") from error
     return page
 
 
@@ -92,6 +99,7 @@ def _shared(tree: Mapping[str, Any]) -> tuple[Budget, Scenario]:
 def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
     definition = load(path.stem)
     try:
+        shown = [_shown(cell) for cell in tree["cells"]]
         return ExperimentResult(
             definition=definition,
             requests=tree["requests"],
@@ -100,6 +108,9 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
             seeds=tuple(tree["seeds"]),
             findings=tuple(_finding(definition, row) for row in tree[_FINDINGS[tree["schema"]]]),
             statements=tuple(_statement(definition, check) for check in tree["checks"]),
+            shown=tuple(shown),
+            table=_table(tree["table"]),
+            by_cell={(cell.point, cell.system, cell.service, cell.measure): cell for cell in shown},
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
@@ -111,6 +122,38 @@ def _finding(definition: Definition, row: Mapping[str, Any]) -> Finding:
     """A finding of either schema, which name its key and its list differently."""
     key = row["row"] if "row" in row else row["key"]
     return from_dict(row, targets()[key], reasons().get(key), definition.name)
+
+
+def _shown(cell: Mapping[str, Any]) -> Shown:
+    return Shown(
+        point=cell["point"],
+        system=cell["system"],
+        service=cell["service"],
+        measure=cell["measure"],
+        value=Estimate.from_json(cell),
+        saturated=cell["saturated"],
+    )
+
+
+def _table(found: Mapping[str, Any] | None) -> Table | None:
+    """What a table shows, with its series in its order; its figures are those of the findings."""
+    if found is None:
+        return None
+    rows, columns = tuple(tuple(row) for row in found["rows"]), tuple(found["columns"])
+    places: dict[str, int] = {row[0]: at for at, row in reversed([*enumerate(rows)])}
+    places |= {"\n".join(row[:2]): place for place, row in enumerate(rows)}
+
+    def of_row(name: str) -> int:
+        return places.get(name, places.get(name.partition("\n")[0], len(rows)))
+
+    def of_column(name: str) -> int:
+        return next((at for at, one in enumerate(columns) if one.startswith(name)), len(columns))
+
+    series = {
+        group: {name: found["series"][group][name] for name in sorted(own, key=of_column)}
+        for group, own in sorted(found["series"].items(), key=lambda item: of_row(item[0]))
+    }
+    return Table(columns=columns, rows=rows, series=series)
 
 
 def _statement(definition: Definition, check: Mapping[str, Any]) -> Statement:

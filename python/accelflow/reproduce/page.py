@@ -35,6 +35,7 @@ def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: B
         *whys(findings),
         *_statements(outcomes),
         *_missing(outcomes),
+        *_pictures(outcomes),
     ]
     return page("The paper's evaluation, reproduced", findings, _about(scenario, budget), body)
 
@@ -101,6 +102,18 @@ def _why_not(outcomes: Sequence[ExperimentResult]) -> list[str]:
 
 def _reason(reason: Reason | None) -> str:
     return NO_REASON if reason is None else reason.sentence()
+
+
+def _pictures(outcomes: Sequence[ExperimentResult]) -> list[str]:
+    """The pictures that are written beside the page."""
+    lines = []
+    for outcome in outcomes:
+        definition = outcome.definition
+        if definition.plot is not None:
+            place = definition.place.partition(",")[0]
+            lines += [f"### {place}: {definition.title}", ""]
+            lines += [f"![{definition.title}]({definition.name}.png)", ""]
+    return ["## Pictures", "", *lines] if lines else []
 
 
 def _missing(outcomes: Sequence[ExperimentResult]) -> list[str]:

@@ -13,12 +13,13 @@ from typing import Any, Final
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from accelflow import simulation
 from accelflow.files import write_whole
 from accelflow.report.plot import COLORS, PALETTE, STYLE
+from accelflow.reproduce.beside import compared, draw_beside, height_in
 from accelflow.reproduce.definitions import Plot
 from accelflow.reproduce.outcomes import ExperimentResult, Shown
 from accelflow.reproduce.tables import Table
@@ -27,6 +28,8 @@ __all__ = ["PALETTE", "draw", "save", "write_pictures"]
 
 _MEAN: Final = "mean"
 _GROUP_WIDTH: Final = 0.84
+#: More ticks than that on a logarithmic axis are left to powers of ten.
+_MOST_TICKS: Final = 8
 
 
 def write_pictures(outcome: ExperimentResult, stem: Path) -> list[Path]:
@@ -57,10 +60,13 @@ def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
 
 def draw(outcome: ExperimentResult, plot: Plot) -> Figure:
     """Draw `outcome` at the width of a page."""
-    panels = _panels(outcome, plot)
-    figure = Figure(figsize=(plot.width_in, 1.0 + 2.3 * len(panels)), layout="constrained")
+    panels, beside = _panels(outcome, plot), compared(outcome.findings)
+    heights = [0.7 + 2.3 * len(panels), height_in(beside)]
+    figure = Figure(figsize=(plot.width_in, 0.3 + sum(heights)), layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)
+    heights = heights[: 1 + bool(beside)]
+    main, *rest = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    grid = main.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)
     handles: list[tuple[Any, str]] = []
     for axes, panel in zip(grid[:, 0], panels, strict=True):
         match plot.form:
@@ -78,8 +84,12 @@ def draw(outcome: ExperimentResult, plot: Plot) -> Figure:
         axes.set_title(_title(panel), fontsize=9, loc="left")
     if plot.form == "bars" and outcome.table is None:
         _limit(grid[-1, 0], outcome, plot)
-    _legend(figure, handles)
-    _caption(grid[-1, 0], outcome, plot)
+    _legend(main, handles)
+    if plot.x:
+        grid[-1, 0].set_xlabel(plot.x, fontsize=8)
+    for part in rest:
+        draw_beside(part, beside)
+    figure.supxlabel(_caption(outcome, plot), fontsize=7.5, color="#444444")
     return figure
 
 
@@ -88,9 +98,10 @@ def _finish(axes: Axes, plot: Plot) -> None:
     axes.grid(axis="y", which="major", color="#CCCCCC", linewidth=0.6)
     if plot.log:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=_MOST_TICKS))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
-    elif any(measure.endswith("_share") for measure in plot.measures) or plot.form == "stack":
+    elif plot.form == "stack" or plot.measures[0].endswith(("_share", "_utilization")):
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     else:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -102,7 +113,7 @@ def _limit(axes: Axes, outcome: ExperimentResult, plot: Plot) -> None:
     values = [cell.value.mean for cell in outcome.shown if cell.measure in shown and cell.value]
     values = [value for value in values if value > 0] or [1.0]
     if plot.log:
-        axes.set_ylim(min(values) / 2, max(values) * 2.5)
+        axes.set_ylim(min(values) / 2, max(values) * 1.6)
     else:
         axes.set_ylim(0, max(values) * 1.25)
 
@@ -111,7 +122,7 @@ def _title(panel: str) -> str:
     return dict(simulation.systems()).get(panel, panel)
 
 
-def _legend(figure: Figure, handles: Sequence[tuple[Any, str]]) -> None:
+def _legend(figure: SubFigure, handles: Sequence[tuple[Any, str]]) -> None:
     if len(handles) < 2:
         return
     figure.legend(
@@ -126,15 +137,13 @@ def _legend(figure: Figure, handles: Sequence[tuple[Any, str]]) -> None:
     )
 
 
-def _caption(axes: Axes, outcome: ExperimentResult, plot: Plot) -> None:
+def _caption(outcome: ExperimentResult, plot: Plot) -> str:
     text = f"{outcome.definition.place}: {outcome.definition.title}"
     if outcome.seeds:
         text += f"; {outcome.requests_text} requests a service, {len(outcome.seeds)} seeds"
     if any(cell.saturated for cell in outcome.shown) and plot.form == "bars":
         text += "   (\N{UPWARDS ARROW} saturated: grows with the run)"
-    lines = [*([plot.x] if plot.x else []), *textwrap.wrap(text, int(plot.width_in * 16))]
-    label = "\n".join(lines)
-    axes.set_xlabel(label, fontsize=7.5, color="#444444", labelpad=6)
+    return "\n".join(textwrap.wrap(text, int(plot.width_in * 16)))
 
 
 @dataclass(frozen=True)
