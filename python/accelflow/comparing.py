@@ -7,20 +7,28 @@ Scenarios, results and the engine are elsewhere (:mod:`accelflow.scenario`, :mod
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
-from dataclasses import replace
 from os import PathLike
 from typing import Any, Final, Unpack
 
 from accelflow.chips import named_chips
 from accelflow.errors import AccelflowError, InputError, refused, whole_number
-from accelflow.policies import OrchestratorSource, QueuePolicySource, systems_in_python
-from accelflow.precision import Precision, check_replications, parse_precision, until_precise
+from accelflow.policies import OrchestratorSource, QueuePolicySource, System, systems_in_python
+from accelflow.precision import (
+    Precision,
+    Reached,
+    check_replications,
+    first_requests,
+    parse_precision,
+    until_precise,
+)
 from accelflow.report.replications import pooled, with_percentile
 from accelflow.report.results import Comparison, SystemResult, system_id
 from accelflow.report.samples import Sampled, samples_table
 from accelflow.scenario import Fields, HasDocument, Scenario
 from accelflow.simulation import check, check_samples, costed, run_sampled
+from accelflow.warmup import PILOTS, settled
 
 __all__ = ["compare", "simulate"]
 
@@ -47,9 +55,12 @@ class SimulateOptions(Fields, total=False):
     seeds: int
     samples: bool | int
     precision: str | None
+    mser5: bool
+    exact: bool | None
     policies: Policies | None
     threads: int | None
     progress: Callable[[int, int], object] | None
+    on_round: Callable[[int, Reached], object] | None
 
 
 def compare(  # noqa: PLR0913 (options, by name)
@@ -57,10 +68,13 @@ def compare(  # noqa: PLR0913 (options, by name)
     *,
     seeds: int = 1,
     precision: str | None = None,
+    mser5: bool = False,
+    exact: bool | None = None,
     samples: bool | int = False,
     policies: Policies | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    on_round: Callable[[int, Reached], object] | None = None,
     **fields: Unpack[ComparedFields],
 ) -> Comparison:
     """Simulate a workload under several orchestrators and return the results by identifier.
@@ -81,7 +95,15 @@ def compare(  # noqa: PLR0913 (options, by name)
 
     With a `precision` such as ``p99:2%`` or ``mean:1%``, the length of the run is not `requests`:
     ten seeds, or `seeds`, are simulated longer and longer until the 95 % interval of this measure
-    is that narrow for each service under each system (docs/precision.md).
+    is that narrow for each service under each system (docs/precision.md). `on_round` is called
+    after each length with the requests and what they reached.
+
+    The first tenth of the requests, or as many as `warmup` says, is not counted. With `mser5` a
+    pilot of five seeds finds how many instead (:mod:`accelflow.warmup`).
+
+    Percentiles are exact up to 10,000,000 requests of a service, for which 8 bytes of each response
+    are kept. Beyond, or with `exact` False, responses are counted in bins, so that memory does not
+    grow with their number, and percentiles are within the share that ``source["percentiles"]`` has.
 
     With `samples`, results have a table of single requests (``samples``, of pyarrow): system,
     service, seed and number of the request, `arrival_us` since the start, `response_us`, and what
@@ -113,26 +135,70 @@ def compare(  # noqa: PLR0913 (options, by name)
     check(scenario)
     check(replace(scenario, seed=scenario.seed + seeds - 1))
     scenario = costed(scenario)
+    runs = _Replications(
+        seeds=seeds,
+        asked=asked,
+        samples=most,
+        exact=exact,
+        threads=threads,
+        progress=progress,
+        others=others,
+    )
+    if mser5:
+        first = scenario if asked is None else replace(scenario, requests=first_requests(asked))
+        scenario = replace(scenario, warmup=runs.warmup(first))
+    return runs.of(scenario) if asked is None else _precise(scenario, asked, runs.of, on_round)
 
-    def replicated(scenario: Scenario) -> Comparison:
-        if most:
-            check_samples(scenario, most, seeds)
+
+@dataclass(frozen=True, kw_only=True)
+class _Replications:
+    """Simulations of a scenario with several seeds, and how they are run."""
+
+    seeds: int
+    asked: Precision | None
+    samples: int
+    exact: bool | None
+    threads: int | None
+    progress: Callable[[int, int], object] | None
+    others: list[System]
+
+    def of(self, scenario: Scenario) -> Comparison:
+        """Simulate `scenario` with all seeds."""
+        if self.samples:
+            check_samples(scenario, self.samples, self.seeds)
         results, by_seed = [], {}
-        for number, seed in enumerate(range(scenario.seed, scenario.seed + seeds)):
+        for number, seed in enumerate(range(scenario.seed, scenario.seed + self.seeds)):
             found, by_seed[seed] = run_sampled(
                 replace(scenario, seed=seed),
-                threads=threads,
-                progress=_of_all(progress, number, seeds) if callable(progress) else progress,
-                tail_share=0.0 if asked is None else asked.tail_share(seeds),
-                samples=most,
-                others=others,
+                threads=self.threads,
+                progress=self._progress(number, self.seeds),
+                tail_share=0.0 if self.asked is None else self.asked.tail_share(self.seeds),
+                exact=self.exact,
+                samples=self.samples,
+                others=self.others,
             )
+            if self.asked is not None:
+                _check_unsaturated(found, self.asked)
+                _pack_tails(found)
             results.append(found)
-            if asked is not None:
-                _check_unsaturated(found, asked)
-        return _with_samples(Comparison.from_dict(_together(results, asked)), by_seed)
+        return _with_samples(Comparison.from_dict(_together(results, self.asked)), by_seed)
 
-    return replicated(scenario) if asked is None else _precise(scenario, asked, replicated)
+    def warmup(self, scenario: Scenario) -> int:
+        """The warm-up of `scenario` by MSER-5."""
+        return settled(
+            scenario,
+            range(scenario.seed, scenario.seed + PILOTS),
+            threads=self.threads,
+            progress=self._progress(0, 1),
+            others=self.others,
+        )
+
+    def _progress(self, number: int, runs: int) -> Callable[[int, int], object] | None:
+        """The progress of the run with this number, of `runs` runs."""
+        progress = self.progress
+        if progress is None or not callable(progress):
+            return progress
+        return lambda done, every: progress(number * every + done, runs * every)
 
 
 def simulate(
@@ -172,7 +238,10 @@ def _together(results: list[dict[str, Any]], asked: Precision | None) -> dict[st
 
 
 def _precise(
-    scenario: Scenario, asked: Precision, replicated: Callable[[Scenario], Comparison]
+    scenario: Scenario,
+    asked: Precision,
+    replicated: Callable[[Scenario], Comparison],
+    on_round: Callable[[int, Reached], object] | None,
 ) -> Comparison:
     """Simulate `scenario` longer and longer until `asked` is reached."""
     found: list[Comparison] = []
@@ -181,10 +250,22 @@ def _precise(
         found[:] = [replicated(replace(scenario, requests=requests))]
         return _intervals(found[0], asked.field)
 
-    *_, (_, reached) = until_precise(asked, replicate)
+    for requests, reached in until_precise(asked, replicate):
+        if on_round is not None:
+            on_round(requests, reached)
     (comparison,) = found
     said = {"measure": asked.field, "asked_ratio": asked.ratio, "reached_ratio": reached.ratio}
     return replace(comparison, source={**comparison.source, "precision": said})
+
+
+def _pack_tails(results: Mapping[str, Any]) -> None:
+    """Keep the response times of `results` as arrays, in a quarter of a list's memory."""
+    import numpy as np  # noqa: PLC0415 (slow to load)
+
+    for system in results["systems"]:
+        for service in system["services"]:
+            if "tail_us" in service:
+                service["tail_us"] = np.array(service["tail_us"])
 
 
 def _intervals(comparison: Comparison, name: str) -> dict[str, tuple[float, float]]:
@@ -243,13 +324,6 @@ def _samples(samples: bool | int) -> int:
     if isinstance(samples, bool):
         return _ALL if samples else 0
     return whole_number("samples", samples, 0, _ALL)
-
-
-def _of_all(
-    progress: Callable[[int, int], object], number: int, seeds: int
-) -> Callable[[int, int], object]:
-    """`progress` of the run with this number, of `seeds` runs."""
-    return lambda done, every: progress(number * every + done, seeds * every)
 
 
 def _with_samples(comparison: Comparison, by_seed: dict[int, list[Sampled]]) -> Comparison:

@@ -104,8 +104,9 @@ class Scenario:
     services in the paper's production experiment (socialnetwork with the profile ``paper`` and no
     `rate_rps`; section VI), as their ``own`` rates if they have any, and equally otherwise.
     `rates_rps`, the rate of each service by name, takes the place of both. `requests` are those of
-    each service. With `by_rate`, the default where rates differ, they are those of a service with
-    the mean rate, and each service has as many as come in the same time.
+    each service, of which the first `warmup`, a tenth by default, are not counted. With `by_rate`,
+    the default where rates differ, both are those of a service with the mean rate, and each service
+    has as many as come in the same time.
 
     `sizes` are the payload sizes, by default those of its own messages for socialnetwork ("we run 8
     SocialNetwork services", section VI) and fleet for the others. `facts` is what payloads say at
@@ -137,6 +138,7 @@ class Scenario:
     rates_rps: Mapping[str, float] = field(default_factory=dict)
     facts: str | None = None
     requests: int = 20_000
+    warmup: int | None = None
     by_rate: bool | None = None
     seed: int = 1
     recording: str | None = None
@@ -188,7 +190,7 @@ class Scenario:
 
     @property
     def warmup_requests(self) -> int:
-        """The first requests of each service, a tenth, which are not counted."""
+        """The first requests of each service, which are not counted: `warmup`, or a tenth."""
         return int(resolved(self)["warmup_requests"])
 
 
@@ -203,6 +205,7 @@ class Fields(TypedDict, total=False):
     rates_rps: Mapping[str, float]
     facts: str | None
     requests: int
+    warmup: int | None
     by_rate: bool | None
     seed: int
     recording: str | None

@@ -125,6 +125,7 @@ def run(  # noqa: PLR0913 (settings, by name)
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     tail_share: float = 0.0,
+    exact: bool | None = None,
     policies: Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]] | None = None,
     orchestrators: Iterable[OrchestratorSource] = (),
 ) -> dict[str, Any]:
@@ -132,8 +133,11 @@ def run(  # noqa: PLR0913 (settings, by name)
 
     `threads` (default: one a core) does not influence the results. `progress` is called with the
     number of requests that have ended and of all, over all simulations. With `tail_share`, from 0
-    to 1, each service also has `tail_us`: that share of its response times, the longest first. The
-    first comparison with measured costs measures them, which takes some seconds.
+    to 1, each service also has `tail_us`: that share of its response times, the longest first.
+    Percentiles are exact up to 10,000,000 requests of a service, or as `exact` says; beyond,
+    response times are counted in bins, percentiles are within the share that the results name under
+    ``percentiles``, and services have `tail_bins` in place of times. The first comparison with
+    measured costs measures them, which takes some seconds.
 
     `policies` and `orchestrators` are classes in Python, simulated beside the native systems
     (docs/python-policies.md). `policies` has queue policies by the system whose queues they order;
@@ -148,7 +152,12 @@ def run(  # noqa: PLR0913 (settings, by name)
         raise InputError(f"tail_share = {tail_share!r}: must be a number from 0 to 1")
     others = systems_in_python(policies, orchestrators)
     return run_sampled(
-        scenario, threads=threads, progress=progress, tail_share=tail_share, others=others
+        scenario,
+        threads=threads,
+        progress=progress,
+        tail_share=tail_share,
+        exact=exact,
+        others=others,
     )[0]
 
 
@@ -158,6 +167,7 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     tail_share: float = 0.0,
+    exact: bool | None = None,
     samples: int = 0,
     others: Iterable[System] = (),
 ) -> tuple[dict[str, Any], list[Sampled]]:
@@ -174,7 +184,11 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     asked = resolved(scenario)
     others = list(others)
     text, found = _native.scenario_run(
-        document(scenario), scenario.recording, (threads, tail_share, samples), progress, others
+        document(scenario),
+        scenario.recording,
+        (threads, tail_share, samples, exact),
+        progress,
+        others,
     )
     return _results(scenario, asked, json.loads(text)) | _in_python(others), found
 
@@ -231,6 +245,7 @@ def _results(
         "tenants": dict(scenario.tenants) | asked["tenants"],
         "priorities": dict(scenario.priorities) | asked["priorities"],
         "shaping": {tenant: _shown(limits) for tenant, limits in asked["shaping"].items()},
+        **({"percentiles": found["percentiles"]} if "percentiles" in found else {}),
         "cohort_links": found["cohort_links"],
         "systems": found["systems"],
     }

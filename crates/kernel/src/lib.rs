@@ -51,6 +51,6 @@ pub use attribute::{attribute, attribute_unit};
 pub use calendar::Calendar;
 pub use queue::{EventQueue, Priority};
 pub use slot_queue::{SlotQueue, TooManySlots};
-pub use stats::{BusyTime, ConfidenceInterval, Samples, TimeAverage};
+pub use stats::{BIN_ERROR, BusyTime, ConfidenceInterval, Samples, TimeAverage};
 pub use stream::Stream;
 pub use wheel::Wheel;

@@ -1,6 +1,6 @@
 //! The statistics, on numbers that can be checked by hand.
 
-use accelflow_kernel::{BusyTime, ConfidenceInterval, Samples, Stream, TimeAverage};
+use accelflow_kernel::{BIN_ERROR, BusyTime, ConfidenceInterval, Samples, Stream, TimeAverage};
 use accelflow_units::Time;
 use proptest::prelude::*;
 
@@ -131,4 +131,63 @@ fn intervals_cover_as_often_as_they_say() {
         })
         .count();
     assert!((1_870..=1_930).contains(&covering), "{covering}");
+}
+
+/// Durations over nine decades.
+fn wide() -> impl Strategy<Value = Vec<Time>> {
+    let one = (0_u64..1 << 10, 0_u32..40);
+    let one = one.prop_map(|(digits, doublings)| Time::from_ps(digits << doublings));
+    prop::collection::vec(one, 1..300)
+}
+
+fn binned(times: &[Time]) -> Samples {
+    let mut samples = Samples::binned();
+    samples.extend(times.iter().copied());
+    samples
+}
+
+/// Whether `found` stands for `exact`: half a picosecond is lost to rounding.
+fn stands_for(found: Time, exact: Time) -> bool {
+    let (found, exact) = (found.as_ps() as f64, exact.as_ps() as f64);
+    (found - exact).abs() <= exact * BIN_ERROR + 0.5
+}
+
+proptest! {
+    #[test]
+    fn bins_are_as_exact_as_they_say(times in wide(), percent in 0.0..=100.0) {
+        let mut exact: Samples = times.iter().copied().collect();
+        let mut bins = binned(&times);
+        prop_assert!(bins.is_binned() && !exact.is_binned());
+        prop_assert_eq!(bins.count(), exact.count());
+        prop_assert_eq!(bins.mean_ps(), exact.mean_ps());
+        prop_assert_eq!(bins.max(), exact.max());
+        let (found, truth) = (bins.percentile(percent), exact.percentile(percent));
+        prop_assert!(stands_for(found.unwrap(), truth.unwrap()), "{found:?} for {truth:?}");
+    }
+
+    #[test]
+    fn bins_of_two_runs_are_those_of_one(first in wide(), second in wide(), exact in any::<bool>()) {
+        let mut merged = match exact {
+            true => first.iter().copied().collect(),
+            false => binned(&first),
+        };
+        merged.merge(&binned(&second));
+        let all: Vec<Time> = first.iter().chain(&second).copied().collect();
+        prop_assert_eq!(merged, binned(&all));
+    }
+
+    #[test]
+    fn the_longest_bins_have_the_longest_samples(times in wide(), share in 0.0..=1.0) {
+        let mut exact: Samples = times.iter().copied().collect();
+        let longest = exact.longest(share);
+        let bins = binned(&times).longest_bins(share);
+        prop_assert!(exact.longest_bins(share).is_empty());
+        prop_assert!(binned(&times).longest(share).is_empty());
+        let singly = bins.iter().flat_map(|&(time, count)| std::iter::repeat_n(time, count as usize));
+        let singly: Vec<Time> = singly.collect();
+        prop_assert!(singly.len() >= longest.len());
+        for (found, truth) in singly.iter().zip(&longest) {
+            prop_assert!(stands_for(*found, *truth), "{found:?} for {truth:?}");
+        }
+    }
 }

@@ -46,7 +46,9 @@ pub use choice::{Choice, OrOwn};
 pub use demands::{Demands, OperationDemand, ServiceDemand};
 pub use error::ScenarioError;
 pub use idle::{OperationPayload, SimulatedOperation, simulated_operations};
-pub use limits::{ASSUMED_TCP_COST_NS, MAX_REQUESTS, MAX_SAMPLES, MIN_REQUESTS, PAPER_SLO_FACTOR};
+pub use limits::{
+    ASSUMED_TCP_COST_NS, EXACT_REQUESTS, MAX_REQUESTS, MAX_SAMPLES, MIN_REQUESTS, PAPER_SLO_FACTOR,
+};
 pub use names::{Arrivals, CostSource, Costs, FactSource, Remote, Times};
 pub use options::RunOptions;
 pub use resolved::{Resolved, ResolvedChip};

@@ -16,7 +16,10 @@ pub(crate) const DEFAULT_REQUESTS: u64 = 20_000;
 /// The fewest requests of a service: a 99th percentile of fewer than 100 has no meaning.
 pub const MIN_REQUESTS: u64 = 100;
 /// The most requests of a service.
-pub const MAX_REQUESTS: u64 = 10_000_000;
+pub const MAX_REQUESTS: u64 = 1_000_000_000;
+/// Up to so many requests of a service, response times are kept one by one, 8 bytes each; of more
+/// they are counted in bins.
+pub const EXACT_REQUESTS: u64 = 10_000_000;
 /// The most requests that results keep one by one, over all services, systems and seeds: 88 bytes
 /// each in the simulator, and 104 in the table that is made of them.
 pub const MAX_SAMPLES: u64 = 2_000_000;

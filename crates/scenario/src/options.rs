@@ -13,6 +13,9 @@ pub struct RunOptions {
     /// The most requests of each service under each system that results keep one by one
     /// ([`crate::Checked::check_samples`] says whether memory should hold them).
     pub samples: u64,
+    /// Whether response times are kept one by one, and percentiles exact, rather than counted in
+    /// bins. `None`: for up to [`crate::EXACT_REQUESTS`] requests.
+    pub exact: Option<bool>,
 }
 
 impl Default for RunOptions {
@@ -21,6 +24,7 @@ impl Default for RunOptions {
             threads: 1,
             tail_share: 0.0,
             samples: 0,
+            exact: None,
         }
     }
 }

@@ -125,7 +125,9 @@ impl Resolved {
             rates_rps: scenario.rates_rps.clone(),
             facts: own.facts(),
             requests: scenario.requests,
-            warmup_requests: scenario.requests / WARMUP_DIVISOR,
+            warmup_requests: scenario
+                .warmup
+                .unwrap_or(scenario.requests / WARMUP_DIVISOR),
             seed: scenario.seed,
             recording_sha256: recording.map(|text| sha256(text.as_bytes())),
             recorded_times: scenario.recorded_times.unwrap_or(Times::Median),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use accelflow_sim::compare::{CalledResult, ServiceResult, SystemResult};
-use accelflow_sim::stats::{Breakdown, DataStats, Fallback, Part};
+use accelflow_sim::stats::{BIN_ERROR, Breakdown, DataStats, Fallback, Part};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::profile::ProfileParameter;
@@ -26,11 +26,15 @@ impl Outcome {
                 system["chip"] = chip.as_str().into();
             }
         }
-        json!({
+        let mut found = json!({
             "systems": systems,
             "profile_parameters": parameters_json(&self.profile_parameters),
             "cohort_links": self.cohort_links,
-        })
+        });
+        if self.binned {
+            found["percentiles"] = json!({"method": "bins", "relative_error": BIN_ERROR});
+        }
+        found
     }
 
     /// All services under one orchestrator.
@@ -40,6 +44,11 @@ impl Outcome {
             for (row, result) in services.iter_mut().zip(&system.services) {
                 let tail = result.tail.iter().map(|time| time.as_us_f64());
                 row["tail_us"] = tail.collect::<Vec<f64>>().into();
+                if self.binned {
+                    let bins = result.tail_bins.iter();
+                    let bins = bins.map(|&(time, count)| json!([time.as_us_f64(), count]));
+                    row["tail_bins"] = bins.collect::<Vec<Value>>().into();
+                }
             }
         }
         json!({"orchestrator": system.orchestrator, "services": services})

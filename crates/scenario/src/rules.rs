@@ -78,6 +78,7 @@ const FIELDS: &[Field] = &[
     ),
     Field("facts", OPEN, Kind::Choice(FactSource::names)),
     Field("requests", CLOSED, Kind::Whole(MIN_REQUESTS, MAX_REQUESTS)),
+    Field("warmup", OPEN, Kind::Whole(0, MAX_REQUESTS)),
     Field("by_rate", OPEN, Kind::Flag),
     Field("seed", CLOSED, Kind::Whole(0, u64::MAX)),
     Field(

@@ -24,6 +24,8 @@ pub struct Outcome {
     pub cohort_links: Vec<String>,
     /// Whether results keep the longest response times.
     pub(crate) has_tails: bool,
+    /// Whether response times were counted in bins.
+    pub(crate) binned: bool,
 }
 
 impl Checked {
@@ -101,6 +103,7 @@ impl Checked {
             profile_parameters: Vec::new(),
             cohort_links: Vec::new(),
             has_tails: options.tail_share > 0.0,
+            binned: false,
         };
         let systems = self.systems.iter().copied().chain(others.iter().copied());
         let systems: Vec<&dyn Orchestrator> = systems.collect();
@@ -111,6 +114,7 @@ impl Checked {
                 orchestrators: &systems,
                 ..setup.comparison(self, options)
             };
+            outcome.binned = comparison.binned;
             // All chips serve the same requests.
             let progress = |done, all: u64| progress(before * all + done, chips * all);
             let Some(found) = compare(&comparison, &progress).map_err(engine)? else {

@@ -60,10 +60,13 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<FactSource>>")]
     pub facts: Option<FactSource>,
-    /// Requests of each service, or with by_rate of one with the mean rate. The first tenth is not
-    /// counted.
+    /// Requests of each service, or with by_rate of one with the mean rate. The first of them, the
+    /// warm-up, are not counted.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
     pub requests: u64,
+    /// How many of them are the warm-up. Null: a tenth.
+    #[schemars(range(max = MAX_REQUESTS))]
+    pub warmup: Option<u64>,
     /// Whether each service has as many requests as come in the same time. Null: if rates differ.
     pub by_rate: Option<bool>,
     /// The seed of everything random.
@@ -187,6 +190,7 @@ impl Default for Scenario {
             rates_rps: BTreeMap::new(),
             facts: None,
             requests: DEFAULT_REQUESTS,
+            warmup: None,
             by_rate: None,
             seed: 1,
             recording: None,

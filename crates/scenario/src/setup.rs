@@ -19,6 +19,7 @@ use crate::check::Checked;
 use crate::choice::OrOwn;
 use crate::connected::connected;
 use crate::error::{ScenarioError, engine};
+use crate::limits::EXACT_REQUESTS;
 use crate::names::{Arrivals, Costs, FactSource};
 use crate::options::RunOptions;
 use crate::own::Own;
@@ -96,6 +97,7 @@ impl<'s> Setup<'s> {
             by_rate: resolved.by_rate,
             tail_share: options.tail_share,
             samples: options.samples,
+            binned: !options.exact.unwrap_or(resolved.requests <= EXACT_REQUESTS),
             slos: &self.slos,
             slo_factor: resolved.slo_factor,
             slo_factors: &self.slo_factors,

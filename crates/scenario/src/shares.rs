@@ -41,6 +41,10 @@ pub(crate) fn check_requests(
     resolved: &Resolved,
     services: &[Service],
 ) -> Result<(), ScenarioError> {
+    if resolved.warmup_requests >= resolved.requests {
+        let allowed = format!("must be less than requests, {}", resolved.requests);
+        return Err(Refusal::new("warmup", resolved.warmup_requests, allowed).into());
+    }
     let shares = rate_shares(scenario, workload, resolved, services);
     for (service, share) in services.iter().zip(shares) {
         let name = service.name();

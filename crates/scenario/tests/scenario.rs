@@ -55,14 +55,15 @@ prop_compose! {
         rate_rps in option::of(0.001..1e9_f64),
         rates in option::of("[a-z]{1,8}"),
         facts in option::of(one_of::<FactSource>()),
-        requests in 100..=10_000_000_u64,
+        requests in 100..=1_000_000_000_u64,
+        warmup in option::of(0..=1_000_000_000_u64),
         by_rate in option::of(any::<bool>()),
         seed in any::<u64>(),
         profile in option::of(one_of::<CostSource>()),
         tcp_cost_ns in option::of(1e-9..1e9_f64),
     ) -> Scenario {
         Scenario {
-            workload: Source::Suite(suite), placement, arrivals, rate_rps, rates, facts, requests, by_rate, seed, profile,
+            workload: Source::Suite(suite), placement, arrivals, rate_rps, rates, facts, requests, warmup, by_rate, seed, profile,
             tcp_cost_ns, ..Scenario::default()
         }
     }
@@ -198,6 +199,8 @@ fn defaults_are_filled_in() {
         (measured.requests, measured.warmup_requests),
         (20_000, 2_000)
     );
+    let warm = resolved(json!({"requests": 500, "warmup": 7}));
+    assert_eq!((warm.requests, warm.warmup_requests), (500, 7));
     assert_eq!(measured.sizes, OrOwn::Chosen(SizePreset::SocialNetwork));
     assert_eq!(
         (measured.orchestrators.len(), measured.services.len()),
@@ -311,7 +314,7 @@ fn the_schema_says_what_the_rules_say() {
     }
     for (field, least, most) in [
         ("rate_rps", 0.001, 1e9),
-        ("requests", 100.0, 1e7),
+        ("requests", 100.0, 1e9),
         ("tcp_cost_ns", 0.0, 1e9),
         ("slo_factor", 0.0, 1e6),
     ] {
@@ -378,6 +381,27 @@ fn a_checked_scenario_runs() {
             .len(),
         9
     );
+    let bins = RunOptions {
+        exact: Some(false),
+        ..tails
+    };
+    let binned = checked.run(&bins, &|_, _| true).unwrap().unwrap().to_json();
+    assert_eq!(binned["percentiles"]["relative_error"], 1.0 / 2048.0);
+    assert!(found.get("percentiles").is_none());
+    let (exact, row) = (
+        &found["systems"][0]["services"][0],
+        &binned["systems"][0]["services"][0],
+    );
+    assert_eq!(row["mean_us"], exact["mean_us"]);
+    for name in ["p50_us", "p99_us"] {
+        let (near, truth) = (row[name].as_f64().unwrap(), exact[name].as_f64().unwrap());
+        assert!(
+            (near - truth).abs() <= truth / 2048.0,
+            "{name}: {near} for {truth}"
+        );
+    }
+    let counts = row["tail_bins"].as_array().unwrap().iter();
+    assert!(counts.map(|bin| bin[1].as_u64().unwrap()).sum::<u64>() >= 9);
     let wrong = RunOptions {
         tail_share: f64::NAN,
         ..options

@@ -75,6 +75,8 @@ pub struct Comparison<'c> {
     pub tail_share: f64,
     /// The most requests of each service that results keep one by one.
     pub samples: u64,
+    /// Whether response times are counted in bins, so that memory does not grow with their number.
+    pub binned: bool,
     /// The SLOs of services, by name.
     pub slos: &'c BTreeMap<String, Time>,
     /// The SLO of other services over their mean response time on an idle server with AccelFlow; no
@@ -395,6 +397,7 @@ fn run_cell(
             shaping: comparison.shaping.get(&tenant).copied(),
             slo: slos[service],
             priority: comparison.priorities.get(service).copied().unwrap_or(0),
+            binned: comparison.binned,
             ..new.of_tenant(tenant).sampling(comparison.samples)
         }
     };
@@ -454,6 +457,7 @@ fn service_result(
         mean: stats.latency.mean(),
         percentiles: [50.0, 99.0, 99.9].map(|percent| stats.latency.percentile(percent)),
         tail: stats.latency.longest(comparison.tail_share),
+        tail_bins: stats.latency.longest_bins(comparison.tail_share),
         samples: std::mem::take(&mut stats.samples),
         throughput_rps: per_second(stats.completed_in_window),
         core_utilization: outcome.core_utilization,

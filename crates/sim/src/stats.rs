@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+pub use accelflow_kernel::BIN_ERROR;
 use accelflow_kernel::Samples;
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::{Bytes, Time};
@@ -204,6 +205,18 @@ pub struct ServiceStats {
     /// Number of chains whose last attempt failed, over the whole run. Their requests were answered
     /// with an error, and count as such.
     pub gave_up: u64,
+}
+
+impl ServiceStats {
+    /// No requests yet; with `binned`, response times will be counted in bins.
+    pub(crate) fn new(binned: bool) -> ServiceStats {
+        let mut stats = ServiceStats::default();
+        if binned {
+            stats.latency = Samples::binned();
+            stats.called.latency = Samples::binned();
+        }
+        stats
+    }
 }
 
 /// The requests of a service that other services have sent, over the whole run unless stated

@@ -90,6 +90,7 @@ fn comparison<'c>(
         by_rate: true,
         tail_share: 0.0,
         samples: 5,
+        binned: false,
         slos: &NONE,
         slo_factor: Some(5.0),
         slo_factors: &FACTORS,

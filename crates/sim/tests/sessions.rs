@@ -201,6 +201,7 @@ fn compared(
             tail_share: 0.0,
             slos: &BTreeMap::new(),
             samples: 0,
+            binned: false,
             slo_factor: None,
             slo_factors: &BTreeMap::new(),
             tenants: &[],

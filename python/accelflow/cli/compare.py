@@ -5,9 +5,10 @@ import itertools
 import os
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
@@ -23,11 +24,20 @@ from accelflow.cli.naming import once
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
+from accelflow.cli.precise import (
+    asked_precision,
+    check_samples_file,
+    length_options,
+    rounds_shown,
+    warmup_of,
+    write_samples,
+)
 from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
 from accelflow.errors import InputError
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.page import command_line
+from accelflow.precision import check_replications
 from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_json
 
@@ -177,8 +187,9 @@ _DEFAULT = simulation.Scenario()
     default=_DEFAULT.requests,
     show_default=True,
     help="Requests of a service that has the mean rate; others have as many as come in the same "
-    "time. The first tenth is not counted.",
+    "time. The first of them are not counted (--warmup).",
 )
+@length_options
 @click.option(
     "--policy",
     metavar="NAME",
@@ -246,6 +257,8 @@ def compare(context: click.Context, /, **options: Any) -> None:
     check_place(out)
     check_report(options["report_file"])
     check_timeline(options)
+    check_samples_file(options["samples_file"])
+    asked = asked_precision(context)
     spans_file = options["spans_file"]
     if spans_file and len(experiment.orchestrators) != 1:
         raise InputError(f"--spans {spans_file}: must stand beside one --orchestrator")
@@ -263,11 +276,18 @@ def compare(context: click.Context, /, **options: Any) -> None:
         comparison = comparing.compare(
             experiment,
             seeds=options["seeds"],
-            samples=page_samples(experiment, options["seeds"]) if options["report_file"] else 0,
+            precision=options["precision"],
+            mser5=warmup_of(context)[1],
+            exact=_EXACT[options["percentiles"]],
+            samples=_kept(experiment, options),
             threads=threads,
             progress=advance,
+            on_round=rounds_shown(console, asked),
         )
     written = _write(comparison, experiment.recording, out)
+    if options["samples_file"]:
+        write_samples(comparison, options["samples_file"])
+        written.append(options["samples_file"])
     if spans_file:
         _write_spans(experiment, spans_file)
         written.append(spans_file)
@@ -282,6 +302,20 @@ def compare(context: click.Context, /, **options: Any) -> None:
     if options["report_file"]:
         _write_page(comparison, options["report_file"])
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
+
+
+#: What `--percentiles` says of the engine's option.
+_EXACT: Final = {None: None, "exact": True, "binned": False}
+
+
+def _kept(experiment: simulation.Scenario, options: Mapping[str, Any]) -> bool | int:
+    """Which single requests are kept: all for a file of them, some for a page."""
+    if options["samples_file"]:
+        return True
+    seeds = options["seeds"]
+    if options["precision"]:
+        seeds = check_replications(seeds)
+    return page_samples(experiment, seeds) if options["report_file"] else 0
 
 
 def _write_page(comparison: Comparison, file: Path) -> None:
@@ -319,6 +353,8 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
         raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")
     if recording_file:
         typed |= {"recording": recorded(recording_file), "profile": None}
+    if "warmup" in typed:
+        typed["warmup"], _ = warmup_of(context)
     return replace(base, **typed, config=config, chips=chips)
 
 

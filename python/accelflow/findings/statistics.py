@@ -19,7 +19,7 @@ from typing import Final
 from accelflow import _native
 from accelflow.findings.estimate import Estimate
 
-__all__ = ["Figure", "estimate", "jackknife"]
+__all__ = ["Figure", "estimate", "half_width", "jackknife"]
 
 #: A figure of some replications, given by their numbers from 0 on; None if it does not exist.
 Figure = Callable[[Sequence[int]], float | None]
@@ -45,13 +45,21 @@ def jackknife(figure: Figure, replications: int) -> Estimate | None:
     present = [value for value in without if value is not None]
     if len(present) < replications:
         return None
+    return Estimate(whole, half_width(whole, present), values)
+
+
+def half_width(whole: float, without: Sequence[float]) -> float:
+    """Half the 95 % interval of the figure `whole`, by the jackknife.
+
+    `without` has the figure without each replication in turn; there are two of them at least.
+    """
     # Tukey's pseudo-values: their Student interval has the half width of the jackknife.
-    pseudo = [replications * whole - (replications - 1) * value for value in present]
-    interval = _native.confidence_interval(pseudo)
-    half_width = math.inf if interval is None else interval[1]
-    if half_width <= _ROUNDING * max(map(abs, (whole, *present))):
-        half_width = 0.0
-    return Estimate(whole, half_width, values)
+    count = len(without)
+    interval = _native.confidence_interval(
+        [count * whole - (count - 1) * value for value in without]
+    )
+    found = math.inf if interval is None else interval[1]
+    return 0.0 if found <= _ROUNDING * max(map(abs, (whole, *without))) else found
 
 
 def estimate(values: Sequence[float | None]) -> Estimate | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Final
 
 from rich.cells import cell_len
@@ -59,8 +60,17 @@ def _experiment(comparison: Comparison) -> str:
         f"{comparison.workload}: {services} {'service' if services == 1 else 'services'}, "
         f"{comparison.requests:,} requests each, profile {comparison.profile}, "
         f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement}, "
-        f"{comparison.seeds_text}"
+        f"{comparison.seeds_text}{_precision(comparison)}"
     )
+
+
+def _precision(comparison: Comparison) -> str:
+    """What precision was reached, if one was asked for."""
+    found = comparison.source.get("precision")
+    if not isinstance(found, Mapping):
+        return ""
+    measure = str(found["measure"]).removesuffix("_us").upper().replace("MEAN", "mean")
+    return f", {measure} within {found['reached_ratio']:.1%} (95 %)"
 
 
 def systems_table(comparison: Comparison, width: int) -> Table:

@@ -18,7 +18,8 @@ from accelflow.report.figures import (
 )
 from accelflow.report.notes import notes_of
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
-from accelflow.report.results import Comparison, mean_reduction
+from accelflow.report.reductions import reduction
+from accelflow.report.results import Comparison
 from accelflow.report.summary import services_table, systems_table
 from accelflow.report.verdict import verdict
 
@@ -114,21 +115,28 @@ def _beside_the_paper(comparison: Comparison) -> Iterator[Section]:
     if not pairs:
         return
     other = other_experiment(comparison)
-    columns = [Column(name="Against"), Column(name="P99", form="share")]
-    columns += [] if other else [Column(name="P99, paper", form="share")]
-    columns += [Column(name="Mean", form="share")]
-    columns += [] if other else [Column(name="Mean, paper", form="share")]
+    several = len(comparison.seeds) > 1
+    columns = [Column(name="Against")]
+    for name in ("P99", "Mean"):
+        columns.append(Column(name=name, form="share"))
+        columns += [Column(name=f"{name}, ±", form="share", digits=1)] if several else []
+        columns += [] if other else [Column(name=f"{name}, paper", form="share")]
     rows: list[list[Cell]] = []
     for ours, rival in pairs:
         row: list[Cell] = [rival.label]
         for statistic, paper in zip(
             ("p99_us", "mean_us"), PAPER_REDUCTIONS[rival.orchestrator], strict=True
         ):
-            row += [mean_reduction(ours, rival, statistic), *([] if other else [paper])]
+            here = reduction(ours, rival, statistic)
+            row.append(None if here is None else here.mean)
+            row += [None if here is None else here.half_width] if several else []
+            row += [] if other else [paper]
         rows.append(row)
     caption = "AccelFlow's reduction of latency, mean over the services"
     why = f"The paper's figures are not shown, since {other}. They are of {EXPERIMENT}."
     notes = [why] if other else [f"The paper's experiment: {EXPERIMENT}."]
+    paired = "± is half the 95 % interval; it is paired, by the requests that systems share."
+    notes += [paired] if several else []
     table = Table(caption=caption, columns=columns, rows=rows, notes=notes)
     yield Section(title="Reductions" if other else "Beside the paper", parts=[table])
 

@@ -93,6 +93,10 @@ class Reader:
         """A list of counts."""
         return tuple(Reader({key: value}, self.place).count(key) for value in self.get(key, list))
 
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """A list of finite numbers that are not negative."""
+        return tuple(Reader({key: value}, self.place).number(key) for value in self.get(key, list))
+
     def interval(self, key: str) -> Interval:
         """Two finite numbers in order."""
         ends = self.get(key, list)

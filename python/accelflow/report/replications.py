@@ -3,16 +3,20 @@
 Simulations with different seeds are independent, so the interval of a mean over seeds is Student's.
 The mean of the P99s of the seeds is not the P99 of all their requests; it is what a run of this
 length shows on average.
+
+Systems that are compared have the same requests with a seed. So that what they have in common can
+cancel in a ratio of two of them (:mod:`accelflow.report.reductions`), each service also has its
+mean and P99 without each seed in turn, ``without_seed``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.findings.estimate import Estimate
-from accelflow.findings.statistics import jackknife
+from accelflow.findings.statistics import half_width
 from accelflow.report.results import Comparison, mean_of, system_id
 from accelflow.report.tails import pooled_percentile
 
@@ -20,8 +24,12 @@ __all__ = ["pooled", "with_percentile"]
 
 #: Members that are no counts: they are the same with each seed, or the largest of them is meant.
 _LARGEST: Final = ("number", "peak_running_traces")
+#: Response times of single requests, or of bins of them.
+_TAILS: Final = ("tail_us", "tail_bins")
 #: Times that are sums over a run, as the counts beside them.
 _SUMS: Final = ("waiting_us", "shaping_us")
+#: The measures of a service that are kept without each seed in turn.
+_LEFT_OUT: Final = ("mean_us", "p99_us")
 #: The measures of a system, which are made of those of its services.
 _OF_SYSTEM: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "throughput_rps")
 
@@ -59,40 +67,60 @@ def with_percentile(
     """Return the pooled `results` with one percentile of the responses of all seeds together.
 
     `parts` are the results of the seeds with ``tail_us`` of each service, and `name` the measure.
-    Its interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`).
+    Its interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`), and
+    ``without_seed`` has it without each seed.
     """
     systems = []
     for number, system in enumerate(results["systems"]):
         services = []
         for place, service in enumerate(system["services"]):
             rows = [part["systems"][number]["services"][place] for part in parts]
-            found = _percentile(rows, thousandths)
-            row = dict(service)
-            if found is not None and found.half_width is not None:
-                low, high = found.mean - found.half_width, found.mean + found.half_width
-                intervals = {**service["intervals"], name: [low, high]}
-                row |= {name: found.mean, "intervals": intervals}
-            services.append(row)
+            services.append(service | _pooled_percentile(service, rows, name, thousandths))
         systems.append({**system, "services": services})
     return {**results, "systems": systems}
 
 
-def _percentile(rows: Sequence[Mapping[str, Any]], thousandths: int) -> Estimate | None:
+def _pooled_percentile(
+    service: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], name: str, thousandths: int
+) -> dict[str, Any]:
+    """The members of `service` that change; none if a seed has no response."""
     if any(not row["completed"] for row in rows):
-        return None
+        return {}
 
     def figure(kept: Sequence[int]) -> float:
         return pooled_percentile(thousandths, [rows[number] for number in kept])
 
-    return jackknife(figure, len(rows))
+    everyone = range(len(rows))
+    whole = figure(everyone)
+    without = [figure([other for other in everyone if other != left]) for left in everyone]
+    half = half_width(whole, without)
+    return {
+        name: whole,
+        "intervals": {**service["intervals"], name: [whole - half, whole + half]},
+        "without_seed": {**service["without_seed"], name: without},
+    }
 
 
 def _service(with_tails: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     # Response times of single requests are those of a seed.
-    rows = [{key: row[key] for key in row if key != "tail_us"} for row in with_tails]
+    rows = [{key: row[key] for key in row if key not in _TAILS} for row in with_tails]
     leaves = [dict(_measures(row, "")) for row in rows]
     by_name = {name: [found.get(name) for found in leaves] for name in leaves[0]}
-    return {**_merged(rows), "intervals": dict(_intervals(by_name))}
+    without = {
+        name: _means_without(values)
+        for name in _LEFT_OUT
+        if (values := [row[name] for row in rows]) and None not in values
+    }
+    intervals = dict(_intervals(by_name))
+    return {**_merged(rows), "intervals": intervals, "without_seed": without}
+
+
+def _means_without(values: Sequence[float]) -> list[float]:
+    """The means of `values` without each of them in turn."""
+    return [
+        math.fsum(other for place, other in enumerate(values) if place != left) / (len(values) - 1)
+        for left in range(len(values))
+    ]
 
 
 def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -73,7 +73,8 @@ class ServiceResult:
     of these: `spent_us` is empty then, `data` and `slo_us` are None, and numbers are 0.
 
     Of several seeds, times, rates and shares are means, and counts are sums. `intervals` then has
-    the interval of each mean by its name, such as ``p99_us`` or ``spent_us.queueing``.
+    the interval of each mean by its name, such as ``p99_us`` or ``spent_us.queueing``, and
+    `without_seed` the mean and the P99 without each seed in turn.
     """
 
     service: str
@@ -98,6 +99,7 @@ class ServiceResult:
     deadlines: int = 0
     deadlines_missed: int = 0
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    without_seed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     called: Called | None = None
     manager_utilization: float = 0.0
     dma_utilization: float = 0.0
@@ -499,6 +501,7 @@ def _read_service(reader: Reader) -> ServiceResult:
         deadlines=reader.optional("deadlines", 0, Reader.count),
         deadlines_missed=reader.optional("deadlines_missed", 0, Reader.count),
         intervals=reader.each_if_any("intervals", Reader.interval),
+        without_seed=reader.each_if_any("without_seed", Reader.numbers),
         called=_read_called(Reader(reader.mapping("called"), f"{reader.place}.called"))
         if reader.value.get("called") is not None
         else None,

@@ -7,10 +7,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from accelflow import _native
+from accelflow.findings.estimate import Estimate
 from accelflow.report.notes import P999_RESPONSES, notes_of
 from accelflow.report.overview import latency_text, print_overview
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
-from accelflow.report.results import Comparison, ServiceResult, SystemResult, mean_reduction
+from accelflow.report.reductions import reduction
+from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 #: The workloads of which a reader may expect the paper's figures.
 _SUITES: Final = frozenset(dict(_native.scenario_choices())["workload"])
@@ -164,6 +166,10 @@ def reductions_table(comparison: Comparison) -> Table | None:
 
 def _reduction_notes(comparison: Comparison) -> list[str]:
     notes = []
+    if len(comparison.seeds) > 1:
+        notes.append(
+            "Intervals are of 95 % and paired: both systems have the same requests with a seed."
+        )
     if any(_saturated(system) for pair in compared(comparison) for system in pair):
         notes.append(
             "* One of the two systems cannot keep up: its latency, and so the reduction, depends on"
@@ -203,10 +209,15 @@ def _reduction_cells(ours: SystemResult, rival: SystemResult, *, papers: bool) -
     mark = "*" if _saturated(ours) or _saturated(rival) else ""
     both = zip(("p99_us", "mean_us"), PAPER_REDUCTIONS[rival.orchestrator], strict=True)
     for statistic, paper in both:
-        here = mean_reduction(ours, rival, statistic)
-        cells.append("-" if here is None else f"{here:.1%}{mark}")
+        here = reduction(ours, rival, statistic)
+        cells.append("-" if here is None else _reduction_text(here) + mark)
         cells += [f"{paper:.1%}"] if papers else []
     return cells
+
+
+def _reduction_text(found: Estimate) -> str:
+    interval = "" if found.half_width is None else f" ±{found.half_width:.1%}"
+    return f"{found.mean:.1%}{interval}"
 
 
 def _server_cells(result: ServiceResult) -> list[str]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["pooled_percentile"]
 
@@ -12,7 +15,8 @@ def pooled_percentile(thousandths: int, rows: Sequence[Mapping[str, Any]]) -> fl
     """The percentile of all responses of `rows`, by nearest rank, in us.
 
     That is how the engine finds the percentiles of one simulation. `rows` are those of a service in
-    each simulation: the number of responses, ``completed``, and the longest of them, ``tail_us``.
+    each simulation: the number of responses, ``completed``, and the longest of them, ``tail_us``,
+    or if they were counted in bins ``tail_bins``, pairs of a time in us and a number of responses.
     Raises ValueError if the percentile is not among those that were kept.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
@@ -20,13 +24,33 @@ def pooled_percentile(thousandths: int, rows: Sequence[Mapping[str, Any]]) -> fl
     count = sum(row["completed"] for row in rows)
     rank = -(-thousandths * count // 1000)  # from below, rounded up
     above = count - rank
-    for row in rows:
-        kept = len(row["tail_us"])
+    tails = [_tail(row) for row in rows]
+    for row, (_, counts) in zip(rows, tails, strict=True):
+        kept = int(counts.sum())
         if above >= kept < row["completed"]:
             raise ValueError(
                 f"P{thousandths / 10:g} of {len(rows)} seeds: of {row['completed']} responses only "
                 f"the {kept} longest are kept, and {above + 1} are needed"
             )
-    tail = np.concatenate([np.asarray(row["tail_us"], dtype=float) for row in rows])
-    place = len(tail) - 1 - above
-    return float(np.partition(tail, place)[place])
+    times = np.concatenate([times for times, _ in tails])
+    counts = np.concatenate([counts for _, counts in tails])
+    if len(times) == counts.sum():
+        place = len(times) - 1 - above
+        return float(np.partition(times, place)[place])
+    order = np.argsort(-times, kind="stable")
+    reached = np.cumsum(counts[order])
+    return float(times[order][np.searchsorted(reached, above, side="right")])
+
+
+def _tail(row: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The longest response times of a simulation in us, and how many have each."""
+    import numpy as np  # noqa: PLC0415 (slow to load)
+
+    bins = row.get("tail_bins")
+    if not bins:
+        times = np.asarray(row["tail_us"], dtype=float)
+        return times, np.ones(len(times), dtype=np.int64)
+    return (
+        np.array([time for time, _ in bins], dtype=float),
+        np.array([count for _, count in bins], dtype=np.int64),
+    )

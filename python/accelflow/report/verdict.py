@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from accelflow.findings.estimate import Estimate
 from accelflow.report.binding import binding_of
-from accelflow.report.results import Comparison, SystemResult, mean_of, mean_reduction
+from accelflow.report.reductions import reduction, reduction_text
+from accelflow.report.results import Comparison, SystemResult, mean_of
 
 __all__ = ["accelerator_use", "core_use", "verdict", "within_slo"]
 
@@ -21,7 +23,8 @@ def verdict(comparison: Comparison) -> str:
     """Return the answer in one sentence, or in one for each chip if there are several.
 
     AccelFlow stands against the others if it took part, and else the system with the lowest P99.
-    Reductions are means over the services, as in the paper.
+    Reductions are means over the services, as in the paper. With several seeds each has its 95 %
+    interval, and a rival whose interval has zero inside is said to be the same.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
@@ -64,37 +67,44 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
     """What the subject does to the P99 of the nearest rivals, and how far the ideal is."""
     others = [one for one in systems if one is not subject and one.orchestrator != "ideal"]
     rivals = [
-        (reduction, rival)
+        (cut, rival)
         for rival in others
         if not rival.saturated
-        if (reduction := mean_reduction(subject, rival, "p99_us")) is not None
+        if (cut := reduction(subject, rival, "p99_us")) is not None
     ]
-    rivals.sort(key=lambda item: item[0])
-    better = [one for one in rivals if one[0] > 0][:_RIVALS]
-    worse = [one for one in rivals if one[0] <= 0][:_RIVALS]
+    rivals.sort(key=lambda item: item[0].mean)
+    better = [one for one in rivals if _sign(one[0]) > 0][:_RIVALS]
+    worse = [one for one in rivals if _sign(one[0]) < 0][:_RIVALS]
+    same = [rival.name for cut, rival in rivals if _sign(cut) == 0][:_RIVALS]
     clauses = [
-        f"{verb} P99 by {_listed([f'{_share(cut)} against {rival.name}' for cut, rival in chosen])}"
+        f"{verb} P99 by "
+        + _listed([f"{reduction_text(cut)} against {rival.name}" for cut, rival in chosen])
         for verb, chosen in (("cuts", better), ("raises", worse))
         if chosen
     ]
+    if same:
+        clauses.append(f"has the P99 of {_listed(same)} within the interval")
     overloaded = [rival.name for rival in others if rival.saturated]
     if overloaded:
         clauses.append(f"keeps up where {_listed(overloaded)} cannot")
     ideal = next((system for system in systems if system.orchestrator == "ideal"), None)
     if ideal is not None and ideal is not subject:
-        change = mean_reduction(subject, ideal, "p99_us")
-        clauses += [] if change is None else [_beside_ideal(-change)]
+        change = reduction(subject, ideal, "p99_us")
+        clauses += [] if change is None else [_beside_ideal(-change.mean)]
     return clauses
+
+
+def _sign(cut: Estimate) -> int:
+    """1 for a reduction, -1 for none and for a rise, 0 where the interval has zero inside."""
+    if cut.half_width is None:
+        return 1 if cut.mean > 0 else -1
+    return cut.sign or 0
 
 
 def _beside_ideal(above: float) -> str:
     if above > _NEAR:
         return f"has a P99 {above * 100:.0f} % above Ideal's"
     return f"comes within {max(1, math.ceil(abs(above) * 100))} % of Ideal"
-
-
-def _share(reduction: float) -> str:
-    return f"{abs(reduction) * 100:.0f} %"
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -1,9 +1,11 @@
 //! Statistics of a run and over runs.
 
+mod bins;
 mod interval;
 mod samples;
 mod time_average;
 
+pub use bins::BIN_ERROR;
 pub use interval::ConfidenceInterval;
 pub use samples::Samples;
 pub use time_average::{BusyTime, TimeAverage};

@@ -1,14 +1,30 @@
-//! Exact statistics of stored durations.
+//! Statistics of durations, exact or of bins.
 
 use accelflow_units::Time;
 
-/// Durations, all of them kept: 8 bytes each, and every statistic exact.
+use super::bins::Bins;
+
+/// Durations. All are kept, 8 bytes each, and every statistic is exact; or with [`Samples::binned`]
+/// they are counted in bins.
 ///
 /// Statistics of no samples are `None`, never NaN.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    picoseconds: Vec<u64>,
+    kept: Kept,
     total_ps: u128,
+}
+
+/// How durations are kept, in picoseconds.
+#[derive(Clone, Debug, PartialEq)]
+enum Kept {
+    All(Vec<u64>),
+    Bins(Box<Bins>),
+}
+
+impl Default for Kept {
+    fn default() -> Kept {
+        Kept::All(Vec::new())
+    }
 }
 
 /// Percentiles are resolved to a millionth of a percent, in integers, so that 99.9 % of 1,000
@@ -25,27 +41,58 @@ impl Samples {
     /// No samples, and room for `count`.
     pub fn with_capacity(count: usize) -> Samples {
         Samples {
-            picoseconds: Vec::with_capacity(count),
+            kept: Kept::All(Vec::with_capacity(count)),
             total_ps: 0,
         }
+    }
+
+    /// No samples, which will be counted in bins: memory does not grow with their number, some
+    /// hundred kilobytes at most. A percentile is then within [`super::BIN_ERROR`] of the exact one;
+    /// number, sum, mean and the largest sample stay exact.
+    pub fn binned() -> Samples {
+        Samples {
+            kept: Kept::Bins(Box::new(Bins::new())),
+            total_ps: 0,
+        }
+    }
+
+    /// Whether samples are counted in bins.
+    pub fn is_binned(&self) -> bool {
+        matches!(self.kept, Kept::Bins(_))
     }
 
     /// Adds one duration.
     #[inline]
     pub fn record(&mut self, duration: Time) {
-        self.picoseconds.push(duration.as_ps());
+        match &mut self.kept {
+            Kept::All(picoseconds) => picoseconds.push(duration.as_ps()),
+            Kept::Bins(bins) => bins.record(duration.as_ps()),
+        }
         self.total_ps += u128::from(duration.as_ps());
     }
 
-    /// Adds all samples of `other`.
+    /// Adds all samples of `other`. If samples of either are counted in bins, all of them are
+    /// afterwards.
     pub fn merge(&mut self, other: &Samples) {
-        self.picoseconds.extend_from_slice(&other.picoseconds);
+        match (&mut self.kept, &other.kept) {
+            (Kept::All(ours), Kept::All(theirs)) => ours.extend_from_slice(theirs),
+            (Kept::Bins(ours), Kept::Bins(theirs)) => ours.merge(theirs),
+            (Kept::Bins(ours), Kept::All(theirs)) => theirs.iter().for_each(|&ps| ours.record(ps)),
+            (Kept::All(ours), Kept::Bins(theirs)) => {
+                let mut bins = theirs.clone();
+                ours.iter().for_each(|&ps| bins.record(ps));
+                self.kept = Kept::Bins(bins);
+            }
+        }
         self.total_ps += other.total_ps;
     }
 
     /// The number of samples.
     pub fn count(&self) -> usize {
-        self.picoseconds.len()
+        match &self.kept {
+            Kept::All(picoseconds) => picoseconds.len(),
+            Kept::Bins(bins) => bins.count() as usize,
+        }
     }
 
     /// The exact sum in picoseconds.
@@ -66,46 +113,90 @@ impl Samples {
 
     /// The largest sample; `None` without samples.
     pub fn max(&self) -> Option<Time> {
-        self.picoseconds.iter().max().copied().map(Time::from_ps)
+        let longest = match &self.kept {
+            Kept::All(picoseconds) => picoseconds.iter().max().copied(),
+            Kept::Bins(bins) => (bins.count() > 0).then(|| bins.longest()),
+        };
+        longest.map(Time::from_ps)
     }
 
-    /// The exact percentile by nearest rank: the smallest sample that at least `percent` % of the
-    /// samples do not exceed. `None` without samples, or if `percent` is not within 0 to 100.
+    /// The percentile by nearest rank: the smallest sample that at least `percent` % of the samples
+    /// do not exceed, or what stands for its bin. `None` without samples, or if `percent` is not
+    /// within 0 to 100.
     ///
     /// Reorders the samples (selection, about 3 ns a sample), hence `&mut`.
     pub fn percentile(&mut self, percent: f64) -> Option<Time> {
-        if self.picoseconds.is_empty() || !(0.0..=100.0).contains(&percent) {
+        let count = self.count();
+        if count == 0 || !(0.0..=100.0).contains(&percent) {
             return None;
         }
         let parts = (percent * PARTS_PER_PERCENT).round() as u128;
-        let rank = (parts * self.picoseconds.len() as u128)
-            .div_ceil(PARTS)
-            .max(1) as usize;
-        let (_, value, _) = self.picoseconds.select_nth_unstable(rank - 1);
-        Some(Time::from_ps(*value))
+        let rank = (parts * count as u128).div_ceil(PARTS).max(1) as usize;
+        let value = match &mut self.kept {
+            Kept::All(picoseconds) => *picoseconds.select_nth_unstable(rank - 1).1,
+            Kept::Bins(bins) => bins.at_rank(rank as u64),
+        };
+        Some(Time::from_ps(value))
     }
 
     /// The longest samples, `share` of all (rounded up), the longest first: what percentiles of
-    /// several runs together need. All of them for a share of 1 or more.
+    /// several runs together need. All of them for a share of 1 or more; none of samples in bins,
+    /// which have [`Samples::longest_bins`].
     ///
     /// Reorders the samples, hence `&mut`.
     pub fn longest(&mut self, share: f64) -> Vec<Time> {
-        let all = self.picoseconds.len();
-        let kept = ((all as f64 * share.clamp(0.0, 1.0)).ceil() as usize).min(all);
+        let kept = self.kept_of(share);
+        let Kept::All(picoseconds) = &mut self.kept else {
+            return Vec::new();
+        };
+        let all = picoseconds.len();
         if kept == 0 {
             return Vec::new();
         }
         if kept < all {
-            self.picoseconds.select_nth_unstable(all - kept);
+            picoseconds.select_nth_unstable(all - kept);
         }
-        let mut longest = self.picoseconds[all - kept..].to_vec();
+        let mut longest = picoseconds[all - kept..].to_vec();
         longest.sort_unstable_by(|a, b| b.cmp(a));
         longest.into_iter().map(Time::from_ps).collect()
     }
 
-    /// The samples in no particular order: that of recording until a percentile is asked for.
+    /// The bins of the longest samples, at least `share` of all, the longest first: what stands for
+    /// a bin, and how many samples it has. Nothing if all samples are kept.
+    pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
+        let wanted = self.kept_of(share) as u64;
+        let Kept::Bins(bins) = &self.kept else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        let mut reached = 0;
+        for (middle, count) in bins.descending() {
+            if reached >= wanted {
+                break;
+            }
+            reached += count;
+            found.push((Time::from_ps(middle), count));
+        }
+        found
+    }
+
+    /// `share` of the number of samples, rounded up.
+    fn kept_of(&self, share: f64) -> usize {
+        let all = self.count();
+        ((all as f64 * share.clamp(0.0, 1.0)).ceil() as usize).min(all)
+    }
+
+    /// The samples in no particular order: that of recording until a percentile is asked for. Those
+    /// in bins are what stands for their bins.
     pub fn iter(&self) -> impl Iterator<Item = Time> + '_ {
-        self.picoseconds.iter().copied().map(Time::from_ps)
+        let (all, bins) = match &self.kept {
+            Kept::All(picoseconds) => (Some(picoseconds), None),
+            Kept::Bins(bins) => (None, Some(bins)),
+        };
+        let in_bins = bins.into_iter().flat_map(|bins| bins.ascending());
+        let in_bins = in_bins.flat_map(|(ps, count)| std::iter::repeat_n(ps, count as usize));
+        let all = all.into_iter().flatten().copied();
+        all.chain(in_bins).map(Time::from_ps)
     }
 }
 

@@ -22,8 +22,12 @@ pub struct ServiceResult {
     pub mean: Option<Time>,
     /// Percentiles 50, 99 and 99.9 of the response time.
     pub percentiles: [Option<Time>; 3],
-    /// The longest response times, as many as [`Comparison::tail_share`](crate::compare::Comparison::tail_share) says, the longest first.
+    /// The longest response times, as many as [`Comparison::tail_share`](crate::compare::Comparison::tail_share) says, the longest
+    /// first; none if they are counted in bins.
     pub tail: Vec<Time>,
+    /// Instead of `tail`: what stands for the bins of the longest response times, with the number in
+    /// each, the longest first.
+    pub tail_bins: Vec<(Time, u64)>,
     /// Single requests, evenly spaced and at most [`Comparison::samples`](crate::compare::Comparison::samples), in the order of their
     /// responses.
     pub samples: Vec<Sample>,

@@ -35,6 +35,10 @@ pub struct Load {
     /// Which requests after the warm-up are kept one by one: those whose numbers are multiples of
     /// this one; none if it is 0. Of several loads on a service the last says it.
     pub sample_every: u64,
+    /// Whether response times are counted in bins, so that memory does not grow with their number
+    /// ([`accelflow_kernel::Samples::binned`]). Those of all services of a server are if any load
+    /// says so.
+    pub binned: bool,
 }
 
 impl Load {
@@ -51,6 +55,7 @@ impl Load {
             slo: None,
             shaping: None,
             sample_every: 0,
+            binned: false,
         }
     }
 

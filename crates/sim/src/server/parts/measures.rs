@@ -53,9 +53,10 @@ impl Measures {
                 *every = load.sample_every;
             }
         }
+        let binned = run.loads.iter().any(|load| load.binned);
         Measures {
             measured: Measured {
-                services: vec![ServiceStats::default(); services],
+                services: vec![ServiceStats::new(binned); services],
                 ..Measured::default()
             },
             population: TimeAverage::new(Time::ZERO),

@@ -1,0 +1,135 @@
+"""Options for how long a comparison simulates, and how exactly it counts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+from click.core import ParameterSource
+from rich.console import Console
+
+from accelflow.cli.output import check_file
+from accelflow.errors import InputError, refused
+from accelflow.files import why, write_whole
+from accelflow.precision import Precision, Reached, parse_precision
+from accelflow.report import Comparison
+
+__all__ = [
+    "asked_precision",
+    "check_samples_file",
+    "length_options",
+    "rounds_shown",
+    "warmup_of",
+    "write_samples",
+]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_MSER5: Final = "mser5"
+#: What `--requests` and files of single requests cannot stand beside.
+_OTHERS: Final = ("requests", "spans_file", "timeline_file")
+
+
+class _Warmup(click.ParamType[int | str]):
+    """A number of requests, or the name of the rule that finds one."""
+
+    name = "N|mser5"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or the name of the rule."""
+        if value == _MSER5 or isinstance(value, int):
+            return value
+        if isinstance(value, str) and value.isdecimal():
+            return int(value)
+        raise refused("--warmup", value, f"must be a number of requests, or {_MSER5}")
+
+
+def length_options(command: _Command) -> _Command:
+    """Add `--precision`, `--warmup`, `--percentiles` and `--samples`."""
+    precision = click.option(
+        "--precision",
+        metavar="MEASURE:SHARE",
+        help="Simulate ten seeds, or --seeds, for as long as it takes until the 95 % interval of "
+        "p99, p999 or mean is that narrow for each service under each system: p99:2%.",
+    )
+    warmup = click.option(
+        "--warmup",
+        type=_Warmup(),
+        help="The first requests of each service that are not counted; mser5 finds how many. "
+        "Default: a tenth.",
+    )
+    percentiles = click.option(
+        "--percentiles",
+        type=click.Choice(["exact", "binned"]),
+        help="binned: within 0.05 %, in memory that does not grow with the requests. "
+        "Default: exact up to 10,000,000 requests of a service.",
+    )
+    samples = click.option(
+        "--samples",
+        "samples_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE.parquet",
+        help="Write a row for each counted request, 2,000,000 at most: arrival, response time, and "
+        "what it was spent on.",
+    )
+    return precision(warmup(percentiles(samples(command))))
+
+
+def asked_precision(context: click.Context) -> Precision | None:
+    """The precision asked for. Raises InputError for options that it decides itself."""
+    text = context.params["precision"]
+    if text is None:
+        return None
+    for name in _OTHERS:
+        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if typed and context.params[name] is not None:
+            option = f"--{name.removesuffix('_file')}"
+            raise InputError(
+                f"{option} {context.params[name]}: must be left out beside --precision, which "
+                "finds the number of requests"
+            )
+    return parse_precision(text)
+
+
+def warmup_of(context: click.Context) -> tuple[int | None, bool]:
+    """The requests of the warm-up, None for a tenth, and whether MSER-5 finds them."""
+    given = context.params["warmup"]
+    return (None, True) if given == _MSER5 else (given, False)
+
+
+def check_samples_file(file: Path | None) -> None:
+    """Raise InputError for a file of samples that cannot be written, before any work."""
+    if file is not None:
+        check_file(file, "--samples")
+
+
+def write_samples(comparison: Comparison, file: Path) -> None:
+    """Write the single requests of `comparison`. Raises InputError where they cannot be written."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
+
+    def write(scratch: Path) -> None:
+        with scratch.open("wb") as stream:  # pyarrow cannot open names that are not UTF-8
+            pq.write_table(comparison.samples, stream, compression="zstd")
+
+    try:
+        write_whole(file, write)
+    except OSError as error:
+        raise InputError(f"--samples {file}: {why(error)}") from error
+
+
+def rounds_shown(
+    console: Console, asked: Precision | None
+) -> Callable[[int, Reached], None] | None:
+    """Return what says how far each length of the simulations came; None without a precision."""
+    if asked is None:
+        return None
+
+    def say(requests: int, found: Reached) -> None:
+        console.print(
+            f"{requests:,} requests of each service: {asked.measure} within {found.ratio:.2%} "
+            f"({found.name}), asked {asked.ratio:.2%}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
+    return say

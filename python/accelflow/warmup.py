@@ -1,0 +1,136 @@
+"""How long a simulation takes to settle: MSER-5 on a pilot.
+
+A simulation begins with an empty server, so its first response times are too short. MSER-5 (White,
+"An effective truncation heuristic for bias reduction in simulation output", Simulation 1997; White,
+Cobb and Spratt, 2000) cuts as many as make the standard error of the rest's mean the smallest. A
+cut beyond the middle says that the run is too short to tell.
+
+All services share servers and settle together, and all systems must count the same requests, so
+there is one cut: the pilot's response times, each over the mean of its service, are averaged in
+bins of simulated time over services and seeds; of the systems, the one that takes longest counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from accelflow.errors import InputError
+from accelflow.policies import System
+from accelflow.report.samples import Sampled
+from accelflow.scenario import Scenario
+from accelflow.simulation import run_sampled
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["PILOTS", "mser5", "settled"]
+
+#: Simulations of the pilot.
+PILOTS: Final = 5
+#: Response times of all services under all systems that a simulation of the pilot keeps.
+_KEPT: Final = 500_000
+_BATCH: Final = 5
+_MOST_BINS: Final = 1_000
+_LEAST_BINS: Final = 50
+#: Requests of all simulations of the pilot in a bin, at least about.
+_IN_A_BIN: Final = 20
+
+
+def mser5(values: Sequence[float] | np.ndarray) -> int | None:
+    """How many of `values`, in the order of time, to cut: a multiple of five.
+
+    The mean of the remaining batches of five has the smallest standard error. None if that cuts
+    more than half, or if there are fewer than ten batches: then the run is too short.
+    """
+    import numpy as np  # noqa: PLC0415 (slow to load)
+
+    count = len(values) // _BATCH
+    if count < 10:
+        return None
+    means = np.asarray(values[: count * _BATCH], dtype=float).reshape(count, _BATCH).mean(axis=1)
+    # Of the batches from each one on: their number, and the sum of the squares about their mean.
+    left = np.arange(count, 0, -1)
+    means = means - means.mean()  # keeps the difference of the sums exact enough
+    sums, squares = (np.cumsum(of[::-1])[::-1] for of in (means, means**2))
+    errors = (squares - sums**2 / left) / left.astype(float) ** 2
+    # The last few batches vary little by chance; White et al. look at the first part alone.
+    cut = int(np.argmin(errors[: count - _BATCH]))
+    return cut * _BATCH if cut <= count // 2 else None
+
+
+def settled(
+    scenario: Scenario,
+    seeds: Iterable[int],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    others: Sequence[System] = (),
+) -> int:
+    """Return the warm-up of `scenario` in requests of a service with the mean rate.
+
+    A pilot with each of `seeds` is simulated without any warm-up. Raises InputError if it is too
+    short to tell.
+    """
+    import numpy as np  # noqa: PLC0415 (slow to load)
+
+    pilot = replace(scenario, warmup=0)
+    totals: dict[int, list[np.ndarray]] = {}
+    bins = 0
+    for seed in seeds:
+        found = run_sampled(
+            replace(pilot, seed=seed),
+            threads=threads,
+            progress=progress,
+            samples=_samples(scenario),
+            others=others,
+        )[1]
+        bins = bins or _bins(found)
+        for place in {place for place, _, _ in found}:
+            counts = _in_bins([one for one in found if one[0] == place], bins)
+            totals.setdefault(place, []).append(counts)
+    share = max(_cut(scenario, np.sum(of_seeds, axis=0)) for of_seeds in totals.values())
+    return math.ceil(share * scenario.requests)
+
+
+def _samples(scenario: Scenario) -> int:
+    """How many requests of each service a simulation of the pilot keeps under each system."""
+    systems = max(len(scenario.orchestrators), 6) * max(len(scenario.chips), 1)
+    return min(scenario.requests, max(_KEPT // (systems * max(len(scenario.services), 8)), 1_000))
+
+
+def _bins(found: Sequence[Sampled]) -> int:
+    requests = sum(len(columns[0][1]) // 8 for place, _, columns in found if place == found[0][0])
+    return min(max(requests * PILOTS // _IN_A_BIN, _LEAST_BINS), _MOST_BINS)
+
+
+def _in_bins(found: Sequence[Sampled], bins: int) -> np.ndarray:
+    """Sums of response times over their service's mean, and their numbers, by bin of arrival."""
+    import numpy as np  # noqa: PLC0415 (slow to load)
+
+    arrivals, scaled = [], []
+    for _, _, columns in found:
+        by_name = {name: np.frombuffer(values, dtype=float) for name, values in columns}
+        if len(by_name["response_us"]):
+            arrivals.append(by_name["arrival_us"])
+            scaled.append(by_name["response_us"] / by_name["response_us"].mean())
+    times, values = np.concatenate(arrivals), np.concatenate(scaled)
+    places = np.minimum((times / times.max() * bins).astype(int), bins - 1)
+    return np.stack(
+        [np.bincount(places, values, minlength=bins), np.bincount(places, minlength=bins)]
+    )
+
+
+def _cut(scenario: Scenario, totals: np.ndarray) -> float:
+    """The share of the simulated time to cut."""
+    sums, counts = totals
+    filled = counts > 0  # a bin without requests says nothing
+    cut = mser5(sums[filled] / counts[filled])
+    if cut is None:
+        raise InputError(
+            f"requests = {scenario.requests}: must be more, since MSER-5 finds that the second "
+            "half of the run still differs from the first"
+        )
+    return cut / int(filled.sum())
