@@ -10,8 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accelflow import InputError
-from accelflow.profiles import OTHER, Functionality, Leaf, Rules, breakdown, read
+from accelflow.profiles import (
+    OTHER,
+    Functionality,
+    Leaf,
+    Rules,
+    breakdown,
+    compare,
+    read,
+    references,
+)
 from accelflow.profiles.frames import function_name
+from accelflow.profiles.references import REFERENCES
 from conftest import ROOT
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
@@ -407,3 +417,150 @@ def test_command(tmp_path: Path) -> None:
     missing = run()
     assert missing.returncode == 2
     assert missing.stderr.count("\n") == 1
+
+
+def test_parts_of_leaves_and_who_calls_them(tmp_path: Path) -> None:
+    text = FOLDED + "server;main;handle;log_request;malloc 6\nserver;main;send_reply;memcpy 4\n"
+    result = breakdown(read(profile_of(text, tmp_path)))
+    parts = result["details"]["parts"]
+    assert parts["memory"] == {"copy": 0.85, "allocation": 0.15}
+    assert parts["kernel"] == {"network": 1.0}
+    assert parts["c_libraries"] == {"strings": 1.0}
+    callers = result["details"]["by_functionality"]
+    assert callers["memory"] == {
+        "serialization": 0.75,
+        "logging": 0.15,
+        "secure_and_insecure_io": 0.1,
+    }
+    assert callers["copies"] == pytest.approx(
+        {"serialization": 30 / 34, "secure_and_insecure_io": 4 / 34}
+    )
+    # Every view is of all stacks: each category is divided without rest.
+    for of in (parts, callers):
+        for shares_of in of.values():
+            assert sum(shares_of.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "function", "part"),
+    [
+        ("memory", "__memmove_avx_unaligned_erms", "move"),
+        ("memory", "__memcpy_avx_unaligned", "copy"),
+        ("memory", "__memset_avx2_erms", "set"),
+        ("memory", "__memcmp_evex_movbe", "compare"),
+        ("memory", "cfree", "free"),
+        ("memory", "_int_free", "free"),
+        ("memory", "operator delete(void*)", "free"),
+        ("memory", "operator new(unsigned long)", "allocation"),
+        ("memory", "_int_malloc", "allocation"),
+        ("memory", "runtime.mallocgc", "allocation"),
+        ("kernel", "try_to_wake_up_[k]", "scheduler"),
+        ("kernel", "ep_poll_[k]", "events"),
+        ("kernel", "tcp_sendmsg_locked_[k]", "network"),
+        ("kernel", "clear_page_erms_[k]", "memory_management"),
+        ("kernel", "__softirqentry_text_start_[k]", OTHER),
+        ("synchronization", "folly::MicroSpinLock::lock()", "spin_lock"),
+        ("synchronization", "pthread_mutex_lock", "mutex"),
+        ("c_libraries", "std::vector<int>::push_back(int&&)", "vectors"),
+        ("c_libraries", "std::unordered_map<int, int>::find(int const&)", "hash_tables"),
+    ],
+)
+def test_parts_of_common_leaves(leaf: str, function: str, part: str) -> None:
+    rules = Rules.default()
+    assert rules.leaf_of([function]) == leaf
+    assert rules.part_of(leaf, [function]) == part
+
+
+def test_core_work_and_orchestration(tmp_path: Path) -> None:
+    rules = Rules.parse(
+        "[functionality]\napplication_logic = ['^lookup$']\nserialization = ['Serializer']", "mine"
+    )
+    around = breakdown(read(profile_of(FOLDED, tmp_path)), rules)["orchestration"]
+    assert around == {
+        "core_ratio": 0.25,
+        "orchestration_ratio": pytest.approx(0.3),
+        "unknown_ratio": 0.45,
+        "core_removed_percent": pytest.approx(100 / 3),
+    }
+
+
+def test_before_and_after_for_the_same_requests(tmp_path: Path) -> None:
+    before = breakdown(read(profile_of(FOLDED, tmp_path)))
+    faster = FOLDED.replace("fast 20", "fast 5")
+    after = breakdown(read(profile_of(faster, tmp_path)))
+    compared = compare({"before": before, "after": after})
+    assert compared["freed_ratio"] == pytest.approx([0, 0.15])
+    assert compared["speedup_ratio"] == pytest.approx([1, 1 / 0.85])
+    rows = {row["category"]: row["profiles"][1] for row in compared["functionality"]}
+    assert rows["compression"]["change_ratio"] == pytest.approx(-0.75)
+    assert rows["serialization"]["change_ratio"] == pytest.approx(0)
+    assert rows["logging"]["change_ratio"] is None
+    # The same cycles for more requests are the same saving.
+    scaled = breakdown(
+        read(
+            profile_of(
+                faster.replace(" 25", " 50")
+                .replace(" 30", " 60")
+                .replace(" 5\n", " 10\n")
+                .replace("lookup 15", "lookup 30")
+                .replace("avx2 10", "avx2 20"),
+                tmp_path,
+            )
+        )
+    )
+    twice = compare({"before": before, "after": scaled}, [1_000, 2_000])
+    assert twice["total_ratio"] == pytest.approx(compared["total_ratio"])
+
+
+def test_ipc_of_machines_side_by_side(tmp_path: Path) -> None:
+    old = breakdown(read(profile_of(TWO_EVENTS, tmp_path)))
+    new = breakdown(read(profile_of(TWO_EVENTS.replace(" 300 cycles", " 150 cycles"), tmp_path)))
+    compared = compare({"GenA": old, "GenC": new})
+    zstd = next(row for row in compared["leaf"] if row["category"] == "zstd")
+    assert [each["ipc"] for each in zstd["profiles"]] == [3.0, 6.0]
+    assert compared["ipc"] == [950 / 400, 950 / 250]
+    assert {row["category"]: row["instructions_ratio"] for row in old["leaf"] if row["weight"]} == {
+        "memory": 50 / 950,
+        "zstd": 900 / 950,
+    }
+
+
+def test_profiles_that_cannot_be_compared(tmp_path: Path) -> None:
+    one = breakdown(read(profile_of(FOLDED, tmp_path)))
+    cycles = breakdown(read(profile_of(TWO_EVENTS, tmp_path)))
+    with pytest.raises(InputError, match="profiles = 1: must be two or more"):
+        compare({"one": one})
+    with pytest.raises(InputError, match="requests = 3: must be one number for each of 2 files"):
+        compare({"one": one, "two": one}, [1, 2, 3])
+    with pytest.raises(InputError, match="one by samples, two by cycles:u; choose one"):
+        compare({"one": one, "two": cycles})
+
+
+def test_references_are_shares_of_known_categories() -> None:
+    for view, categories in (("leaf", Leaf), ("functionality", Functionality)):
+        found = [each for name in categories for each in references(view, name)]
+        assert len(found) == len(REFERENCES[view])
+        assert all(0 < each.ratio < 1 and each.place for each in found)
+
+
+def test_command_compares_and_shows_details(tmp_path: Path) -> None:
+    before, after = tmp_path / "before.folded", tmp_path / "after.folded"
+    before.write_text(FOLDED)
+    after.write_text(FOLDED.replace("fast 20", "fast 5"))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [SCRIPT, "profile", *arguments], capture_output=True, text=True, check=False
+        )
+
+    done = run(str(before), str(after))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "after.folded: 15.0 % of the cycles of before.folded freed" in done.stdout
+    assert "-75.0 %" in done.stdout
+    details = run(str(before), "--details").stdout
+    assert "parts of kernel: network 100.0 %" in details
+    assert "copies by functionality: serialization 100.0 %" in details
+    assert "compression: 20.0 % here, 15 % in Feed1 (Accelerometer, Table 7)" in details
+    wrong = run(str(before), str(after), "--requests", "1,x")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    assert "must be numbers with commas" in wrong.stderr

@@ -1,12 +1,14 @@
 """`accelflow profile`: sorts a measured profile into categories that accelerators could take."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from accelflow import profiles
+from accelflow.errors import InputError, refused
 from accelflow.profiles.rules import DEFAULT
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -19,7 +21,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 
 
 @click.command("profile")
-@click.argument("file", type=_FILE, required=False)
+@click.argument("files", type=_FILE, nargs=-1, metavar="FILE...")
 @click.option(
     "--rules",
     "rules_file",
@@ -50,43 +52,156 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     metavar="TYPE",
     help="Sample type or event to weigh by: for pprof cpu or cpu/nanoseconds, for perf cycles.",
 )
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Also show parts of leaf functions, and who calls them (Figs. 3 to 7).",
+)
+@click.option(
+    "--requests",
+    metavar="N,N",
+    help="Requests that each of several profiles served; without it the same number.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def profile(
-    file: Path | None,
+def profile(  # noqa: PLR0913  the options of the command
+    files: tuple[Path, ...],
     rules_file: Path | None,
     acceleration_ratio: float,
     sample_type: str | None,
+    requests: str | None,
     *,
+    details: bool,
     as_json: bool,
 ) -> None:
     """Sort a profile into Accelerometer's categories.
 
     The categories are those of the paper's Tables 2 and 3. FILE has folded stacks, the output of
     `perf script`, or a pprof profile, gzipped or not. Shares are of the total weight. Speedups are
-    upper bounds that ignore the cost of offloading; `accelflow accelerometer` includes it.
+    upper bounds that ignore the cost of offloading; `accelflow accelerometer` includes it. Several
+    FILES are compared with the first: before and after, or one service on several machines.
     """
-    if file is None:
+    if not files:
         raise click.UsageError("Missing argument 'FILE'.", click.get_current_context())
+    if requests is not None and len(files) == 1:
+        raise InputError("--requests: must be left out for a single profile")
     rules = profiles.Rules.read(rules_file) if rules_file else None
-    read = profiles.read(file, sample_type=sample_type)
-    result = profiles.breakdown(read, rules, acceleration_ratio=acceleration_ratio)
-    if as_json:
-        click.echo(json.dumps(result, indent=2))
-        return
+    read = [profiles.read(file, sample_type=sample_type) for file in files]
+    results = [
+        profiles.breakdown(each, rules, acceleration_ratio=acceleration_ratio) for each in read
+    ]
+    if len(files) > 1:
+        by_name = dict(zip(_names(files), results, strict=True))
+        compared = profiles.compare(by_name, _counts(requests))
+        text = json.dumps(compared, indent=2) if as_json else "\n".join(_side_by_side(compared))
+        click.echo(text)
+    elif as_json:
+        click.echo(json.dumps(results[0], indent=2))
+    else:
+        fast = f"{acceleration_ratio:g}x"
+        click.echo("\n".join(_text(read[0], results[0], fast, details=details)))
+
+
+def _names(files: tuple[Path, ...]) -> list[str]:
+    """The files' names, with their folders where a name is there twice."""
+    names = [file.name for file in files]
+    return [str(f) if names.count(f.name) > 1 else f.name for f in files]
+
+
+def _counts(requests: str | None) -> list[float] | None:
+    if requests is None:
+        return None
+    try:
+        return [float(each) for each in requests.split(",")]
+    except ValueError:
+        raise refused("--requests", requests, "must be numbers with commas, as 1000,1140") from None
+
+
+_VIEWS: Final = (("leaf", "leaf functions"), ("functionality", "functionalities"))
+
+
+def _text(
+    read: profiles.Profile, result: dict[str, Any], fast: str, *, details: bool
+) -> Iterator[str]:
     if read.sample_type:
         others = [name for name in read.sample_types if name != read.sample_type]
         more = f"; there are also {', '.join(others)}" if others else ""
-        click.echo(f"weighed by {read.sample_type}{more}")
+        yield f"weighed by {read.sample_type}{more}"
     if "ipc" in result:
-        click.echo(f"instructions per cycle (IPC): {result['ipc']:.2f}")
-    for view, title in (("leaf", "leaf functions"), ("functionality", "functionalities")):
-        fast = f"{acceleration_ratio:g}x"
-        ipc = f"{'IPC':>8}" if "ipc" in result else ""
-        click.echo(f"{title:24}{'share':>9}{fast:>10}{'removed':>10}{ipc}")
+        yield f"instructions per cycle (IPC): {result['ipc']:.2f}"
+    for view, title in _VIEWS:
+        ipc = f"{'instr.':>10}{'IPC':>8}" if "ipc" in result else ""
+        yield f"{title:24}{'share':>9}{fast:>10}{'removed':>10}{ipc}"
         for row in result[view]:
             if row["weight"]:
-                click.echo(_line(row))
-        click.echo(_unclassified(result[view][-1]))
+                yield _line(row)
+        yield _unclassified(result[view][-1])
+    if details:
+        yield from _details(result)
+
+
+def _details(result: dict[str, Any]) -> Iterator[str]:
+    around = result["orchestration"]
+    bound = around["core_removed_percent"]
+    removed = "" if not bound else f"; {bound:.1f} % faster at most without the core work"
+    yield (
+        f"core work {100 * around['core_ratio']:.1f} %, orchestration"
+        f" {100 * around['orchestration_ratio']:.1f} %, unclassified"
+        f" {100 * around['unknown_ratio']:.1f} %{removed}"
+    )
+    for leaf, parts in result["details"]["parts"].items():
+        yield f"parts of {leaf}: {_list(parts)}"
+    for leaf, purposes in result["details"]["by_functionality"].items():
+        if leaf != profiles.OTHER:
+            yield f"{leaf} by functionality: {_list(purposes)}"
+    for view, _ in _VIEWS:
+        shares = {row["category"]: row["share_ratio"] for row in result[view]}
+        for category, share in shares.items():
+            for known in profiles.references(view, category):
+                most = "up to " if known.at_most else ""
+                yield (
+                    f"{category}: {100 * share:.1f} % here, {most}{100 * known.ratio:.0f} % in"
+                    f" {known.subject} (Accelerometer, {known.place})"
+                )
+
+
+def _list(shares: dict[str, float]) -> str:
+    return ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
+
+
+def _side_by_side(compared: dict[str, Any]) -> Iterator[str]:
+    """Each category's share of the whole first profile, and the change to the first."""
+    names = compared["names"]
+    width = max(*map(len, names), 9) + 2
+    measured = any(each is not None for each in compared["ipc"])
+    for view, title in _VIEWS:
+        head = "".join(f"{name:>{width}}{'change':>9}" for name in names[1:])
+        ipc = "".join(f"{f'IPC {i + 1}':>8}" for i in range(len(names))) if measured else ""
+        yield f"{title:24}{names[0]:>{width}}{head}{ipc}"
+        for row in compared[view]:
+            each = row["profiles"]
+            if any(profile["share_of_first_ratio"] for profile in each):
+                line = f"  {row['category']:22}{_share(each[0], width)}"
+                for profile in each[1:]:
+                    change = profile["change_ratio"]
+                    moved = "new" if change is None else f"{100 * (round(change, 6) + 0.0):+.1f} %"
+                    line += f"{_share(profile, width)}{moved:>9}"
+                if measured:
+                    line += "".join(
+                        f"{'-' if profile['ipc'] is None else format(profile['ipc'], '.2f'):>8}"
+                        for profile in each
+                    )
+                yield line
+    for name, freed, speedup in zip(
+        names[1:], compared["freed_ratio"][1:], compared["speedup_ratio"][1:], strict=True
+    ):
+        yield (
+            f"{name}: {100 * freed:.1f} % of the cycles of {names[0]} freed, the same cycles serve"
+            f" {100 * (speedup - 1):+.1f} %"
+        )
+
+
+def _share(profile: dict[str, Any], width: int) -> str:
+    return f"{100 * profile['share_of_first_ratio']:{width - 2}.1f} %"
 
 
 def _unclassified(other: dict[str, Any]) -> str:
@@ -101,7 +216,9 @@ def _unclassified(other: dict[str, Any]) -> str:
 def _line(row: dict[str, float | str | None]) -> str:
     ideal = row["ideal_speedup_percent"]
     bound = f"{'-':>10}" if ideal is None else f"{ideal:8.1f} %"
-    ipc = f"{row['ipc']:8.2f}" if row.get("ipc") is not None else ""
+    ipc = ""
+    if row.get("ipc") is not None:
+        ipc = f"{100 * float(row['instructions_ratio'] or 0):8.1f} %{row['ipc']:8.2f}"
     return (
         f"  {row['category']:22}{100 * float(row['share_ratio'] or 0):7.1f} %"
         f"{row['speedup_percent']:8.1f} %{bound}{ipc}"

@@ -1,13 +1,20 @@
 """The share of each category in a profile, and the gain of accelerating it."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
 from accelflow.accelerometer import sweep
 from accelflow.errors import InputError
-from accelflow.profiles.categories import OPPORTUNITIES, OTHER, Functionality, Leaf
+from accelflow.profiles.categories import (
+    CORE,
+    OPPORTUNITIES,
+    OTHER,
+    PARTS,
+    Functionality,
+    Leaf,
+)
 from accelflow.profiles.frames import function_name
 from accelflow.profiles.rules import Functional, Rules
 from accelflow.profiles.stacks import Profile
@@ -33,8 +40,9 @@ def breakdown(
 
     Stacks without a category are in `other`, always the last row, with its heaviest functions:
     leaves, or in `functionality` the functions that the innermost dispatcher called. If perf
-    counted cycles and instructions, `ipc` is the instructions per cycle. Raises InputError unless
-    `acceleration_ratio` is above 0.
+    counted cycles and instructions, rows have `instructions`, their `instructions_ratio` of all,
+    and `ipc`. `details` are :func:`leaves_by_part`, `orchestration` is :func:`orchestration`.
+    Raises InputError unless `acceleration_ratio` is above 0.
     """
     if not acceleration_ratio > 0:
         raise InputError(f"acceleration_ratio = {acceleration_ratio}: must be above 0")
@@ -67,7 +75,59 @@ def breakdown(
             {"function": f, "share_ratio": w / profile.weight} for f, w in heaviest
         ]
         result[name] = rows
+    result["details"] = leaves_by_part(profile, rules)
+    result["orchestration"] = orchestration(result)
     return result
+
+
+def leaves_by_part(profile: Profile, rules: Rules) -> dict[str, Any]:
+    """Each leaf category by part (Figs. 3 and 5 to 7) and by functionality (Fig. 4 for copies).
+
+    Shares are of the category. Only categories with weight are there, and of their parts and
+    functionalities those with weight, heaviest first. `copies` are memory's copies by
+    functionality.
+    """
+    parts: dict[str, Counter[str]] = {}
+    purposes: dict[str, Counter[str]] = {}
+    for stack, weight in profile.stacks.items():
+        frames = stack[1:] if profile.has_commands else stack
+        leaf, purpose = rules.leaf_of(frames), rules.functionality_of(frames).category
+        keys = [leaf]
+        if leaf in PARTS:
+            part = rules.part_of(leaf, frames)
+            parts.setdefault(leaf, Counter())[part] += weight
+            if leaf == Leaf.MEMORY and part == "copy":
+                keys.append("copies")
+        for key in keys:
+            purposes.setdefault(key, Counter())[purpose] += weight
+    return {
+        "parts": {leaf: _ratios(counts) for leaf, counts in parts.items() if counts.total()},
+        "by_functionality": {
+            leaf: _ratios(counts) for leaf, counts in purposes.items() if counts.total()
+        },
+    }
+
+
+def _ratios(counts: Counter[str]) -> dict[str, float]:
+    total = counts.total()
+    return {name: weight / total for name, weight in counts.most_common() if weight}
+
+
+def orchestration(result: Mapping[str, Any]) -> dict[str, float | None]:
+    """Core work against orchestration (Fig. 1), from the functionalities of a breakdown.
+
+    `core_ratio` is application logic with the work of ML services; `orchestration_ratio` the other
+    categories; `unknown_ratio` what has none, which could be either. `core_removed_percent` is the
+    speedup if core work took no time: None if there is nothing else.
+    """
+    shares = {row["category"]: row["share_ratio"] for row in result["functionality"]}
+    core, unknown = sum(shares[name] for name in CORE), shares[OTHER]
+    return {
+        "core_ratio": core,
+        "orchestration_ratio": max(1.0 - core - unknown, 0.0),
+        "unknown_ratio": unknown,
+        "core_removed_percent": None if core >= 1 else 100 * (1 / (1 - core) - 1),
+    }
 
 
 class _Shares:
@@ -90,6 +150,7 @@ class _Shares:
                 self.unclaimed[purpose.function] += weight
         if profile.instructions is not None:
             self.instructions = Counter()
+            self.executed = sum(profile.instructions.values())
             for stack, count in profile.instructions.items():
                 self.instructions[found(stack).category] += count
 
@@ -97,6 +158,8 @@ class _Shares:
         weight = self.weights[category]
         row = _row(category, weight, self.total, acceleration)
         if self.instructions is not None:
+            row["instructions"] = self.instructions[category]
+            row["instructions_ratio"] = self.instructions[category] / (self.executed or 1)
             row["ipc"] = self.instructions[category] / weight if weight else None
         return row
 

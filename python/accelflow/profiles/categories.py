@@ -34,6 +34,26 @@ class Functionality(StrEnum):
     THREAD_POOL = "thread_pool_management"
 
 
+#: The parts of leaf categories that Figs. 3 and 5 to 7 show, as the paper's text names them. What
+#: no rule claims is `other`.
+PARTS: Final = {
+    Leaf.MEMORY: ("copy", "free", "allocation", "move", "set", "compare"),
+    Leaf.KERNEL: (
+        "scheduler",
+        "events",
+        "network",
+        "memory_management",
+        "interrupts",
+        "synchronization",
+    ),
+    Leaf.SYNCHRONIZATION: ("atomics", "mutex", "compare_exchange", "spin_lock"),
+    Leaf.C_LIBRARIES: ("vectors", "strings", "hash_tables", "search", "trees"),
+}
+
+#: What a service is for; everything else that has a category is orchestration (Fig. 1). Section 2.4
+#: calls everything around the inference of ML services orchestration, so also feature extraction.
+CORE: Final = (Functionality.APPLICATION, Functionality.PREDICTION)
+
 #: Optimisations that the paper's Table 4 suggests, for the categories that it names.
 OPPORTUNITIES: Final = {
     Leaf.MEMORY: "dense copies by SIMD, copies in DRAM, I/O AT, DMA; faster frees",

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError
 from accelflow.files import parse_toml, why
-from accelflow.profiles.categories import OTHER, Functionality, Leaf
+from accelflow.profiles.categories import OTHER, PARTS, Functionality, Leaf
 from accelflow.profiles.frames import function_name
 
 #: The category in [dispatcher] of functions that a dispatcher calls for its own work.
@@ -20,6 +20,7 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "leaf": tuple(map(str, Leaf)),
     "functionality": tuple(map(str, Functionality)),
     "dispatcher": (*map(str, Functionality), OTHER, RUNTIME),
+    **{str(leaf): parts for leaf, parts in PARTS.items()},
 }
 
 #: The built-in rules, in the form of a file.
@@ -44,6 +45,8 @@ class Rules:
     leaf: Patterns
     functionality: Patterns
     dispatcher: Patterns
+    #: Of the leaf categories that have parts, by category.
+    parts: Mapping[str, Patterns] = field(default_factory=dict, hash=False)
 
     @classmethod
     def default(cls) -> "Rules":
@@ -62,8 +65,9 @@ class Rules:
     def parse(cls, text: str, place: str) -> "Rules":
         """Read TOML with the tables [leaf], [functionality] and [dispatcher].
 
-        A key is a category, in [dispatcher] also ``other`` or ``runtime``. Its value is a list of
-        regular expressions that are searched for in function names (see
+        Four more, [memory], [kernel], [synchronization] and [c_libraries], have parts of these
+        leaves. A key is a category, in [dispatcher] also ``other`` or ``runtime``. Its value is a
+        list of regular expressions that are searched for in function names (see
         :func:`accelflow.profiles.frames.function_name`). Raises InputError for text that is not
         TOML, for unknown tables and categories, and for values of another form.
         """
@@ -78,11 +82,16 @@ class Rules:
             kind: patterns(tree.get(kind, {}), known, f"{place}: {kind}")
             for kind, known in _KINDS.items()
         }
-        return cls(tables["leaf"], tables["functionality"], tables["dispatcher"])
+        parts = {str(leaf): tables[leaf] for leaf in PARTS}
+        return cls(tables["leaf"], tables["functionality"], tables["dispatcher"], parts)
 
     def leaf_of(self, frames: Sequence[str]) -> str:
         """Return the category of the innermost of `frames`, which is the last."""
         return _category(self.leaf, frames[-1]) or OTHER
+
+    def part_of(self, leaf: str, frames: Sequence[str]) -> str:
+        """Return the part of the category `leaf` that the innermost of `frames` belongs to."""
+        return _category(self.parts.get(leaf, ()), frames[-1]) or OTHER
 
     def functionality_of(self, frames: Sequence[str]) -> Functional:
         """Return the purpose of the stack `frames`: for a copy, the purpose that it is made for.

@@ -1,0 +1,81 @@
+"""Several profiles beside each other: before and after, or one service on several machines."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from accelflow.errors import InputError, refused
+
+#: The name and version of the object that :func:`compare` returns.
+SCHEMA: Final = "accelflow.profiles/1"
+
+_VIEWS: Final = ("leaf", "functionality")
+
+
+def compare(
+    breakdowns: Mapping[str, Mapping[str, Any]], requests: Sequence[float] | None = None
+) -> dict[str, Any]:
+    """Compare `breakdowns` by name with the first of them, as ``accelflow.profiles/1``.
+
+    Each category has a list with an entry for each profile: its weight for the work of one request,
+    as `share_of_first_ratio` of the whole first profile, `change_ratio` to the first (-0.73: 73 %
+    less; None if the first has none), and `ipc` where it was counted. `requests` are those that
+    each profile served; without them, all are taken to have done the same work. `freed_ratio` is
+    what a whole profile needs less than the first, and `speedup_ratio` how much more the same
+    cycles serve.
+
+    Raises InputError for less than two profiles, another number of requests, and different weights
+    (cycles of one, samples of another), which cannot be compared.
+    """
+    names = list(breakdowns)
+    if len(names) < 2:
+        raise InputError(f"profiles = {len(names)}: must be two or more")
+    if requests is not None and len(requests) != len(names):
+        raise refused(
+            "requests", len(requests), f"must be one number for each of {len(names)} files"
+        )
+    served = list(requests) if requests is not None else [1.0] * len(names)
+    for number in served:
+        if not 0 < number < float("inf"):
+            raise refused("requests", number, "must be above 0")
+    kinds = {name: each["sample_type"] or "samples" for name, each in breakdowns.items()}
+    if len({kind.partition(":")[0] for kind in kinds.values()}) > 1:
+        text = ", ".join(f"{name} by {kind}" for name, kind in kinds.items())
+        raise InputError(f"profiles are weighed differently: {text}; choose one with --event")
+    scale = 1 / (breakdowns[names[0]]["weight"] / served[0])
+    totals = [
+        each["weight"] / number * scale
+        for each, number in zip(breakdowns.values(), served, strict=True)
+    ]
+    result: dict[str, Any] = {
+        "schema": SCHEMA,
+        "names": names,
+        "requests": None if requests is None else served,
+        "total_ratio": totals,
+        "freed_ratio": [1 - total for total in totals],
+        "speedup_ratio": [1 / total for total in totals],
+        "ipc": [each.get("ipc") for each in breakdowns.values()],
+    }
+    for view in _VIEWS:
+        result[view] = _rows(view, list(breakdowns.values()), totals)
+    return result
+
+
+def _rows(
+    view: str, breakdowns: Sequence[Mapping[str, Any]], totals: Sequence[float]
+) -> list[dict[str, Any]]:
+    by_category = [{row["category"]: row for row in each[view]} for each in breakdowns]
+    found = []
+    for category, first in by_category[0].items():
+        each = []
+        for rows, total in zip(by_category, totals, strict=True):
+            share = rows[category]["share_ratio"] * total
+            before = first["share_ratio"]
+            each.append(
+                {
+                    "share_of_first_ratio": share,
+                    "change_ratio": share / before - 1 if before else None,
+                    "ipc": rows[category].get("ipc"),
+                }
+            )
+        found.append({"category": category, "profiles": each})
+    return found
