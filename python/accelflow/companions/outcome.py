@@ -49,6 +49,13 @@ def _accelerometer(_seed: int, _threads: int) -> _Found:
     for case in case_studies.MEASURED:
         estimate = found[f"accelerometer.case_studies.{case}"]
         found[f"accelerometer.case_studies_measured.{case}"] = estimate
+    measured = {
+        case: float(targets()[f"accelerometer.case_studies_measured.{case}"].figure.low)
+        for case in case_studies.MEASURED
+    }
+    for case, gain in measured.items():
+        points = 100 * (found[f"accelerometer.case_studies.{case}"] - gain)
+        found[f"accelerometer.case_studies_error.{case}"] = points
     in_order = {key: found[key] for key in targets() if key in found}
     return _computed("model", in_order), {}
 
