@@ -165,6 +165,7 @@ fn shared(hosts: f64, selection: Selection) -> Scenario {
                 service: None,
                 service_scv: None,
                 approximation: Approximation::Kimura,
+                shared: None,
             },
             host_cost: HostCost {
                 cycles_per_byte: None,
@@ -214,4 +215,58 @@ fn selection_and_queue_agree() {
         assert!((again.offloads.0 / found.offloads.0 - 1.0).abs() < 1e-9);
         assert!((again.speedup / found.speedup - 1.0).abs() < 1e-9);
     }
+}
+
+/// Two halves of a kernel in one line wait as the whole does.
+#[test]
+fn halves_that_share_a_line_wait_as_the_whole() {
+    for selection in [Selection::All, Selection::Lucrative(Scaling::Cycles)] {
+        let whole = shared(16.0, selection).evaluate().unwrap();
+        let mut halved = shared(16.0, selection);
+        let mut half = halved.kernels.remove(0);
+        half.share /= 2.0;
+        half.offloads = OffloadsPerSecond(half.offloads.0 / 2.0);
+        if let Queueing::Station { shared, .. } = &mut half.queue {
+            *shared = Some("device".to_owned());
+        }
+        let other = Kernel {
+            name: "other".to_owned(),
+            ..half.clone()
+        };
+        halved.kernels = vec![half, other];
+        let found = halved.evaluate().unwrap();
+        for kernel in &found.kernels {
+            assert!((kernel.queue.0 / whole.kernels[0].queue.0 - 1.0).abs() < 1e-9);
+            let (here, there) = (kernel.utilisation, whole.kernels[0].utilisation);
+            assert!((here.unwrap() / there.unwrap() - 1.0).abs() < 1e-9);
+        }
+        assert!((found.speedup / whole.speedup - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn kernels_that_share_a_line_must_describe_it_alike() {
+    let mut scenario = shared(16.0, Selection::All);
+    let mut other = scenario.kernels[0].clone();
+    other.name = "encryption".to_owned();
+    for (kernel, servers) in [(&mut scenario.kernels[0], 1), (&mut other, 2)] {
+        kernel.share = 0.1;
+        if let Queueing::Station {
+            shared,
+            servers: elements,
+            ..
+        } = &mut kernel.queue
+        {
+            *shared = Some("device".to_owned());
+            *elements = servers;
+        }
+    }
+    scenario.kernels.push(other);
+    let error = scenario.evaluate().unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "compression.queue.shared = the accelerator of encryption: must have the same"
+        ),
+        "{error}"
+    );
 }

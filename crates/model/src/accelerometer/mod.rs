@@ -14,6 +14,7 @@
 //! * [`Offload::lucrative`], the sizes from which on an offload pays (equations 2, 4 and 7);
 //! * [`SizeCdf`], how many offloads that is; [`Station`], how long they queue;
 //! * [`Scenario`], a service with one accelerator or several, with everything above;
+//! * [`simulation`], the same kernel executed event by event, for what the equations leave out;
 //! * [`uncertainty`], intervals and sensitivities of its results.
 //!
 //! ```
@@ -42,6 +43,7 @@ mod point;
 mod quantity;
 mod queueing;
 mod scenario;
+pub mod simulation;
 mod sizes;
 pub mod uncertainty;
 

@@ -78,6 +78,22 @@ impl SizeCdf {
         self.moment(0.0, range)
     }
 
+    /// The size that the share `share` of the offloads does not exceed.
+    pub fn quantile(&self, share: f64) -> f64 {
+        let above = self.points.partition_point(|point| point.1 < share);
+        let (to, upper) = self.points[above.min(self.points.len() - 1)];
+        let Some(&(from, lower)) = above.checked_sub(1).and_then(|i| self.points.get(i)) else {
+            return to;
+        };
+        match self.interpolation {
+            Interpolation::Step => to,
+            Interpolation::Linear if upper > lower => {
+                from + (to - from) * ((share - lower) / (upper - lower)).min(1.0)
+            }
+            Interpolation::Linear => to,
+        }
+    }
+
     /// The mean size in bytes.
     pub fn mean_bytes(&self) -> f64 {
         self.moment(1.0, EVERY)

@@ -4,6 +4,8 @@ mod evaluate;
 mod outcome;
 mod relation;
 mod service;
+mod shared;
+mod solver;
 
 pub use outcome::{KernelOutcome, Limit, Losses, Outcome};
 pub use relation::RELATION_TOLERANCE;

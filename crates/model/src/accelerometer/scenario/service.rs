@@ -81,6 +81,8 @@ pub enum Queueing {
         service_scv: Option<f64>,
         /// For more than one processing element.
         approximation: Approximation,
+        /// The name of the accelerator, if other kernels of the service wait in the same line.
+        shared: Option<String>,
     },
 }
 

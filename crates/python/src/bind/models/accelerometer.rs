@@ -1,6 +1,7 @@
 //! Accelerometer: services from JSON, and sweeps over buffers.
 
 mod request;
+mod simulate;
 
 use accelflow_model::accelerometer::batch::{BreakEven, Column, Costs, Sweep};
 use accelflow_model::accelerometer::{Coefficients, Design, Placement, Threading};
@@ -16,6 +17,14 @@ use crate::errors::failure;
 #[pyfunction]
 pub(crate) fn accelerometer_evaluate(py: Python<'_>, request: &str) -> PyResult<String> {
     py.detach(|| request::evaluate(request)).map_err(failure)
+}
+
+/// Simulates the offloads of one kernel; `request` and the measurements are JSON.
+///
+/// Raises AccelflowError for a value that is out of range or missing.
+#[pyfunction]
+pub(crate) fn accelerometer_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
+    py.detach(|| simulate::simulate(request)).map_err(failure)
 }
 
 /// The probability that an arrival at an M/M/k queue waits (Erlang's C), for `offered` erlangs below

@@ -38,11 +38,14 @@ struct Request {
     draws: usize,
     seed: u64,
     around_ratio: Option<f64>,
+    /// Whether the outcome has the speedup of every draw.
+    #[serde(default)]
+    each_draw: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KernelRequest {
+pub(super) struct KernelRequest {
     name: String,
     threading: String,
     placement: String,
@@ -75,6 +78,7 @@ enum QueueRequest {
         service_cycles: Option<f64>,
         service_scv_ratio: Option<f64>,
         approximation: String,
+        shared: Option<String>,
     },
 }
 
@@ -111,7 +115,7 @@ pub(super) fn named<T: Copy>(
 }
 
 impl KernelRequest {
-    fn kernel(&self) -> Result<Kernel, Refusal> {
+    pub(super) fn kernel(&self) -> Result<Kernel, Refusal> {
         let threadings = Threading::ALL.map(|t| (t.name(), t));
         let placements = Placement::ALL.map(|p| (p.name(), p));
         let design = Design::new(
@@ -169,12 +173,14 @@ impl QueueRequest {
                 service_cycles,
                 service_scv_ratio,
                 approximation,
+                shared,
             } => Queueing::Station {
                 servers: *servers,
                 hosts: *hosts,
                 service: service_cycles.map(MeanCycles),
                 service_scv: *service_scv_ratio,
                 approximation: named("queue.approximation", approximation, &known)?,
+                shared: shared.clone(),
             },
         })
     }
@@ -255,6 +261,9 @@ pub(super) fn evaluate(request: &str) -> Result<String, String> {
         let samples = sample(&scenario, &uncertain, request.draws, request.seed);
         let samples = samples.map_err(|error| error.to_string())?;
         result["intervals"] = samples_json(&samples);
+        if request.each_draw {
+            result["draws_speedup_ratio"] = json!(samples.speedup);
+        }
     }
     if let Some(around) = request.around_ratio {
         let swings = tornado(&scenario, &uncertain, around);

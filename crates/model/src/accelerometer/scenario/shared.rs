@@ -1,0 +1,150 @@
+//! Kernels whose offloads wait in one line: an accelerator that does several kinds of work.
+
+use accelflow_parameters::Refusal;
+
+use super::service::{Kernel, Queueing, Scenario};
+use super::solver::Solver;
+use crate::accelerometer::granularity::bisect;
+use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerCycle};
+use crate::accelerometer::queueing::{Approximation, Station};
+
+/// The wait of a line that several kernels share, and the accelerator's utilisation.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    pub wait: MeanCycles,
+    pub utilisation: f64,
+}
+
+/// The line of each kernel whose queue is shared.
+///
+/// # Errors
+/// [`Refusal`] for kernels that describe one accelerator differently, and for an overloaded one.
+pub(super) fn lines(scenario: &Scenario) -> Result<Vec<Option<Line>>, Refusal> {
+    let mut found: Vec<(&str, Line)> = Vec::new();
+    let mut lines = Vec::with_capacity(scenario.kernels.len());
+    for kernel in &scenario.kernels {
+        let Some(name) = name_of(kernel) else {
+            lines.push(None);
+            continue;
+        };
+        let known = found.iter().find(|(other, _)| *other == name);
+        let line = match known {
+            Some((_, line)) => *line,
+            None => {
+                let line = line_of(name, scenario).map_err(|error| error.within(&kernel.name))?;
+                found.push((name, line));
+                line
+            }
+        };
+        lines.push(Some(line));
+    }
+    Ok(lines)
+}
+
+fn name_of(kernel: &Kernel) -> Option<&str> {
+    match &kernel.queue {
+        Queueing::Station { shared, .. } => shared.as_deref(),
+        _ => None,
+    }
+}
+
+fn line_of(name: &str, scenario: &Scenario) -> Result<Line, Refusal> {
+    let sharing = scenario.kernels.iter();
+    let sharing: Vec<&Kernel> = sharing.filter(|k| name_of(k) == Some(name)).collect();
+    check_alike(&sharing)?;
+    let at = |wait: f64| merged(&sharing, scenario.host, MeanCycles(wait));
+    let wait_at = |wait: f64| -> Result<f64, Refusal> {
+        let (station, approximation) = at(wait)?;
+        Ok(station.mean_wait(approximation).0)
+    };
+    // As for a line of its own: a longer wait lets fewer offloads pay, so there is one crossing.
+    let first = wait_at(0.0)?;
+    let mut high = if first.is_finite() { first } else { 1.0 };
+    while wait_at(high)? > high {
+        high *= 2.0;
+        if !high.is_finite() {
+            let load = at(0.0)?.0.utilisation();
+            return Err(Refusal::new(
+                "queue.utilisation",
+                format!("{load:.4}"),
+                "must be below 1: the shared accelerator cannot keep up with its offloads",
+            ));
+        }
+    }
+    let crossing = if first == 0.0 {
+        0.0
+    } else {
+        bisect(0.0, high, |wait| {
+            wait_at(wait).is_ok_and(|next| next > wait)
+        })
+    };
+    let (station, approximation) = at(crossing)?;
+    Ok(Line {
+        wait: station.mean_wait(approximation),
+        utilisation: station.utilisation(),
+    })
+}
+
+fn check_alike(sharing: &[&Kernel]) -> Result<(), Refusal> {
+    let described = |kernel: &Kernel| match kernel.queue {
+        Queueing::Station {
+            servers,
+            hosts,
+            approximation,
+            ..
+        } => Some((servers, hosts, approximation)),
+        _ => None,
+    };
+    let first = described(sharing[0]);
+    match sharing.iter().find(|kernel| described(kernel) != first) {
+        None => Ok(()),
+        Some(other) => Err(Refusal::new(
+            "queue.shared",
+            format!("the accelerator of {}", other.name),
+            "must have the same servers, hosts and approximation for all kernels that share it",
+        )),
+    }
+}
+
+/// The kernels' stations as one: rates add, and so do the moments of the times, by rate.
+fn merged(
+    sharing: &[&Kernel],
+    host: CyclesPerSecond,
+    wait: MeanCycles,
+) -> Result<(Station, Approximation), Refusal> {
+    let (mut rate, mut busy, mut squares) = (0.0, 0.0, 0.0);
+    let (mut elements, mut approximation) = (1, Approximation::Kimura);
+    for kernel in sharing {
+        let solver = Solver::new(kernel, host);
+        let Some(station) = solver.station(&solver.pick(wait)?) else {
+            continue;
+        };
+        if let Queueing::Station {
+            approximation: given,
+            ..
+        } = kernel.queue
+        {
+            approximation = given;
+        }
+        elements = station.servers;
+        rate += station.arrivals.0;
+        busy += station.arrivals.0 * station.service.0;
+        squares += station.arrivals.0
+            * station.service.0
+            * station.service.0
+            * (1.0 + station.service_scv);
+    }
+    let mean = if rate > 0.0 { busy / rate } else { 0.0 };
+    let scv = if mean > 0.0 {
+        (squares / rate / (mean * mean) - 1.0).max(0.0)
+    } else {
+        0.0
+    };
+    let station = Station {
+        servers: elements,
+        arrivals: OffloadsPerCycle(rate),
+        service: MeanCycles(mean),
+        service_scv: scv,
+    };
+    Ok((station, approximation))
+}

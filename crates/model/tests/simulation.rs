@@ -1,0 +1,261 @@
+//! The simulation of offloads against what must hold of it.
+
+use accelflow_model::accelerometer::simulation::{Measured, Offered, Run, Spread, simulate};
+use accelflow_model::accelerometer::{
+    Approximation, CyclesPerSecond, Design, HostCost, Kernel, MeanCycles, OffloadsPerSecond,
+    Placement, Queueing, Scenario, Selection, Threading, Transfer,
+};
+use proptest::prelude::*;
+
+const HOST: CyclesPerSecond = CyclesPerSecond(1e9);
+
+/// alpha 0.4, A 4, 20,000 cycles of kernel an offload: every term has a value of its own.
+fn kernel(threading: Threading) -> Kernel {
+    Kernel {
+        name: "kernel".to_owned(),
+        design: Design::new(threading, Placement::OffChip, None).expect("a design"),
+        share: 0.4,
+        offloads: OffloadsPerSecond(20_000.0),
+        setup: MeanCycles(500.0),
+        transfer: Transfer {
+            fixed: MeanCycles(1_000.0),
+            per_byte: MeanCycles(0.0),
+        },
+        thread_switch: MeanCycles(750.0),
+        acceleration: Some(4.0),
+        queue: Queueing::Mean(MeanCycles(250.0)),
+        host_cost: HostCost {
+            cycles_per_byte: None,
+            complexity: 1.0,
+        },
+        sizes: None,
+        selection: Selection::All,
+    }
+}
+
+const RUN: Run = Run {
+    hosts: 1,
+    threads: 8,
+    kernels_per_request: 3,
+    responses_first: false,
+    own_work: Spread::Constant,
+    kernel_work: Spread::Constant,
+    offered: Offered::Saturated,
+    offloading: true,
+    requests: 8_000,
+    seed: 1,
+};
+
+fn run(kernel: &Kernel, run: Run) -> Measured {
+    simulate(kernel, HOST, &run).expect("a run")
+}
+
+fn speedup(kernel: &Kernel, with: Run) -> f64 {
+    let without = run(
+        kernel,
+        Run {
+            offloading: false,
+            ..with
+        },
+    );
+    run(kernel, with).requests_per_cycle / without.requests_per_cycle
+}
+
+/// One request at a time: its latency is without waits for cores.
+fn latency_reduction(kernel: &Kernel, with: Run) -> f64 {
+    let alone = Run { threads: 1, ..with };
+    let without = run(
+        kernel,
+        Run {
+            offloading: false,
+            ..alone
+        },
+    );
+    without.mean_latency_cycles / run(kernel, alone).mean_latency_cycles
+}
+
+fn predicted(kernel: &Kernel) -> (f64, f64) {
+    let scenario = Scenario {
+        host: HOST,
+        kernels: vec![kernel.clone()],
+    };
+    let outcome = scenario.evaluate().expect("an outcome");
+    (outcome.speedup, outcome.latency_reduction.expect("known"))
+}
+
+/// With threads enough and a queue of fixed length every equation holds to the digit.
+#[test]
+fn equations_hold_where_nothing_waits() {
+    for threading in Threading::ALL {
+        let kernel = kernel(threading);
+        let (faster, sooner) = predicted(&kernel);
+        let found = speedup(&kernel, RUN);
+        assert!(
+            (found / faster - 1.0).abs() < 2e-3,
+            "{threading:?}: {found} {faster}"
+        );
+        // Requests that need no response overlap with the accelerator; equation (8) adds.
+        let one = Run {
+            kernels_per_request: 1,
+            ..RUN
+        };
+        let with = if threading == Threading::AsyncNoResponse {
+            one
+        } else {
+            RUN
+        };
+        let found = latency_reduction(&kernel, with);
+        if threading != Threading::AsyncNoResponse {
+            assert!(
+                (found / sooner - 1.0).abs() < 1e-3,
+                "{threading:?}: {found} {sooner}"
+            );
+        } else {
+            assert!(
+                found >= sooner * (1.0 - 1e-3),
+                "{threading:?}: {found} {sooner}"
+            );
+        }
+    }
+}
+
+/// Below a switch of accelerator time, the second switch of Sync-OS is in the latency, too.
+#[test]
+fn fast_accelerator_waits_for_the_switch_away() {
+    let mut kernel = kernel(Threading::SyncOs);
+    kernel.acceleration = Some(1e9);
+    kernel.queue = Queueing::Mean(MeanCycles(0.0));
+    let two = Kernel {
+        design: kernel.design.with_latency_switches(2).expect("two"),
+        ..kernel.clone()
+    };
+    let found = latency_reduction(&kernel, RUN);
+    assert!((found / predicted(&two).1 - 1.0).abs() < 1e-3, "{found}");
+    assert!(found < predicted(&kernel).1 * 0.99);
+}
+
+/// A core whose only thread waits for the accelerator is as idle as in Sync.
+#[test]
+fn one_thread_gains_nothing_from_switching() {
+    let mut kernel = kernel(Threading::SyncOs);
+    kernel.thread_switch = MeanCycles(0.0);
+    let alone = speedup(&kernel, Run { threads: 1, ..RUN });
+    let sync = speedup(&self::kernel(Threading::Sync), RUN);
+    assert!((alone / sync - 1.0).abs() < 1e-6, "{alone} {sync}");
+}
+
+/// M/M/1: many hosts at a small load each are Poisson arrivals at the accelerator.
+#[test]
+fn queue_is_that_of_pollaczek_and_khinchine() {
+    let mut kernel = kernel(Threading::AsyncSameThread);
+    kernel.queue = Queueing::Station {
+        servers: 1,
+        hosts: 200.0,
+        service: None,
+        service_scv: Some(1.0),
+        approximation: Approximation::Kimura,
+        shared: None,
+    };
+    // 200 hosts x 20,000 offloads x 5,000 cycles is 20 of the accelerator's time; 3 % of it here.
+    let load = 0.03;
+    let with = Run {
+        kernels_per_request: 1,
+        own_work: Spread::Exponential,
+        offered: Offered::Load(load),
+        requests: 60_000,
+        ..RUN
+    };
+    let found = run(&kernel, with);
+    let busy = 200.0 * 20_000.0 * load * 5_000.0 / HOST.0;
+    let expected = busy / (1.0 - busy) * 5_000.0;
+    assert!(
+        (found.utilisation.unwrap() / busy - 1.0).abs() < 0.03,
+        "{found:?} {busy}"
+    );
+    assert!(
+        (found.mean_queue_cycles / expected - 1.0).abs() < 0.1,
+        "{found:?} {expected}"
+    );
+}
+
+/// What is left of a request waits for the core once more, unless responses go first.
+#[test]
+fn responses_that_go_first_end_sooner() {
+    let kernel = kernel(Threading::AsyncSameThread);
+    let loaded = Run {
+        kernels_per_request: 1,
+        own_work: Spread::Exponential,
+        offered: Offered::Load(0.7),
+        requests: 20_000,
+        ..RUN
+    };
+    let in_order = run(&kernel, loaded).mean_latency_cycles;
+    let first = run(
+        &kernel,
+        Run {
+            responses_first: true,
+            ..loaded
+        },
+    )
+    .mean_latency_cycles;
+    assert!(first < 0.9 * in_order, "{first} {in_order}");
+}
+
+#[test]
+fn runs_that_cannot_be_are_refused() {
+    let kernel = kernel(Threading::Sync);
+    for (run, message) in [
+        (
+            Run { threads: 0, ..RUN },
+            "threads = 0: must be from 1 to 1000000",
+        ),
+        (
+            Run {
+                offered: Offered::Load(0.0),
+                ..RUN
+            },
+            "load = 0: must be above 0",
+        ),
+    ] {
+        let error = simulate(&kernel, HOST, &run).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Sync has no other thread that could run: equation (1) holds for all inputs and variations.
+    #[test]
+    fn sync_is_equation_1(
+        share in 0.05..0.9_f64,
+        offloads in 1_000.0..50_000.0_f64,
+        setup in 0.0..2_000.0_f64,
+        transfer in 0.0..5_000.0_f64,
+        acceleration in 1.0..50.0_f64,
+        seed in 0..1_000_u64,
+    ) {
+        let mut kernel = kernel(Threading::Sync);
+        kernel.share = share;
+        kernel.offloads = OffloadsPerSecond(offloads);
+        kernel.setup = MeanCycles(setup);
+        kernel.transfer.fixed = MeanCycles(transfer);
+        kernel.acceleration = Some(acceleration);
+        let with = Run { seed, requests: 200, ..RUN };
+        let (faster, sooner) = predicted(&kernel);
+        prop_assert!((speedup(&kernel, with) / faster - 1.0).abs() < 1e-3);
+        prop_assert!((latency_reduction(&kernel, with) / sooner - 1.0).abs() < 1e-3);
+    }
+
+    /// Threads only help, and never beyond the equation, which has no end of them.
+    #[test]
+    fn more_threads_serve_more(threads in 1..16_u32, acceleration in 0.5..20.0_f64) {
+        let mut kernel = kernel(Threading::SyncOs);
+        kernel.acceleration = Some(acceleration);
+        let one = Run { kernels_per_request: 1, ..RUN };
+        let few = speedup(&kernel, Run { threads, ..one });
+        let more = speedup(&kernel, Run { threads: threads + 1, ..one });
+        prop_assert!(more >= few * 0.995, "{few} {more}");
+        prop_assert!(more <= predicted(&kernel).0 * 1.01);
+    }
+}

@@ -1,0 +1,78 @@
+//! A run of the simulation of offloads: request and measurements as JSON.
+
+use accelflow_model::Refusal;
+use accelflow_model::accelerometer::CyclesPerSecond;
+use accelflow_model::accelerometer::simulation::{self, Measured, Offered, Run, Spread};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::request::{KernelRequest, named};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    host_cycles_per_s: f64,
+    kernel: KernelRequest,
+    run: RunRequest,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunRequest {
+    hosts: u32,
+    threads: u32,
+    kernels_per_request: u32,
+    responses_first: bool,
+    own_work: String,
+    kernel_work: String,
+    /// Absent: saturated.
+    load_ratio: Option<f64>,
+    offloading: bool,
+    requests: u32,
+    seed: u64,
+}
+
+impl RunRequest {
+    fn run(&self) -> Result<Run, Refusal> {
+        let spreads = [
+            ("constant", Spread::Constant),
+            ("exponential", Spread::Exponential),
+        ];
+        Ok(Run {
+            hosts: self.hosts,
+            threads: self.threads,
+            kernels_per_request: self.kernels_per_request,
+            responses_first: self.responses_first,
+            own_work: named("own_work", &self.own_work, &spreads)?,
+            kernel_work: named("kernel_work", &self.kernel_work, &spreads)?,
+            offered: self.load_ratio.map_or(Offered::Saturated, Offered::Load),
+            offloading: self.offloading,
+            requests: self.requests,
+            seed: self.seed,
+        })
+    }
+}
+
+/// # Errors
+/// The message of what cannot be used.
+pub(super) fn simulate(request: &str) -> Result<String, String> {
+    let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
+    let run = request.run.run().map_err(|error| error.to_string())?;
+    let kernel = request.kernel.kernel();
+    let host = CyclesPerSecond(request.host_cycles_per_s);
+    kernel
+        .and_then(|kernel| simulation::simulate(&kernel, host, &run))
+        .map(|measured| json(measured).to_string())
+        .map_err(|error| error.to_string())
+}
+
+fn json(measured: Measured) -> Value {
+    json!({
+        "requests_per_cycle": measured.requests_per_cycle,
+        "mean_latency_cycles": measured.mean_latency_cycles,
+        "p99_latency_cycles": measured.p99_latency_cycles,
+        "mean_queue_cycles": measured.mean_queue_cycles,
+        "accelerator_utilization_ratio": measured.utilisation,
+        "core_busy_ratio": measured.core_busy,
+    })
+}
