@@ -171,7 +171,7 @@ def test_the_command_writes_and_refuses(tmp_path: Path) -> None:
     done = CliRunner().invoke(program, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "recommendations.ideal_compression" in done.stdout
-    assert "16 rows agree, 0 off, 0 undecided" in done.stdout
+    assert "25 rows agree, 0 off, 0 undecided" in done.stdout
     assert (tmp_path / "comparison.md").is_file()
     assert CliRunner().invoke(program, ["companions", "relief"]).exit_code == 2
     with pytest.raises(InputError, match="paper = 'relief': must be accelerometer, "):
