@@ -38,6 +38,7 @@ __all__ = [
     "WaitingEntry",
     "accelerometer_break_even",
     "accelerometer_evaluate",
+    "accelerometer_simulate",
     "accelerometer_sweep",
     "arcus_experiment",
     "arcus_experiments",
@@ -127,6 +128,13 @@ def accelerometer_evaluate(request: str) -> str:
 
     `request` and the outcome are JSON. Raises AccelflowError for a value that is out of range or
     missing.
+    """
+
+def accelerometer_simulate(request: str) -> str:
+    """Simulate the offloads of one kernel.
+
+    `request` and the measurements are JSON. Raises AccelflowError for a value that is out of range
+    or missing.
     """
 
 def accelerometer_sweep(

@@ -1,13 +1,15 @@
 """Services as files: TOML, and the nine-line format of the authors' program."""
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
+from accelflow.accelerometer.histograms import read_histogram
 from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
-from accelflow.errors import InputError
+from accelflow.errors import InputError, refused
 from accelflow.files import parse_toml, why
 
 #: Seconds in a unit of time that may stand in for cycles.
@@ -123,14 +125,92 @@ def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
         raise InputError(f"{path}:{line}: {name} = {word}: must be a number or NA") from error
 
 
+@dataclass(frozen=True, kw_only=True)
+class Slo:
+    """A limit for the mean latency of a request, which takes `latency_us` without offloading."""
+
+    latency_us: float
+    limit_us: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """A service's file: the service, other ways to offload from it, and its SLO."""
+
+    service: Service
+    alternatives: Mapping[str, Service]
+    slo: Slo | None
+
+
+def read_question(path: Path) -> Question:
+    """Read the service in the file at `path`, with its `[[alternatives]]` and its `[slo]`.
+
+    Each alternative has a name, and what is different of one kernel. Raises as :func:`read` does.
+    """
+    service = read(path)
+    if is_nine_lines(path):
+        return Question(service, {}, None)
+    tree = parse_toml(path.read_text(encoding="utf-8"))
+    return Question(service, _alternatives(tree, path), _slo(tree, path))
+
+
+def _alternatives(tree: Mapping[str, Any], path: Path) -> dict[str, Service]:
+    rows = tree.get("alternatives", [])
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise InputError(f"{path}: alternatives: must be tables, [[alternatives]]")
+    found: dict[str, Service] = {}
+    for index, row in enumerate(rows):
+        place = f"{path}: alternatives[{index}]"
+        name = row.get("name")
+        if not isinstance(name, str) or not name or name in found:
+            raise InputError(f"{place}.name = {name!r}: must be a text that no other one has")
+        kernels = [dict(kernel) for kernel in tree["kernels"]]
+        names = [kernel.get("name", "kernel") for kernel in kernels]
+        chosen = row.get("kernel", names[0] if len(names) == 1 else None)
+        if chosen not in names:
+            raise refused(f"{place}.kernel", chosen, known=names)
+        changed = {key: value for key, value in row.items() if key not in ("name", "kernel")}
+        place_of_kernel = names.index(chosen)
+        kernels[place_of_kernel] = _replaced(kernels[place_of_kernel], changed)
+        own = {"kernels": kernels}
+        rest = {key: v for key, v in tree.items() if key not in ("alternatives", "slo")}
+        found[name] = _service(rest | own, f"{place} ({name})", path.parent)
+    return found
+
+
+def _replaced(kernel: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    """`kernel` with `changed`: a cost in one unit replaces that in any other."""
+    for name in _TIMED:
+        units = {f"{name}_{unit}" for unit in ("cycles", *_TIMES)}
+        units |= {"queue"} if name == "queue" else set()
+        if units & changed.keys():
+            kernel = {key: value for key, value in kernel.items() if key not in units}
+    return kernel | changed
+
+
+def _slo(tree: Mapping[str, Any], path: Path) -> Slo | None:
+    if "slo" not in tree:
+        return None
+    place = f"{path}: slo"
+    slo = _table(Slo, tree["slo"], place)
+    for name in ("latency_us", "limit_us"):
+        if not getattr(slo, name) > 0:
+            raise refused(f"{place}.{name}", getattr(slo, name), "must be above 0")
+    return slo  # type: ignore[no-any-return]
+
+
 def _from_toml(text: str, path: Path) -> Service:
     try:
         tree = parse_toml(text)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
-    known = ("host_cycles_per_s", "host_ghz", "kernels", "draws", "seed")
-    _check_names(tree, known, str(path))
-    host = _either(tree, ("host_cycles_per_s", "host_ghz"), str(path))
+    return _service(tree, str(path), path.parent)
+
+
+def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
+    known = ("host_cycles_per_s", "host_ghz", "kernels", "alternatives", "slo", "draws", "seed")
+    _check_names(tree, known, path)
+    host = _either(tree, ("host_cycles_per_s", "host_ghz"), path)
     if host is None:
         raise InputError(f"{path}: host_cycles_per_s missing: must be given (or host_ghz)")
     name, value = host
@@ -140,6 +220,7 @@ def _from_toml(text: str, path: Path) -> Service:
         raise InputError(f"{path}: kernels missing: must be one table or more, [[kernels]]")
     if len(rows) > 1:
         rows = [{"name": f"kernel{i + 1}", **row} for i, row in enumerate(rows)]
+    rows = [_counted(row, f"{path}: kernels[{i}]", folder) for i, row in enumerate(rows)]
     kernels = [_kernel(row, cycles, f"{path}: kernels[{i}]") for i, row in enumerate(rows)]
     names = [kernel.name for kernel in kernels]
     for kernel_name in names:
@@ -151,6 +232,39 @@ def _from_toml(text: str, path: Path) -> Service:
         draws=_whole(tree.get("draws", 10_000), f"{path}: draws"),
         seed=_whole(tree.get("seed", 1), f"{path}: seed"),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counted:
+    """A histogram of bpftrace, and how long it counted."""
+
+    file: str
+    map: str | None = None
+    seconds: float | None = None
+
+
+def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, Any]:
+    """The kernel with `sizes`, and `offloads_per_s` unless it is given, from its `histogram`."""
+    if "histogram" not in row:
+        return row
+    place = f"{place}.histogram"
+    if "sizes" in row:
+        raise InputError(f"{place} and sizes contradict each other; give one of them")
+    given = _table(_Counted, row["histogram"], place)
+    histogram = read_histogram(folder / given.file, given.map)
+    found = {key: value for key, value in row.items() if key != "histogram"}
+    found["sizes"] = {
+        "bytes": list(histogram.sizes.bytes),
+        "cumulative_ratio": list(histogram.sizes.cumulative_ratio),
+        "interpolation": histogram.sizes.interpolation,
+    }
+    if given.seconds is not None and "offloads_per_s" not in row:
+        if not given.seconds > 0:
+            raise refused(f"{place}.seconds", given.seconds, "must be above 0")
+        # The counts are Poisson: a rate is known to the root of what was counted.
+        rate = histogram.count / given.seconds
+        found["offloads_per_s"] = {"mean": rate, "sd": rate / math.sqrt(histogram.count)}
+    return found
 
 
 def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
@@ -185,7 +299,7 @@ def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
     return Kernel(**given)
 
 
-_WORDS: Final = ("threading", "placement", "name", "selection", "scaling")
+_WORDS: Final = ("threading", "placement", "name", "selection", "scaling", "rides_on")
 
 
 def _check_kinds(given: dict[str, Any], place: str) -> None:
@@ -210,14 +324,15 @@ def _table(kind: type[Any], value: Any, place: str) -> Any:
     _check_names(value, names, place)
     lists = kind is Sizes
     for name, item in value.items():
-        if name in ("interpolation", "approximation"):
+        if name in ("interpolation", "approximation", "shared", "file", "map"):
             if not isinstance(item, str):
                 raise InputError(f"{place}.{name} = {item!r}: must be text")
         elif lists and not isinstance(item, list):
             raise InputError(f"{place}.{name} = {item!r}: must be a list of numbers")
         elif not lists:
             _number(item, f"{place}.{name}")
-    if lists and (gaps := [name for name in ("bytes", "cumulative_ratio") if name not in value]):
+    needed = [f.name for f in fields(kind) if f.default is MISSING]
+    if gaps := [name for name in needed if name not in value]:
         raise InputError(f"{place}: {', '.join(gaps)} missing: must be given")
     if "servers" in value:
         _whole(value["servers"], f"{place}.servers")

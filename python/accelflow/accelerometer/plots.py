@@ -53,18 +53,23 @@ AROUND_POINT: Final = 4.0
 IDEAL_AROUND: Final = 25.0
 
 
-def write_plots(service: Service, directory: Path) -> list[Path]:
+def write_plots(
+    service: Service, directory: Path, *, decision: Mapping[str, Any] | None = None
+) -> list[Path]:
     """Write the pictures of `service` into `directory` and return their paths.
 
     `breakdown.png` and `sensitivity.png` for the service; for each kernel `heatmap-NAME.png`, if it
-    has an acceleration, and `granularity-NAME.png`, if cycles per byte are known. Equal services
-    are equal bytes. Raises as :func:`evaluate` does, and OSError when a place cannot be written.
+    has an acceleration, and `granularity-NAME.png`, if cycles per byte are known. With a `decision`
+    of :func:`accelflow.accelerometer.decisions.decide`, `alternatives.png`. Equal services are
+    equal bytes. Raises as :func:`evaluate` does, and OSError when a place cannot be written.
     """
     result = evaluate(service, around_ratio=AROUND_RATIO)
     figures: dict[str, Figure] = {}
     with mpl.rc_context(_STYLE):
         figures["breakdown"] = _breakdown(result)
         figures["sensitivity"] = _sensitivity(result)
+        if decision is not None:
+            figures["alternatives"] = _alternatives(decision, result["ideal_speedup_ratio"])
         for kernel, row in zip(service.kernels, result["kernels"], strict=True):
             name = re.sub(r"[^A-Za-z0-9_.-]+", "_", kernel.name)
             if kernel.acceleration_ratio is not None:
@@ -86,6 +91,36 @@ def _figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 def _gain(ratio: float | None) -> str:
     return "unknown" if ratio is None else f"{100 * (ratio - 1):+.2f} %"
+
+
+def _alternatives(decision: Mapping[str, Any], ideal: float | None) -> Figure:
+    """Draw the gains of all alternatives beside the ideal one, as Fig. 20 of the paper does."""
+    rows = [(row["name"], row["speedup_ratio"]) for row in decision["alternatives"]]
+    rows = [*([("ideal", ideal)] if ideal is not None else []), *rows]
+    intervals = {row["name"]: row["intervals"] for row in decision["alternatives"]}
+    figure, axes = _figure(7.0, 0.8 + 0.35 * len(rows))
+    for place, (name, ratio) in enumerate(rows):
+        gain = 100 * (ratio - 1)
+        color = "#BBBBBB" if name == "ideal" else "#0072B2"
+        axes.barh(place, gain, color=color, edgecolor="black", linewidth=0.4)
+        drawn = intervals.get(name)
+        if drawn is not None:
+            ends = [100 * (drawn["speedup_ratio"][end] - 1) for end in ("p5", "p95")]
+            axes.hlines(place, *ends, color="black", linewidth=1.2)
+        axes.annotate(
+            f"{gain:+.1f} %",
+            (max(gain, 0.0), place),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+        )
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+    axes.tick_params(axis="y", length=0)
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.set_xlabel("speedup (%)")
+    return figure
 
 
 def _breakdown(result: Mapping[str, Any]) -> Figure:

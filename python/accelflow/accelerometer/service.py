@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from accelflow import _native
@@ -60,7 +60,9 @@ class Queue:
     `hosts` with the same load share `servers` processing elements. Without `service_cycles`, an
     offload takes the host's time for it over the acceleration. Without `service_scv_ratio`, its
     squared coefficient of variation is that of the offloaded sizes, or 1 if they are not known.
-    `approximation` is kimura or allen_cunneen, both exact for one server.
+    `approximation` is kimura or allen_cunneen, both exact for one server. Kernels whose queues have
+    the same name in `shared` wait in one line, for an accelerator that does the work of all of
+    them.
     """
 
     servers: int = 1
@@ -68,6 +70,7 @@ class Queue:
     service_cycles: float | None = None
     service_scv_ratio: float | None = None
     approximation: str = "kimura"
+    shared: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +96,8 @@ class Kernel:
     alpha C = n C_b E(g^beta), and both must agree within a factor of 1.25. With
     `all_offloads_per_s`, `offloads_per_s` are the offloads among them that pay, and alpha is scaled
     by the ratio. With `selection` lucrative, the model selects the `sizes` that pay, and scales
-    alpha by the number of `offloads` or by their `cycles`.
+    alpha by the number of `offloads` or by their `cycles`. A kernel that `rides_on` another, by
+    name, is done in the same offload: it pays for no setup, transfer, queue or switch of its own.
     """
 
     threading: str
@@ -115,6 +119,7 @@ class Kernel:
     sizes: Sizes | None = None
     selection: str = "all"
     scaling: str = "offloads"
+    rides_on: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,12 +135,15 @@ class Service:
     seed: int = 1
 
 
-def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str, Any]:
+def evaluate(
+    service: Service, *, around_ratio: float | None = None, each_draw: bool = False
+) -> dict[str, Any]:
     """Evaluate `service` and return an object of schema ``accelflow.accelerometer/1``.
 
     Ranges are evaluated at their central value, and add `intervals`. With `around_ratio`,
     `sensitivity` has the speedups with each independent input that share lower and higher (or at
-    the ends of its range); dependent inputs change with it, also in the draws.
+    the ends of its range); dependent inputs change with it, also in the draws. With `each_draw`,
+    `draws_speedup_ratio` has the speedups of all draws, in ascending order, if there are ranges.
 
     Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.
@@ -149,6 +157,7 @@ def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str
     if around_ratio is not None and not 0 < around_ratio < 1:
         raise InputError(f"around_ratio = {around_ratio}: must be above 0 and below 1")
     uncertain: list[dict[str, Any]] = []
+    service = _with_riders(service)
     request = {
         "host_cycles_per_s": _number(
             service.host_cycles_per_s, "host_cycles_per_s", 0, uncertain, None
@@ -158,12 +167,89 @@ def evaluate(service: Service, *, around_ratio: float | None = None) -> dict[str
         "draws": service.draws,
         "seed": service.seed,
         "around_ratio": around_ratio,
+        "each_draw": each_draw,
     }
     try:
         outcome = json.loads(_native.accelerometer_evaluate(json.dumps(request)))
     except AccelflowError as error:
         raise InputError(str(error)) from error
     return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
+
+
+#: What an offload costs beside the accelerator's work: the carrier pays it for its riders.
+_OVERHEADS: Final = (
+    "setup_cycles",
+    "transfer_cycles",
+    "transfer_cycles_per_byte",
+    "queue_cycles",
+    "thread_switch_cycles",
+)
+
+
+def _with_riders(service: Service) -> Service:
+    """The service with what its riders have from the kernels that carry them."""
+    by_name = {kernel.name: kernel for kernel in service.kernels}
+    kernels = [_rider(kernel, by_name) for kernel in service.kernels]
+    host = float(_central(service.host_cycles_per_s))
+    return replace(service, kernels=[_carrier(k, kernels, host) for k in kernels])
+
+
+def _carrier(kernel: Kernel, kernels: Sequence[Kernel], host: float) -> Kernel:
+    """`kernel` with a queue whose offloads take the time of all that is done in one of them."""
+    together = [kernel, *(k for k in kernels if k.rides_on == kernel.name)]
+    queue = kernel.queue_cycles
+    known = all(k.acceleration_ratio is not None for k in together)
+    offloads = float(_central(kernel.offloads_per_s))
+    if len(together) == 1 or not isinstance(queue, Queue) or not known or offloads <= 0:
+        return kernel
+    if queue.service_cycles is not None:
+        return kernel
+    cycles = sum(
+        float(_central(k.kernel_share_ratio)) * host / float(_central(k.acceleration_ratio))
+        for k in together
+    )
+    return replace(kernel, queue_cycles=replace(queue, service_cycles=cycles / offloads))
+
+
+def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
+    if kernel.rides_on is None:
+        return kernel
+    place = f"{kernel.name}.rides_on"
+    carriers = [k.name for k in by_name.values() if k.rides_on is None]
+    if kernel.rides_on not in carriers:
+        raise refused(
+            place, kernel.rides_on, f"must be a kernel that rides on no other: {carriers}"
+        )
+    carrier = by_name[kernel.rides_on]
+    for name in _OVERHEADS:
+        if getattr(kernel, name) != 0:
+            raise refused(
+                f"{kernel.name}.{name}",
+                getattr(kernel, name),
+                f"must be left out: the offload of {carrier.name} pays for it",
+            )
+    if "lucrative" in (kernel.selection, carrier.selection):
+        raise refused(
+            f"{kernel.name}.selection", "lucrative", "must be all for kernels that share an offload"
+        )
+    for name in ("threading", "placement", "driver_waits", "offloads_per_s"):
+        if getattr(kernel, name) != getattr(carrier, name):
+            raise refused(
+                f"{kernel.name}.{name}",
+                getattr(kernel, name),
+                f"must be that of {carrier.name}, {getattr(carrier, name)}: they are one offload",
+            )
+    return kernel
+
+
+def kernel_request(service: Service, index: int) -> tuple[float, dict[str, Any]]:
+    """C, and kernel number `index` as the engine reads it; ranges are their central value.
+
+    Raises InputError for a value of the wrong type.
+    """
+    ignored: list[dict[str, Any]] = []
+    host = _number(service.host_cycles_per_s, "host_cycles_per_s", 0, ignored, None)
+    return host, _kernel(service.kernels[index], index, ignored)
 
 
 def _percent(outcome: dict[str, Any]) -> dict[str, float | None]:

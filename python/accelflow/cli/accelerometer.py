@@ -2,16 +2,37 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from accelflow import accelerometer as model
-from accelflow.accelerometer.files import is_nine_lines
+from accelflow.accelerometer.decisions import Found, Goal, decide, parse_goal, seek
+from accelflow.accelerometer.files import is_nine_lines, read_question
+from accelflow.accelerometer.fleet import is_fleet, plan, read_fleet
+from accelflow.accelerometer.measured import measure
+from accelflow.accelerometer.recorded import (
+    APPLICATION_RATIO,
+    Recorded,
+    read_recording,
+    service_of,
+    to_toml,
+)
+from accelflow.accelerometer.simulated import Run, simulate
+from accelflow.cli.deciding import (
+    decision_text,
+    fleet_text,
+    found_text,
+    measured_text,
+    simulation_text,
+)
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.errors import InputError
+from accelflow.files import write_whole
 from accelflow.page import command_line
 from accelflow.reports.accelerometer import accelerometer_page
 
@@ -26,8 +47,11 @@ _LIMITS: Final = {
 }
 
 
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+
+
 @click.command("accelerometer")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=_FILE, required=False)
 @REPORT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @click.option(
@@ -44,39 +68,181 @@ _LIMITS: Final = {
     metavar="SHARE",
     help="Also vary each input by this share, such as 0.2.",
 )
-def accelerometer(
-    file: Path,
-    as_json: bool,
-    directory: Path | None,
-    around_ratio: float | None,
-    report_file: Path | None,
-) -> None:
+@click.option(
+    "--seek",
+    metavar="[KERNEL.]PARAMETER",
+    help="Find the value of a parameter that reaches --goal, such as acceleration_ratio.",
+)
+@click.option("--goal", metavar="OF:GAIN", help="speedup:GAIN% or latency:GAIN%, for --seek.")
+@click.option("--simulate", is_flag=True, help="Also execute the offloads, event by event.")
+@click.option("--threads", type=int, default=64, show_default=True, help="Of a simulated host.")
+@click.option(
+    "--load", type=float, default=0.7, show_default=True, help="Of a simulated host, as a share."
+)
+@click.option("--measure", is_flag=True, help="Measure A, o0, L and o1 on this machine instead.")
+@click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
+@click.option("--service", "named", metavar="NAME", help="The service of the recording.")
+@click.option("--ghz", type=float, help="The clock of the recording's machine, if it names none.")
+@click.option(
+    "--threading",
+    type=click.Choice(model.THREADINGS),
+    default="sync",
+    show_default=True,
+    help="Of the offloads from a recording's service.",
+)
+@click.option(
+    "--acceleration",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="A of all accelerators of a recording's service.",
+)
+@click.option(
+    "--out", type=_FILE, metavar="FILE", help="Write the recording's service, to edit it."
+)
+def accelerometer(file: Path | None, **options: Any) -> None:
     """Estimate the gain of offloading a service's kernels.
 
     FILE describes the service. It is TOML (docs/accelerometer.md) or an input of the paper authors'
     program: nine lines of a name (C, a, n, o0, Q, L, o1, A, Threading) and a value, in any order;
-    docs/accelerometer.md defines the names.
+    docs/accelerometer.md defines the names. A FILE with [[alternatives]] compares ways to offload,
+    and one with [[services]] is a fleet.
     """
-    check_report(report_file)
-    service = model.read(file)
+    check_report(options["report_file"])
+    sources = [file is not None, options["recording"] is not None, options["measure"]]
+    if sum(sources) != 1:
+        raise click.UsageError(
+            "Give one of FILE, --recording and --measure.", click.get_current_context()
+        )
+    _check_options(file, options)
+    if options["measure"]:
+        result = measure()
+        _shown(result, measured_text(result), as_json=options["as_json"])
+    elif options["recording"] is not None:
+        _of_recording(options)
+    elif file is not None and is_fleet(file):
+        fleet = read_fleet(file)
+        planned = plan(fleet)
+        _shown(planned, fleet_text(fleet, planned), as_json=options["as_json"])
+    elif file is not None:
+        _of_file(file, options)
+
+
+#: The options of each source, beside --json; of a fleet there are none.
+_OF_FILE: Final = ("report_file", "directory", "around_ratio", "seek", "goal", "simulate")
+_OF_SIMULATION: Final = ("threads", "load")
+_OF_RECORDING: Final = ("named", "ghz", "threading", "acceleration", "out")
+
+
+def _check_options(file: Path | None, options: dict[str, Any]) -> None:
+    """Raise InputError for an option that would change nothing."""
+    context = click.get_current_context()
+    allowed: tuple[str, ...] = ()
+    source = "--measure"
+    if options["recording"] is not None:
+        allowed, source = ("recording", *_OF_RECORDING), "--recording"
+    elif file is not None:
+        source = "a fleet" if is_fleet(file) else "FILE"
+        if source == "FILE":
+            allowed = (*_OF_FILE, *(_OF_SIMULATION if options["simulate"] else ()))
+            source += "" if options["simulate"] else " without --simulate"
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in (*allowed, "file", "measure", "as_json"):
+            raise InputError(
+                f"{parameter.opts[0]}: must be left out, as it does nothing for {source}"
+            )
+    if options["goal"] is not None and options["seek"] is None:
+        raise InputError("--goal: must be left out without --seek")
+
+
+def _shown(result: dict[str, Any], text: Iterable[str], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(result, indent=2, allow_nan=False))
+    else:
+        click.echo("\n".join(text))
+
+
+def _of_recording(options: dict[str, Any]) -> None:
+    recorded = read_recording(options["recording"], options["named"])
+    service = service_of(
+        recorded,
+        host_ghz=options["ghz"],
+        threading=options["threading"],
+        acceleration_ratio=options["acceleration"],
+    )
+    remarks = [
+        f"{recorded.name} on {recorded.machine}: {recorded.request_ns / 1e3:,.1f} us of core time"
+        " a request"
+    ]
+    if recorded.assumed_application:
+        remarks.append(
+            f"application logic was not measured: {100 * APPLICATION_RATIO:.1f} % of the request"
+            " are assumed"
+        )
+    if options["out"] is not None:
+        text = to_toml(service, remarks)
+        write_whole(options["out"], lambda file: file.write_text(text, encoding="utf-8"))
+        click.echo(f"wrote {options['out']}", err=True)
+    result = model.evaluate(service)
+    lines = [*remarks, *_bodies(recorded), "", *_text(result)]
+    _shown(result, lines, as_json=options["as_json"])
+
+
+def _bodies(recorded: Recorded) -> list[str]:
+    """What the software bodies cost: the line through costs over sizes."""
+    lines = [f"{'':12}{'operations':>12}{'ns each':>12}{'fixed ns':>12}{'ns/B':>12}"]
+    for each in recorded.operations:
+        fixed = "-" if each.fixed_ns is None else f"{each.fixed_ns:,.0f}"
+        slope = "-" if each.ns_per_byte is None else f"{each.ns_per_byte:.3f}"
+        mean = each.cost_ns / each.operations
+        lines.append(
+            f"{each.accelerator:12}{each.operations:12,}{mean:12,.0f}{fixed:>12}{slope:>12}"
+        )
+    return lines
+
+
+def _of_file(file: Path, options: dict[str, Any]) -> None:
+    question = read_question(file)
+    service, around_ratio = question.service, options["around_ratio"]
     if around_ratio is not None and not 0 < around_ratio < 1:
         raise InputError(f"--sensitivity {around_ratio}: must be above 0 and below 1")
     try:
         result = model.evaluate(service, around_ratio=around_ratio)
+        lines = []
+        if is_nine_lines(file):
+            result |= _authors(service)
+        lines += _text(result)
+        if question.alternatives or question.slo:
+            result["decision"] = decide(question)
+            lines += ["", *decision_text(result["decision"])]
+        if options["seek"] is not None:
+            goal, found = _sought(service, options)
+            result["sought"] = asdict(found)
+            lines += ["", found_text(found, goal)]
+        if options["simulate"]:
+            run = Run(threads=options["threads"], load_ratio=options["load"])
+            result["simulation"] = simulate(service, run)
+            lines += simulation_text(result["simulation"])
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    if is_nine_lines(file):
-        result |= _authors(service)
-    if directory is not None:
-        for path in model.write_plots(service, directory):
+    if options["directory"] is not None:
+        drawn = result.get("decision") if question.alternatives else None
+        for path in model.write_plots(service, options["directory"], decision=drawn):
             click.echo(f"wrote {path}", err=True)
-    if report_file is not None:
+    if options["report_file"] is not None:
         page = accelerometer_page(result, _settings(service), command_line(sys.argv))
-        written(page, report_file)
-    if as_json:
-        click.echo(json.dumps(result, indent=2, allow_nan=False))
-    else:
-        click.echo("\n".join(_text(result)))
+        written(page, options["report_file"])
+    _shown(result, lines, as_json=options["as_json"])
+
+
+def _sought(service: model.Service, options: dict[str, Any]) -> tuple[Goal, Found]:
+    if options["goal"] is None:
+        raise InputError("--goal: must be given with --seek, such as speedup:8%")
+    kernel, _, parameter = options["seek"].rpartition(".")
+    goal = parse_goal(options["goal"])
+    return goal, seek(service, parameter, goal, kernel=kernel or None)
 
 
 def _settings(service: model.Service) -> dict[str, Any]:

@@ -1,0 +1,201 @@
+"""From the equations to a decision: alternatives, SLOs, what an accelerator would have to be."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from accelflow.accelerometer.files import Question, Slo
+from accelflow.accelerometer.service import Kernel, Range, Service, evaluate
+from accelflow.errors import InputError, refused
+
+#: The parameters that :func:`seek` can vary, with the largest value that it tries.
+SOUGHT: Final[Mapping[str, float | None]] = {
+    "acceleration_ratio": 1e6,
+    "setup_cycles": None,
+    "transfer_cycles": None,
+    "thread_switch_cycles": None,
+    "queue_cycles": None,
+    "offloads_per_s": None,
+}
+
+#: Ratios of a result, by the names that a goal has.
+GOALS: Final = {"speedup": "speedup_ratio", "latency": "latency_reduction_ratio"}
+
+#: The bounds of a sought value agree to this share of it.
+_EXACT: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Goal:
+    """At least this ratio, such as 1.08 for a gain of 8 %, in `speedup` or `latency`."""
+
+    of: str
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """The border of a parameter's values that reach a goal.
+
+    `value` is the least (`at_least`) or the largest value. It is None if no value reaches the goal
+    or, with `always`, if all do.
+    """
+
+    parameter: str
+    value: float | None
+    at_least: bool
+    always: bool
+
+
+def parse_goal(text: str) -> Goal:
+    """Read a goal: ``speedup:8%`` or ``latency:0%``, the least gain. Raises InputError."""
+    of, _, gain = text.partition(":")
+    try:
+        percent = float(gain.strip().removesuffix("%"))
+    except ValueError:
+        percent = math.nan
+    if of not in GOALS or not percent > -100 or math.isinf(percent):
+        raise refused("goal", text, "must be speedup:GAIN% or latency:GAIN%, such as speedup:8%")
+    return Goal(of, 1 + percent / 100)
+
+
+def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = None) -> Found:
+    """Find the least or largest value of `parameter` with which `service` reaches `goal`.
+
+    It is a parameter of `kernel`, which may be left out if there is one.
+
+    Everything else stays as it is, ranges at their central value; a value at which no service can
+    be, as with an overloaded accelerator, does not reach it. Raises InputError for another
+    parameter, for a kernel that is not one of the service's, and where neither end of the values is
+    better.
+    """
+    if parameter not in SOUGHT:
+        raise refused("parameter", parameter, known=SOUGHT)
+    names = [each.name for each in service.kernels]
+    if kernel is None and len(names) > 1:
+        raise InputError(f"kernel = left out: must be one of {', '.join(names)}")
+    index = names.index(kernel) if kernel in names else 0
+    if kernel is not None and kernel not in names:
+        raise refused("kernel", kernel, known=names)
+    chosen = service.kernels[index]
+    _check_sought(chosen, parameter)
+    low, high = _ends(service, chosen, parameter)
+
+    def reaches(value: float) -> bool:
+        given: dict[str, Any] = {parameter: value}
+        changed = replace(chosen, **given)
+        kernels = [*service.kernels[:index], changed, *service.kernels[index + 1 :]]
+        try:
+            ratio = evaluate(replace(service, kernels=kernels))[GOALS[goal.of]]
+        except InputError:
+            return False
+        return ratio is not None and ratio >= goal.ratio * (1 - 1e-12)
+
+    # More acceleration never hurts, and a cost never helps. More offloads help where they carry
+    # alpha with them, and only cost where alpha stays.
+    helps = parameter == "acceleration_ratio" or (
+        parameter == "offloads_per_s" and chosen.all_offloads_per_s is not None
+    )
+    best, worst = (high, low) if helps else (low, high)
+    if not reaches(best):
+        return Found(parameter, None, helps, always=False)
+    if reaches(worst):
+        return Found(parameter, None, helps, always=True)
+    return Found(parameter, _border(reaches, best, worst), helps, always=False)
+
+
+def _check_sought(kernel: Kernel, parameter: str) -> None:
+    tied = kernel.cycles_per_byte is not None and kernel.sizes is not None
+    if parameter == "offloads_per_s" and tied:
+        raise refused(
+            f"{kernel.name}.cycles_per_byte",
+            kernel.cycles_per_byte,
+            "must be left out, as offloads_per_s, sizes and kernel_share_ratio give it",
+        )
+
+
+def _ends(service: Service, kernel: Kernel, parameter: str) -> tuple[float, float]:
+    if parameter == "acceleration_ratio":
+        return 1e-6, float(SOUGHT[parameter] or 0)
+    host = service.host_cycles_per_s
+    cycles = host.central if isinstance(host, Range) else float(host)
+    if parameter == "offloads_per_s" and kernel.all_offloads_per_s is not None:
+        return 0.0, kernel.all_offloads_per_s
+    return 0.0, cycles
+
+
+def _border(reaches: Callable[[float], bool], best: float, worst: float) -> float:
+    """The last value from `best` on that reaches the goal. Halves in proportion where it can."""
+    while abs(worst - best) > _EXACT * max(abs(best), abs(worst)):
+        low, high = min(best, worst), max(best, worst)
+        wide = low > 0 and high > 4 * low
+        middle = math.sqrt(low * high) if wide else (low + high) / 2
+        if middle in (low, high):
+            break
+        if low == 0 and high < 1e-9:
+            break
+        if reaches(middle):
+            best = middle
+        else:
+            worst = middle
+    return best
+
+
+def decide(question: Question) -> dict[str, Any]:
+    """Evaluate a service with its alternatives, each with the SLO's verdict.
+
+    Returns an object of schema ``accelflow.accelerometer-decision/1``: `alternatives`, the service
+    as its file has it first, each with `speedup_ratio`, `latency_reduction_ratio`, what limits each
+    kernel, `intervals` for ranges, and `slo`. The best one is that with the largest speedup among
+    those that keep the SLO. Raises InputError as :func:`evaluate` does.
+    """
+    rows = [
+        _row(name, service, question.slo)
+        for name, service in {"as given": question.service, **question.alternatives}.items()
+    ]
+    kept = [row for row in rows if row["slo"] is None or row["slo"]["met"]]
+    best = max(kept, key=lambda row: row["speedup_ratio"], default=None)
+    return {
+        "schema": "accelflow.accelerometer-decision/1",
+        "alternatives": rows,
+        "best": None if best is None or best["speedup_ratio"] <= 1 else best["name"],
+    }
+
+
+def _row(name: str, service: Service, slo: Slo | None) -> dict[str, Any]:
+    try:
+        outcome = evaluate(service)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    return {
+        "name": name,
+        "speedup_ratio": outcome["speedup_ratio"],
+        "latency_reduction_ratio": outcome["latency_reduction_ratio"],
+        "intervals": outcome.get("intervals"),
+        "limits": {row["name"]: row["limit"] for row in outcome["kernels"]},
+        "offloads_per_s": {row["name"]: row["offloads_per_s"] for row in outcome["kernels"]},
+        "slo": None if slo is None else verdict(service, outcome, slo),
+    }
+
+
+def verdict(service: Service, outcome: Mapping[str, Any], slo: Slo) -> dict[str, Any]:
+    """Whether a request keeps `slo`, and from which acceleration of each kernel on it would.
+
+    `met` is None if the latency needs an unknown acceleration.
+    """
+    ratio = outcome["latency_reduction_ratio"]
+    needed = slo.latency_us / slo.limit_us
+    met = None if ratio is None else ratio >= needed * (1 - 1e-12)
+    from_acceleration = {}
+    if not met:
+        goal = Goal("latency", needed)
+        for kernel in service.kernels:
+            found = seek(service, "acceleration_ratio", goal, kernel=kernel.name)
+            from_acceleration[kernel.name] = found.value
+    return {
+        "latency_us": None if ratio is None else slo.latency_us / ratio,
+        "limit_us": slo.limit_us,
+        "met": met,
+        "met_from_acceleration_ratio": from_acceleration,
+    }

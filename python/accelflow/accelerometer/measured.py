@@ -1,0 +1,277 @@
+"""Micro-benchmarks of what the equations ask for: A, o0 and L, o1, on this machine.
+
+The paper measures its inputs with micro-benchmarks that run a kernel on the host and on the
+accelerator (section 4). Here the host's kernel is OpenSSL's code without the processor's
+instructions for it, and the accelerator those instructions: `OPENSSL_ia32cap` switches them off. A
+thread switch is half a round trip between two threads of one core, less the system calls.
+io_uring's o0 is what it costs to hand the kernel an operation.
+
+Times are of the processor (`CLOCK_PROCESS_CPUTIME_ID`) where it does the work alone, so that other
+work on the machine disturbs them little, and of the wall clock for switches.
+"""
+
+import ctypes
+import ctypes.util
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.accelerometer.uring import submission_ns
+from accelflow.errors import AccelflowError
+
+#: The name and version of the object that :func:`measure` returns.
+SCHEMA: Final = "accelflow.accelerometer-measured/1"
+
+#: The sizes of the kernels' inputs, in bytes.
+SIZES: Final = (64, 256, 1_024, 4_096, 16_384)
+
+#: OpenSSL's masks of processor capabilities (`man OPENSSL_ia32cap`) without the instructions of a
+#: kernel: AES and carry-less multiplication with their vector forms (bits 57 and 33 of the first
+#: word, 41 and 42 of the second), and SHA (bit 29 of the second).
+WITHOUT: Final[Mapping[str, str]] = {
+    "aes_128_gcm": "~0x200000200000000:~0x60000000000",
+    "sha256": "~0x0:~0x20000000",
+}
+
+_MODULE: Final = "accelflow.accelerometer.measured"
+
+#: The processor's flags that a kernel's accelerator needs (/proc/cpuinfo).
+_NEEDS: Final = {"aes_128_gcm": "aes", "sha256": "sha_ni"}
+
+
+def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
+    """Measure this machine; about 4 s.
+
+    Returns an object of schema ``accelflow.accelerometer-measured/1``: `kernels`, each with
+    `acceleration_ratio` (A: the slopes of time over size), `setup_ns` (o0 + L: what an offload
+    costs beside the bytes, above 0 only if the instructions cost more to begin), `host_ns_per_byte`
+    and the times by size; `thread_switch_ns` (o1); `io_uring_ns`. Each is {mean, half_width} over
+    `rounds` of `seconds` per size, Student's 95 %. What the machine does not have or allow is None,
+    and `lacking` says why. Raises AccelflowError without OpenSSL's library.
+    """
+    lacking: dict[str, str] = {}
+    flags = _flags()
+    kernels: dict[str, Any] = {}
+    for name, flag in _NEEDS.items():
+        if flag not in flags:
+            kernels[name] = None
+            lacking[name] = f"the processor has no {flag}"
+            continue
+        arguments = [name, str(rounds), str(seconds)]
+        host = in_process(_MODULE, arguments, WITHOUT[name])
+        accelerated = in_process(_MODULE, arguments, None)
+        kernels[name] = _compared(host, accelerated)
+    switch = interval([switch_ns(2_000) for _ in range(rounds)])
+    uring: dict[str, float | None] | None = None
+    try:
+        uring = interval([submission_ns(2_000) for _ in range(rounds)])
+    except OSError as error:
+        lacking["io_uring"] = f"the kernel refuses it: {error.strerror}"
+    return {
+        "schema": SCHEMA,
+        "machine": _machine(),
+        "kernels": kernels,
+        "thread_switch_ns": switch,
+        "io_uring_ns": uring,
+        "lacking": lacking,
+    }
+
+
+def interval(values: Sequence[float]) -> dict[str, float | None]:
+    """The mean of `values` with Student's 95 % half width; None for less than two values."""
+    found = _native.confidence_interval(list(values))
+    return {
+        "mean": statistics.fmean(values),
+        "half_width": None if found is None else found[1],
+    }
+
+
+def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Intercept and slope of the line through `points`, by least squares of relative errors.
+
+    Times of large inputs are larger, and so are their errors: each point counts as 1 / y^2.
+    """
+    weights = [1 / (y * y) for _, y in points]
+    total = math.fsum(weights)
+    mean_x = math.fsum(w * x for w, (x, _) in zip(weights, points, strict=True)) / total
+    mean_y = math.fsum(w * y for w, (_, y) in zip(weights, points, strict=True)) / total
+    both = math.fsum(
+        w * (x - mean_x) * (y - mean_y) for w, (x, y) in zip(weights, points, strict=True)
+    )
+    squares = math.fsum(w * (x - mean_x) ** 2 for w, (x, _) in zip(weights, points, strict=True))
+    slope = both / squares
+    return mean_y - slope * mean_x, slope
+
+
+def _compared(host: list[list[float]], accelerated: list[list[float]]) -> dict[str, Any]:
+    """The parameters from the times of each round at each size, in nanoseconds."""
+
+    def fits(rounds: list[list[float]]) -> list[tuple[float, float]]:
+        return [line(list(zip(SIZES, times, strict=True))) for times in rounds]
+
+    on_host, on_accelerator = fits(host), fits(accelerated)
+    pairs = list(zip(on_host, on_accelerator, strict=True))
+    return {
+        "acceleration_ratio": interval([h[1] / a[1] for h, a in pairs]),
+        "setup_ns": interval([a[0] - h[0] for h, a in pairs]),
+        "host_ns_per_byte": interval([h[1] for h in on_host]),
+        "sizes_bytes": list(SIZES),
+        "host_ns": [interval(times) for times in zip(*host, strict=True)],
+        "accelerated_ns": [interval(times) for times in zip(*accelerated, strict=True)],
+    }
+
+
+def in_process(module: str, arguments: Sequence[str], mask: str | None) -> Any:
+    """What `module` prints as JSON, in a process of its own: OpenSSL reads `mask` when it starts.
+
+    Raises AccelflowError if it fails.
+    """
+    environment = {key: value for key, value in os.environ.items() if key != "OPENSSL_ia32cap"}
+    if mask is not None:
+        environment["OPENSSL_ia32cap"] = mask
+    package = str(Path(__file__).parents[2])
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [package, environment.get("PYTHONPATH")])
+    )
+    done = subprocess.run(  # noqa: S603  our own module, by our own interpreter
+        [sys.executable, "-m", module, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    if done.returncode:
+        message = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise AccelflowError(f"micro-benchmark {arguments[0]}: {message}")
+    return json.loads(done.stdout)
+
+
+def _times(name: str, rounds: int, seconds: float) -> list[list[float]]:
+    """Nanoseconds of one call at each of the sizes, for each round."""
+    crypto = library()
+    return [
+        [timed(kernel_call(crypto, name, size), seconds) for size in SIZES] for _ in range(rounds)
+    ]
+
+
+def timed(call: Callable[[], object], seconds: float) -> float:
+    """Processor time of one call, over calls of `seconds`; less that of an empty call."""
+    count = 1
+    while True:
+        began = time.process_time_ns()
+        for _ in range(count):
+            call()
+        spent = time.process_time_ns() - began
+        if spent >= seconds * 1e9:
+            return spent / count
+        count = max(2 * count, int(count * seconds * 1e9 / max(spent, 1)) + 1)
+
+
+def library() -> ctypes.CDLL:
+    """OpenSSL's libcrypto. Raises AccelflowError if the system has none."""
+    name = ctypes.util.find_library("crypto")
+    if name is None:
+        raise AccelflowError("OpenSSL's library libcrypto is missing: the kernels are its code")
+    crypto = ctypes.CDLL(name)
+    for function in ("EVP_CIPHER_CTX_new", "EVP_aes_128_gcm", "EVP_sha256", "EVP_MD_CTX_new"):
+        getattr(crypto, function).restype = ctypes.c_void_p
+    pointer, whole = ctypes.c_void_p, ctypes.c_int
+    crypto.EVP_EncryptInit_ex.argtypes = [pointer] * 5
+    crypto.EVP_EncryptUpdate.argtypes = [pointer, pointer, pointer, pointer, whole]
+    crypto.EVP_DigestInit_ex.argtypes = [pointer] * 3
+    crypto.EVP_DigestUpdate.argtypes = [pointer, pointer, ctypes.c_size_t]
+    return crypto
+
+
+def kernel_call(crypto: ctypes.CDLL, name: str, size: int) -> Callable[[], object]:
+    """A function that does the kernel once for `size` bytes; its context lives as long as it."""
+    data = ctypes.create_string_buffer(size)
+    out = ctypes.create_string_buffer(size + 32)
+    length = ctypes.c_int(0)
+    written = ctypes.byref(length)
+    if name == "aes_128_gcm":
+        context = ctypes.c_void_p(crypto.EVP_CIPHER_CTX_new())
+        cipher = ctypes.c_void_p(crypto.EVP_aes_128_gcm())
+        key, nonce = ctypes.create_string_buffer(16), ctypes.create_string_buffer(12)
+        if crypto.EVP_EncryptInit_ex(context, cipher, None, key, nonce) != 1:
+            raise AccelflowError("OpenSSL has no AES-128-GCM")
+        update = crypto.EVP_EncryptUpdate
+        return lambda: update(context, out, written, data, size)
+    context = ctypes.c_void_p(crypto.EVP_MD_CTX_new())
+    digest = ctypes.c_void_p(crypto.EVP_sha256())
+    if crypto.EVP_DigestInit_ex(context, digest, None) != 1:
+        raise AccelflowError("OpenSSL has no SHA-256")
+    update = crypto.EVP_DigestUpdate
+    return lambda: update(context, data, size)
+
+
+def switch_ns(trips: int) -> float:
+    """Nanoseconds of one switch between two processes on one core, system calls excluded.
+
+    Half a round trip of a byte through two pipes, less that of the same calls without a switch.
+    Raises OSError if the system has no processes to fork or cores to choose.
+    """
+    there, back = os.pipe(), os.pipe()
+    before = os.sched_getaffinity(0)
+    core = {min(before)}
+    child = os.fork()
+    if child == 0:
+        try:
+            os.sched_setaffinity(0, core)
+            while os.read(there[0], 1) == b"x":
+                os.write(back[1], b"x")
+        finally:
+            os._exit(0)
+    try:
+        os.sched_setaffinity(0, core)
+        for _ in range(100):
+            os.write(there[1], b"x")
+            os.read(back[0], 1)
+        began = time.perf_counter_ns()
+        for _ in range(trips):
+            os.write(there[1], b"x")
+            os.read(back[0], 1)
+        switched = (time.perf_counter_ns() - began) / trips
+    finally:
+        os.write(there[1], b"e")
+        os.waitpid(child, 0)
+        os.sched_setaffinity(0, before)
+    began = time.perf_counter_ns()
+    for _ in range(trips):
+        os.write(there[1], b"x")
+        os.read(there[0], 1)
+    calls = (time.perf_counter_ns() - began) / trips
+    for end in (*there, *back):
+        os.close(end)
+    # A round trip has two switches, and twice the system calls of the second loop.
+    return max(switched / 2 - calls, 0.0)
+
+
+def _flags() -> set[str]:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return set()
+    found = [row for row in text.splitlines() if row.startswith("flags")]
+    return set(found[0].split()) if found else set()
+
+
+def _machine() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return "unknown"
+    names = [row.partition(":")[2].strip() for row in text.splitlines() if "model name" in row]
+    return names[0] if names else "unknown"
+
+
+if __name__ == "__main__":
+    print(json.dumps(_times(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))))

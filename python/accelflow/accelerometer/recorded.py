@@ -1,0 +1,254 @@
+"""From a recording of live requests to the inputs of the model.
+
+A recording (docs/recording-format.md) has the sizes, the costs and the number of each accelerator's
+operations in a request. With the time of everything else that is alpha, n, C_b and the distribution
+of sizes of each of them, with intervals from how often each cost was measured.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.accelerometer.service import Kernel, Number, Range, Service, Sizes
+from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.files import why
+
+#: The share of application logic where a recording does not have its time: the paper of AccelFlow
+#: states 20.7 % as the average of its services, and its simulation here assumes the same.
+APPLICATION_RATIO: Final = 0.207
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a recording says of one accelerator's operations in a request of a service.
+
+    `cost_ns` is their time together, with the standard error `cost_sd_ns`; `sizes` the bytes and
+    number of each. `fixed_ns` and `ns_per_byte` are the line through costs over sizes (o0 and C_b
+    of the software body), None where all sizes are the same.
+    """
+
+    accelerator: str
+    operations: int
+    cost_ns: float
+    cost_sd_ns: float
+    sizes: tuple[tuple[int, int], ...]
+    fixed_ns: float | None
+    ns_per_byte: float | None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A service of a recording: its operations, and the rest of its core time.
+
+    `assumed_application` says that the recording has no time of application logic, so that it is
+    the paper's share of the request.
+    """
+
+    name: str
+    machine: str
+    operations: tuple[Measured, ...]
+    rest_ns: float
+    assumed_application: bool
+
+    @property
+    def request_ns(self) -> float:
+        """The core time of a request."""
+        return self.rest_ns + math.fsum(each.cost_ns for each in self.operations)
+
+
+def read_recording(path: Path, service: str | None = None) -> Recorded:
+    """Read `service` of the recording at `path`; without a name the only one.
+
+    Raises InputError for a file that is no recording, and for another name or none of several.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    try:
+        _native.check_recording(text)
+    except AccelflowError as error:
+        raise InputError(f"{path}: {error}") from error
+    tree = json.loads(text)
+    services = {each["service"]: each for each in tree["services"]}
+    if service is None and len(services) != 1:
+        names = ", ".join(services)
+        raise InputError(f"{path}: services {names}: choose one of them with --service")
+    if service is not None and service not in services:
+        raise refused("service", service, known=services)
+    chosen = services[service] if service is not None else next(iter(services.values()))
+    return _recorded(chosen, str(tree["machine"]))
+
+
+def _recorded(service: Mapping[str, Any], machine: str) -> Recorded:
+    steps: dict[str, list[Mapping[str, Any]]] = {}
+    application: list[float | None] = []
+    for phase in service["phases"]:
+        if "cpu" in phase:
+            application.append(_mean_ns(phase["cpu"], "app_quantiles_ns", "app_ns"))
+            continue
+        for chain in phase["chains"]:
+            for step in chain["steps"]:
+                steps.setdefault(step["accelerator"], []).append(step)
+    operations = tuple(_measured(name, rows) for name, rows in steps.items())
+    outside = service.get("outside") or {}
+    around = _mean_ns(outside, "core_quantiles_ns", None) or 0.0
+    known = [value for value in application if value is not None]
+    assumed = len(known) < len(application)
+    taxes = math.fsum(each.cost_ns for each in operations)
+    logic = taxes * APPLICATION_RATIO / (1 - APPLICATION_RATIO) if assumed else math.fsum(known)
+    return Recorded(service["service"], machine, operations, logic + around, assumed)
+
+
+def _mean_ns(row: Mapping[str, Any], quantiles: str, median: str | None) -> float | None:
+    """The mean of the distribution in `row`, or its median where it has none."""
+    points = row.get(quantiles)
+    if points:
+        return math.fsum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
+    return None if median is None else row.get(median)
+
+
+def _deviation_ns(row: Mapping[str, Any]) -> float:
+    """The standard deviation of the costs of a step, 0 where the recording has medians alone."""
+    points = row.get("cost_quantiles_ns")
+    if not points:
+        return 0.0
+    mean = _mean_ns(row, "cost_quantiles_ns", "cost_ns") or 0.0
+    # Evenly spread from a to b, the mean square is (a^2 + a b + b^2) / 3.
+    squares = math.fsum(
+        (b[0] - a[0]) * (a[1] ** 2 + a[1] * b[1] + b[1] ** 2) / 3 for a, b in pairwise(points)
+    )
+    return math.sqrt(max(squares - mean * mean, 0.0))
+
+
+def _measured(name: str, rows: list[Mapping[str, Any]]) -> Measured:
+    costs = [_mean_ns(row, "cost_quantiles_ns", "cost_ns") or 0.0 for row in rows]
+    errors = [_deviation_ns(row) / math.sqrt(row["samples"]) for row in rows]
+    counts: dict[int, int] = {}
+    for row in rows:
+        size = max(int(row["input_bytes"]), 1)
+        counts[size] = counts.get(size, 0) + 1
+    fixed, slope = _line([max(int(row["input_bytes"]), 1) for row in rows], costs)
+    return Measured(
+        accelerator=name,
+        operations=len(rows),
+        cost_ns=math.fsum(costs),
+        cost_sd_ns=math.sqrt(math.fsum(error * error for error in errors)),
+        sizes=tuple(sorted(counts.items())),
+        fixed_ns=fixed,
+        ns_per_byte=slope,
+    )
+
+
+def _line(sizes: Iterable[int], costs: Iterable[float]) -> tuple[float | None, float | None]:
+    """Intercept and slope of costs over sizes, by least squares; None if they do not rise."""
+    points = list(zip(sizes, costs, strict=True))
+    mean_x = math.fsum(x for x, _ in points) / len(points)
+    mean_y = math.fsum(y for _, y in points) / len(points)
+    squares = math.fsum((x - mean_x) ** 2 for x, _ in points)
+    if squares == 0:
+        return None, None
+    slope = math.fsum((x - mean_x) * (y - mean_y) for x, y in points) / squares
+    return (mean_y - slope * mean_x, slope) if slope > 0 else (None, None)
+
+
+def service_of(
+    recorded: Recorded,
+    *,
+    host_ghz: float | None = None,
+    threading: str = "sync",
+    placement: str = "off_chip",
+    acceleration_ratio: float = 10.0,
+    **costs: Number,
+) -> Service:
+    """The service that the model evaluates: one kernel for each accelerator of `recorded`.
+
+    The host is one core that does nothing else, of `host_ghz`, or of the clock that the recording's
+    machine names. `threading`, `placement`, `acceleration_ratio` and `costs` (such as
+    `transfer_cycles`) are those of all kernels: a recording of software does not have them. Alpha
+    is a range where the recording has distributions. Raises InputError without a clock.
+    """
+    clock = host_ghz if host_ghz is not None else _clock(recorded.machine)
+    if not 0 < clock < math.inf:
+        raise refused("host_ghz", clock, "must be above 0")
+    requests = 1e9 / recorded.request_ns
+    kernels = [
+        Kernel(
+            name=each.accelerator,
+            threading=threading,
+            placement=placement,
+            kernel_share_ratio=_share(each, recorded),
+            offloads_per_s=each.operations * requests,
+            acceleration_ratio=acceleration_ratio,
+            sizes=_sizes(each),
+            **costs,  # type: ignore[arg-type]
+        )
+        for each in recorded.operations
+    ]
+    return Service(host_cycles_per_s=clock * 1e9, kernels=kernels)
+
+
+def _clock(machine: str) -> float:
+    found = re.search(r"(\d+(?:\.\d+)?)\s*GHz", machine)
+    if found is None:
+        raise InputError(
+            f"host_ghz = left out: must be given, since the recording's machine, '{machine}', names"
+            " no clock"
+        )
+    return float(found[1])
+
+
+def _share(each: Measured, recorded: Recorded) -> Number:
+    """Alpha, with the error that the errors of all costs give it."""
+    total = recorded.request_ns
+    share = each.cost_ns / total
+    others = math.fsum(other.cost_sd_ns**2 for other in recorded.operations if other is not each)
+    spread = math.sqrt(((1 - share) * each.cost_sd_ns) ** 2 + share**2 * others) / total
+    return Range(mean=share, sd=spread) if spread > 0 else share
+
+
+def _sizes(each: Measured) -> Sizes:
+    total, so_far = each.operations, 0
+    shares = []
+    for _, count in each.sizes:
+        so_far += count
+        shares.append(so_far / total)
+    return Sizes(
+        bytes=[float(size) for size, _ in each.sizes],
+        cumulative_ratio=shares,
+        interpolation="step",
+    )
+
+
+def to_toml(service: Service, remarks: Iterable[str] = ()) -> str:
+    """The file of `service`, as :func:`accelflow.accelerometer.read` reads it, after `remarks`."""
+    lines = [f"# {remark}" for remark in remarks]
+    lines.append(f"host_cycles_per_s = {_text(service.host_cycles_per_s)}")
+    for kernel in service.kernels:
+        lines += ["", "[[kernels]]"]
+        default = Kernel(threading="", kernel_share_ratio=0.0, offloads_per_s=0.0)
+        for name, value in vars(kernel).items():
+            if name in ("threading", "kernel_share_ratio", "offloads_per_s") or value != getattr(
+                default, name
+            ):
+                lines.append(f"{name} = {_text(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Range | Sizes):
+        given = {key: v for key, v in vars(value).items() if v is not None}
+        return "{ " + ", ".join(f"{key} = {_text(v)}" for key, v in given.items()) + " }"
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.10g}"

@@ -1,0 +1,234 @@
+"""Where the closed form holds and where it breaks: equations against simulation, over a grid.
+
+:func:`grid` has one section for each thing that the equations leave out, from nothing at all to
+queues, tails and requests that overlap with their offloads. Each row is one kernel under one
+design: what the equations say, what the simulation measures, and the error in points (of the ratio
+times 100, as the paper states its errors).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from accelflow.accelerometer.service import (
+    THREADINGS,
+    Kernel,
+    Queue,
+    Service,
+    Sizes,
+    evaluate,
+)
+from accelflow.accelerometer.simulated import Run, simulate
+
+#: The name and version of the object that :func:`grid` returns.
+SCHEMA: Final = "accelflow.accelerometer-validation/1"
+
+#: C of the paper's Feed1, and the costs of its off-chip offloads (Table 7): L and o1.
+_HOST: Final = 2.3e9
+_TRANSFER: Final = 2_300.0
+_SWITCH: Final = 5_750.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is simulated: requests of a run, seeds, and every how many-th row of a section."""
+
+    requests: int = 20_000
+    seeds: int = 5
+    every: int = 1
+
+
+def _kernel(threading: str, **changed: Any) -> Kernel:
+    """The compression of the paper's Feed1, all of it offloaded, and what is different."""
+    given: dict[str, Any] = {
+        "threading": threading,
+        "kernel_share_ratio": 0.15,
+        "offloads_per_s": 15_008.0,
+        "transfer_cycles": _TRANSFER,
+        "thread_switch_cycles": 0.0 if threading in ("sync", "async_same_thread") else _SWITCH,
+        "acceleration_ratio": 27.0,
+    }
+    return Kernel(**given | changed)
+
+
+def _even(size: Size, **changed: Any) -> Run:
+    """A run without variation, so that the error is the equations' own."""
+    return Run(
+        requests=size.requests,
+        seeds=size.seeds,
+        own_work="constant",
+        kernel_work="constant",
+        **changed,
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of a section: what is varied, the kernel, the run, and which figure is compared."""
+
+    varied: str
+    kernel: Kernel
+    run: Run
+    figure: str
+
+
+def _nothing_waits(size: Size) -> Iterator[Case]:
+    """All threadings; small and large kernels, slow and fast accelerators, with and without o0."""
+    run = _even(size, threads=16)
+    for threading in THREADINGS:
+        for share, offloads in ((0.15, 15_008.0), (0.52, 40_000.0)):
+            for acceleration in (2.0, 27.0):
+                for setup in (0.0, 1_000.0):
+                    kernel = _kernel(
+                        threading,
+                        kernel_share_ratio=share,
+                        offloads_per_s=offloads,
+                        acceleration_ratio=acceleration,
+                        setup_cycles=setup,
+                    )
+                    varied = f"{threading}, alpha {share:g}, A {acceleration:g}, o0 {setup:g}"
+                    yield Case(varied, kernel, run, "speedup_ratio")
+
+
+def _one_request(size: Size) -> Iterator[Case]:
+    """The same for latency: one request at a time on an idle host."""
+    for case in _nothing_waits(size):
+        yield replace(case, figure="latency_reduction_ratio")
+
+
+def _threads(size: Size) -> Iterator[Case]:
+    """Sync-OS with few threads and a slow accelerator: cores idle when all threads wait."""
+    kernel = _kernel("sync_os", kernel_share_ratio=0.5, acceleration_ratio=1.0)
+    for threads in (1, 2, 3, 4, 8, 16):
+        run = Run(requests=size.requests, seeds=size.seeds, threads=threads)
+        yield Case(f"sync_os, A 1, {threads} threads", kernel, run, "speedup_ratio")
+
+
+def _queue(size: Size) -> Iterator[Case]:
+    """Hosts that share one element: Q by Pollaczek and Khinchine, at the rate before offloading."""
+    run = Run(requests=size.requests, seeds=size.seeds, threads=8)
+    for threading in ("sync", "async_same_thread"):
+        # One host keeps the element busy for 0.15 / 27 of the time.
+        for hosts in (18, 54, 90, 126, 162):
+            kernel = _kernel(threading, queue_cycles=Queue(servers=1, hosts=hosts))
+            used = hosts * 0.15 / 27
+            yield Case(f"{threading}, {100 * used:.0f} % in use", kernel, run, "speedup_ratio")
+
+
+def _tail(size: Size) -> Iterator[Case]:
+    """P99 with load, beside the latency reduction of the equations, which know no load."""
+    for threading, first in (
+        ("sync", False),
+        ("sync_os", False),
+        ("sync_os", True),
+        ("async_same_thread", False),
+        ("async_same_thread", True),
+    ):
+        for load in (0.3, 0.5, 0.7, 0.85):
+            run = Run(
+                requests=size.requests, seeds=size.seeds, load_ratio=load, responses_first=first
+            )
+            order = ", responses first" if first else ""
+            varied = f"{threading}{order}, {100 * load:.0f} % load"
+            yield Case(varied, _kernel(threading), run, "p99_latency_cycles")
+
+
+def _mean_with_load(size: Size) -> Iterator[Case]:
+    """The same for the mean."""
+    for case in _tail(size):
+        yield replace(case, figure="mean_latency_cycles")
+
+
+def _overlap(size: Size) -> Iterator[Case]:
+    """Requests of several kernels whose responses nobody needs: equation (8) adds what overlaps."""
+    kernel = _kernel("async_no_response", kernel_share_ratio=0.5, acceleration_ratio=1.0)
+    for kernels in (1, 2, 4, 16):
+        run = _even(size, kernels_per_request=kernels)
+        varied = f"async_no_response, A 1, {kernels} kernels a request"
+        yield Case(varied, kernel, run, "latency_reduction_ratio")
+
+
+def _switches(size: Size) -> Iterator[Case]:
+    """Sync-OS: one switch in the latency or two, by the accelerator's time over a switch's."""
+    run = _even(size)
+    for acceleration in (1.0, 2.0, 4.0, 8.0, 27.0):
+        for switches in (1, 2):
+            kernel = _kernel(
+                "sync_os", acceleration_ratio=acceleration, latency_thread_switches=switches
+            )
+            time = 0.15 * _HOST / 15_008 / acceleration
+            varied = f"sync_os, {time / _SWITCH:.2f} switches of time, {switches} counted"
+            yield Case(varied, kernel, run, "latency_reduction_ratio")
+
+
+def _selection(size: Size) -> Iterator[Case]:
+    """Only sizes that pay: alpha scaled by the number of offloads, as for Fig. 20, or by cycles."""
+    # As in examples/accelerometer/feed1-compression.toml.
+    sizes = Sizes(
+        bytes=[1, 64, 256, 425, 1024, 2456, 4096, 16384, 65536],
+        cumulative_ratio=[0, 0.1, 0.3, 0.3584, 0.5, 0.7344, 0.85, 0.97, 1],
+    )
+    run = Run(requests=size.requests, seeds=size.seeds)
+    for threading in ("sync", "sync_os", "async_same_thread"):
+        for scaling in ("offloads", "cycles"):
+            kernel = _kernel(
+                threading,
+                cycles_per_byte=5.62,
+                sizes=sizes,
+                selection="lucrative",
+                scaling=scaling,
+            )
+            yield Case(f"{threading}, scaled by {scaling}", kernel, run, "speedup_ratio")
+
+
+#: The sections: a name, what is compared, and the rows.
+SECTIONS: Final = {
+    "nothing_waits": _nothing_waits,
+    "one_request": _one_request,
+    "threads": _threads,
+    "selection": _selection,
+    "queue": _queue,
+    "mean_with_load": _mean_with_load,
+    "tail": _tail,
+    "overlap": _overlap,
+    "switches": _switches,
+}
+
+
+def grid(size: Size | None = None) -> dict[str, Any]:
+    """Evaluate and simulate all sections; about a minute.
+
+    Returns an object of schema ``accelflow.accelerometer-validation/1``: `sections` by name, each a
+    list of rows {varied, closed_form_ratio, simulated_ratio, half_width, error_points}. Equal sizes
+    give equal bits.
+    """
+    size = size or Size()
+    return {
+        "schema": SCHEMA,
+        "requests": size.requests,
+        "seeds": size.seeds,
+        "sections": {
+            name: [_row(case) for case in list(cases(size))[:: size.every]]
+            for name, cases in SECTIONS.items()
+        },
+    }
+
+
+def _row(case: Case) -> dict[str, Any]:
+    service = Service(host_cycles_per_s=_HOST, kernels=[case.kernel])
+    (found,) = simulate(service, case.run)["kernels"]
+    loaded = case.figure in found["loaded"]
+    simulated = found["loaded"][case.figure]["reduction_ratio"] if loaded else found[case.figure]
+    closed = evaluate(service)["latency_reduction_ratio" if loaded else case.figure]
+    return {
+        "varied": case.varied,
+        "closed_form_ratio": closed,
+        "simulated_ratio": simulated["mean"],
+        "half_width": simulated["half_width"],
+        "error_points": 100 * (closed - simulated["mean"]),
+    }
+
+
+def worst(rows: list[Mapping[str, Any]]) -> float:
+    """The largest error of `rows`, in points, without its sign."""
+    return max(abs(float(row["error_points"])) for row in rows)

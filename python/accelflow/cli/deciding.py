@@ -1,0 +1,146 @@
+"""What `accelflow accelerometer` prints beside the equations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from accelflow.accelerometer.decisions import Found, Goal
+from accelflow.accelerometer.fleet import Fleet
+
+
+def _gain(ratio: float | None, width: int = 10) -> str:
+    return f"{'-':>{width}}" if ratio is None else f"{100 * (ratio - 1):{width - 2}.2f} %"
+
+
+def decision_text(decision: Mapping[str, Any]) -> Iterator[str]:
+    """The alternatives side by side."""
+    rows = decision["alternatives"]
+    width = max(len(row["name"]) for row in rows) + 2
+    slo = any(row["slo"] for row in rows)
+    drawn = any(row["intervals"] for row in rows)
+    head = f"{'':{width}}{'speedup':>10}" + (f"{'5 % to 95 %':>22}" if drawn else "")
+    yield head + f"{'latency reduction':>20}" + (f"{'latency SLO':>14}" if slo else "")
+    for row in rows:
+        line = f"{row['name']:{width}}{_gain(row['speedup_ratio'])}"
+        if drawn:
+            line += f"{_interval(row['intervals']):>22}"
+        line += _gain(row["latency_reduction_ratio"], 20)
+        if row["slo"]:
+            met = row["slo"]["met"]
+            line += f"{'unknown' if met is None else 'met' if met else 'missed':>14}"
+        yield line
+    for row in rows:
+        yield from _verdict(row)
+    best = decision["best"]
+    if len(rows) > 1 or slo:
+        yield ""
+        yield (
+            "No alternative pays" + (" within the SLO." if slo else ".")
+            if best is None
+            else (f"The most throughput{' within the SLO' if slo else ''}: {best}.")
+        )
+
+
+def _interval(intervals: Mapping[str, Any] | None) -> str:
+    if intervals is None:
+        return "-"
+    of = intervals["speedup_ratio"]
+    return f"{100 * (of['p5'] - 1):.2f} % to {100 * (of['p95'] - 1):.2f} %"
+
+
+def _verdict(row: Mapping[str, Any]) -> Iterator[str]:
+    slo = row["slo"]
+    if slo is None or slo["met"]:
+        return
+    found = "unknown" if slo["latency_us"] is None else f"{slo['latency_us']:,.1f} us"
+    yield f"{row['name']}: a request takes {found}, the SLO is {slo['limit_us']:,.1f} us"
+    for kernel, least in slo["met_from_acceleration_ratio"].items():
+        if least is None:
+            yield f"  no acceleration of {kernel} alone meets it"
+        else:
+            yield f"  met if {kernel} is accelerated {least:.3g} times or more"
+
+
+def found_text(found: Found, goal: Goal) -> str:
+    """The sentence of a sought parameter."""
+    of = "throughput" if goal.of == "speedup" else "latency"
+    gain = f"a gain of {100 * (goal.ratio - 1):g} % in {of}"
+    if found.always:
+        return f"{gain}: reached with every {found.parameter}"
+    if found.value is None:
+        return f"{gain}: not reached with any {found.parameter}"
+    bound = "at least" if found.at_least else "at most"
+    return f"{gain}: {found.parameter} must be {bound} {found.value:,.6g}"
+
+
+def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
+    """The equations beside the simulation."""
+    run = result["run"]
+    for row in result["kernels"]:
+        closed, loaded = row["closed_form"], row["loaded"]
+        yield ""
+        yield f"{row['name']}: {row['threading']}, simulated with {run['threads']} threads"
+        yield f"{'':34}{'equations':>12}{'simulated':>12}{'95 %':>12}"
+        for name, title in (
+            ("speedup_ratio", "speedup, saturated"),
+            ("latency_reduction_ratio", "latency reduction, idle host"),
+        ):
+            yield f"  {title:32}{_gain(closed[name], 12)}{_estimate(row[name])}"
+        load = f"at {100 * run['load_ratio']:g} % load"
+        for name, title in (("mean_latency_cycles", "mean"), ("p99_latency_cycles", "P99")):
+            reduction = loaded[name]["reduction_ratio"]
+            yield f"  {f'{title} latency reduction, {load}':32}{'':>12}{_estimate(reduction)}"
+        used = row["saturated"]["accelerator_utilization_ratio"]
+        if used is not None:
+            yield f"  saturated, the accelerator is {100 * used:.1f} % in use"
+
+
+def _estimate(of: Mapping[str, Any]) -> str:
+    half = of["half_width"]
+    return _gain(of["mean"], 12) + ("" if half is None else f"{f'+- {100 * half:.2f}':>12}")
+
+
+def fleet_text(fleet: Fleet, result: Mapping[str, Any]) -> Iterator[str]:
+    """Servers, power and money of a fleet before and after."""
+    rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
+    width = max(len(row["name"]) for row in rows) + 2
+    yield f"{'':{width}}{'speedup':>10}{'servers':>12}{'after':>12}{'saved':>12}{'5 % to 95 %':>24}"
+    for row in rows:
+        yield f"{row['name']:{width}}{_gain(row['speedup_ratio'])}{_change(row['servers'])}"
+    whole = result["fleet"]
+    if fleet.server.watts or fleet.device.watts:
+        yield f"{'kilowatts':{width}}{'':10}{_change(whole['kilowatts'])}"
+    if fleet.server.price or fleet.device.price or fleet.electricity.price_per_kwh:
+        yield f"{'money a year':{width}}{'':10}{_change(whole['money_per_year'])}"
+
+
+def _change(of: Mapping[str, Any]) -> str:
+    cells = f"{of['before']:12,.0f}{of['after']:12,.0f}{of['saved']:12,.0f}"
+    if of["saved_p5"] is None:
+        return cells
+    interval = f"{of['saved_p5']:,.0f} to {of['saved_p95']:,.0f}"
+    return f"{cells}{interval:>24}"
+
+
+def measured_text(result: Mapping[str, Any]) -> Iterator[str]:
+    """The micro-benchmarks of this machine."""
+    yield f"measured on {result['machine']}; 95 % over rounds"
+    yield f"{'kernel by instructions':24}{'A':>16}{'o0 + L':>18}{'host':>20}"
+    for name, row in result["kernels"].items():
+        if row is not None:
+            yield (
+                f"  {name:22}{_plain(row['acceleration_ratio'], ''):>16}"
+                f"{_plain(row['setup_ns'], ' ns'):>18}"
+                f"{_plain(row['host_ns_per_byte'], ' ns/B'):>20}"
+            )
+    yield f"thread switch (o1)      {_plain(result['thread_switch_ns'], ' ns'):>16}"
+    if result["io_uring_ns"] is not None:
+        yield f"io_uring, one operation {_plain(result['io_uring_ns'], ' ns'):>16}"
+    for name, why in result["lacking"].items():
+        yield f"{name}: not measured, {why}"
+
+
+def _plain(of: Mapping[str, Any], unit: str) -> str:
+    half = of["half_width"]
+    if half is None:
+        return f"{of['mean']:.3g}{unit}"
+    return f"{of['mean']:.3g} +- {half:.2g}{unit}"
