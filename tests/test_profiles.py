@@ -21,6 +21,7 @@ from accelflow.profiles import (
     references,
 )
 from accelflow.profiles.frames import function_name
+from accelflow.profiles.plots import write_plots
 from accelflow.profiles.references import REFERENCES
 from conftest import ROOT
 
@@ -528,8 +529,8 @@ def test_ipc_of_machines_side_by_side(tmp_path: Path) -> None:
 def test_profiles_that_cannot_be_compared(tmp_path: Path) -> None:
     one = breakdown(read(profile_of(FOLDED, tmp_path)))
     cycles = breakdown(read(profile_of(TWO_EVENTS, tmp_path)))
-    with pytest.raises(InputError, match="profiles = 1: must be two or more"):
-        compare({"one": one})
+    with pytest.raises(InputError, match="profiles = none: must be one or more"):
+        compare({})
     with pytest.raises(InputError, match="requests = 3: must be one number for each of 2 files"):
         compare({"one": one, "two": one}, [1, 2, 3])
     with pytest.raises(InputError, match="one by samples, two by cycles:u; choose one"):
@@ -564,3 +565,16 @@ def test_command_compares_and_shows_details(tmp_path: Path) -> None:
     wrong = run(str(before), str(after), "--requests", "1,x")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
     assert "must be numbers with commas" in wrong.stderr
+
+
+def test_pictures_have_equal_bytes_and_ipc_where_it_was_counted(tmp_path: Path) -> None:
+    path = profile_of(TWO_EVENTS, tmp_path)
+    measured = breakdown(read(path))
+    compared = compare({"GenA": measured, "GenC": measured})
+    drawn = [write_plots(compared, tmp_path / name) for name in ("one", "two")]
+    one, two = ({each.name: each.read_bytes() for each in paths} for paths in drawn)
+    assert one == two
+    assert set(one) == {"leaf.png", "functionality.png", "ipc-leaf.png", "ipc-functionality.png"}
+    plain = breakdown(read(profile_of(FOLDED, tmp_path)))
+    names = [each.name for each in write_plots(compare({"one": plain}), tmp_path / "plain")]
+    assert names == ["leaf.png", "functionality.png"]

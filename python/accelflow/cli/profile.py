@@ -62,6 +62,13 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     metavar="N,N",
     help="Requests that each of several profiles served; without it the same number.",
 )
+@click.option(
+    "--plot",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write pictures into DIR: stacked shares, and IPC where it was counted.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def profile(  # noqa: PLR0913  the options of the command
     files: tuple[Path, ...],
@@ -70,6 +77,7 @@ def profile(  # noqa: PLR0913  the options of the command
     sample_type: str | None,
     requests: str | None,
     *,
+    directory: Path | None,
     details: bool,
     as_json: bool,
 ) -> None:
@@ -89,9 +97,14 @@ def profile(  # noqa: PLR0913  the options of the command
     results = [
         profiles.breakdown(each, rules, acceleration_ratio=acceleration_ratio) for each in read
     ]
+    by_name = dict(zip(_names(files), results, strict=True))
+    compared = profiles.compare(by_name, _counts(requests))
+    if directory is not None:
+        from accelflow.profiles.plots import write_plots  # noqa: PLC0415  matplotlib loads slowly
+
+        for path in write_plots(compared, directory):
+            click.echo(f"wrote {path}", err=True)
     if len(files) > 1:
-        by_name = dict(zip(_names(files), results, strict=True))
-        compared = profiles.compare(by_name, _counts(requests))
         text = json.dumps(compared, indent=2) if as_json else "\n".join(_side_by_side(compared))
         click.echo(text)
     elif as_json:

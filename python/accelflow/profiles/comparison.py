@@ -23,12 +23,12 @@ def compare(
     what a whole profile needs less than the first, and `speedup_ratio` how much more the same
     cycles serve.
 
-    Raises InputError for less than two profiles, another number of requests, and different weights
+    Raises InputError for no profile, another number of requests, and different weights
     (cycles of one, samples of another), which cannot be compared.
     """
     names = list(breakdowns)
-    if len(names) < 2:
-        raise InputError(f"profiles = {len(names)}: must be two or more")
+    if not names:
+        raise InputError("profiles = none: must be one or more")
     if requests is not None and len(requests) != len(names):
         raise refused(
             "requests", len(requests), f"must be one number for each of {len(names)} files"
