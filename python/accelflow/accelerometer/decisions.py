@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from accelflow.accelerometer.files import Question, Slo
-from accelflow.accelerometer.service import Kernel, Range, Service, evaluate
+from accelflow.accelerometer.service import Kernel, Service, central, evaluate
 from accelflow.errors import InputError, refused
 
-#: The parameters that :func:`seek` can vary, with the largest value that it tries.
-SOUGHT: Final[Mapping[str, float | None]] = {
-    "acceleration_ratio": 1e6,
-    "setup_cycles": None,
-    "transfer_cycles": None,
-    "thread_switch_cycles": None,
-    "queue_cycles": None,
-    "offloads_per_s": None,
-}
+#: The parameters that :func:`seek` can vary.
+SOUGHT: Final = (
+    "acceleration_ratio",
+    "setup_cycles",
+    "transfer_cycles",
+    "thread_switch_cycles",
+    "queue_cycles",
+    "offloads_per_s",
+)
 
 #: Ratios of a result, by the names that a goal has.
 GOALS: Final = {"speedup": "speedup_ratio", "latency": "latency_reduction_ratio"}
@@ -63,12 +63,10 @@ def parse_goal(text: str) -> Goal:
 def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = None) -> Found:
     """Find the least or largest value of `parameter` with which `service` reaches `goal`.
 
-    It is a parameter of `kernel`, which may be left out if there is one.
-
-    Everything else stays as it is, ranges at their central value; a value at which no service can
-    be, as with an overloaded accelerator, does not reach it. Raises InputError for another
-    parameter, for a kernel that is not one of the service's, and where neither end of the values is
-    better.
+    It is a parameter of `kernel`, which may be left out if there is one. Everything else stays as
+    it is, ranges at their central value; a value at which no service can be, as with an overloaded
+    accelerator, does not reach it. Raises InputError for another parameter or kernel, and for a
+    number of offloads that something else in the service depends on.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)
@@ -78,8 +76,9 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     index = names.index(kernel) if kernel in names else 0
     if kernel is not None and kernel not in names:
         raise refused("kernel", kernel, known=names)
+    service = central(service)
     chosen = service.kernels[index]
-    _check_sought(chosen, parameter)
+    _check_sought(service, chosen, parameter)
     low, high = _ends(service, chosen, parameter)
 
     def reaches(value: float) -> bool:
@@ -105,24 +104,30 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     return Found(parameter, _border(reaches, best, worst), helps, always=False)
 
 
-def _check_sought(kernel: Kernel, parameter: str) -> None:
-    tied = kernel.cycles_per_byte is not None and kernel.sizes is not None
-    if parameter == "offloads_per_s" and tied:
+def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
+    if parameter != "offloads_per_s":
+        return
+    if kernel.cycles_per_byte is not None and kernel.sizes is not None:
         raise refused(
             f"{kernel.name}.cycles_per_byte",
             kernel.cycles_per_byte,
             "must be left out, as offloads_per_s, sizes and kernel_share_ratio give it",
         )
+    riders = [k.name for k in service.kernels if kernel.name == k.rides_on]
+    if kernel.rides_on is not None or riders:
+        shared = ", ".join(riders) or str(kernel.rides_on)
+        raise refused(
+            "parameter", parameter, f"must be another one: {shared} has the same offloads"
+        )
 
 
 def _ends(service: Service, kernel: Kernel, parameter: str) -> tuple[float, float]:
     if parameter == "acceleration_ratio":
-        return 1e-6, float(SOUGHT[parameter] or 0)
-    host = service.host_cycles_per_s
-    cycles = host.central if isinstance(host, Range) else float(host)
+        return 1e-6, 1e6
     if parameter == "offloads_per_s" and kernel.all_offloads_per_s is not None:
         return 0.0, kernel.all_offloads_per_s
-    return 0.0, cycles
+    # No offload can cost more than all cycles of a second, and each costs one at least.
+    return 0.0, float(service.host_cycles_per_s)  # type: ignore[arg-type]  no range any more
 
 
 def _border(reaches: Callable[[float], bool], best: float, worst: float) -> float:

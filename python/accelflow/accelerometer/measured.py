@@ -55,7 +55,7 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
     costs beside the bytes, above 0 only if the instructions cost more to begin), `host_ns_per_byte`
     and the times by size; `thread_switch_ns` (o1); `io_uring_ns`. Each is {mean, half_width} over
     `rounds` of `seconds` per size, Student's 95 %. What the machine does not have or allow is None,
-    and `lacking` says why. Raises AccelflowError without OpenSSL's library.
+    and `lacking` says why.
     """
     lacking: dict[str, str] = {}
     flags = _flags()
@@ -66,10 +66,19 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
             lacking[name] = f"the processor has no {flag}"
             continue
         arguments = [name, str(rounds), str(seconds)]
-        host = in_process(_MODULE, arguments, WITHOUT[name])
-        accelerated = in_process(_MODULE, arguments, None)
+        try:
+            host = in_process(_MODULE, arguments, WITHOUT[name])
+            accelerated = in_process(_MODULE, arguments, None)
+        except AccelflowError as error:
+            kernels[name] = None
+            lacking[name] = str(error)
+            continue
         kernels[name] = _compared(host, accelerated)
-    switch = interval([switch_ns(2_000) for _ in range(rounds)])
+    switch: dict[str, float | None] | None = None
+    try:
+        switch = interval([switch_ns(2_000) for _ in range(rounds)])
+    except OSError as error:
+        lacking["thread_switch"] = f"the system refuses it: {error.strerror}"
     uring: dict[str, float | None] | None = None
     try:
         uring = interval([submission_ns(2_000) for _ in range(rounds)])

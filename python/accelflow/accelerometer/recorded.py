@@ -8,6 +8,7 @@ of sizes of each of them, with intervals from how often each cost was measured.
 import json
 import math
 import re
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -96,7 +97,8 @@ def _recorded(service: Mapping[str, Any], machine: str) -> Recorded:
         for chain in phase["chains"]:
             for step in chain["steps"]:
                 steps.setdefault(step["accelerator"], []).append(step)
-    operations = tuple(_measured(name, rows) for name, rows in steps.items())
+    spread = _calibration_ratio(service)
+    operations = tuple(_measured(name, rows, spread) for name, rows in steps.items())
     outside = service.get("outside") or {}
     around = _mean_ns(outside, "core_quantiles_ns", None) or 0.0
     known = [value for value in application if value is not None]
@@ -115,7 +117,10 @@ def _mean_ns(row: Mapping[str, Any], quantiles: str, median: str | None) -> floa
 
 
 def _deviation_ns(row: Mapping[str, Any]) -> float:
-    """The standard deviation of the costs of a step, 0 where the recording has medians alone."""
+    """The standard deviation of the costs of a step, 0 where the recording has medians alone.
+
+    Those of a calibration have an error of their own (:func:`_calibration_ratio`).
+    """
     points = row.get("cost_quantiles_ns")
     if not points:
         return 0.0
@@ -127,9 +132,20 @@ def _deviation_ns(row: Mapping[str, Any]) -> float:
     return math.sqrt(max(squares - mean * mean, 0.0))
 
 
-def _measured(name: str, rows: list[Mapping[str, Any]]) -> Measured:
+def _calibration_ratio(service: Mapping[str, Any]) -> float:
+    """The standard error of a cost over the cost, from the rounds of a calibration; else 0."""
+    rounds = (service.get("calibration") or {}).get("round_costs_ns", [])
+    if len(rounds) < 2:
+        return 0.0
+    return statistics.stdev(rounds) / statistics.fmean(rounds) / math.sqrt(len(rounds))
+
+
+def _measured(name: str, rows: list[Mapping[str, Any]], spread: float) -> Measured:
     costs = [_mean_ns(row, "cost_quantiles_ns", "cost_ns") or 0.0 for row in rows]
-    errors = [_deviation_ns(row) / math.sqrt(row["samples"]) for row in rows]
+    errors = [
+        _deviation_ns(row) / math.sqrt(row["samples"]) or spread * cost
+        for row, cost in zip(rows, costs, strict=True)
+    ]
     counts: dict[int, int] = {}
     for row in rows:
         size = max(int(row["input_bytes"]), 1)

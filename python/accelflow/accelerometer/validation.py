@@ -75,18 +75,22 @@ class Case:
 def _nothing_waits(size: Size) -> Iterator[Case]:
     """All threadings; small and large kernels, slow and fast accelerators, with and without o0."""
     run = _even(size, threads=16)
-    for threading in THREADINGS:
+    designs: list[tuple[str, bool | None]] = [(threading, None) for threading in THREADINGS]
+    designs += [("sync_os", False), ("async_same_thread", False)]
+    for threading, waits in designs:
         for share, offloads in ((0.15, 15_008.0), (0.52, 40_000.0)):
             for acceleration in (2.0, 27.0):
                 for setup in (0.0, 1_000.0):
                     kernel = _kernel(
                         threading,
+                        driver_waits=waits,
                         kernel_share_ratio=share,
                         offloads_per_s=offloads,
                         acceleration_ratio=acceleration,
                         setup_cycles=setup,
                     )
-                    varied = f"{threading}, alpha {share:g}, A {acceleration:g}, o0 {setup:g}"
+                    name = threading if waits is None else f"{threading}, driver does not wait"
+                    varied = f"{name}, alpha {share:g}, A {acceleration:g}, o0 {setup:g}"
                     yield Case(varied, kernel, run, "speedup_ratio")
 
 

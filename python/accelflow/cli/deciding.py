@@ -132,7 +132,8 @@ def measured_text(result: Mapping[str, Any]) -> Iterator[str]:
                 f"{_plain(row['setup_ns'], ' ns'):>18}"
                 f"{_plain(row['host_ns_per_byte'], ' ns/B'):>20}"
             )
-    yield f"thread switch (o1)      {_plain(result['thread_switch_ns'], ' ns'):>16}"
+    if result["thread_switch_ns"] is not None:
+        yield f"thread switch (o1)      {_plain(result['thread_switch_ns'], ' ns'):>16}"
     if result["io_uring_ns"] is not None:
         yield f"io_uring, one operation {_plain(result['io_uring_ns'], ' ns'):>16}"
     for name, why in result["lacking"].items():
