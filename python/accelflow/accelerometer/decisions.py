@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from accelflow.accelerometer.files import Question, Slo
-from accelflow.accelerometer.service import Kernel, Service, central, evaluate
+from accelflow.accelerometer.service import Kernel, Range, Service, central, evaluate
 from accelflow.errors import InputError, refused
 
 #: The parameters that :func:`seek` can vary.
@@ -127,7 +127,8 @@ def _ends(service: Service, kernel: Kernel, parameter: str) -> tuple[float, floa
     if parameter == "offloads_per_s" and kernel.all_offloads_per_s is not None:
         return 0.0, kernel.all_offloads_per_s
     # No offload can cost more than all cycles of a second, and each costs one at least.
-    return 0.0, float(service.host_cycles_per_s)  # type: ignore[arg-type]  no range any more
+    host = service.host_cycles_per_s
+    return 0.0, host.central if isinstance(host, Range) else float(host)
 
 
 def _border(reaches: Callable[[float], bool], best: float, worst: float) -> float:

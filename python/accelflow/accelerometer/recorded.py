@@ -113,7 +113,8 @@ def _mean_ns(row: Mapping[str, Any], quantiles: str, median: str | None) -> floa
     points = row.get(quantiles)
     if points:
         return math.fsum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
-    return None if median is None else row.get(median)
+    given: float | None = None if median is None else row.get(median)
+    return given
 
 
 def _deviation_ns(row: Mapping[str, Any]) -> float:
@@ -137,7 +138,7 @@ def _calibration_ratio(service: Mapping[str, Any]) -> float:
     rounds = (service.get("calibration") or {}).get("round_costs_ns", [])
     if len(rounds) < 2:
         return 0.0
-    return statistics.stdev(rounds) / statistics.fmean(rounds) / math.sqrt(len(rounds))
+    return float(statistics.stdev(rounds) / statistics.fmean(rounds) / math.sqrt(len(rounds)))
 
 
 def _measured(name: str, rows: list[Mapping[str, Any]], spread: float) -> Measured:
