@@ -559,3 +559,47 @@ def test_what_is_not_measured_is_said_to_be_lacking() -> None:
             # The processor's own instructions are faster, by a factor that no noise makes.
             assert row["acceleration_ratio"]["mean"] > 1
             assert len(row["host_ns"]) == len(row["sizes_bytes"])
+
+
+def test_kernel_takes_its_inputs_from_micro_benchmarks(tmp_path: Path) -> None:
+    def of(mean: float, error: float) -> dict[str, float]:
+        return {"mean": mean, "half_width": 2 * error, "standard_error": error}
+
+    machine = {
+        "schema": "accelflow.accelerometer-measured/1",
+        "kernels": {
+            "aes_128_gcm": {"acceleration_ratio": of(16.0, 0.2), "setup_ns": of(-100.0, 5.0)},
+            "sha256": None,
+        },
+        "thread_switch_ns": of(2_000.0, 50.0),
+    }
+    (tmp_path / "machine.json").write_text(json.dumps(machine))
+    text = """
+    host_ghz = 2.0
+    [[kernels]]
+    threading = "sync_os"
+    kernel_share_ratio = 0.2
+    offloads_per_s = 1000
+    measured = { file = "machine.json", kernel = "aes_128_gcm" }
+    """
+    path = tmp_path / "service.toml"
+    path.write_text(text)
+    (kernel,) = accelerometer.read(path).kernels
+    assert kernel.acceleration_ratio == Range(mean=16.0, sd=0.2)
+    assert kernel.thread_switch_cycles == Range(mean=4_000.0, sd=100.0)
+    assert kernel.setup_cycles == 0
+    broken = {key: of for key, of in machine.items() if key != "thread_switch_ns"}
+    (tmp_path / "broken.json").write_text(json.dumps(broken))
+    # What the file says itself counts more.
+    path.write_text(text + "acceleration_ratio = 5\nthread_switch_us = 1\n")
+    (kernel,) = accelerometer.read(path).kernels
+    assert (kernel.acceleration_ratio, kernel.thread_switch_cycles) == (5, 2_000)
+    for old, new, message in (
+        ("aes_128_gcm", "sha256", "measured.kernel = 'sha256': must be aes_128_gcm"),
+        ("machine.json", "service.toml", "service.toml: "),
+        ("machine.json", "broken.json", "broken.json: KeyError('thread_switch_ns'): must be as"),
+    ):
+        path.write_text(text.replace(old, new))
+        with pytest.raises(InputError) as caught:
+            accelerometer.read(path)
+        assert message in str(caught.value)

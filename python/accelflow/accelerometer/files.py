@@ -1,5 +1,6 @@
 """Services as files: TOML, and the nine-line format of the authors' program."""
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -18,6 +19,9 @@ _TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
 _TIMED: Final = ("setup", "transfer", "queue", "thread_switch")
 #: Words of the paper's tables and the authors' program for a parameter that does not apply.
 _NOT_APPLICABLE: Final = ("na", "n/a", "-")
+
+#: The schema of micro-benchmarks (:func:`accelflow.accelerometer.measured.measure`).
+MEASURED_SCHEMA: Final = "accelflow.accelerometer-measured/1"
 
 _THREADINGS: Final = {
     "sync": "sync",
@@ -221,6 +225,7 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
     if len(rows) > 1:
         rows = [{"name": f"kernel{i + 1}", **row} for i, row in enumerate(rows)]
     rows = [_counted(row, f"{path}: kernels[{i}]", folder) for i, row in enumerate(rows)]
+    rows = [_benchmarked(row, f"{path}: kernels[{i}]", folder) for i, row in enumerate(rows)]
     kernels = [_kernel(row, cycles, f"{path}: kernels[{i}]") for i, row in enumerate(rows)]
     names = [kernel.name for kernel in kernels]
     for kernel_name in names:
@@ -265,6 +270,61 @@ def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, A
         rate = histogram.count / given.seconds
         found["offloads_per_s"] = {"mean": rate, "sd": rate / math.sqrt(histogram.count)}
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Benchmarked:
+    """Micro-benchmarks of a machine, and which of its kernels' instructions are meant."""
+
+    file: str
+    kernel: str | None = None
+
+
+def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, Any]:
+    """The kernel with A and o0 + L of `kernel`, and o1, from its `measured`, unless given.
+
+    They are ranges by their standard errors. An o0 + L below 0 is none.
+    """
+    if "measured" not in row:
+        return row
+    place = f"{place}.measured"
+    given = _table(_Benchmarked, row["measured"], place)
+    path = folder / given.file
+    try:
+        machine = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    if not isinstance(machine, dict) or machine.get("schema") != MEASURED_SCHEMA:
+        raise InputError(f"{path}: must be what 'accelflow accelerometer --measure --json' prints")
+    try:
+        found = _inputs_of(machine, given.kernel, place)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path}: {error!r}: must be as --measure --json prints it") from error
+    own = {key: value for key, value in row.items() if key != "measured"}
+    for name in ("setup", "thread_switch"):
+        if any(f"{name}_{unit}" in own for unit in ("cycles", *_TIMES)):
+            found.pop(f"{name}_ns", None)
+    return found | own
+
+
+def _inputs_of(machine: Mapping[str, Any], kernel: str | None, place: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if machine["thread_switch_ns"] is not None:
+        found["thread_switch_ns"] = _as_range(machine["thread_switch_ns"])
+    if kernel is None:
+        return found
+    known = {name: of for name, of in machine["kernels"].items() if of is not None}
+    if kernel not in known:
+        raise refused(f"{place}.kernel", kernel, known=known)
+    found["acceleration_ratio"] = _as_range(known[kernel]["acceleration_ratio"])
+    if known[kernel]["setup_ns"]["mean"] > 0:
+        found["setup_ns"] = _as_range(known[kernel]["setup_ns"])
+    return found
+
+
+def _as_range(of: Mapping[str, Any]) -> Any:
+    error = of["standard_error"]
+    return {"mean": of["mean"], "sd": error} if error else of["mean"]
 
 
 def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
@@ -317,6 +377,10 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
             given[name] = _value(value, where)
 
 
+#: Keys of tables inside a kernel whose values are text.
+_TEXTS: Final = ("interpolation", "approximation", "shared", "file", "map", "kernel")
+
+
 def _table(kind: type[Any], value: Any, place: str) -> Any:
     names = [f.name for f in fields(kind)]
     if not isinstance(value, Mapping):
@@ -324,7 +388,7 @@ def _table(kind: type[Any], value: Any, place: str) -> Any:
     _check_names(value, names, place)
     lists = kind is Sizes
     for name, item in value.items():
-        if name in ("interpolation", "approximation", "shared", "file", "map"):
+        if name in _TEXTS:
             if not isinstance(item, str):
                 raise InputError(f"{place}.{name} = {item!r}: must be text")
         elif lists and not isinstance(item, list):

@@ -24,11 +24,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
+from accelflow.accelerometer.files import MEASURED_SCHEMA
 from accelflow.accelerometer.uring import submission_ns
 from accelflow.errors import AccelflowError
-
-#: The name and version of the object that :func:`measure` returns.
-SCHEMA: Final = "accelflow.accelerometer-measured/1"
 
 #: The sizes of the kernels' inputs, in bytes.
 SIZES: Final = (64, 256, 1_024, 4_096, 16_384)
@@ -53,9 +51,9 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
     Returns an object of schema ``accelflow.accelerometer-measured/1``: `kernels`, each with
     `acceleration_ratio` (A: the slopes of time over size), `setup_ns` (o0 + L: what an offload
     costs beside the bytes, above 0 only if the instructions cost more to begin), `host_ns_per_byte`
-    and the times by size; `thread_switch_ns` (o1); `io_uring_ns`. Each is {mean, half_width} over
-    `rounds` of `seconds` per size, Student's 95 %. What the machine does not have or allow is None,
-    and `lacking` says why.
+    and the times by size; `thread_switch_ns` (o1); `io_uring_ns`. Each is {mean, half_width,
+    standard_error} over `rounds` of `seconds` per size, Student's 95 %. What the machine does not
+    have or allow is None, and `lacking` says why.
     """
     lacking: dict[str, str] = {}
     flags = _flags()
@@ -85,7 +83,7 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
     except OSError as error:
         lacking["io_uring"] = f"the kernel refuses it: {error.strerror}"
     return {
-        "schema": SCHEMA,
+        "schema": MEASURED_SCHEMA,
         "machine": _machine(),
         "kernels": kernels,
         "thread_switch_ns": switch,
@@ -95,11 +93,16 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
 
 
 def interval(values: Sequence[float]) -> dict[str, float | None]:
-    """The mean of `values` with Student's 95 % half width; None for less than two values."""
+    """The mean of `values`, Student's 95 % half width and the standard error.
+
+    The last two are None for less than two values.
+    """
     found = _native.confidence_interval(list(values))
+    several = len(values) > 1
     return {
         "mean": statistics.fmean(values),
         "half_width": None if found is None else found[1],
+        "standard_error": statistics.stdev(values) / math.sqrt(len(values)) if several else None,
     }
 
 
