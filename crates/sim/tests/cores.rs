@@ -73,9 +73,9 @@ fn ldb_gives_requests_to_cores_as_it_is_told() {
         let config = server(&[("core.count", 4.0), ("core.balancing", balancing)]);
         *responses(&config, &plan(), "accelflow", 8).last().unwrap()
     };
-    let [least, random, round_robin, two, idle] = [0.0, 1.0, 2.0, 3.0, 4.0].map(of);
+    let [least, random, round_robin, two, idle, affine] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(of);
     let (two_logics, three) = (Time::from_us(200), Time::from_us(300));
-    for even in [least, round_robin, idle] {
+    for even in [least, round_robin, idle, affine] {
         assert!(even > two_logics && even < three, "{even}");
     }
     assert!(random > three, "{random}: some core has three");
@@ -227,6 +227,35 @@ fn long_and_short(id: &str, slice_us: u64) -> [u64; 3] {
     let first =
         |stats: &accelflow_sim::stats::ServiceStats| us(stats.latency.iter().next().unwrap());
     [first(long), first(short), us(cpu)]
+}
+
+/// In us, what two services whose requests arrive one by one, in turn, spend on two cores with code
+/// that takes 10 us to come back, under a policy of LdB.
+fn by_turns(policy: f64) -> u64 {
+    let mut plan = fixed_plan(&uniq_id(), 100e3, 0, &|_| NOTHING_NS);
+    plan.services.extend(plan.services.clone());
+    let config = server(&[
+        ("core.count", 2.0),
+        ("core.balancing", policy),
+        ("core.cold_code_ns", 10_000.0),
+    ]);
+    let at = |service, ms: [u64; 3]| {
+        let times = ms.map(|ms| Time::from_us(1_000 * ms)).to_vec();
+        Load::new(service, ArrivalProcess::Trace(times), 3, 0)
+    };
+    let loads = [at(0, [1, 3, 5]), at(1, [2, 4, 6])];
+    let outcome = run(&config, &plan, "ideal", &loads, 1);
+    let cpu = |stats: &accelflow_sim::stats::ServiceStats| stats.spent.of(Part::Cpu);
+    let spent: Time = outcome.services.iter().map(cpu).sum();
+    spent.as_ps() / 1_000_000
+}
+
+#[test]
+fn affinity_gives_a_service_the_core_that_has_its_code() {
+    // Least loaded takes the first of two idle cores, which had the other service's request.
+    assert_eq!(by_turns(0.0), 6 * 110);
+    // With affinity only the first request of each finds its code nowhere.
+    assert_eq!(by_turns(5.0), 6 * 100 + 2 * 10);
 }
 
 #[test]

@@ -40,6 +40,7 @@ const SCARCE: &[(&str, f64)] = &[
 ];
 const ONE_ELEMENT: &[(&str, f64)] = &[("accelerator.pes", 1.0)];
 const REUSED: &[(&str, f64)] = &[("accelerator.pes", 1.0), ("accelerator.reuse", 1.0)];
+const WHOLE: &[(&str, f64)] = &[("accelerator.rpc_processor", 1.0)];
 const FEW_CORES: &[(&str, f64)] = &[("core.count", 4.0)];
 const NEWER: &[(&str, f64)] = &[("core.generation", 3.0)];
 const EXCEPTIONS: &[(&str, f64)] = &[("exception.per_million", 50_000.0)];
@@ -75,6 +76,9 @@ const ROWS: &[Row] = &[
     ("accelerator.service_state_bytes", 0.0, 1.0, AF, ONE_ELEMENT),
     ("accelerator.speedup_half_bytes", 0.0, 1.0, AF, NONE),
     ("accelerator.rpc_message_ns", 0.0, 1.0, AF, NONE),
+    ("accelerator.rpc_processor", 0.0, 1.0, AF, NONE),
+    ("accelerator.rpc_payload_ns", 3.0, 4.0, AF, WHOLE),
+    ("accelerator.rpc_payload_gb_per_s", 16.0, 15.0, AF, WHOLE),
     ("accelerator.reuse", 0.0, 1.0, AF, ONE_ELEMENT),
     ("accelerator.reuse_speed", 1.0, 0.9, AF, REUSED),
     (
@@ -98,6 +102,7 @@ const ROWS: &[Row] = &[
     ("core.count", 4.0, 5.0, AF, NONE),
     ("core.clock_ghz", 2.4, 2.5, AF, NONE),
     ("core.enqueue_ns", 50.0, 51.0, AF, NONE),
+    ("core.cold_code_ns", 0.0, 100.0, AF, NONE),
     ("core.notice_ns", 50.0, 51.0, AF, NONE),
     ("core.context_switch_ns", 1_000.0, 1_001.0, AF, NONE),
     ("core.interrupt_ns", 2_000.0, 2_001.0, "cpu_centric", NONE),

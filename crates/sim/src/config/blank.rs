@@ -7,7 +7,8 @@ use super::parts::{
     AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, CoreConfig, DispatcherConfig,
     ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy, Isolation, Looks,
     MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy, ReliefConfig, Reuse,
-    SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig, TenantConfig, TlbConfig,
+    RpcProcessor, SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig, TenantConfig,
+    TlbConfig,
 };
 use super::rates::{ONE_BYTE_PER_S, ONE_HERTZ};
 use super::server::Config;
@@ -70,6 +71,7 @@ fn core() -> CoreConfig {
         transform_per_kib: Time::ZERO,
         balancing: Balancing::LeastLoaded,
         software_balancing: SoftwareBalancing::Same,
+        cold_code: Time::ZERO,
         time_slice: Time::ZERO,
         interrupt_policy: InterruptPolicy::Queued,
         notification: Looks::Periodically,
@@ -98,6 +100,9 @@ fn accelerator() -> AcceleratorConfig {
         service_state: Bytes(0),
         speedup_half: Bytes(0),
         rpc_message: Time::ZERO,
+        rpc_processor: RpcProcessor::None,
+        rpc_payload: Time::ZERO,
+        rpc_payload_bandwidth: ONE_BYTE_PER_S,
         speedup: [1.0; Accel::MOST],
         reuse: Reuse::None,
         reuse_speed: 1.0,

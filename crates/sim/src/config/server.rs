@@ -5,8 +5,8 @@ use accelflow_units::{Bytes, Time};
 
 use super::parts::{
     AcceleratorConfig, AtmConfig, CohortConfig, CoreConfig, DispatcherConfig, ExceptionConfig,
-    FactsConfig, MemoryConfig, NetworkConfig, PayloadConfig, ReliefConfig, SchedulingConfig,
-    TcpConfig, TenantConfig, TlbConfig,
+    FactsConfig, MemoryConfig, NetworkConfig, PayloadConfig, ReliefConfig, RpcProcessor,
+    SchedulingConfig, TcpConfig, TenantConfig, TlbConfig,
 };
 
 /// The size of a memory transaction: bytes that are looked up in the last-level cache and moved as
@@ -58,6 +58,23 @@ impl Config {
             Accel::Rpc if of_rpc > Time::ZERO => Some(of_rpc),
             _ => None,
         }
+    }
+
+    /// The accelerator whose elements execute operations of `accel`: RPC's for payloads, if it is a
+    /// whole RPC processor.
+    pub(crate) fn element_of(&self, accel: Accel) -> Accel {
+        let whole = self.accelerator.rpc_processor == RpcProcessor::Whole;
+        match accel {
+            Accel::Ser | Accel::Dser if whole => Accel::Rpc,
+            own => own,
+        }
+    }
+
+    /// The time that a whole RPC processor takes for a payload of `size`, if it is there for `accel`.
+    pub(crate) fn payload_time(&self, accel: Accel, size: Bytes) -> Option<Time> {
+        let hardware = &self.accelerator;
+        let bytes = || hardware.rpc_payload_bandwidth.transfer(size);
+        (self.element_of(accel) != accel).then(|| hardware.rpc_payload + bytes())
     }
 
     /// The time that `accel` takes for an operation that takes a core of the base server `on_core`.

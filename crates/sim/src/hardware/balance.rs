@@ -15,7 +15,8 @@ impl Balancing {
         let of = |number: u64, count: usize| (number % count.max(1) as u64) as usize;
         let any = of(draws[0], count);
         match self {
-            Balancing::LeastLoaded => {
+            // Of what the cores have run before nothing is known here.
+            Balancing::LeastLoaded | Balancing::Affinity => {
                 let from_first = (0..count).map(|place| (first + place) % count);
                 from_first
                     .min_by_key(|&core| cores[core].committed())

@@ -40,6 +40,12 @@ pub struct AcceleratorConfig {
     /// Fixed time of the RPC accelerator for a message, as of a dedicated RPC processor; 0 applies its
     /// speedup.
     pub rpc_message: Time,
+    /// Where payloads of RPCs are transformed.
+    pub rpc_processor: RpcProcessor,
+    /// The RPC processor's time for a payload beside that of its bytes.
+    pub rpc_payload: Time,
+    /// The rate at which an element of the RPC processor transforms payloads.
+    pub rpc_payload_bandwidth: Bandwidth,
     /// Speedup of each accelerator over a core, by [`Accel::index`].
     pub speedup: [f64; Accel::MOST],
     /// Whether idle elements execute operations of other accelerators.
@@ -90,6 +96,22 @@ impl AcceleratorConfig {
         let own = self.own[accel.index()].output_entries;
         own.unwrap_or(self.output_entries)
     }
+}
+
+/// Where payloads of RPCs are transformed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RpcProcessor {
+    /// By accelerators of their own, Ser and Dser.
+    #[default]
+    None,
+    /// By the accelerator RPC, whose pipelines take header and payload of a message one after the
+    /// other without a movement between them, as Cerebros's do (MICRO 2021, section 4.2).
+    Whole,
+}
+
+impl RpcProcessor {
+    /// Both, by their numbers in `accelerator.rpc_processor`.
+    pub const ALL: [RpcProcessor; 2] = [RpcProcessor::None, RpcProcessor::Whole];
 }
 
 /// Whether idle elements do the operations of other accelerators.

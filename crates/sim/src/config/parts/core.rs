@@ -27,6 +27,8 @@ pub struct CoreConfig {
     pub balancing: Balancing,
     /// Whether a core that executes LdB in software applies `balancing`.
     pub software_balancing: SoftwareBalancing,
+    /// What application logic takes longer on a core whose last request was of another service.
+    pub cold_code: Time,
     /// Length of a time slice: how long a task runs while others wait. Zero lets tasks run to their end.
     pub time_slice: Time,
     /// When a core serves an interrupt.
@@ -61,16 +63,20 @@ pub enum Balancing {
     TwoChoices,
     /// The core that has been idle for longest; a random core if none is idle.
     JoinIdleQueue,
+    /// Of the cores with the fewest requests in flight, one whose last request was of the same
+    /// service.
+    Affinity,
 }
 
 impl Balancing {
     /// By their numbers in `core.balancing`.
-    pub const ALL: [Balancing; 5] = [
+    pub const ALL: [Balancing; 6] = [
         Balancing::LeastLoaded,
         Balancing::Random,
         Balancing::RoundRobin,
         Balancing::TwoChoices,
         Balancing::JoinIdleQueue,
+        Balancing::Affinity,
     ];
 }
 

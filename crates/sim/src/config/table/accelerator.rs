@@ -3,7 +3,7 @@
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::{Bytes, Time};
 
-use crate::config::parts::Reuse;
+use crate::config::parts::{Reuse, RpcProcessor};
 use crate::config::rates::{gb, rate};
 use crate::config::server::Config;
 
@@ -239,5 +239,51 @@ pub(super) const ROWS: &[Row<Config>] = &[
         },
         get: |config| config.accelerator.rpc_message.as_ns_f64(),
         set: |config, value| config.accelerator.rpc_message = Time::from_ns_f64(value),
+    },
+    Row {
+        parameter: Parameter {
+            key: "accelerator.rpc_processor",
+            unit: "",
+            kind: Kind::Choice(&[
+                Choice::named(0.0, "none", "payloads are transformed by Ser and Dser"),
+                Choice::named(
+                    1.0,
+                    "whole",
+                    "the accelerator RPC transforms payloads too, without a movement after the header",
+                ),
+            ]),
+            default: 0.0,
+            provenance: Provenance::Paper,
+            source: "AccelFlow, section VI; Cerebros, MICRO 2021, section 4.2, for the other",
+            why: "AccelFlow's ensemble has Ser and Dser. Cerebros's pipelines take both tasks of a message. Under a central queue, which gives each operation to elements of its own kind, Ser and Dser have its speed alone.",
+        },
+        get: |config| config.accelerator.rpc_processor as usize as f64,
+        set: |config, value| config.accelerator.rpc_processor = RpcProcessor::ALL[value as usize],
+    },
+    Row {
+        parameter: Parameter {
+            key: "accelerator.rpc_payload_ns",
+            unit: "ns",
+            kind: Kind::number(0.0, 1000000.0),
+            default: 3.6875,
+            provenance: Provenance::Derived,
+            source: "Cerebros, MICRO 2021, section 6.1",
+            why: "A task's access to the cache hierarchy: 7.375 cycles of 2 GHz, as in the simulated Cerebros (docs/cerebros.md); without effect unless accelerator.rpc_processor is whole.",
+        },
+        get: |config| config.accelerator.rpc_payload.as_ns_f64(),
+        set: |config, value| config.accelerator.rpc_payload = Time::from_ns_f64(value),
+    },
+    Row {
+        parameter: Parameter {
+            key: "accelerator.rpc_payload_gb_per_s",
+            unit: "GB/s",
+            kind: Kind::number(0.001, 100000.0),
+            default: 16.0,
+            provenance: Provenance::Derived,
+            source: "Cerebros, MICRO 2021, section 4.2",
+            why: "Two units that take 2 cycles of 2 GHz each for a field of 8 bytes, one for its type and one for its word; without effect unless accelerator.rpc_processor is whole.",
+        },
+        get: |config| gb(config.accelerator.rpc_payload_bandwidth),
+        set: |config, value| config.accelerator.rpc_payload_bandwidth = rate(value),
     },
 ];

@@ -130,14 +130,32 @@ pub(super) const ROWS: &[Row<Config>] = &[
                     "join_idle_queue",
                     "the core that has been idle for longest",
                 ),
+                Choice::named(
+                    5.0,
+                    "affinity",
+                    "of the cores with the fewest requests in flight, one whose last request was of the same service (Cerebros, section 4.3)",
+                ),
             ]),
             default: 2.0,
             provenance: Provenance::Assumed,
             source: "AccelFlow, section II: 'a load balancer picks a core to execute the function'",
-            why: "The paper gives no policy. Of the five, round robin is the nearest to the rows of Fig. 11 (docs/reproduce.md).",
+            why: "The paper gives no policy. Of the first five, round robin is the nearest to the rows of Fig. 11 (docs/reproduce.md).",
         },
         get: |config| config.core.balancing as usize as f64,
         set: |config, value| config.core.balancing = Balancing::ALL[value as usize],
+    },
+    Row {
+        parameter: Parameter {
+            key: "core.cold_code_ns",
+            unit: "ns",
+            kind: Kind::number(0.0, 1000000.0),
+            default: 0.0,
+            provenance: Provenance::Assumed,
+            source: "AccelFlow does not model instruction caches; Cerebros, MICRO 2021, section 6.3, for another value",
+            why: "What the application logic of a request takes longer if LdB gives it to a core whose last request was of another service. Cerebros's F3 to F5 lose about half of their time so: 24 KB of code take 768 cycles of 2 GHz, 384 ns, to come back (docs/cerebros.md).",
+        },
+        get: |config| config.core.cold_code.as_ns_f64(),
+        set: |config, value| config.core.cold_code = Time::from_ns_f64(value),
     },
     Row {
         parameter: Parameter {

@@ -11,6 +11,8 @@ pub(crate) struct Cores {
     cores: Vec<Core<Task>>,
     /// By core, the queue in memory that accelerators write to; empty if the orchestrator has none.
     software_queues: Vec<SoftQueue<CoreMessage>>,
+    /// By core, the service of the request that LdB has assigned to it last.
+    recent: Vec<Option<u16>>,
     /// Number of requests that LdB has assigned to cores.
     balanced: u64,
     balancing: Balancing,
@@ -29,6 +31,7 @@ impl Cores {
         Cores {
             cores: vec![Core::new(slices); config.core.count],
             software_queues: (0..queues).map(queue).collect(),
+            recent: vec![None; config.core.count],
             balanced: 0,
             balancing: config.core.balancing,
             interrupt_policy: config.core.interrupt_policy,
@@ -40,16 +43,24 @@ impl Cores {
         self.cores.len()
     }
 
-    /// Assigns a request with the random numbers `draws` to a core. Of equal cores the first is
-    /// taken, counting from `first`.
-    pub(crate) fn assign(&mut self, draws: [u64; 2], first: CoreId) -> CoreId {
+    /// Assigns a request of `service` with the random numbers `draws` to a core; also returns whether
+    /// the core has had one of this service last. Of equal cores the first is taken, counting from
+    /// `first`.
+    pub(crate) fn assign(
+        &mut self,
+        service: u16,
+        draws: [u64; 2],
+        first: CoreId,
+    ) -> (CoreId, bool) {
         let first = usize::from(first);
-        let core = self
-            .balancing
-            .choose(&self.cores, draws, self.balanced, first);
+        let core = match self.balancing {
+            Balancing::Affinity => affine(&self.cores, &self.recent, service, self.balanced),
+            policy => policy.choose(&self.cores, draws, self.balanced, first),
+        };
         self.balanced += 1;
         self.cores[core].own();
-        core as CoreId
+        let before = self.recent[core].replace(service);
+        (core as CoreId, before == Some(service))
     }
 
     /// A request that was assigned to `core` has ended.
@@ -168,4 +179,19 @@ impl Cores {
     fn core_mut(&mut self, core: CoreId) -> &mut Core<Task> {
         &mut self.cores[usize::from(core)]
     }
+}
+
+/// The core of the fewest requests in flight, of these one that has had a request of `service` last,
+/// then that of the fewest tasks. Equals take turns, so that services spread over idle cores.
+///
+/// Cerebros, section 4.3: of the cores that have just executed the function, that with the fewest
+/// requests. There, the network card gives messages only to cores that are available.
+fn affine<T: Copy>(cores: &[Core<T>], recent: &[Option<u16>], service: u16, turn: u64) -> usize {
+    let first = (turn % cores.len().max(1) as u64) as usize;
+    let in_turn = (0..cores.len()).map(|place| (first + place) % cores.len());
+    let key = |&core: &usize| {
+        let (requests, tasks) = cores[core].committed();
+        (requests, recent[core] != Some(service), tasks)
+    };
+    in_turn.min_by_key(key).unwrap_or(0)
 }

@@ -83,6 +83,9 @@ impl<'r> Timing<'r> {
     /// The accelerator's time for an operation that takes a core `on_core`, on `size` bytes.
     pub(crate) fn compute(&self, accel: Accel, on_core: Time, size: Bytes) -> Time {
         let half = self.config.accelerator.speedup_half;
+        if let Some(payload) = self.config.payload_time(accel, size) {
+            return payload;
+        }
         if let Some(fixed) = self.config.fixed(accel) {
             return fixed;
         }

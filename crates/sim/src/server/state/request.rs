@@ -42,6 +42,8 @@ pub(crate) struct Request {
     pub path: Path,
     /// Time of the application task that it waits for: application logic and context switch.
     pub cpu: Time,
+    /// What its next application logic takes longer, since its core had another service's code.
+    pub cold: Time,
     /// Core time of starting chains and of seeing the last notification.
     pub overhead: Time,
 }

@@ -81,6 +81,7 @@ impl Engine<'_> {
             tcp: 0,
             path: Path::new(now),
             cpu: Time::ZERO,
+            cold: Time::ZERO,
             overhead: Time::ZERO,
         };
         let cores = self.cores.count() as u64;

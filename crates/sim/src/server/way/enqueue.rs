@@ -43,12 +43,17 @@ impl Engine<'_> {
         let job = self.jobs.get(id);
         let (request, attempts) = (job.request, job.entry.attempts);
         let core = self.requests.get(request).core;
-        let instances = config.accelerator.instances_of(job.accel) as u64;
+        let accel = match self.manager.is_central() {
+            true => job.accel,
+            false => config.element_of(job.accel),
+        };
+        let instances = config.accelerator.instances_of(accel) as u64;
         if instances == 0 {
             self.count_fallback(request, Fallback::NoAccelerator);
             return self.run_software(id, running, now);
         }
         let unit = Unit {
+            accel,
             instance: ((u64::from(core) + u64::from(attempts)) % instances) as u8,
             ..job.unit
         };

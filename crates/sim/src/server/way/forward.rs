@@ -2,6 +2,7 @@
 
 use accelflow_units::Time;
 
+use crate::config::RpcProcessor;
 use crate::hardware::{Movement, Way};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
@@ -26,6 +27,11 @@ impl Engine<'_> {
                 let Some(kind) = self.reserve(id, to) else {
                     return self.fall_back(id, Some(unit), now);
                 };
+                if self.goes_on(unit, self.jobs.get(id).unit, kind) {
+                    self.withdraw(id, unit, now);
+                    self.delivered(id, now);
+                    return Ok(());
+                }
                 let here = unit.place();
                 let movement = match kind {
                     TransferKind::Spill => self.overflow_movement(id, Way::Write(here)),
@@ -49,6 +55,13 @@ impl Engine<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a message goes on to its payload in the RPC processor that had its header, or the
+    /// reverse, where no engine moves it.
+    fn goes_on(&self, from: Unit, to: Unit, kind: TransferKind) -> bool {
+        let whole = self.run.config.accelerator.rpc_processor == RpcProcessor::Whole;
+        whole && from == to && kind == TransferKind::Forward
     }
 
     /// Hands the rest of a job's trace to its core, as queue and overflow area are full or the chip

@@ -44,6 +44,7 @@ impl Engine<'_> {
         let start = self.start_cost(id);
         self.measures.charge_cores(start);
         let request = self.requests.get_mut(id);
+        let cpu = cpu + std::mem::take(&mut request.cold);
         request.cpu = cpu;
         request.overhead += start;
         cpu + start

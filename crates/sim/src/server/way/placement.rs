@@ -22,7 +22,7 @@ impl Engine<'_> {
             instance: self.instance_for(job, accel),
             share: self.jobs.get(job).unit.share,
         };
-        let own = unit(accel);
+        let own = unit(self.run.config.element_of(accel));
         let reuse = self.run.config.accelerator.reuse == Reuse::Idle;
         if !reuse || !is_flexible(accel) || self.has_free_element(own) {
             return own;
@@ -53,7 +53,7 @@ impl Engine<'_> {
         let time = self
             .timing
             .compute(job.accel, operation.core, operation.input);
-        match job.unit.accel == job.accel {
+        match [job.accel, self.run.config.element_of(job.accel)].contains(&job.unit.accel) {
             true => time,
             false => time.scale(1.0 / self.run.config.accelerator.reuse_speed),
         }
@@ -92,9 +92,12 @@ impl Engine<'_> {
     pub(crate) fn balance(&mut self, id: RequestId, first: CoreId) -> bool {
         let request = self.requests.get(id);
         let draws = LDB_DRAWS.map(|purpose| self.requests.attribute(request, purpose));
-        let core = self.cores.assign(draws, first);
+        let service = request.service;
+        let (core, warm) = self.cores.assign(service, draws, first);
+        let cold = self.run.config.core.cold_code;
         let request = self.requests.get_mut(id);
         request.balanced = true;
+        request.cold = if warm { Time::ZERO } else { cold };
         std::mem::replace(&mut request.core, core) != core
     }
 }
