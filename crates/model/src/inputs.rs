@@ -80,6 +80,14 @@ pub struct AreaInputs {
     pub entry_bytes: f64,
     /// Number of A-DMA engines.
     pub adma_engines: f64,
+    /// Area of an RPC accelerator for each core, over that of one for all, on so many cores.
+    pub private_rpc_area_ratio: f64,
+    /// The cores for which that, and the power's, is printed.
+    pub private_rpc_cores: f64,
+    /// Area of such an accelerator for each of 64 cores, in areas of a core.
+    pub private_rpc_core_share: f64,
+    /// The part of the accelerator's area that a place in the NIC saves.
+    pub nic_rpc_saved_share: f64,
 }
 
 impl AreaInputs {
@@ -98,6 +106,10 @@ impl AreaInputs {
         own: [Sizes::ZERO; ACCELERATORS.len()],
         entry_bytes: 0.0,
         adma_engines: 0.0,
+        private_rpc_area_ratio: 0.0,
+        private_rpc_cores: 0.0,
+        private_rpc_core_share: 0.0,
+        nic_rpc_saved_share: 0.0,
     };
 
     /// The sizes of each accelerator, in the order of [`ACCELERATORS`].
@@ -129,6 +141,8 @@ pub struct PowerInputs {
     pub queue_gbyte_per_s: f64,
     /// Power of RELIEF's manager.
     pub manager_w: f64,
+    /// Power of an RPC accelerator for each of 16 cores, over that of one for all.
+    pub private_rpc_power_ratio: f64,
 }
 
 impl PowerInputs {
@@ -144,5 +158,6 @@ impl PowerInputs {
         adma_gbyte_per_s: 0.0,
         queue_gbyte_per_s: 0.0,
         manager_w: 0.0,
+        private_rpc_power_ratio: 0.0,
     };
 }

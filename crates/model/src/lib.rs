@@ -5,6 +5,7 @@
 //!   Sutherland, Daglis and Falsafi, MICRO 2021)?
 //! * [`area`] and [`power`]: what do the accelerators and their orchestration add to a processor,
 //!   and what does a run cost in joules (AccelFlow, HPCA 2026, sections VI and VII.B.5)?
+//! * [`rpc_place`]: what do RPC accelerators cost that each core has for itself?
 //!
 //! Everything here is arithmetic on stated inputs, so it is deterministic to the bit; the only
 //! dice are those of [`accelerometer::uncertainty`], and they are seeded.
@@ -15,6 +16,7 @@ pub mod cerebros;
 mod inputs;
 pub mod power;
 mod rpc_layer;
+pub mod rpc_place;
 mod tables;
 
 pub use accelflow_parameters::Refusal;

@@ -112,6 +112,7 @@ pub struct Power {
     server_max_w: f64,
     cores: f64,
     cores_ratio: f64,
+    watt_per_mm2: f64,
     accelerators_w: [f64; ACCELERATORS.len()],
     elements: [f64; ACCELERATORS.len()],
     dispatchers: f64,
@@ -154,6 +155,7 @@ impl Power {
             server_max_w,
             cores: area.inputs().cores,
             cores_ratio: area.inputs().cores / printed.inputs().cores,
+            watt_per_mm2,
             accelerators_w: ACCELERATORS.map(|name| watt_per_mm2 * mm2(area, name)),
             elements: area.elements(),
             dispatchers: queues,
@@ -209,6 +211,16 @@ impl Power {
     /// The maximum power of each accelerator, in the order of [`ACCELERATORS`].
     pub fn accelerators_w(&self) -> [f64; ACCELERATORS.len()] {
         self.accelerators_w
+    }
+
+    /// The maximum power of the paper's accelerators, in W for each mm2 of theirs.
+    pub(crate) fn accelerators_w_per_mm2(&self) -> f64 {
+        self.watt_per_mm2
+    }
+
+    /// Power of RPC accelerators for each of 16 cores, over that of one for all.
+    pub(crate) fn private_rpc_power_ratio(&self) -> f64 {
+        self.inputs.private_rpc_power_ratio
     }
 
     /// The maximum power of each part of the orchestration.

@@ -201,3 +201,26 @@ fn the_table_of_inputs_is_sound() {
         Vec::<String>::new()
     );
 }
+
+#[test]
+fn private_rpc_accelerators_have_the_printed_ratios_on_16_cores() {
+    use accelflow_model::rpc_place::{Place, area_mm2, power_w};
+    let of = |cores: f64| {
+        let mut inputs = AreaInputs::default();
+        inputs.set("cores", cores).unwrap();
+        let area = Area::new(inputs).unwrap();
+        let power = Power::new(PowerInputs::default(), &area).unwrap();
+        Place::ALL.map(|place| (area_mm2(&area, place), power_w(&power, &area, place)))
+    };
+    let near =
+        |ours: f64, exact: f64| assert!((ours / exact - 1.0).abs() < 1e-9, "{ours}, {exact}");
+    let [shared, nic, private] = of(16.0);
+    near(private.0 / shared.0, 5.0);
+    near(private.1 / shared.1, 6.0);
+    near(nic.0 / shared.0, 0.5);
+    // One for each of 64 cores has 75 % of a core's area: 83.1 mm2 are 36 cores.
+    let many = of(64.0);
+    near(many[2].0, 0.75 * 83.1 / 36.0);
+    near(many[0].0, shared.0);
+    near(many[2].1 / many[0].1, 24.0);
+}

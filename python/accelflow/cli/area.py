@@ -1,6 +1,7 @@
 """`accelflow area`: the area of a processor with accelerators."""
 
 import json
+from typing import Any
 
 import click
 
@@ -59,5 +60,18 @@ def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json
         click.echo(f"{name}: {mm2:.1f} mm2, {share:.2%} of the processor{printed}")
     printed = f" (paper {paper['queue_bytes'] / 1e6:.1f})" if paper else ""
     click.echo(f"queues: {result['queue_bytes'] / 1e6:.1f} MB{printed}")
+    click.echo()
+    _print_places(result)
     if asked.note:
         click.echo(asked.note)
+
+
+def _print_places(result: dict[str, Any]) -> None:
+    """Print what an RPC accelerator takes by its place (Cerebros, sections 3.3 and 6.1)."""
+    click.echo(f"{'an RPC accelerator':22}{'mm2':>7}{'times':>8}")
+    for row in result["rpc_accelerators"]:
+        times = row["over_shared_ratio"]
+        click.echo(
+            f"{row['place']:22}{row['area_mm2']:7.3f}"
+            + (f"{'-':>8}" if times is None else f"{times:8.2f}")
+        )

@@ -99,6 +99,14 @@ def _print_power(result: dict[str, Any]) -> None:
         f"moved {result['transfer_byte_j'] * 1e12:.2f} pJ, through a queue "
         f"{result['queue_byte_j'] * 1e12:.2f} pJ"
     )
+    click.echo()
+    click.echo(f"{'an RPC accelerator':22}{'mW':>8}{'times':>8}")
+    for row in result["rpc_accelerators"]:
+        times = row["over_shared_ratio"]
+        click.echo(
+            f"{row['place']:22}{row['max_w'] * 1e3:8.1f}"
+            + (f"{'-':>8}" if times is None else f"{times:8.2f}")
+        )
 
 
 def _print_derivation(result: dict[str, Any]) -> None:

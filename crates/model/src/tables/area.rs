@@ -69,6 +69,18 @@ const fn count(
     }
 }
 
+const fn ratio(key: &'static str, default: f64, max: f64, source: &'static str) -> Parameter {
+    Parameter {
+        key,
+        unit: "",
+        kind: Kind::number(0.001, max),
+        default,
+        provenance: Provenance::Paper,
+        source,
+        why: "",
+    }
+}
+
 const COMMON: &[Row<AreaInputs>] = &[
     Row {
         parameter: mm2(
@@ -294,5 +306,46 @@ const COMMON: &[Row<AreaInputs>] = &[
         ),
         get: |inputs| inputs.adma_engines,
         set: |inputs, value| inputs.adma_engines = value,
+    },
+    Row {
+        parameter: ratio(
+            "private_rpc_area_ratio",
+            5.0,
+            1e3,
+            "Cerebros, section 6.1: an RPC accelerator for each of 16 cores, over one for all",
+        ),
+        get: |inputs| inputs.private_rpc_area_ratio,
+        set: |inputs, value| inputs.private_rpc_area_ratio = value,
+    },
+    Row {
+        parameter: count(
+            "private_rpc_cores",
+            "cores",
+            16.0,
+            1e4,
+            "Cerebros, section 6.1: the chip of that ratio",
+        ),
+        get: |inputs| inputs.private_rpc_cores,
+        set: |inputs, value| inputs.private_rpc_cores = value,
+    },
+    Row {
+        parameter: ratio(
+            "private_rpc_core_share",
+            0.75,
+            1e3,
+            "Cerebros, section 3.3, of Optimus Prime: an accelerator for each of 64 cores, over a core",
+        ),
+        get: |inputs| inputs.private_rpc_core_share,
+        set: |inputs, value| inputs.private_rpc_core_share = value,
+    },
+    Row {
+        parameter: ratio(
+            "nic_rpc_saved_share",
+            0.5,
+            1.0,
+            "Cerebros, section 6.1: cache and MMU of the one for all are the NIC's",
+        ),
+        get: |inputs| inputs.nic_rpc_saved_share,
+        set: |inputs, value| inputs.nic_rpc_saved_share = value,
     },
 ];

@@ -166,4 +166,16 @@ const ROWS: &[Row<PowerInputs>] = &[
         get: |inputs| inputs.manager_w,
         set: |inputs, value| inputs.manager_w = value,
     },
+    Row {
+        parameter: input(
+            "private_rpc_power_ratio",
+            "",
+            6.0,
+            1e3,
+            Provenance::Paper,
+            "Cerebros, section 6.1: an RPC accelerator for each of 16 cores, over one for all",
+        ),
+        get: |inputs| inputs.private_rpc_power_ratio,
+        set: |inputs, value| inputs.private_rpc_power_ratio = value,
+    },
 ];

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use accelflow_model::area::{ACCELERATORS, Area, AreaInputs, Group};
 use accelflow_model::power::{Activity, Energy, Hardware, Power, PowerInputs};
+use accelflow_model::rpc_place::{Place, area_mm2, power_w};
 use accelflow_parameters::{Parameter, Refusal};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -51,6 +52,7 @@ pub(crate) fn area_model(changes: &str) -> PyResult<String> {
         "accelerators_share_ratio": area.accelerators_share(),
         "orchestration_share_ratio": area.orchestration_share(),
         "queue_bytes": area.queue_bytes(),
+        "rpc_accelerators": rpc_places("area_mm2", |place| area_mm2(&area, place)),
     })
     .to_string())
 }
@@ -59,7 +61,9 @@ pub(crate) fn area_model(changes: &str) -> PyResult<String> {
 /// and `power_changes` (JSON). Raises AccelflowError for an unknown input and a value out of range.
 #[pyfunction]
 pub(crate) fn power_model(area_changes: &str, power_changes: &str) -> PyResult<String> {
-    let power = power(&parse(area_changes)?, &parse(power_changes)?)?;
+    let area_changes = parse(area_changes)?;
+    let area = area(&area_changes)?;
+    let power = power(&area_changes, &parse(power_changes)?)?;
     let accelerators: BTreeMap<&str, f64> = names().zip(power.accelerators_w()).collect();
     let orchestration: BTreeMap<&str, f64> = power.orchestration_w().into_iter().collect();
     let (low, high) = power.server_max_range_w();
@@ -76,6 +80,7 @@ pub(crate) fn power_model(area_changes: &str, power_changes: &str) -> PyResult<S
         "dispatcher_instruction_j": power.dispatcher_instruction_j(),
         "transfer_byte_j": power.transfer_byte_j(),
         "queue_byte_j": power.queue_byte_j(),
+        "rpc_accelerators": rpc_places("max_w", |place| power_w(&power, &area, place)),
     })
     .to_string())
 }
@@ -124,6 +129,16 @@ fn energy_json(energy: &Energy) -> Value {
         "manager_j": energy.manager_j,
         "total_j": energy.total_j(),
     })
+}
+
+/// An RPC accelerator at each place: its `key`, and how many times that of one for all cores.
+fn rpc_places(key: &str, of: impl Fn(Place) -> f64) -> Value {
+    let shared = of(Place::Shared);
+    let row = |place: Place| {
+        let times = (shared > 0.0).then(|| of(place) / shared);
+        json!({ "place": place.name(), key: of(place), "over_shared_ratio": times })
+    };
+    Place::ALL.into_iter().map(row).collect()
 }
 
 fn names() -> impl Iterator<Item = &'static str> {

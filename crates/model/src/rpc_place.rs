@@ -1,0 +1,79 @@
+//! The place of an RPC accelerator: one for all cores, one in the NIC, or one for each core (Cerebros,
+//! sections 3.3 and 6.1).
+//!
+//! The paper prints three ratios: on 16 cores, private accelerators have 5 times the area and 6 times
+//! the power of one for all, and a place in the NIC, which has a cache and an MMU already, halves its
+//! area. Optimus Prime's 75 % of a core for 64 private ones turns ratios into areas.
+//!
+//! ```
+//! use accelflow_model::area::{Area, AreaInputs};
+//! use accelflow_model::rpc_place::{Place, area_mm2};
+//!
+//! let mut inputs = AreaInputs::default();
+//! inputs.set("cores", 16.0)?;
+//! let area = Area::new(inputs)?;
+//! let ratio = area_mm2(&area, Place::Private) / area_mm2(&area, Place::Shared);
+//! assert!((ratio - 5.0).abs() < 1e-9);
+//! # Ok::<(), accelflow_model::Refusal>(())
+//! ```
+
+use crate::area::Area;
+use crate::power::Power;
+
+/// The cores for which Optimus Prime's share of a core is printed.
+const SHARE_CORES: f64 = 64.0;
+
+/// Where RPC accelerators are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// One for all cores, with a cache and an MMU of its own.
+    Shared,
+    /// One for all cores, with those of the NIC.
+    Nic,
+    /// One for each core, with those of the core.
+    Private,
+}
+
+impl Place {
+    /// All places.
+    pub const ALL: [Place; 3] = [Place::Shared, Place::Nic, Place::Private];
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Place::Shared => "one for all cores",
+            Place::Nic => "one in the NIC",
+            Place::Private => "one for each core",
+        }
+    }
+}
+
+/// The area of the accelerators at `place` on the processor of `area`, in mm2. One for all cores has
+/// the same area on any number of them, since 16 leave most of it idle; private ones are as many as
+/// there are cores.
+pub fn area_mm2(area: &Area, place: Place) -> f64 {
+    let inputs = area.inputs();
+    let core = area.part_mm2("cores").unwrap_or(0.0) / inputs.cores;
+    let private = inputs.private_rpc_core_share * core / SHARE_CORES;
+    let shared = inputs.private_rpc_cores * private / inputs.private_rpc_area_ratio;
+    match place {
+        Place::Shared => shared,
+        Place::Nic => shared * (1.0 - inputs.nic_rpc_saved_share),
+        Place::Private => inputs.cores * private,
+    }
+}
+
+/// The maximum power of the accelerators at `place`, in W. One for all cores has as much for its area
+/// as AccelFlow's accelerators have; what a place in the NIC saves of it the paper does not say, and
+/// is assumed to be what it saves of the area.
+pub fn power_w(power: &Power, area: &Area, place: Place) -> f64 {
+    let inputs = area.inputs();
+    let shared = power.accelerators_w_per_mm2() * area_mm2(area, Place::Shared);
+    match place {
+        Place::Shared => shared,
+        Place::Nic => shared * (1.0 - inputs.nic_rpc_saved_share),
+        Place::Private => {
+            shared * power.private_rpc_power_ratio() * inputs.cores / inputs.private_rpc_cores
+        }
+    }
+}
