@@ -38,7 +38,7 @@ PAGES = {
     "designs": (["cerebros"], "Full needs 50.0 times fewer cycles than software", 1),
     "server": (
         ["cerebros", "simulate", "UID", "--requests", "300"],
-        "Full is the cheapest: 6,790 cycles",
+        "Full is the cheapest: 6,190 cycles",
         1,
     ),
     "reproduce": (["reproduce", "table4", "--budget", "ci"], "8 rows agree, 0 off", 1),

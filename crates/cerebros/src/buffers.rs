@@ -2,44 +2,61 @@
 
 use accelflow_units::Bytes;
 
-/// Memory for messages that arrive.
+/// Memory for messages that arrive: arenas that the microservice has installed.
 #[derive(Clone, Debug)]
 pub struct BufferManager {
-    capacity: Bytes,
-    used: Bytes,
+    arenas: Vec<Arena>,
     peak: Bytes,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Arena {
+    capacity: Bytes,
+    used: Bytes,
+}
+
+/// Bytes of one arena that are reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    arena: usize,
+    bytes: Bytes,
+}
+
 impl BufferManager {
-    /// A free memory of `capacity`.
-    pub fn new(capacity: Bytes) -> BufferManager {
-        BufferManager {
-            capacity,
+    /// Free arenas of `capacity` together, the first of which have the bytes that do not divide.
+    /// Zero arenas count as one.
+    pub fn new(capacity: Bytes, arenas: usize) -> BufferManager {
+        let count = arenas.max(1) as u64;
+        let (each, rest) = (capacity.get() / count, capacity.get() % count);
+        let arena = |n: u64| Arena {
+            capacity: Bytes(each + u64::from(n < rest)),
             used: Bytes(0),
+        };
+        BufferManager {
+            arenas: (0..count).map(arena).collect(),
             peak: Bytes(0),
         }
     }
 
-    /// Reserves `bytes` and returns true, or reserves nothing, and the sender gets a NACK.
-    pub fn reserve(&mut self, bytes: Bytes) -> bool {
-        let free = self.capacity.get() - self.used.get();
-        if bytes.get() > free {
-            return false;
-        }
-        self.used += bytes;
-        self.peak = self.peak.max(self.used);
-        true
+    /// Reserves `bytes` in the first arena that has them, or nothing, and the sender gets a NACK.
+    pub fn reserve(&mut self, bytes: Bytes) -> Option<Reserved> {
+        let fits = |arena: &Arena| bytes.get() <= arena.capacity.get() - arena.used.get();
+        let arena = self.arenas.iter().position(fits)?;
+        self.arenas[arena].used += bytes;
+        self.peak = self.peak.max(self.used());
+        Some(Reserved { arena, bytes })
     }
 
-    /// Releases bytes that [`BufferManager::reserve`] reserved.
-    pub fn release(&mut self, bytes: Bytes) {
-        debug_assert!(bytes <= self.used, "released more than was reserved");
-        self.used = Bytes(self.used.get().saturating_sub(bytes.get()));
+    /// Releases what [`BufferManager::reserve`] reserved.
+    pub fn release(&mut self, reserved: Reserved) {
+        let used = &mut self.arenas[reserved.arena].used;
+        debug_assert!(reserved.bytes <= *used, "released more than was reserved");
+        *used = Bytes(used.get().saturating_sub(reserved.bytes.get()));
     }
 
     /// The bytes reserved now.
     pub fn used(&self) -> Bytes {
-        self.used
+        Bytes(self.arenas.iter().map(|arena| arena.used.get()).sum())
     }
 
     /// The largest number of bytes ever reserved.

@@ -16,7 +16,11 @@ pub struct Spent {
     pub queued: Time,
     /// Waiting for nested responses to be sent again, for which the NIC had no memory.
     pub refused: Time,
-    /// The part of the five above during which a core was with the request.
+    /// Waiting for the other ends of nested calls.
+    pub away: Time,
+    /// Switches to the request when a nested call of it had been answered.
+    pub switched: Time,
+    /// The part of the seven above during which a core was with the request.
     pub on_core: Time,
     /// Business logic.
     pub execute: Time,
@@ -41,6 +45,8 @@ impl Spent {
         self.accelerator += other.accelerator;
         self.queued += other.queued;
         self.refused += other.refused;
+        self.away += other.away;
+        self.switched += other.switched;
         self.on_core += other.on_core;
         self.execute += other.execute;
         self.stall += other.stall;
@@ -60,6 +66,8 @@ pub struct Group {
     pub core: Samples,
     /// Instruction blocks that the functions missed.
     pub misses: u64,
+    /// Those that the RPC layer as software missed.
+    pub layer_misses: u64,
     /// Requests whose function missed none.
     pub miss_free: u64,
     /// Requests steered to a core that the function map names for their function.

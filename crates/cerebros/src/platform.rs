@@ -53,11 +53,11 @@ platform! {
     "Dispatch on a core, in cycles a message."
     software_dispatch_cycles = 61.25, "cycles", 0.0, number, Derived, "Cerebros, Fig. 6 solved for UniqueId: 245 / 4 messages";
     "A payload on a core whatever is in it, in cycles."
-    software_payload_cycles = 300.0, "cycles", 0.0, number, Assumed, "calls, buffers and the object; somewhat less than a header";
+    software_payload_cycles = 452.0, "cycles", 0.0, number, Derived, "UniqueId's 2700 cycles for 4 payloads, less those of their 11 fields and 6 words of strings: calls, buffers and the object";
     "Each field of a payload on a core, in cycles."
-    software_field_cycles = (2700.0 - 4.0 * 300.0 - 6.0 * 10.0) / 11.0, "cycles", 0.0, number, Derived, "UniqueId's 2700 cycles for payloads have 11 fields and 6 words of strings";
+    software_field_cycles = 80.0, "cycles", 0.0, number, Assumed, "between two printed figures that pull apart: payloads are about 60 % of the layer (lower is better), and the layer shrinks by up to 64 times (higher is better)";
     "Each 8 bytes of a string on a core, in cycles."
-    software_word_cycles = 10.0, "cycles", 0.0, number, Assumed, "copy, and its share of an allocation";
+    software_word_cycles = 2.0, "cycles", 0.0, number, Assumed, "copy, and its share of an allocation";
     "Traversals of the chip's network before the accelerator starts."
     offload_traversals_before = 3.0, "traversals", 0.0, whole, Paper, "Cerebros, section 5: invocation, metadata, data";
     "Traversals after it."
@@ -68,18 +68,28 @@ platform! {
     coalesced_traversals_before = 1.0, "traversals", 0.0, whole, Derived, "Cerebros, section 6.1: the two reads fall away";
     "One traversal of a network of low diameter, in cycles."
     low_diameter_cycles = 200.0 / 3.36 / 3.0, "cycles", 0.0, number, Derived, "Cerebros, section 6.1: offloads cost 3.36 times less";
+    "What a core waits for the response of a nested call beside its messages, in nanoseconds."
+    nested_latency_ns = 0.0, "ns", 0.0, number, Paper, "Cerebros, section 5: the other microservices are mocks that respond at once";
+    "Requests that a core works on at a time: beyond one, it goes on with another while one waits for a nested call."
+    core_threads = 1.0, "requests", 1.0, whole, Paper, "Cerebros, section 5: synchronous; more are its asynchronous model";
+    "A switch to a request whose nested call has been answered, in cycles."
+    switch_cycles = 200.0, "cycles", 0.0, number, Assumed, "a user-level thread of Arachne, which section 5 names: about 100 ns";
     "Transformation pipelines of the shared accelerator or of Cerebros."
-    pipelines = 4.0, "pipelines", 1.0, whole, Assumed, "Cerebros, section 4.2: an array, of unprinted size";
+    pipelines = 7.0, "pipelines", 1.0, whole, Derived, "Cerebros, section 5: the array processes 2.5 to 100 times what the cores can ask for; 6 miss the least, 9 the most by more than a quarter";
     "Parallel field units of a pipeline."
-    field_units = 1.0, "units", 1.0, whole, Derived, "with one, UniqueId's eight tasks take the 90 cycles of section 6.1";
+    field_units = 2.0, "units", 1.0, whole, Assumed, "Cerebros, section 4.2: a set of units for parallel sub-tasks; two is the smallest set, and with one no service reaches 64 times";
     "A task's one access to the cache hierarchy, in cycles."
-    cache_access_cycles = 5.0, "cycles", 0.0, number, Derived, "Cerebros, Table 1: 4 for an L1, and one for the NIC's MMU; gives the 90 cycles";
+    cache_access_cycles = 7.375, "cycles", 0.0, number, Derived, "UniqueId's eight tasks take 90 cycles (section 6.1), 31 of them for their fields; Table 1 has 8 for a bank of the LLC";
+    "Functions that the schema map holds; the most popular are registered."
+    schema_map_entries = 64.0, "functions", 1.0, whole, Assumed, "Cerebros, section 4.3: a small table, for a few tens of functions";
     "Look-up of the schema map, in cycles of the pipeline."
     schema_map_cycles = 0.0, "cycles", 0.0, number, Derived, "the 90 cycles leave no room for it: it overlaps the write of the header";
     "From the NIC to a core's queue pair, in cycles."
     notification_cycles = 40.0, "cycles", 0.0, number, Derived, "one traversal of the chip's network";
     "Memory for messages, in bytes."
     buffer_bytes = 1048576.0, "B", 1.0, whole, Assumed, "Cerebros, section 4.1: arenas, of unprinted size";
+    "Arenas that the memory is divided into; a message lies in one of them."
+    arenas = 1.0, "arenas", 1.0, whole, Assumed, "Cerebros, section 4.1: a set of them, of unprinted number";
     "What is reserved for a deserialized payload, in sizes of the message."
     reservation_ratio = 4.0, "", 0.0, number, Paper, "Cerebros, section 4.1";
     "After how long a sender tries again, in nanoseconds."
@@ -94,12 +104,20 @@ platform! {
     l1i_ways = 4.0, "ways", 1.0, whole, Paper, "Cerebros, Table 1";
     "Its block, in bytes."
     l1i_block_bytes = 64.0, "B", 1.0, whole, Paper, "Cerebros, Table 1";
+    "The RPC layer's instructions in a service of one's own, in bytes."
+    own_rpc_code_bytes = 51200.0, "B", 0.0, whole, Assumed, "the mean of the five services', 44 KB, and a little more: between USR's 52 and SG's 50";
+    "Instructions that all functions of such a service share, in bytes."
+    own_shared_code_bytes = 16384.0, "B", 0.0, whole, Assumed, "as CP's; Cerebros, section 5: most microservices are similar to SG and CP";
+    "Instructions of each of its functions alone, in bytes."
+    own_function_code_bytes = 4096.0, "B", 0.0, whole, Assumed, "CP's functions have 2 KB each, USR's up to 56";
     "Headers' share of the RPC layer's instructions."
     header_code_ratio = 0.25, "", 0.0, number, Assumed, "one format for all messages";
     "Dispatch's share of them; the rest is payloads', a part for each message."
     dispatch_code_ratio = 0.15, "", 0.0, number, Assumed, "a table and its calls";
     "What a missing block stalls a core by, in cycles."
-    miss_stall_cycles = 5.0, "cycles", 0.0, number, Derived, "Cerebros, Fig. 9: F3 to F5 with 20 to 25 KB stall 44 % of a time that the mean and median of Fig. 9 bound; the prefetcher hides the rest of an LLC access";
+    miss_stall_cycles = 2.0, "cycles", 0.0, number, Derived, "Cerebros, Figs. 2a, 7 and 9: with more, UID or USR would spend less than 40 % of their cycles in the layer; the prefetcher hides the rest of an LLC access";
+    "Instructions a cycle where a core is not stalled on them."
+    instructions_per_cycle = 1.0, "", 0.01, number, Assumed, "no source: it scales all misses a thousand instructions alike, and no ratio of them";
 }
 
 impl Platform {

@@ -33,6 +33,8 @@ pub(crate) enum Step {
     Private(Time),
     /// A task of the shared pipelines.
     Shared(Time),
+    /// The other end of a nested call is at work.
+    Away(Time),
     /// The response of a nested call is at the NIC, which reserves so much memory for it.
     Arrival(Bytes),
     /// This part of so many of the function.
@@ -65,6 +67,9 @@ impl Costs<'_> {
     }
 
     fn software_payload(&self, message: &Message) -> f64 {
+        if let Some(measured) = message.software_cycles {
+            return measured;
+        }
         let (p, work) = (self.platform, message.work());
         p.software_payload_cycles
             + p.software_field_cycles * work.fields as f64
@@ -80,7 +85,7 @@ impl Costs<'_> {
 
 /// One message of a request's life.
 struct Transfer<'f> {
-    name: &'static str,
+    name: &'f str,
     payload: &'f Message,
     /// Whether it comes in; otherwise it goes out.
     incoming: bool,
@@ -88,11 +93,13 @@ struct Transfer<'f> {
 
 /// All messages in order: the request, what is nested, the response.
 fn transfers(function: &Function) -> Vec<Transfer<'_>> {
-    let half = |call: &Call, payload, incoming| Transfer {
-        name: call.name,
-        payload,
-        incoming,
-    };
+    fn half<'f>(call: &'f Call, payload: &'f Message, incoming: bool) -> Transfer<'f> {
+        Transfer {
+            name: &call.name,
+            payload,
+            incoming,
+        }
+    }
     let call = &function.call;
     let mut all = vec![half(call, &call.request, true)];
     for nested in &function.nested {
@@ -185,7 +192,7 @@ impl Builder<'_> {
             request = &broken;
         }
         let own = Transfer {
-            name: f.call.name,
+            name: &f.call.name,
             payload: request,
             incoming: true,
         };
@@ -203,10 +210,10 @@ impl Builder<'_> {
             } else {
                 Some(request)
             };
-            self.message_time(f.call.name, payload, true)
+            self.message_time(&f.call.name, payload, true)
         });
         let sent = (full && !own_fallback)
-            .then(|| self.message_time(f.call.name, Some(&f.call.response), false));
+            .then(|| self.message_time(&f.call.name, Some(&f.call.response), false));
         Ok(Program {
             reserve,
             received,
@@ -228,6 +235,10 @@ impl Builder<'_> {
             }
             let blocks = self.payload_blocks(n, all.len());
             if transfer.incoming && !own {
+                if self.platform.nested_latency_ns > 0.0 {
+                    let latency = Time::from_ns_f64(self.platform.nested_latency_ns);
+                    steps.push(Step::Away(latency));
+                }
                 steps.push(Step::Arrival(self.reservation(transfer)));
             }
             match (self.design, own) {
@@ -258,10 +269,11 @@ impl Builder<'_> {
         self.platform.reservation(wire)
     }
 
-    /// Whether the payload fits what is reserved for it.
+    /// Whether the payload and its address schema fit what is reserved for them.
     fn fits(&self, transfer: &Transfer<'_>) -> bool {
         let wire = header_wire(transfer.name) + transfer.payload.wire();
-        transfer.payload.application().get() <= self.reservation(transfer).get() - wire.get()
+        let needed = transfer.payload.application() + transfer.payload.address_schema();
+        needed.get() <= self.reservation(transfer).get() - wire.get()
     }
 
     /// Cerebros's time for a message: header, dispatch if it comes in, and payload if its schema

@@ -35,7 +35,8 @@ pub fn simulate(
     let Arrivals::Share(share) = load.arrivals else {
         return Ok(Server::new(service, platform, design, steering, load)?.run());
     };
-    let senders = 4 * platform.workers().min(service.most_cores);
+    let senders =
+        4 * platform.workers().min(service.most_cores) * platform.core_threads.min(1e4) as usize;
     let requests = load.requests.clamp(20 * senders, 10_000.max(20 * senders));
     let full = Load {
         arrivals: Arrivals::Closed(senders),

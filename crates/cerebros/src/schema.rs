@@ -138,6 +138,33 @@ impl Value {
         }
     }
 
+    /// Addresses that it takes in the address schema: its own, and one for each string, structure and
+    /// container inside it. Numbers in a container follow one another from one address.
+    fn addresses(&self) -> u64 {
+        let inside = |values: &[Value]| -> u64 {
+            let pointed = values.iter().filter(|value| !value.is_number());
+            pointed.map(Value::addresses).sum()
+        };
+        1 + match self {
+            Value::List(_, elements) => inside(elements),
+            Value::Map(_, _, pairs) => pairs
+                .iter()
+                .map(|(key, value)| {
+                    inside(std::slice::from_ref(key)) + inside(std::slice::from_ref(value))
+                })
+                .sum(),
+            Value::Struct(fields) => fields.iter().map(Value::addresses).sum(),
+            _ => 0,
+        }
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Value::Bool(_) | Value::I32(_) | Value::I64(_) | Value::Double(_)
+        )
+    }
+
     /// Calls `visit` with the 8-byte words of data of this field and of everything inside it, in
     /// the order of the wire; `true` marks words of strings.
     fn subtasks(&self, visit: &mut impl FnMut(u64, bool)) {
@@ -223,12 +250,18 @@ pub struct Work {
 pub struct Message {
     /// Its fields, in the order of their numbers.
     pub fields: Vec<Value>,
+    /// Cycles of its transformation on a core, where they were measured; the model has them
+    /// otherwise.
+    pub software_cycles: Option<f64>,
 }
 
 impl Message {
     /// A message of these fields.
     pub fn new(fields: Vec<Value>) -> Message {
-        Message { fields }
+        Message {
+            fields,
+            software_cycles: None,
+        }
     }
 
     /// Bytes on the wire in the compact protocol, without the header of the call.
@@ -241,6 +274,12 @@ impl Message {
         Bytes(self.fields.iter().map(Value::application).sum())
     }
 
+    /// Bytes of its address schema, which lies in the memory that was reserved for the deserialized
+    /// payload (section 4.3): a word for each address.
+    pub fn address_schema(&self) -> Bytes {
+        Bytes(8 * self.fields.iter().map(Value::addresses).sum::<u64>())
+    }
+
     /// Fields and words that have to be transformed.
     pub fn work(&self) -> Work {
         let mut work = Work::default();
@@ -249,6 +288,13 @@ impl Message {
             work.text_words += if text { words } else { 0 };
         });
         work
+    }
+
+    /// The number of its strings.
+    pub(crate) fn texts(&self) -> u64 {
+        let mut texts = 0;
+        self.subtasks(|_, text| texts += u64::from(text));
+        texts
     }
 
     /// Cycles of a pipeline with so many parallel field units: a cycle for the type and one for

@@ -10,9 +10,11 @@ use crate::Platform;
 use crate::buffers::BufferManager;
 use crate::icache::InstructionCache;
 use crate::load::{Arrivals, Load};
-use crate::outcome::{Group, Outcome, Queue, Saturation, Spent};
+use crate::outcome::{Outcome, Queue, Saturation, Spent};
 use crate::pipelines::Pipelines;
 use crate::program::{Builder, Kind, Program, Step};
+use crate::registration::Registration;
+use crate::request::{Place, Request, record};
 use crate::services::Service;
 use crate::steering::{CoreSelector, Steering};
 use accelflow_parameters::Refusal;
@@ -27,6 +29,8 @@ enum Event {
     Notified(usize, usize),
     /// The core is at the next step of what it runs.
     Step(usize),
+    /// What request n waits for without its core is over.
+    Travelled(usize),
     /// The response of request n is out.
     Answered(usize),
 }
@@ -39,38 +43,13 @@ const SATURATED_ONE_IN: usize = 20;
 /// Pipelines that are busy for this share of the time are what cores wait for.
 const PIPELINES_BUSY: f64 = 0.95;
 
-/// The place of a request.
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    /// On its way to the NIC for the first time.
-    Coming,
-    /// At its sender, since the NIC has no memory: to be sent again, or given up.
-    NoMemory,
-    /// With a pipeline, which takes it at this time.
-    Pipeline(Time),
-    /// In the NIC, waiting for a core.
-    Nic,
-    /// With a core, or done.
-    Core,
-}
-
-struct Request {
-    function: usize,
-    kind: Kind,
-    arrived: Time,
-    place: Place,
-    attempts: u64,
-    /// Memory of the NIC that it holds: of its own message, and of nested responses.
-    held: Bytes,
-    core: usize,
-    steered: bool,
-    misses: u64,
-    spent: Spent,
-}
-
 struct Core {
     cache: InstructionCache,
     pair: VecDeque<usize>,
+    /// Requests that it has started and not ended.
+    started: usize,
+    /// Of these, those that it can go on with, and their next steps.
+    ready: VecDeque<(usize, usize)>,
     /// The request and its next step.
     running: Option<(usize, usize)>,
 }
@@ -78,8 +57,10 @@ struct Core {
 pub(crate) struct Server<'r> {
     service: &'r Service,
     platform: &'r Platform,
+    design: Design,
     steering: Steering,
     load: &'r Load,
+    registration: Registration,
     /// For each function those of the kinds known, unknown and malformed.
     programs: Vec<[Program; 3]>,
     calendar: Calendar<Event>,
@@ -114,22 +95,29 @@ impl<'r> Server<'r> {
         let core = || Core {
             cache: InstructionCache::new(platform),
             pair: VecDeque::new(),
+            started: 0,
+            ready: VecDeque::new(),
             running: None,
         };
         Ok(Server {
             service,
             platform,
+            design,
             steering,
             load,
+            registration: Registration::new(platform, service)?,
             programs: programs.collect::<Result<_, Refusal>>()?,
             calendar: Calendar::new(),
             arrivals: Stream::new(load.seed, 0),
             requests: Vec::with_capacity(load.requests),
-            buffers: BufferManager::new(Bytes(platform.buffer_bytes as u64)),
+            buffers: BufferManager::new(
+                Bytes(platform.buffer_bytes as u64),
+                platform.arenas as usize,
+            ),
             pipelines: Pipelines::new(platform.pipelines as usize),
             selector: CoreSelector::new(
                 workers,
-                platform.core_slots as usize,
+                platform.core_slots.max(platform.core_threads) as usize,
                 platform.function_map_depth as usize,
             ),
             waiting: VecDeque::new(),
@@ -157,6 +145,7 @@ impl<'r> Server<'r> {
                     self.begin(now, core);
                 }
                 Event::Step(core) => self.step(now, core),
+                Event::Travelled(request) => self.travel(now, request),
                 Event::Answered(request) => self.answered(now, request),
             }
         }
@@ -182,7 +171,7 @@ impl<'r> Server<'r> {
             left -= share;
         }
         let chance = attribute_unit(seed, number, 1);
-        let kind = if chance < self.load.unknown {
+        let kind = if chance < self.load.unknown || !self.registration.knows(function) {
             Kind::Unknown
         } else if chance < self.load.unknown + self.load.malformed {
             Kind::Malformed
@@ -195,10 +184,12 @@ impl<'r> Server<'r> {
             arrived: now,
             place: Place::Coming,
             attempts: 0,
-            held: Bytes(0),
+            held: Vec::new(),
             core: 0,
+            next: 0,
             steered: false,
             misses: 0,
+            layer_misses: 0,
             spent: Spent::default(),
         });
         self.at(now, Event::Arrive(n));
@@ -279,16 +270,23 @@ impl<'r> Server<'r> {
 
     /// Reserves memory for a message of the request; whether there was enough.
     fn reserve(&mut self, request: usize, bytes: Bytes) -> bool {
-        let there = self.buffers.reserve(bytes);
+        let reserved = self.buffers.reserve(bytes);
         let request = &mut self.requests[request];
-        if there {
-            request.held += bytes;
+        if let Some(reserved) = reserved {
+            request.held.push(reserved);
             request.attempts = 0;
         } else {
             request.attempts += 1;
             self.outcome.nacks += 1;
         }
-        there
+        reserved.is_some()
+    }
+
+    /// Releases all memory of the request.
+    fn release(&mut self, request: usize) {
+        for reserved in std::mem::take(&mut self.requests[request].held) {
+            self.buffers.release(reserved);
+        }
     }
 
     /// The time at which the sender of a refused message tries again; `None` if it gives up.
@@ -307,13 +305,12 @@ impl<'r> Server<'r> {
         }
     }
 
-    /// Gives up a request: the response of its nested call was sent for the last time and found no
-    /// memory.
+    /// Gives up a request that its core is not with: the response of its nested call was sent for the
+    /// last time and found no memory.
     fn abandon(&mut self, now: Time, core: usize, request: usize) {
-        self.cores[core].running = None;
-        self.busy.end(now);
+        self.cores[core].started -= 1;
         self.selector.complete(core);
-        self.buffers.release(self.requests[request].held);
+        self.release(request);
         self.outcome.refused += 1;
         self.outcome.makespan = self.outcome.makespan.max(now);
         self.next_of_closed(now);
@@ -350,14 +347,86 @@ impl<'r> Server<'r> {
         }
     }
 
+    /// A free core goes on with a request, or else begins the next one.
     fn begin(&mut self, now: Time, core: usize) {
-        if self.cores[core].running.is_none()
-            && let Some(request) = self.cores[core].pair.pop_front()
+        let Core {
+            pair,
+            started,
+            ready,
+            running,
+            ..
+        } = &mut self.cores[core];
+        if running.is_some() {
+            return;
+        }
+        if let Some((request, next)) = ready.pop_front() {
+            *running = Some((request, next));
+            self.busy.begin(now);
+            let end = now + self.platform.time(self.platform.switch_cycles);
+            self.spend(request, now, end, |spent| &mut spent.switched);
+            self.at(end, Event::Step(core));
+        } else if (*started as f64) < self.platform.core_threads
+            && let Some(request) = pair.pop_front()
         {
-            self.cores[core].running = Some((request, 0));
+            *running = Some((request, 0));
+            *started += 1;
             self.busy.begin(now);
             self.step(now, core);
         }
+    }
+
+    /// The core is without its request.
+    fn pause(&mut self, now: Time, core: usize) {
+        self.cores[core].running = None;
+        self.busy.end(now);
+    }
+
+    /// Whether a core goes on with other requests during this step.
+    fn is_away(&self, step: &Step) -> bool {
+        let asynchronous = self.platform.core_threads > 1.0;
+        asynchronous
+            && match step {
+                Step::Away(_) | Step::Arrival(_) => true,
+                Step::Shared(_) => self.design == Design::Full,
+                _ => false,
+            }
+    }
+
+    /// A request goes on without its core until a step that needs it.
+    fn travel(&mut self, now: Time, request: usize) {
+        let (core, next) = (self.requests[request].core, self.requests[request].next);
+        let step = self.program(request).steps.get(next).cloned();
+        let away = step.filter(|step| self.is_away(step));
+        let end = match away {
+            Some(Step::Shared(time)) => {
+                let slot = self.pipelines.offer(now, time);
+                let spent = &mut self.requests[request].spent;
+                spent.accelerator += time;
+                spent.queued += slot.start - now;
+                slot.end
+            }
+            Some(Step::Away(time)) => {
+                self.requests[request].spent.away += time;
+                now + time
+            }
+            Some(Step::Arrival(bytes)) if !self.reserve(request, bytes) => {
+                let Some(again) = self.retry(now, request) else {
+                    self.abandon(now, core, request);
+                    return;
+                };
+                self.requests[request].spent.refused += again - now;
+                self.at(again, Event::Travelled(request));
+                return;
+            }
+            Some(_) => now,
+            None => {
+                self.cores[core].ready.push_back((request, next));
+                self.begin(now, core);
+                return;
+            }
+        };
+        self.requests[request].next += 1;
+        self.at(end, Event::Travelled(request));
     }
 
     fn step(&mut self, now: Time, core: usize) {
@@ -368,11 +437,19 @@ impl<'r> Server<'r> {
             self.leave(now, core, request);
             return;
         };
+        if self.is_away(&step) {
+            self.requests[request].next = next;
+            self.pause(now, core);
+            self.travel(now, request);
+            self.begin(now, core);
+            return;
+        }
         self.cores[core].running = Some((request, next + 1));
         let end = match step {
             Step::Software(time, blocks) => {
                 // The stalls of these are part of the software's measured cycles.
-                self.cores[core].cache.sweep(blocks);
+                let misses = self.cores[core].cache.sweep(blocks);
+                self.requests[request].layer_misses += misses;
                 self.spend(request, now, now + time, |spent| &mut spent.software)
             }
             Step::Offload(time) => self.spend(request, now, now + time, |spent| &mut spent.offload),
@@ -386,10 +463,12 @@ impl<'r> Server<'r> {
                     &mut spent.accelerator
                 })
             }
+            Step::Away(time) => self.spend(request, now, now + time, |spent| &mut spent.away),
             Step::Function(part, of) => self.execute(now, core, request, part, of),
             Step::Arrival(bytes) if self.reserve(request, bytes) => now,
             Step::Arrival(_) => {
                 let Some(again) = self.retry(now, request) else {
+                    self.pause(now, core);
                     self.abandon(now, core, request);
                     return;
                 };
@@ -449,8 +528,8 @@ impl<'r> Server<'r> {
 
     /// Ends the core's work on the request; Cerebros may have to send its response.
     fn leave(&mut self, now: Time, core: usize, request: usize) {
-        self.cores[core].running = None;
-        self.busy.end(now);
+        self.pause(now, core);
+        self.cores[core].started -= 1;
         self.selector.complete(core);
         match self.program(request).sent {
             Some(work) => {
@@ -467,7 +546,7 @@ impl<'r> Server<'r> {
     }
 
     fn answered(&mut self, now: Time, request: usize) {
-        self.buffers.release(self.requests[request].held);
+        self.release(request);
         self.outcome.answered += 1;
         self.outcome.fallbacks += u64::from(self.program(request).fallback);
         self.outcome.makespan = now;
@@ -496,16 +575,4 @@ impl<'r> Server<'r> {
         outcome.buffer_left = self.buffers.used();
         self.outcome
     }
-}
-
-fn record(group: &mut Group, now: Time, request: &Request) {
-    group.requests += 1;
-    group.spent.add(&request.spent);
-    group.latency.record(now - request.arrived);
-    group
-        .core
-        .record(request.spent.on_core + request.spent.function());
-    group.misses += request.misses;
-    group.miss_free += u64::from(request.misses == 0);
-    group.steered += u64::from(request.steered);
 }

@@ -63,7 +63,7 @@ fn one_request_takes_what_the_analytic_model_says_under_every_design() {
                 let allowed = if design == Design::PayloadOnly {
                     0.02
                 } else {
-                    1e-5
+                    1e-4
                 };
                 assert!(
                     (ours / exact - 1.0).abs() < allowed,
@@ -80,12 +80,14 @@ fn one_request_takes_what_the_analytic_model_says_under_every_design() {
 fn unique_id_gives_the_papers_ratios() {
     let platform = Platform::default();
     let cycles = |design| platform.cycles(alone(&platform, design).all.spent.rpc());
+    // Tasks end at whole picoseconds.
+    let near = |ours: f64, exact: f64| assert!((ours - exact).abs() < 0.01, "{ours}, {exact}");
     let none = cycles(Design::None);
     assert_eq!(none, 4_500.0);
     let spent = alone(&platform, Design::PayloadAndHeader).all.spent;
     assert_eq!(platform.cycles(spent.offload), 1_600.0);
-    assert_eq!(platform.cycles(spent.accelerator), 90.0);
-    assert_eq!(cycles(Design::Full), 90.0);
+    near(platform.cycles(spent.accelerator), 90.0);
+    near(cycles(Design::Full), 90.0);
     let ratio = |design| format!("{:.1}", none / cycles(design));
     assert_eq!(ratio(Design::PayloadOnly), "1.7");
     assert_eq!(ratio(Design::PayloadAndHeader), "2.3");
@@ -111,19 +113,19 @@ fn unique_id_breaks_down_as_the_analytic_model_has_it() {
 fn a_request_is_the_sum_of_its_parts() {
     let platform = Platform::default();
     // Notification, the layer, the function, and each of its 688 blocks once from afar.
-    let function = 6_700.0 + 688.0 * 5.0;
+    let function = 6_100.0 + 688.0 * 2.0;
+    let near = |ours: f64, exact: f64| assert!((ours - exact).abs() < 0.01, "{ours}, {exact}");
     for (design, on_core) in [(Design::None, 4_500.0), (Design::PayloadAndHeader, 1_935.0)] {
         let run = alone(&platform, design);
-        assert_eq!(platform.cycles(run.makespan), 40.0 + on_core + function);
+        near(platform.cycles(run.makespan), 40.0 + on_core + function);
         assert_eq!(run.all.misses, 688);
     }
     // A core waits for the two messages of the nested call, not for its own request and response.
     let run = alone(&platform, Design::Full);
-    assert_eq!(platform.cycles(run.makespan), 40.0 + 90.0 + function);
-    assert_eq!(
-        platform.cycles(run.all.spent.on_core),
-        (12.0 + 12.0 + 5.0) + (12.0 + 5.0)
-    );
+    near(platform.cycles(run.makespan), 40.0 + 90.0 + function);
+    // Each has a header of 5 cycles for its fields; the request's own have 6.
+    let messages = (5.0 + 7.375 + 6.0 + 7.375) + (5.0 + 7.375 + 7.375);
+    near(platform.cycles(run.all.spent.on_core), messages);
 }
 
 #[test]
@@ -141,17 +143,17 @@ fn one_step_of_any_cost_changes_a_request_by_what_it_occurs() {
             Design::PayloadAndHeader,
             4.0,
         ),
-        ("software_payload_cycles", 300.0, Design::None, 4.0),
-        ("software_word_cycles", 10.0, Design::None, 6.0),
+        ("software_payload_cycles", 452.0, Design::None, 4.0),
+        ("software_word_cycles", 2.0, Design::None, 6.0),
         ("traversal_cycles", 40.0, Design::PayloadAndHeader, 40.0),
         ("traversal_cycles", 40.0, Design::Full, 0.0),
-        ("cache_access_cycles", 5.0, Design::PayloadAndHeader, 8.0),
-        ("cache_access_cycles", 5.0, Design::Private, 8.0),
-        ("cache_access_cycles", 5.0, Design::Full, 8.0),
+        ("cache_access_cycles", 7.375, Design::PayloadAndHeader, 8.0),
+        ("cache_access_cycles", 7.375, Design::Private, 8.0),
+        ("cache_access_cycles", 7.375, Design::Full, 8.0),
         ("schema_map_cycles", 0.0, Design::Full, 2.0),
         ("schema_map_cycles", 0.0, Design::PayloadAndHeader, 0.0),
         ("notification_cycles", 40.0, Design::Full, 1.0),
-        ("miss_stall_cycles", 5.0, Design::Full, 688.0),
+        ("miss_stall_cycles", 2.0, Design::Full, 688.0),
         (
             "offload_traversals_before",
             3.0,
@@ -163,7 +165,7 @@ fn one_step_of_any_cost_changes_a_request_by_what_it_occurs() {
         let difference = makespan(&[(name, default + step)], design) - makespan(&[], design);
         let expected = occurs * step;
         assert!(
-            (difference - expected).abs() < 1e-6,
+            (difference - expected).abs() < 0.01,
             "{name}: {difference}, not {expected}"
         );
     }
@@ -182,11 +184,15 @@ fn an_unknown_function_is_left_to_the_core_and_its_nested_call_is_not() {
     // Request and response in software: two headers, dispatches and payloads, of which one has
     // five fields and three words.
     let fields = 5.0 * platform.software_field_cycles + 3.0 * platform.software_word_cycles;
-    let software = 2.0 * (388.75 + 61.25 + 300.0) + fields;
+    let software = 2.0 * (388.75 + 61.25 + 452.0) + fields;
     assert!((platform.cycles(spent.software) - software).abs() < 0.01);
     // The header that told Cerebros so, and the nested call.
-    assert_eq!(platform.cycles(spent.accelerator), 12.0 + 46.0);
-    assert_eq!(platform.cycles(spent.execute), 6_700.0);
+    let accelerator = platform.cycles(spent.accelerator);
+    assert!(
+        (accelerator - (12.375 + 45.5)).abs() < 0.01,
+        "{accelerator}"
+    );
+    assert_eq!(platform.cycles(spent.execute), 6_100.0);
 }
 
 #[test]
@@ -209,7 +215,7 @@ fn small_integers() -> Service {
     let mut service = service("UID");
     service.functions = vec![Function {
         call: Call {
-            name: "Sum",
+            name: "Sum".into(),
             request: Message::new(vec![list]),
             response: Message::new(vec![Value::I64(1)]),
         },
@@ -504,13 +510,15 @@ proptest! {
     #[test]
     fn requests_are_answered_or_refused_and_memory_comes_back(
         seed in 0_u64..1_000, senders in 1_usize..40, kilobytes in 1_u64..40, slots in 1_u64..4,
-        design in 0_usize..6, open: bool,
+        threads in 1_u64..4, arenas in 1_u64..3, design in 0_usize..6, open: bool,
     ) {
         let arrivals = if open { Arrivals::Rate(3e6) } else { Arrivals::Closed(senders) };
         let load = Load { seed, unknown: 0.1, malformed: 0.1, ..Load::new(arrivals, 150) };
         let platform = with(&[
             ("buffer_bytes", (kilobytes * 1_024) as f64),
             ("core_slots", slots as f64),
+            ("core_threads", threads as f64),
+            ("arenas", arenas as f64),
             ("pipelines", 1.0),
         ]);
         let cp = service("CP");
@@ -521,11 +529,55 @@ proptest! {
         prop_assert!(run.pipeline_utilisation <= 1.0 + 1e-9 && run.core_utilisation <= 1.0 + 1e-9);
         let by_function: u64 = run.functions.iter().map(|g| g.requests).sum();
         prop_assert_eq!(by_function, run.all.requests);
-        let waited = run.all.spent.queued + run.all.spent.refused;
-        prop_assert!(run.all.spent.on_core <= run.all.spent.rpc() + waited);
+        let spent = &run.all.spent;
+        let waited = spent.queued + spent.refused + spent.away + spent.switched;
+        prop_assert!(spent.on_core <= spent.rpc() + waited);
         let again = serve(&cp, &platform, Design::ALL[design], &load);
         prop_assert_eq!(run, again);
     }
+}
+
+#[test]
+fn functions_beyond_the_schema_map_are_left_to_cores() {
+    let load = Load::new(Arrivals::Closed(1), 400);
+    let usr = service("USR");
+    let run = serve(
+        &usr,
+        &with(&[("schema_map_entries", 1.0)]),
+        Design::Full,
+        &load,
+    );
+    let known: u64 = run.functions[2].requests;
+    assert!(known > 0 && run.fallbacks > 0);
+    assert_eq!(run.fallbacks, run.answered - known);
+    let all = serve(&usr, &Platform::default(), Design::Full, &load);
+    assert_eq!(all.fallbacks, 0);
+}
+
+#[test]
+fn an_asynchronous_core_goes_on_while_nested_calls_are_away() {
+    let latency = ("nested_latency_ns", 20_000.0);
+    let load = Load::new(Arrivals::Closed(400), 3_000);
+    let cp = service("CP");
+    let of = |changes: &[(&str, f64)]| serve(&cp, &with(changes), Design::Full, &load);
+    let waiting = of(&[latency]);
+    let going_on = of(&[latency, ("core_threads", 8.0)]);
+    // A core that waits for each of several calls of 20 us does next to nothing else.
+    assert!(going_on.throughput_rps > 5.0 * waiting.throughput_rps);
+    assert!(going_on.throughput_rps < 8.1 * waiting.throughput_rps);
+    // It pays for that with a switch for each nested call, of which the waiting core has none.
+    assert_eq!(waiting.all.spent.switched, Time::ZERO);
+    let platform = Platform::default();
+    let calls: f64 = cp
+        .functions
+        .iter()
+        .map(|f| f.nested.len() as f64 / 6.0)
+        .sum();
+    let switches = platform.cycles(going_on.all.spent.switched) / 200.0 / 3_000.0;
+    assert!((switches / calls - 1.0).abs() < 0.1, "{switches}, {calls}");
+    assert_eq!(going_on.answered, 3_000);
+    assert_eq!(going_on.all.spent.execute, waiting.all.spent.execute);
+    assert!(going_on.all.spent.on_core < waiting.all.spent.on_core);
 }
 
 /// The queue that grew, if one did.

@@ -7,7 +7,15 @@ Cerebros (:func:`simulate`), and the paper's figures beside ours (:func:`figures
 
 from accelflow.cerebros.analytic import PAPER_SPEEDUPS, SCHEMA, designs
 from accelflow.cerebros.figures import LOAD_RATIO, REPLICATIONS, Row, figures
-from accelflow.cerebros.server import DESIGNS, SERVICES, Load, parameters, services, simulate
+from accelflow.cerebros.server import (
+    DESIGNS,
+    SERVICES,
+    Load,
+    OwnService,
+    parameters,
+    services,
+    simulate,
+)
 
 __all__ = [
     "DESIGNS",
@@ -17,6 +25,7 @@ __all__ = [
     "SCHEMA",
     "SERVICES",
     "Load",
+    "OwnService",
     "Row",
     "designs",
     "figures",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
@@ -40,6 +42,35 @@ def services() -> list[dict[str, Any]]:
     """Return the five services: functions, sizes of messages and schemata, working sets."""
     rows: list[dict[str, Any]] = json.loads(_native.cerebros_services())
     return rows
+
+
+@dataclass(frozen=True)
+class OwnService:
+    """A service of one's own, in the place of one of the five.
+
+    `interface` is its ``.thrift`` or ``.proto`` file, whose included files are looked for beside it
+    and in `include_dirs`. `recording` is a recording of a server (docs/recording-format.md) whose
+    services are named like functions of the interface: ``method``, or ``Service.method``.
+
+    The interface has the types of messages. The recording has their sizes, what they cost on a
+    core, how often functions are called, their application logic, and the sizes of nested calls.
+    """
+
+    interface: str | PathLike[str]
+    recording: str | PathLike[str]
+    include_dirs: Sequence[str | PathLike[str]] = ()
+
+    @property
+    def name(self) -> str:
+        """The name in results: that of the interface's file."""
+        return Path(self.interface).stem
+
+    def request(self) -> dict[str, Any]:
+        """The files as the engine takes them. Raises InputError for what is no path."""
+        (interface,) = texts("interface", [self.interface])
+        (recording,) = texts("recording", [self.recording])
+        dirs = texts("include_dirs", self.include_dirs)
+        return {"interface": interface, "recording": recording, "include_dirs": dirs}
 
 
 @dataclass(frozen=True)
@@ -88,26 +119,35 @@ class Load:
         }
 
 
-def simulate(
-    service: str = "UID",
+def simulate(  # noqa: PLR0913 (settings, by name)
+    service: str | OwnService = "UID",
     load: Load | None = None,
     *,
     designs: Sequence[str] = DESIGNS,
     affinity: bool = False,
+    functions: Sequence[str] | None = None,
     parameters: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Serve the same requests of `service` under each of `designs`.
 
+    `service` is one of :data:`SERVICES`, or an :class:`OwnService`.
+
     `affinity` steers requests to cores that have just run the same function; only the design Full
-    can. `parameters` are those of :func:`parameters`.
+    can. With `functions`, only these are called, as on cores that serve no other. `parameters` are
+    those of :func:`parameters`.
 
     Each of ``runs`` has times in cycles and microseconds, beside the RPC layer's cycles by the
-    analytic model. ``saturated`` is None, or the ``queue`` that grows because the server cannot
-    keep up with random arrivals, and the number of requests ``waiting`` when the last one arrives;
-    times then depend on the length of the run. Raises InputError for an unknown name and a value
-    that is not allowed.
+    analytic model. ``mpki`` are misses of the instruction cache, the layer's as software included,
+    for 1,000 instructions; ``accelerator_headroom_ratio`` is how many times the tasks that the
+    cores can ask for the shared pipelines can do. ``saturated`` is None, or the ``queue`` that
+    grows because the server cannot keep up with random arrivals, and the number of requests
+    ``waiting`` when the last one arrives; times then depend on the length of the run.
+    ``registration`` has the functions in the schema map, those that it had no room for, and the
+    bytes of schemata. Raises InputError for an unknown name, a value that is not allowed, and files
+    that cannot be used.
     """
-    if not isinstance(service, str):
+    own = service.request() if isinstance(service, OwnService) else None
+    if not isinstance(service, str | OwnService):
         raise refused("service", service, known=SERVICES)
     if not isinstance(load, Load | None):
         raise refused("load", load, "must be a Load")
@@ -116,8 +156,10 @@ def simulate(
     if not designs:
         raise InputError("designs = []: must have at least one")
     request = {
-        "service": service,
+        "service": service if isinstance(service, str) else service.name,
+        "own": own,
         "affinity": affinity,
+        "functions": None if functions is None else texts("functions", functions),
         **(load or Load()).request(),
         "parameters": changes,
     }

@@ -19,6 +19,8 @@ from accelflow.reports.cerebros import designs_page, figures_page, simulation_pa
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+_FILE = click.Path(path_type=Path)
+
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
 
@@ -104,7 +106,24 @@ _PAPER_OFFLOADS: Final = (
 
 
 @cerebros.command("simulate")
-@click.argument("service", default="UID", type=click.Choice(model.SERVICES))
+@click.argument("service", default=None, required=False, type=click.Choice(model.SERVICES))
+@click.option(
+    "--interface",
+    type=_FILE,
+    metavar="FILE",
+    help="A service of your own in place of SERVICE: its .thrift or .proto file.",
+)
+@click.option(
+    "--recording", type=_FILE, metavar="FILE", help="The recording of its server; with --interface."
+)
+@click.option(
+    "--include-dir",
+    "include_dirs",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FOLDER",
+    help="Where the interface's included files are; may be repeated.",
+)
 @click.option(
     "--design",
     "designs",
@@ -142,7 +161,7 @@ _PAPER_OFFLOADS: Final = (
 @_AS_JSON
 def simulate(
     *,
-    service: str,
+    service: str | None,
     affinity: bool,
     as_json: bool,
     changes: tuple[str, ...],
@@ -151,6 +170,10 @@ def simulate(
 ) -> None:
     """Serve requests of SERVICE (UID, USR, URL, SG or CP) on a simulated server.
 
+    With --interface and --recording, the service is your own: the interface has the types of its
+    messages, and the recording of a server that `accelflow record` writes has their sizes, costs
+    and nested calls.
+
     The columns are mean cycles of a request: the RPC layer, simulated and by the analytic model;
     waits for pipelines; the part of the layer that occupies a core; the function and, within it,
     stalls on instructions. `accelflow cerebros parameters` lists the parameters that --set can
@@ -158,9 +181,11 @@ def simulate(
     """
     check_report(report_file)
     designs = given.pop("designs") or model.DESIGNS
+    files = [given.pop(name) for name in ("interface", "recording", "include_dirs")]
+    served = _served(service, *files)
     with busy(Console(stderr=True), "simulating"):
         result = model.simulate(
-            service,
+            served,
             model.Load(**given),
             designs=designs,
             affinity=affinity,
@@ -171,7 +196,7 @@ def simulate(
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return
-    click.echo(f"{service}: cycles for one request")
+    click.echo(f"{result['service']}: cycles for one request")
     click.echo(
         f"{'':14}{'RPC':>8}{'model':>8}{'waits':>7}{'on core':>8}{'function':>9}{'stall':>8}"
         f"{'all':>8}{'p99 us':>8}{'steered':>8}"
@@ -192,8 +217,28 @@ def simulate(
                 f"{'':14}{run['nacks']} NACKs, {run['refused']} requests refused, "
                 f"{run['fallbacks']} left to a core"
             )
+        left_out = run["registration"]["left_out"]
+        if left_out and run["design"] == "Full":
+            entries = run["registration"]["schema_map_entries"]
+            click.echo(f"{'':14}schema map of {entries}, without {', '.join(left_out)}")
         if run["saturated"]:
             click.echo(_saturated(run, result["requests"]))
+
+
+def _served(
+    service: str | None,
+    interface: Path | None,
+    recording: Path | None,
+    include_dirs: tuple[Path, ...],
+) -> str | model.OwnService:
+    """The service that the arguments name: one of the five, or one's own."""
+    if interface is None and recording is None and not include_dirs:
+        return service or "UID"
+    if service is not None:
+        raise click.UsageError("SERVICE: must be left out beside --interface")
+    if interface is None or recording is None:
+        raise click.UsageError("--interface and --recording: must be given together")
+    return model.OwnService(interface, recording, include_dirs)
 
 
 def _saturated(run: dict[str, Any], requests: int) -> str:

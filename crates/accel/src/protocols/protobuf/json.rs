@@ -60,6 +60,11 @@ pub(crate) struct MessageKind {
 }
 
 impl MessageKind {
+    /// The type.
+    pub(crate) fn descriptor(&self) -> &MessageDescriptor {
+        &self.kind
+    }
+
     fn new(kind: MessageDescriptor) -> MessageKind {
         let mut builder = Builder::default();
         let id = builder.add(&kind);

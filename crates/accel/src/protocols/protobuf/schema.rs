@@ -50,6 +50,11 @@ pub struct Method {
 }
 
 impl Method {
+    /// The message types of its requests and of its responses.
+    pub fn messages(&self) -> [MessageDescriptor; 2] {
+        [&self.input, &self.output].map(|kind| kind.descriptor().clone())
+    }
+
     /// The message type of its requests or of its responses.
     pub(crate) fn message(&self, role: Role) -> &MessageKind {
         match role {

@@ -1,0 +1,268 @@
+//! A service of one's own: messages by an interface, `.thrift` or `.proto`, and sizes, costs and
+//! nested calls by a recording of a server (docs/recording-format.md).
+//!
+//! The recording's services are the interface's functions. Of a message the interface has the
+//! types, and the recording the size: strings share what is left beside the numbers, and without a
+//! string the first list has as many elements as fit. Of nested calls the recording has the sizes
+//! alone: they are an identity and a string.
+
+use std::path::{Path, PathBuf};
+
+use accelflow_accel::protobuf;
+use accelflow_accel::thrift;
+use accelflow_parameters::Refusal;
+use accelflow_workload::profile::{
+    Direction, RecordedPhase, RecordedService, RecordedStep, Recording,
+};
+
+use crate::schema::Message;
+use crate::services::{Call, Function, Service};
+use crate::shape::{Shape, filled, opaque, proto_shape, thrift_arguments, thrift_result};
+
+/// Cores, code and cache of a service of one's own, which neither file has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Code {
+    /// Clock of the cores that the recording's times are counted by.
+    pub clock_hz: f64,
+    /// Instructions of the RPC layer, in blocks.
+    pub rpc_blocks: u32,
+    /// Instructions that all functions share, in blocks.
+    pub shared_blocks: u32,
+    /// Instructions of each function alone, in blocks.
+    pub own_blocks: u32,
+}
+
+/// A service of one's own, and what the recording says of the RPC layer on its cores.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The service.
+    pub service: Service,
+    /// Cycles of a header on a core: the mean of the recorded steps of RPC. None without any.
+    pub header_cycles: Option<f64>,
+}
+
+/// The functions of an interface.
+enum Interface {
+    Thrift(thrift::Schema),
+    Proto(protobuf::Schema),
+}
+
+impl Interface {
+    fn read(path: &Path, search: &[PathBuf]) -> Result<Interface, String> {
+        if path.extension().is_some_and(|ending| ending == "proto") {
+            let schema = protobuf::Schema::read(path, search);
+            return schema
+                .map(Interface::Proto)
+                .map_err(|error| format!("{}: {error}", path.display()));
+        }
+        let schema = thrift::Schema::load(path, search);
+        schema.map(Interface::Thrift).map_err(|e| e.to_string())
+    }
+
+    /// The shapes of the arguments and the result of the function `name`.
+    fn function(&self, name: &str) -> Result<[Vec<Shape>; 2], String> {
+        match self {
+            Interface::Thrift(schema) => {
+                let found = match name.rsplit_once('.') {
+                    Some((service, method)) => schema.find_in(service, method),
+                    None => schema.find(name),
+                };
+                let id = found.map_err(|error| error.to_string())?;
+                let function = &schema.functions()[id.0];
+                let arguments = thrift_arguments(schema, function.arguments);
+                Ok([arguments, thrift_result(schema, function.result)])
+            }
+            Interface::Proto(schema) => {
+                let id = schema.find(name).map_err(|error| error.to_string())?;
+                let method = &schema.methods()[id.0];
+                Ok(method.messages().map(proto_shape))
+            }
+        }
+    }
+}
+
+/// Reads the interface and the recording, and makes a service of them. `name` is that of the result.
+///
+/// # Errors
+/// A message with the file, or the service and member of the recording: files that cannot be read,
+/// services of the recording that are no functions of the interface, and such without measured
+/// application logic or without messages.
+pub fn own(
+    name: &str,
+    interface: &Path,
+    search: &[PathBuf],
+    recording: &Path,
+    code: &Code,
+) -> Result<Own, String> {
+    let schema = Interface::read(interface, search)?;
+    let recording = Recording::load(recording).map_err(|error| error.to_string())?;
+    if recording.services.is_empty() {
+        return Err(Refusal::new("recording: services", 0, "must be at least 1").to_string());
+    }
+    let mut functions = Vec::with_capacity(recording.services.len());
+    for (number, service) in (0_u32..).zip(&recording.services) {
+        let shapes = schema
+            .function(&service.service)
+            .map_err(|error| format!("recording, service {}: {error}", service.service))?;
+        functions.push(function(service, &shapes, code, number)?);
+    }
+    let service = Service {
+        name: name.to_owned().into(),
+        most_cores: usize::MAX,
+        rpc_blocks: code.rpc_blocks,
+        functions,
+    };
+    service.check().map_err(|error| error.to_string())?;
+    Ok(Own {
+        service,
+        header_cycles: header_cycles(&recording, code),
+    })
+}
+
+/// The steps of a service in the order of its path.
+fn steps(service: &RecordedService) -> impl Iterator<Item = &RecordedStep> {
+    let chains = service.phases.iter().filter_map(|phase| match phase {
+        RecordedPhase::Chains(chains) => Some(chains),
+        RecordedPhase::Cpu { .. } => None,
+    });
+    chains.flatten().flat_map(|chain| &chain.steps)
+}
+
+/// The mean cycles of the steps of RPC, each of which is a header.
+fn header_cycles(recording: &Recording, code: &Code) -> Option<f64> {
+    let all = recording.services.iter().flat_map(steps);
+    let costs: Vec<f64> = all
+        .filter(|step| step.accelerator == "RPC")
+        .map(|step| cycles(step, code))
+        .collect();
+    (!costs.is_empty()).then(|| costs.iter().sum::<f64>() / costs.len() as f64)
+}
+
+fn cycles(step: &RecordedStep, code: &Code) -> f64 {
+    step.cost_ns * code.clock_hz / 1e9
+}
+
+/// A payload of the recording: its size in wire format, and its cycles on a core.
+#[derive(Clone, Copy)]
+struct Payload {
+    incoming: bool,
+    bytes: u64,
+    cycles: f64,
+}
+
+/// The payloads of a service: what Dser has read and Ser has written, in the order of the path.
+fn payloads(service: &RecordedService, code: &Code) -> Vec<Payload> {
+    let payload = |step: &RecordedStep| {
+        let incoming = match (step.accelerator.as_str(), step.direction) {
+            ("Dser", Direction::Receive) => true,
+            ("Ser", Direction::Send) => false,
+            _ => return None,
+        };
+        let bytes = if incoming {
+            step.input_bytes
+        } else {
+            step.output_bytes
+        };
+        Some(Payload {
+            incoming,
+            bytes,
+            cycles: cycles(step, code),
+        })
+    };
+    steps(service).filter_map(payload).collect()
+}
+
+fn function(
+    service: &RecordedService,
+    [arguments, result]: &[Vec<Shape>; 2],
+    code: &Code,
+    number: u32,
+) -> Result<Function, String> {
+    let place = format!("recording, service {}", service.service);
+    let all = payloads(service, code);
+    let (Some(first), Some(last)) = (all.first(), all.last()) else {
+        let allowed = "must have a message that Dser reads and one that Ser writes";
+        return Err(Refusal::new(place, "no messages", allowed).to_string());
+    };
+    if !first.incoming || last.incoming || all.len() < 2 {
+        let allowed = "must begin with a message that Dser reads and end with one that Ser writes";
+        return Err(Refusal::new(place, "its path", allowed).to_string());
+    }
+    let message = |shapes: &[Shape], payload: &Payload| Message {
+        software_cycles: Some(payload.cycles),
+        ..filled(shapes, payload.bytes)
+    };
+    let (shared, own) = (code.shared_blocks, code.own_blocks);
+    let start = code.rpc_blocks + shared + number * own;
+    Ok(Function {
+        call: Call {
+            name: service.service.clone().into(),
+            request: message(arguments, first),
+            response: message(result, last),
+        },
+        popularity: popularity(service),
+        execute_cycles: app_ns(service, &place)? * code.clock_hz / 1e9,
+        footprint: vec![
+            code.rpc_blocks..code.rpc_blocks + shared,
+            start..start + own,
+        ],
+        passes: 1,
+        nested: nested(&all[1..all.len() - 1]),
+    })
+}
+
+/// Each message that goes out is a nested call, which the next message that comes in answers.
+fn nested(payloads: &[Payload]) -> Vec<Call> {
+    let message = |payload: Option<&Payload>| {
+        let (bytes, cycles) = payload.map_or((0, 0.0), |found| (found.bytes, found.cycles));
+        Message {
+            software_cycles: Some(cycles),
+            ..opaque(bytes)
+        }
+    };
+    let mut calls: Vec<(Option<&Payload>, Option<&Payload>)> = Vec::new();
+    for payload in payloads {
+        let open = calls.iter_mut().find(|(_, response)| response.is_none());
+        match (payload.incoming, open) {
+            (false, _) => calls.push((Some(payload), None)),
+            (true, Some((_, response))) => *response = Some(payload),
+            (true, None) => calls.push((None, Some(payload))),
+        }
+    }
+    let call = |(number, (request, response)): (usize, (_, _))| Call {
+        name: format!("nested{}", number + 1).into(),
+        request: message(request),
+        response: message(response),
+    };
+    calls.into_iter().enumerate().map(call).collect()
+}
+
+/// The application logic of all phases, in nanoseconds.
+fn app_ns(service: &RecordedService, place: &str) -> Result<f64, String> {
+    let mut sum = 0.0;
+    for (n, phase) in service.phases.iter().enumerate() {
+        match phase {
+            RecordedPhase::Cpu {
+                app_ns: Some(time), ..
+            } => sum += time,
+            RecordedPhase::Cpu { app_ns: None, .. } => {
+                let allowed = "must be measured: a recording of a live server has it";
+                let place = format!("{place}, phase {n}: app_ns");
+                return Err(Refusal::new(place, "null", allowed).to_string());
+            }
+            RecordedPhase::Chains(_) => {}
+        }
+    }
+    Ok(sum)
+}
+
+/// The requests that were recorded of a function, or the samples of its steps.
+fn popularity(service: &RecordedService) -> f64 {
+    let counted: u64 = service.requests.iter().map(|request| request.count).sum();
+    let samples = steps(service).map(|step| step.samples).max().unwrap_or(0);
+    if counted > 0 {
+        counted as f64
+    } else {
+        samples as f64
+    }
+}

@@ -1,0 +1,124 @@
+//! What a microservice tells Cerebros before it serves (section 4.1): functions and the schemata of
+//! their payloads, the format of headers, and memory.
+
+use accelflow_parameters::Refusal;
+use accelflow_units::Bytes;
+
+use crate::Platform;
+use crate::schema::{Message, Type, TypeSchema, header};
+use crate::services::Service;
+
+/// The field of a header that names the function: after version and kind, and sequence number.
+const MARKED: usize = 2;
+
+/// The format of headers, with the marker that says which field names the function (section 4.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderFormat {
+    schema: TypeSchema,
+    marked: usize,
+}
+
+impl HeaderFormat {
+    /// The format that `header` follows, with its field number `marked`, counted from 0, as the
+    /// function's identity.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a marker at no field, or at one that cannot name a function.
+    pub fn new(header: &Message, marked: usize) -> Result<HeaderFormat, Refusal> {
+        let schema = TypeSchema::of(header);
+        match header.fields.get(marked).map(|field| field.kind()) {
+            Some(Type::Text | Type::I32 | Type::I64) => Ok(HeaderFormat { schema, marked }),
+            Some(_) => {
+                let allowed = "must be a string or an integer, which name functions";
+                Err(Refusal::new("marker", marked, allowed))
+            }
+            None => {
+                let allowed = format!("must be a field of the header's {}", header.fields.len());
+                Err(Refusal::new("marker", marked, allowed))
+            }
+        }
+    }
+
+    /// The field that names the function, counted from 0.
+    pub fn marked(&self) -> usize {
+        self.marked
+    }
+}
+
+/// The control state of Cerebros for one microservice.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    header: HeaderFormat,
+    /// By function, whether the schema map has it.
+    known: Vec<bool>,
+    /// By function, the type schemata of its request and its response.
+    schemata: Vec<[TypeSchema; 2]>,
+    capacity: usize,
+}
+
+impl Registration {
+    /// Registers the functions of `service`, the most popular first, until the schema map of
+    /// `platform` is full.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a header without a field that names the function.
+    pub fn new(platform: &Platform, service: &Service) -> Result<Registration, Refusal> {
+        let capacity = platform.schema_map_entries as usize;
+        let mut order: Vec<usize> = (0..service.functions.len()).collect();
+        let popularity = |n: usize| service.functions[n].popularity;
+        order.sort_by(|&a, &b| popularity(b).total_cmp(&popularity(a)));
+        let mut known = vec![false; order.len()];
+        for function in order.into_iter().take(capacity) {
+            known[function] = true;
+        }
+        let types = |message: &Message| TypeSchema::of(message);
+        Ok(Registration {
+            header: HeaderFormat::new(&header(""), MARKED)?,
+            known,
+            schemata: service
+                .functions
+                .iter()
+                .map(|f| [types(&f.call.request), types(&f.call.response)])
+                .collect(),
+            capacity,
+        })
+    }
+
+    /// Whether the schema map has the function with this index.
+    pub fn knows(&self, function: usize) -> bool {
+        self.known[function]
+    }
+
+    /// The functions that the schema map has, and those that it could have.
+    pub fn occupancy(&self) -> (usize, usize) {
+        (
+            self.known.iter().filter(|known| **known).count(),
+            self.capacity,
+        )
+    }
+
+    /// Bytes of all type schemata, the header's included: what all messages share.
+    pub fn type_bytes(&self) -> Bytes {
+        let registered = self.known.iter().zip(&self.schemata);
+        let of_functions: u64 = registered
+            .filter(|(known, _)| **known)
+            .flat_map(|(_, schemata)| schemata)
+            .map(|schema| schema.type_bytes().get())
+            .sum();
+        Bytes(self.header.schema.type_bytes().get() + of_functions)
+    }
+
+    /// Bytes of schemata for `messages` requests of each function at a time, split and whole.
+    pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
+        let registered = self.known.iter().zip(&self.schemata);
+        let each = registered
+            .filter(|(known, _)| **known)
+            .map(|(_, schemata)| schemata[0].storage(messages));
+        each.fold((Bytes(0), Bytes(0)), |sum, one| {
+            (
+                Bytes(sum.0.get() + one.0.get()),
+                Bytes(sum.1.get() + one.1.get()),
+            )
+        })
+    }
+}
