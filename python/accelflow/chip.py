@@ -13,7 +13,7 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError
 from accelflow.findings import printed_figures, targets
-from accelflow.parameters import checked
+from accelflow.parameters import checked, configured, parameters
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "PAPER_AREA",
     "PAPER_ENERGY",
     "area",
+    "elements",
     "energy",
     "ignored",
     "power",
@@ -194,6 +195,17 @@ def _second(
         "dispatcher_instructions": dispatches * instructions,
         "moved_bytes": moved,
     }
+
+
+def elements(config: Mapping[str, float]) -> int:
+    """The number of processing elements of all accelerators on the chip `config`.
+
+    `config` has parameters of the simulated server by key. Raises InputError for a key or value
+    that is not allowed.
+    """
+    of = sizes(configured(config))
+    names = [one.key.removeprefix("pes.") for one in parameters() if one.key.startswith("pes.")]
+    return round(math.fsum(_elements(of, name) for name in names if name != "own"))
 
 
 def _elements(sizes: Mapping[str, float], accelerator: str) -> float:

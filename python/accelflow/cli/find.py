@@ -1,4 +1,4 @@
-"""`accelflow find`: the least or most of one thing that keeps limits."""
+"""`accelflow find`: the least or most of one thing, or the cheapest design, that keeps limits."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ from accelflow.errors import AccelflowError
 @click.option("--workers", type=click.IntRange(1, 4_096), help="Threads. Default: one a core.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def find(study_file: Path, out: Path | None, workers: int | None, as_json: bool) -> None:
-    """Find the least or most of one thing that keeps limits.
+    """Find the least or most of one thing that keeps limits, or the cheapest design.
 
-    STUDY is a TOML file with a scenario and a table [find] (docs/studies.md). The range is halved;
-    each value is simulated with as many seeds as it takes to tell.
+    STUDY is a TOML file with a scenario and a table [find] (docs/studies.md). For one thing its
+    range is halved; for a design of several, Optuna searches. Each value or design is simulated
+    with as many seeds as it takes to tell.
     """
-    question = studies.read_question(study_file)
+    question = studies.read_find(study_file)
     place = out or Path("out/studies") / study_file.stem
+    if isinstance(question, studies.Goal):
+        _design(question, study_file, place, workers, as_json=as_json)
+        return
     with bar(Console(stderr=True), "searching") as advance:
         answer = studies.find(question, place, workers=workers, progress=advance)
     if as_json:
@@ -38,6 +42,57 @@ def find(study_file: Path, out: Path | None, workers: int | None, as_json: bool)
         click.echo(_text(question, answer))
     if answer.best is None:
         raise AccelflowError(f"{study_file}: no value of {question.name} keeps the limits")
+
+
+def _design(
+    goal: studies.Goal, study_file: Path, place: Path, workers: int | None, *, as_json: bool
+) -> None:
+    with bar(Console(stderr=True), "searching") as advance:
+        found = studies.optimize(goal, place, workers=workers, progress=advance)
+    if as_json:
+        click.echo(json.dumps(_front_object(goal, found), indent=2, allow_nan=False))
+    else:
+        click.echo(_front_text(goal, found))
+        click.echo(f"All designs: {place / 'front.parquet'}")
+    if found.best is None:
+        raise AccelflowError(f"{study_file}: no design that was tried keeps the limits")
+
+
+def _front_object(goal: studies.Goal, found: studies.Front) -> dict[str, object]:
+    return {
+        "schema": "accelflow.front/1",
+        "axes": [axis.name for axis in goal.axes],
+        "system": goal.system,
+        "minimize": goal.minimize,
+        "best": None if found.best is None else found.best.to_dict(),
+        "front": [one.to_dict() for one in found.front],
+        "tried": [one.to_dict() for one in found.tried],
+    }
+
+
+def _front_text(goal: studies.Goal, found: studies.Front) -> str:
+    names = [axis.name.rpartition(".")[2] for axis in goal.axes]
+    widths = [max(len(name), 6) for name in names]
+    heads = "".join(f"  {name:>{width}}" for name, width in zip(names, widths, strict=True))
+    lines = [f"{goal.minimize:>10}{heads}  seeds  worst measure / limit"]
+    for one in found.front:
+        values = "".join(
+            f"  {value:{width}g}" for value, width in zip(one.values.values(), widths, strict=True)
+        )
+        lines.append(f"{one.cost:10g}{values}  {one.seeds:5}  {_fared(one)}")
+    lines.append("")
+    lines.append(
+        f"{len(found.tried)} designs were simulated; none beats those above in both "
+        f"{goal.minimize} and distance to the limits."
+    )
+    if found.best is not None:
+        chosen = ", ".join(f"{name} = {value:g}" for name, value in found.best.values.items())
+        unclear = "" if found.best.clear else " Its interval has the limit inside."
+        lines.append(
+            f"Least {goal.minimize} under {goal.system}: {found.best.cost:g}, with {chosen}."
+            + unclear
+        )
+    return "\n".join(lines)
 
 
 def _object(question: studies.Question, answer: studies.Answer) -> dict[str, object]:
@@ -69,7 +124,7 @@ def _text(question: studies.Question, answer: studies.Answer) -> str:
     return "\n".join(lines)
 
 
-def _fared(one: studies.Tried) -> str:
+def _fared(one: studies.Tried | studies.Design) -> str:
     verdict = "holds" if one.holds else "fails"
     if one.worst_ratio is None or one.low_ratio is None:
         return f"{verdict}: {one.binding}"

@@ -6,7 +6,8 @@ docs/studies.md explains files, folders, and clusters.
 
 from accelflow.studies.find import Answer, Tried, find
 from accelflow.studies.folder import Folder
-from accelflow.studies.question import Question, read_question
+from accelflow.studies.optimize import Design, Front, optimize
+from accelflow.studies.question import Goal, Question, read_find, read_question
 from accelflow.studies.study import SCHEMA, Axis, Range, Study, read_study
 from accelflow.studies.sweep import Outcome, sweep
 from accelflow.studies.tasks import Skipped, code_version
@@ -15,7 +16,10 @@ __all__ = [
     "SCHEMA",
     "Answer",
     "Axis",
+    "Design",
     "Folder",
+    "Front",
+    "Goal",
     "Outcome",
     "Question",
     "Range",
@@ -24,6 +28,8 @@ __all__ = [
     "Tried",
     "code_version",
     "find",
+    "optimize",
+    "read_find",
     "read_question",
     "read_study",
     "sweep",

@@ -1,4 +1,4 @@
-"""The question of a study: the least or most of one thing that keeps limits, or a Pareto front."""
+"""The question of a study: the least or most of one thing, or the least design of several."""
 
 from __future__ import annotations
 
@@ -11,16 +11,30 @@ from typing import Any, Final
 from accelflow.errors import AccelflowError, InputError, refused, whole_number
 from accelflow.files import parse_toml, read_text, why
 from accelflow.simulation import systems
-from accelflow.studies.study import Range, Study, check_axis, read_range, read_tree
+from accelflow.studies.study import (
+    Axis,
+    Range,
+    Study,
+    axes_by_name,
+    check_axis,
+    read_range,
+    read_tree,
+)
 
-__all__ = ["LIMITS", "Question", "read_question"]
+__all__ = ["COSTS", "LIMITS", "Goal", "Question", "read_find", "read_question"]
 
 #: What may be limited: the latencies of every service in us, and the share of requests, 0 to 1,
 #: whose response is late.
 LIMITS: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "slo_missed_ratio")
 
+#: What a design of several axes may be the least of: processing elements of all accelerators, or
+#: the area of the processor (`accelflow area`).
+COSTS: Final = ("elements", "area_mm2")
+
 _KEYS: Final = ("system", "least", "most", "range", "limits", "most_seeds")
+_GOAL_KEYS: Final = ("system", "minimize", "axes", "limits", "most_seeds", "trials", "seed")
 _LEAST_SEEDS: Final = 4
+_MOST_TRIALS: Final = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +57,45 @@ class Question:
     most_seeds: int = 16
 
 
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """The design, a value of each of `axes`, that keeps all limits and costs least.
+
+    `minimize` is one of :data:`COSTS`. `limits`, `slo` and `most_seeds` are as in
+    :class:`Question`. An optimiser that begins with `seed` tries `trials` designs.
+    """
+
+    study: Study
+    system: str
+    minimize: str
+    axes: tuple[Axis, ...]
+    limits: Mapping[str, float] = field(default_factory=dict)
+    slo: bool = False
+    most_seeds: int = 16
+    trials: int = 50
+    seed: int = 1
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """The range of each axis by its name."""
+        return {axis.name: axis.values for axis in self.axes if isinstance(axis.values, Range)}
+
+
 def read_question(path: str | PathLike[str]) -> Question:
+    """Read a question of one axis in the table ``[find]`` of a study's TOML file.
+
+    Raises InputError for a file that cannot be read, for the first value that is not allowed, and
+    for a question of several axes.
+    """
+    found = read_find(path)
+    if isinstance(found, Goal):
+        raise InputError(
+            f"{path}: find.minimize: must be left out; least or most asks for one axis"
+        )
+    return found
+
+
+def read_find(path: str | PathLike[str]) -> Question | Goal:
     """Read the question in the table ``[find]`` of a study's TOML file (docs/studies.md).
 
     Raises InputError for a file that cannot be read, and for the first value that is not allowed.
@@ -54,7 +106,8 @@ def read_question(path: str | PathLike[str]) -> Question:
         asked = tree.pop("find", None)
         if not isinstance(asked, Mapping):
             raise refused("find", "left out" if asked is None else asked, "must be a table")
-        return _question(read_tree(tree, path.parent, axes=False), asked)
+        study = read_tree(tree, path.parent, axes=False)
+        return _goal(study, asked) if "minimize" in asked else _question(study, asked)
     except (OSError, ValueError, AccelflowError) as error:
         raise InputError(f"{path}: {why(error)}") from error
 
@@ -70,21 +123,66 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
     if not isinstance(name, str):
         raise refused("find.most" if most else "find.least", name, "must be the name of an axis")
     check_axis("find.most" if most else "find.least", name)
-    identifiers = [identifier for identifier, _ in systems()]
-    system = tree.get("system", "accelflow")
-    if system not in identifiers:
-        raise refused("find.system", system, known=identifiers)
+    system = _system(tree)
     limits, slo = _limits(tree.get("limits", {}))
     return Question(
-        study=replace(study, scenario={**study.scenario, "orchestrators": (system,)}),
+        study=_of_system(study, system),
         system=system,
         name=name,
         most=most,
         values=read_range("find.range", tree.get("range", "left out")),
         limits=limits,
         slo=slo,
-        most_seeds=whole_number("find.most_seeds", tree.get("most_seeds", 16), _LEAST_SEEDS, 1_000),
+        most_seeds=_most_seeds(tree),
     )
+
+
+def _goal(study: Study, tree: Mapping[str, Any]) -> Goal:
+    for key in tree:
+        if key not in _GOAL_KEYS:
+            raise refused("find key", key, known=_GOAL_KEYS)
+    minimize = tree["minimize"]
+    if minimize not in COSTS:
+        raise refused("find.minimize", minimize, known=COSTS)
+    system = _system(tree)
+    limits, slo = _limits(tree.get("limits", {}))
+    return Goal(
+        study=_of_system(study, system),
+        system=system,
+        minimize=minimize,
+        axes=_goal_axes(tree.get("axes", {})),
+        limits=limits,
+        slo=slo,
+        most_seeds=_most_seeds(tree),
+        trials=whole_number("find.trials", tree.get("trials", 50), 1, _MOST_TRIALS),
+        seed=whole_number("find.seed", tree.get("seed", 1), 0, 2**32 - 1),
+    )
+
+
+def _goal_axes(tree: object) -> tuple[Axis, ...]:
+    if not isinstance(tree, Mapping) or not tree:
+        raise refused("find.axes", tree, "must be a table with a range for each axis")
+    axes = []
+    for name, values in axes_by_name(tree):
+        check_axis("find.axes key", name)
+        axes.append(Axis(name=name, values=read_range(f"find.axes.{name}", values)))
+    return tuple(axes)
+
+
+def _system(tree: Mapping[str, Any]) -> str:
+    identifiers = [identifier for identifier, _ in systems()]
+    system = tree.get("system", "accelflow")
+    if system not in identifiers:
+        raise refused("find.system", system, known=identifiers)
+    return str(system)
+
+
+def _of_system(study: Study, system: str) -> Study:
+    return replace(study, scenario={**study.scenario, "orchestrators": (system,)})
+
+
+def _most_seeds(tree: Mapping[str, Any]) -> int:
+    return whole_number("find.most_seeds", tree.get("most_seeds", 16), _LEAST_SEEDS, 1_000)
 
 
 def _limits(tree: object) -> tuple[dict[str, float], bool]:

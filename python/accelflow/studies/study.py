@@ -22,6 +22,7 @@ __all__ = [
     "Axis",
     "Range",
     "Study",
+    "axes_by_name",
     "check_axis",
     "read_range",
     "read_study",
@@ -205,17 +206,17 @@ def _scenario(tree: object, folder: Path) -> dict[str, Any]:
 
 def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
     found = []
-    for name, value in _leaves(_table("axes", tree), ""):
+    for name, value in axes_by_name(_table("axes", tree)):
         check_axis("axis", name)
         found.append(Axis(name=name, values=_values(f"axes.{name}", value, kind)))
     return tuple(found)
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """The axes of nested tables by dotted name; a table with ``from`` is a range."""
     for key, value in tree.items():
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):
-            yield from _leaves(value, f"{prefix}{key}.")
+            yield from axes_by_name(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 
@@ -266,7 +267,7 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
 def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(tree, list) or not all(isinstance(one, Mapping) for one in tree):
         raise refused("points", tree, "must be tables, each [[points]]")
-    found = tuple(dict(_leaves(one, "")) for one in tree)
+    found = tuple(dict(axes_by_name(one)) for one in tree)
     for number, point in enumerate(found):
         for name, value in point.items():
             check_axis(f"points[{number}]", name)

@@ -1,0 +1,133 @@
+"""How a point of a study keeps limits: simulated with as many seeds as it takes to tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from accelflow import _native
+from accelflow.errors import AccelflowError
+from accelflow.studies.sweep import Outcome
+
+__all__ = ["Limited", "Look", "look_until_clear", "rows_of"]
+
+#: Seeds of the first look at a point; each further look doubles them.
+_FIRST_SEEDS: Final = 4
+
+
+class Limited(Protocol):
+    """What has limits, and how many seeds a point may take."""
+
+    @property
+    def limits(self) -> Mapping[str, float]:
+        """Limits of measures of every service, by name."""
+
+    @property
+    def slo(self) -> bool:
+        """Whether the P99 of each service must be within its SLO."""
+
+    @property
+    def most_seeds(self) -> int:
+        """Seeds at which a point near its limit is decided by its mean."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """How a point fared.
+
+    `worst_ratio` is the mean over seeds of the largest measure as a share of its limit, `low_ratio`
+    and `high_ratio` the ends of its 95 % interval, and `binding` names the measure and service. The
+    limits hold if the mean is at most 1; `clear` says that the whole interval is on one side.
+    `worst_ratio` is None if a resource is saturated, which `binding` then names.
+    """
+
+    holds: bool
+    clear: bool
+    worst_ratio: float | None
+    low_ratio: float | None
+    high_ratio: float | None
+    binding: str
+    seeds: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As an object of JSON."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def look_until_clear(limited: Limited, rows: Callable[[int], Sequence[Mapping[str, Any]]]) -> Look:
+    """Simulate a point with four seeds, and with twice as many as long as noise hides the answer.
+
+    `rows` simulates it with a number of seeds, and returns a row for each seed and service.
+    """
+    seeds = _FIRST_SEEDS
+    while True:
+        found = _look(limited, rows(seeds), seeds)
+        if found.clear or seeds >= limited.most_seeds:
+            return found
+        seeds = min(seeds * 2, limited.most_seeds)
+
+
+def rows_of(outcome: Outcome) -> list[dict[str, Any]]:
+    """The rows of a study. Raises AccelflowError if no simulation has results."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
+
+    if outcome.results is None:
+        raise AccelflowError("no simulation has results")
+    found: list[dict[str, Any]] = pq.read_table(outcome.results).to_pylist()
+    return found
+
+
+def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Look:
+    """How a point fared with the seeds whose rows are given."""
+    saturated = [row for row in rows if row["saturated_queue"] is not None]
+    if 2 * len({row["seed"] for row in saturated}) > seeds:
+        return Look(
+            holds=False,
+            clear=True,
+            worst_ratio=None,
+            low_ratio=None,
+            high_ratio=None,
+            binding=f"{saturated[0]['saturated_queue']} saturated",
+            seeds=seeds,
+        )
+    ratios: dict[str, list[float]] = {}
+    for row in rows:
+        for name, ratio in _ratios(limited, row).items():
+            ratios.setdefault(name, []).append(ratio)
+    means = {name: math.fsum(found) / len(found) for name, found in ratios.items()}
+    worst = max(means, key=lambda name: means[name])
+    interval = _native.confidence_interval(ratios[worst])
+    half = interval[1] if interval is not None else math.inf
+    low, high = means[worst] - half, means[worst] + half
+    return Look(
+        holds=means[worst] <= 1.0,
+        clear=not low <= 1.0 < high,
+        worst_ratio=means[worst],
+        low_ratio=low,
+        high_ratio=high,
+        binding=worst,
+        seeds=seeds,
+    )
+
+
+def _ratios(limited: Limited, row: Mapping[str, Any]) -> dict[str, float]:
+    """Each limited measure of a service as a share of its limit, by its name in words."""
+    service = row["service"]
+    found = {}
+    for name, limit in limited.limits.items():
+        if name == "slo_missed_ratio":
+            late, all_of_them = row["slo_missed_count"], row["slo_requests_count"]
+            measured = late / all_of_them if all_of_them else None
+        else:
+            measured = row[name]
+        if measured is not None:
+            found[f"{name} of {service}"] = measured / limit
+    if limited.slo and row["slo_us"] is not None and row["p99_us"] is not None:
+        found[f"P99 of {service}"] = row["p99_us"] / row["slo_us"]
+    if not found:
+        raise AccelflowError(
+            f"service {service}: has none of the limited measures: it has no responses or no SLO"
+        )
+    return found

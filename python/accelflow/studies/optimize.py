@@ -1,0 +1,248 @@
+"""Finds the cheapest design of several axes that keeps limits, with Optuna.
+
+Optuna is an extra, ``pip install accelflow[optimize]``. Its multi-objective TPE sampler proposes
+designs that cost less and keep more distance to the limits; each is simulated as in
+:mod:`accelflow.studies.find`, with the rows in the study's folder. What is proposed depends on the
+seed and on the results alone, so a search that was stopped proposes the same again, finds it in the
+folder, and goes on. At the end whole numbers of the best design are lowered one by one as long as
+the limits hold.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import chip
+from accelflow.errors import AccelflowError, InputError
+from accelflow.files import write_whole
+from accelflow.parameters import configured
+from accelflow.studies.look import Look, look_until_clear, rows_of
+from accelflow.studies.question import Goal
+from accelflow.studies.study import Study
+from accelflow.studies.sweep import Runner, sweep
+
+__all__ = ["Design", "Front", "optimize"]
+
+#: What a saturated design is given as the share of its limit, for the optimiser alone.
+_SATURATED: Final = 1e6
+
+#: A value by the name of each axis.
+Point = Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design(Look):
+    """One design: its `values` by axis, what it costs, and how it fared."""
+
+    values: Point
+    cost: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As an object of JSON."""
+        return {"values": dict(self.values), "cost": self.cost} | super().to_dict()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Front:
+    """What a search found.
+
+    `best` keeps the limits at the least cost, None if no design does. `front` are the designs that
+    no other beats in both cost and distance to the limits, the cheapest first, and `tried` are all
+    in the order in which they were tried.
+    """
+
+    best: Design | None
+    front: tuple[Design, ...]
+    tried: tuple[Design, ...]
+
+
+def optimize(
+    goal: Goal,
+    place: Path,
+    *,
+    workers: int | None = None,
+    runner: Runner | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Front:
+    """Search for the design that `goal` asks for, with the simulations in the folder at `place`.
+
+    `front.parquet` in the folder then has a row for each design that was tried. Raises InputError
+    for axes that change no cost and for a design that cannot be simulated, AccelflowError for a
+    folder in use, and if Optuna is not installed.
+    """
+    optuna = _imported()
+    search = _Search(goal, place, workers, runner, progress)
+    search.check_cost()
+    with _quiet(optuna):
+        study = _study(optuna, goal)
+        for _ in range(goal.trials):
+            trial = study.ask()
+            values = {name: _suggested(trial, name, axis) for name, axis in goal.ranges.items()}
+            design = search.at(values)
+            ratio = _SATURATED if design.worst_ratio is None else design.worst_ratio
+            trial.set_constraint("worst measure over its limit", ratio - 1.0)
+            study.tell(trial, [design.cost, ratio])
+    search.descend()
+    found = search.front()
+    _write(found, place)
+    return found
+
+
+class _Search:
+    """The designs that were tried, and how others are."""
+
+    def __init__(
+        self,
+        goal: Goal,
+        place: Path,
+        workers: int | None,
+        runner: Runner | None,
+        progress: Callable[[int, int], object] | None,
+    ) -> None:
+        self._goal, self._place, self._workers, self._runner = goal, place, workers, runner
+        self._progress = progress
+        self._tried: dict[tuple[float, ...], Design] = {}
+        self._asked = 0
+
+    def check_cost(self) -> None:
+        """Raise InputError if the cheapest corner costs as much as the dearest."""
+        ranges = self._goal.ranges
+        cheap, dear = (
+            self._cost({name: axis.at(share) for name, axis in ranges.items()})
+            for share in (0.0, 1.0)
+        )
+        if cheap == dear:
+            raise InputError(
+                f"find.minimize = {self._goal.minimize}: must depend on an axis; none of "
+                f"{', '.join(ranges)} changes it"
+            )
+
+    def at(self, values: Point) -> Design:
+        """How the design `values` fares, simulated once."""
+        self._asked += 1
+        key = tuple(values.values())
+        if key not in self._tried:
+            look = look_until_clear(self._goal, partial(self._rows, values))
+            cost = self._cost(values)
+            self._tried[key] = Design(values=values, cost=cost, **look.to_dict())
+        if self._progress is not None:
+            self._progress(self._asked, max(self._asked + 1, self._goal.trials))
+        return self._tried[key]
+
+    def descend(self) -> None:
+        """Lower whole numbers of the best design one by one, as long as the limits hold."""
+        steps = [name for name, axis in self._goal.ranges.items() if axis.whole]
+        lowered = True
+        while lowered and (best := self._best()) is not None:
+            lowered = False
+            for name in steps:
+                values = {**best.values, name: best.values[name] - 1}
+                in_range = values[name] >= self._goal.ranges[name].low
+                if in_range and self._cost(values) < best.cost and self.at(values).holds:
+                    lowered = True
+                    break
+
+    def front(self) -> Front:
+        """All that was tried, the best of it, and what nothing beats."""
+        tried = tuple(self._tried.values())
+        ordered = sorted(
+            (one for one in tried if one.worst_ratio is not None),
+            key=lambda one: (one.cost, one.worst_ratio),
+        )
+        front: list[Design] = []
+        for one in ordered:
+            if not front or _ratio(one) < _ratio(front[-1]):
+                front.append(one)
+        return Front(best=self._best(), front=tuple(front), tried=tried)
+
+    def _best(self) -> Design | None:
+        holding = [one for one in self._tried.values() if one.holds]
+        return min(holding, key=lambda one: (one.cost, _ratio(one)), default=None)
+
+    def _rows(self, values: Point, seeds: int) -> list[dict[str, Any]]:
+        study = replace(self._goal.study, kind="list", points=(values,), seeds=range(1, seeds + 1))
+        outcome = sweep(study, self._place, workers=self._workers, runner=self._runner, strict=True)
+        return rows_of(outcome)
+
+    def _cost(self, values: Point) -> float:
+        return _cost(self._goal.study, self._goal.minimize, values)
+
+
+def _cost(study: Study, minimize: str, values: Point) -> float:
+    config = configured(study.at(values, 1).config)
+    if minimize == "elements":
+        return float(chip.elements(config))
+    return float(chip.area(chip.sizes(config))["total_mm2"])
+
+
+def _ratio(one: Design) -> float:
+    return math.inf if one.worst_ratio is None else one.worst_ratio
+
+
+def _imported() -> Any:
+    try:
+        return importlib.import_module("optuna")
+    except ImportError as error:
+        raise AccelflowError(
+            "optuna is not installed; pip install 'accelflow[optimize]' brings it"
+        ) from error
+
+
+@contextmanager
+def _quiet(optuna: Any) -> Iterator[None]:
+    """Keep Optuna's log and its warnings of experimental options from the user's terminal."""
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            yield
+    finally:
+        optuna.logging.set_verbosity(level)
+
+
+def _study(optuna: Any, goal: Goal) -> Any:
+    sampler = optuna.samplers.TPESampler(seed=goal.seed, multivariate=True)
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler)
+    # The dearest design first: if it does not keep the limits, likely none does.
+    study.enqueue_trial({name: _given(axis.high, axis) for name, axis in goal.ranges.items()})
+    return study
+
+
+def _suggested(trial: Any, name: str, axis: Any) -> float:
+    log = axis.scale == "log"
+    if axis.whole:
+        low, high = math.ceil(axis.low), math.floor(axis.high)
+        return int(trial.suggest_int(name, low, high, log=log))
+    return float(trial.suggest_float(name, axis.low, axis.high, log=log))
+
+
+def _given(value: float, axis: Any) -> float:
+    return math.floor(value) if axis.whole else value
+
+
+def _write(found: Front, place: Path) -> None:
+    import pyarrow as pa  # noqa: PLC0415 (slow to load)
+    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
+
+    on_front = set(map(id, found.front))
+    columns: dict[str, Sequence[Any]] = {
+        f"axis.{name}": [float(one.values[name]) for one in found.tried]
+        for name in found.tried[0].values
+    }
+    columns["cost"] = [one.cost for one in found.tried]
+    for name in Look.__dataclass_fields__:
+        columns[name] = [getattr(one, name) for one in found.tried]
+    columns["on_front"] = [id(one) in on_front for one in found.tried]
+    table = pa.table(columns)
+    write_whole(
+        place / "front.parquet", lambda scratch: pq.write_table(table, scratch, compression="zstd")
+    )
