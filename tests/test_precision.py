@@ -109,6 +109,22 @@ def test_other_precisions_are_refused(precision: str, message: str):
         accelflow.compare(precision=precision)
 
 
+def test_a_precision_that_takes_too_long_is_given_up():
+    asked = parse_precision("p99:1%")
+    lengths = []
+
+    def replicate(requests: int) -> dict[str, tuple[float, float]]:
+        lengths.append(requests)
+        return {"Login under Heavy": (10.0, 5.0), "UniqId under Light": (10.0, 0.01)}
+
+    with pytest.raises(
+        accelflow.AccelflowError,
+        match=r"precision p99:0.01: cannot be reached with 1000000 requests; Login under Heavy is",
+    ):
+        list(until_precise(asked, replicate, 1_000_000))
+    assert lengths == [10_000, 80_000, 640_000]
+
+
 def test_few_replications_are_refused():
     with pytest.raises(InputError, match="seeds = 3: must be 5 at least with a precision"):
         accelflow.compare(precision="p99:2%", seeds=3)

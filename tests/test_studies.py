@@ -188,6 +188,22 @@ def test_a_full_disk_loses_nothing(study_file: Path, tmp_path: Path):
     assert len(rows(place)) == 24
 
 
+def test_clocks_that_jump_change_nothing(
+    study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    study, place = studies.read_study(study_file), tmp_path / "out"
+    studies.sweep(study, tmp_path / "undisturbed")
+    jumps = itertools.cycle([0.0, 4e9, -4e9, 1e6])
+    monkeypatch.setattr(time, "time", lambda: next(jumps))
+    monkeypatch.setattr(time, "time_ns", lambda: int(next(jumps) * 1e9))
+    first = studies.sweep(study, place, workers=1)
+    for number, part in enumerate((place / "rows").iterdir()):
+        os.utime(part, (0, 0) if number % 2 else (4e9, 4e9))  # 1970 and 2096
+    again = studies.sweep(study, place)
+    assert (first.simulated, again.simulated, again.known) == (12, 0, 12)
+    assert rows(place) == rows(tmp_path / "undisturbed")
+
+
 def test_impossible_points_are_skipped_with_the_reason_or_refused(tmp_path: Path):
     study = read(STUDY.replace("[2, 8]", "[2, 1e9]"), tmp_path)
     place = tmp_path / "out"
