@@ -25,9 +25,10 @@ class Budget:
 
     `requests` are those of a service with the mean rate in each simulation, of which the first
     tenth is warm-up and not counted. They are doubled, up to `most_requests`, until the half width
-    of each compared figure is at most `precision` of the paper's figure. Each simulation is
-    repeated with the seeds 1 to `replications`. A search for a maximum rate tries rates that differ
-    by the factor `rate_step`, so its outcome is right to one step, and never prolongs simulations.
+    of each compared figure is at most `precision` of the paper's figure, and that of each service's
+    P99 at most `tail_precision` of itself, unless it is None. Each simulation is repeated with the
+    seeds 1 to `replications`. A search for a maximum rate tries rates that differ by the factor
+    `rate_step`, so its outcome is right to one step, and never prolongs simulations.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Budget:
     rate_step: float
     most_requests: int = 0
     precision: float = 0.1
+    tail_precision: float | None = None
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -59,11 +61,20 @@ class Budget:
         return next((length for length in self.lengths if length >= needed), self.lengths[-1])
 
 
-#: `full` is for results to keep, `quick` for a first look, `ci` for tests.
+#: `full` is for results to keep, `precise` for tails that are known within 2 %, `quick` for a first
+#: look, `ci` for tests.
 BUDGETS: Mapping[str, Budget] = {
     known.name: known
     for known in (
         Budget(name="full", requests=3_000, replications=6, rate_step=1.07, most_requests=24_000),
+        Budget(
+            name="precise",
+            requests=3_000,
+            replications=8,
+            rate_step=1.02,
+            most_requests=384_000,
+            tail_precision=0.02,
+        ),
         Budget(name="quick", requests=3_000, replications=4, rate_step=1.15),
         Budget(name="ci", requests=300, replications=2, rate_step=1.40),
     )

@@ -37,7 +37,8 @@ def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: B
         *_missing(outcomes),
         *_pictures(outcomes),
     ]
-    return page("The paper's evaluation, reproduced", findings, _about(scenario, budget), body)
+    about = [*_about(scenario, budget), *_precision(outcomes)]
+    return page("The paper's evaluation, reproduced", findings, about, body)
 
 
 def _about(scenario: Scenario, budget: Budget) -> list[str]:
@@ -54,10 +55,31 @@ def _about(scenario: Scenario, budget: Budget) -> list[str]:
     ]
 
 
+def _precision(outcomes: Sequence[ExperimentResult]) -> list[str]:
+    """How precise the P99s of single services are; saturated ones grow with the run."""
+    found = [
+        (cell.value.half_width / cell.value.mean, f"{cell.service} under {cell.system}", outcome)
+        for outcome in outcomes
+        for cell in outcome.shown
+        if cell.measure == "p99_us" and not cell.saturated
+        if cell.value is not None and cell.value.half_width is not None and cell.value.mean
+    ]
+    if not found:
+        return []
+    within = {share: sum(ratio <= share for ratio, *_ in found) for share in (0.02, 0.05, 0.1)}
+    widest, name, outcome = max(found, key=lambda one: one[0])
+    shares = ", ".join(f"{count:,} within ± {share:.0%}" for share, count in within.items())
+    return [
+        f"Precision reached: of the {len(found):,} P99s of a service under a system that is not "
+        f"saturated, {shares} (95 %). The widest is ± {widest:.0%}, of {name} in "
+        f"{outcome.definition.name}."
+    ]
+
+
 def _lengths(budget: Budget) -> str:
     doubled = (
         f", doubled up to {budget.lengths[-1]:,} until the interval is within ± "
-        f"{budget.precision:.0%} of the paper's figure"
+        f"{budget.precision:.0%} of the paper's figure{_tails(budget)}"
         if len(budget.lengths) > 1
         else ""
     )
@@ -67,6 +89,11 @@ def _lengths(budget: Budget) -> str:
         f"{budget.replications}, whose responses count together; the interval is the jackknife's "
         "over the seeds."
     )
+
+
+def _tails(budget: Budget) -> str:
+    asked = budget.tail_precision
+    return "" if asked is None else f", and that of each P99 within ± {asked:.0%}"
 
 
 def _sizes(scenario: Scenario) -> str:

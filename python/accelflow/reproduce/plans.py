@@ -12,7 +12,7 @@ from accelflow.errors import InputError
 from accelflow.findings.targets import targets
 from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS, Budget
 from accelflow.reproduce.definitions import Definition, Point, Row, Slo
-from accelflow.reproduce.figures import Cells, of_row, places_of, saturated
+from accelflow.reproduce.figures import Cells, of_row, of_service, places_of, saturated
 from accelflow.reproduce.measures import ServiceRow
 from accelflow.reproduce.pooling import beyond, dwells_of
 from accelflow.reproduce.runs import Plan, Services
@@ -108,7 +108,9 @@ def _shortest(experiment: simulation.Scenario, budget: Budget) -> int:
 def _longer(definition: Definition, cells: Cells, lengths: _Lengths, budget: Budget) -> _Lengths:
     """The lengths that cells need, by their results at `lengths`."""
     needed: dict[tuple[str, str], float] = {
-        key: lengths[key] * _for_percentiles(definition, runs) for key, runs in cells.items()
+        key: lengths[key]
+        * max(_for_percentiles(definition, runs), _for_precision(definition, runs, budget))
+        for key, runs in cells.items()
     }
     together = [
         [(point.label, system) for system in definition.systems] for point in definition.points
@@ -148,6 +150,21 @@ def _for_percentiles(definition: Definition, runs: Sequence[Services]) -> float:
         for service in runs[0]
     ]
     return max(1.0, MIN_BEYOND / max(min(fewest, default=math.inf), 1.0))
+
+
+def _for_precision(definition: Definition, runs: Sequence[Services], budget: Budget) -> float:
+    """The factor by which the P99s of services need more requests for the budget's precision."""
+    goal = budget.tail_precision
+    if goal is None or "p99_us" not in definition.measures:
+        return 1.0
+    found = [
+        of_service("p99_us", runs, service)
+        for service in runs[0]
+        if not any(run[service].get("saturated") for run in runs)  # no run would be long enough
+    ]
+    ratios = [one.half_width / one.mean for one in found if one and one.half_width and one.mean]
+    widest = max(ratios, default=0.0)
+    return min((widest / goal) ** 2, MOST_AT_ONCE) if widest > goal else 1.0
 
 
 @dataclass
