@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
@@ -46,6 +47,8 @@ def test_the_command_reaches_its_precision_and_says_how(tmp_path: Path):
         (("--precision", "p99:2%", "--seeds", "3"), "seeds = 3: must be 5 at least"),
         (("--precision", "p99:2%", "--requests", "900"), "--requests 900: must be left out"),
         (("--precision", "p99:2%", "--spans", "x"), "--spans x: must be left out"),
+        (("--precision", "p99:2%", "--samples", "x"), "--samples x: must be left out"),
+        (("--report", "r.html", "--samples", "x"), "--samples: must be left out beside --report"),
         (("--warmup", "many"), "--warmup = 'many': must be a number of requests, or mser5"),
         (("--warmup", "20000"), "warmup = 20000: must be less than requests, 20000"),
         (("--samples", "no/such/folder.parquet"), "there is no folder"),
@@ -78,6 +81,21 @@ def test_a_file_has_every_counted_request(tmp_path: Path):
     parts = [name for name in rows.column_names if name.endswith("_us")][2:]
     total = sum(rows[name].to_numpy() for name in parts)
     assert total == pytest.approx(rows["response_us"].to_numpy())
+
+
+def test_a_file_of_requests_has_seed_after_seed(tmp_path: Path):
+    file = tmp_path / "requests.parquet"
+    options = ("--orchestrator", "relief", "--orchestrator", "accelflow", "--requests", "200")
+    found = run(tmp_path, *options, "--rates", "equal", "--seeds", "3", "--samples", str(file))
+    assert found.exit_code == 0, found.output
+    fields = {"orchestrators": ["relief", "accelflow"], "requests": 200, "rates": "equal"}
+    kept = accelflow.compare(seeds=3, samples=True, **fields, **FIELDS).samples
+
+    def in_order(table: pa.Table) -> list[tuple[object, ...]]:
+        return sorted(tuple(row.values()) for row in table.to_pylist())
+
+    assert in_order(pq.read_table(file)) == in_order(kept)
+    assert len(kept) == 2 * 3 * 180
 
 
 def test_mser5_cuts_what_has_not_settled():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
 from os import PathLike
-from typing import Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from accelflow.chips import named_chips
 from accelflow.errors import AccelflowError, InputError, refused, whole_number
@@ -29,6 +29,9 @@ from accelflow.report.samples import Sampled, samples_table
 from accelflow.scenario import Fields, HasDocument, Scenario
 from accelflow.simulation import check, check_samples, costed, run_sampled
 from accelflow.warmup import PILOTS, settled
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["compare", "simulate"]
 
@@ -54,6 +57,7 @@ class SimulateOptions(Fields, total=False):
 
     seeds: int
     samples: bool | int
+    samples_to: Callable[[pa.Table], object] | None
     precision: str | None
     mser5: bool
     exact: bool | None
@@ -71,6 +75,7 @@ def compare(  # noqa: PLR0913 (options, by name)
     mser5: bool = False,
     exact: bool | None = None,
     samples: bool | int = False,
+    samples_to: Callable[[pa.Table], object] | None = None,
     policies: Policies | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -112,7 +117,8 @@ def compare(  # noqa: PLR0913 (options, by name)
     `queueing_us`. Requests of the warm-up and those without a response are left out. A number in
     place of True keeps at most that many of each service under each system, evenly spaced; in
     total 2,000,000 are kept at most. The rows of all systems with the same seed, service and number
-    are the same request.
+    are the same request. With `samples_to` the requests are not kept: it is called with the table
+    of each seed, so that only one seed has to fit.
 
     `policies` has queue policies in Python by the system whose queues they order, and
     `orchestrators` may name classes beside identifiers (docs/python-policies.md). They are
@@ -125,7 +131,9 @@ def compare(  # noqa: PLR0913 (options, by name)
     AccelflowError for what cannot be simulated.
     """
     whole_number("seeds", seeds, 1, MAX_SEEDS)
-    most = _samples(samples)
+    most = _samples(samples or samples_to is not None)
+    if samples_to is not None and precision is not None:
+        raise InputError("samples_to: must be left out beside a precision, which simulates anew")
     classes = _take_classes(fields)
     others = systems_in_python(policies, classes)
     scenario = _scenario(workload, fields)
@@ -139,6 +147,7 @@ def compare(  # noqa: PLR0913 (options, by name)
         seeds=seeds,
         asked=asked,
         samples=most,
+        samples_to=samples_to,
         exact=exact,
         threads=threads,
         progress=progress,
@@ -157,6 +166,7 @@ class _Replications:
     seeds: int
     asked: Precision | None
     samples: int
+    samples_to: Callable[[pa.Table], object] | None
     exact: bool | None
     threads: int | None
     progress: Callable[[int, int], object] | None
@@ -165,10 +175,11 @@ class _Replications:
     def of(self, scenario: Scenario) -> Comparison:
         """Simulate `scenario` with all seeds."""
         if self.samples:
-            check_samples(scenario, self.samples, self.seeds)
-        results, by_seed = [], {}
+            check_samples(scenario, self.samples, 1 if self.samples_to else self.seeds)
+        results: list[dict[str, Any]] = []
+        by_seed: dict[int, list[Sampled]] = {}
         for number, seed in enumerate(range(scenario.seed, scenario.seed + self.seeds)):
-            found, by_seed[seed] = run_sampled(
+            found, sampled = run_sampled(
                 replace(scenario, seed=seed),
                 threads=self.threads,
                 progress=self._progress(number, self.seeds),
@@ -181,6 +192,10 @@ class _Replications:
                 _check_unsaturated(found, self.asked)
                 _pack_tails(found)
             results.append(found)
+            if self.samples_to is None:
+                by_seed[seed] = sampled
+            else:
+                self.samples_to(_table_of(found, {seed: sampled}))
         return _with_samples(Comparison.from_dict(_together(results, self.asked)), by_seed)
 
     def warmup(self, scenario: Scenario) -> int:
@@ -324,6 +339,14 @@ def _samples(samples: bool | int) -> int:
     if isinstance(samples, bool):
         return _ALL if samples else 0
     return whole_number("samples", samples, 0, _ALL)
+
+
+def _table_of(results: Mapping[str, Any], by_seed: dict[int, list[Sampled]]) -> pa.Table:
+    """The requests of all systems."""
+    import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
+    names = [system_id(row) for row in results["systems"]]
+    return pa.concat_tables([samples_table(by_seed, names, name) for name in names])
 
 
 def _with_samples(comparison: Comparison, by_seed: dict[int, list[Sampled]]) -> Comparison:

@@ -1,14 +1,16 @@
 """`accelflow compare`: one workload under several orchestrators."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
@@ -30,16 +32,19 @@ from accelflow.cli.precise import (
     length_options,
     rounds_shown,
     warmup_of,
-    write_samples,
+    with_samples,
 )
 from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
 from accelflow.errors import InputError
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.page import command_line
-from accelflow.precision import check_replications
+from accelflow.precision import Precision, check_replications
 from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: The defaults of the options are those of :class:`accelflow.simulation.Scenario`.
 _DEFAULT = simulation.Scenario()
@@ -257,7 +262,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     check_place(out)
     check_report(options["report_file"])
     check_timeline(options)
-    check_samples_file(options["samples_file"])
+    check_samples_file(options["samples_file"], options["report_file"])
     asked = asked_precision(context)
     spans_file = options["spans_file"]
     if spans_file and len(experiment.orchestrators) != 1:
@@ -272,21 +277,9 @@ def compare(context: click.Context, /, **options: Any) -> None:
         console.print(warning, highlight=False, markup=False, soft_wrap=True)
     # First, as it is refused sooner than a comparison ends.
     timeline_file = write_timeline(experiment, options)
-    with bar(console, "simulating") as advance:
-        comparison = comparing.compare(
-            experiment,
-            seeds=options["seeds"],
-            precision=options["precision"],
-            mser5=warmup_of(context)[1],
-            exact=_EXACT[options["percentiles"]],
-            samples=_kept(experiment, options),
-            threads=threads,
-            progress=advance,
-            on_round=rounds_shown(console, asked),
-        )
+    comparison = _compared(context, experiment, console, asked)
     written = _write(comparison, experiment.recording, out)
     if options["samples_file"]:
-        write_samples(comparison, options["samples_file"])
         written.append(options["samples_file"])
     if spans_file:
         _write_spans(experiment, spans_file)
@@ -304,14 +297,40 @@ def compare(context: click.Context, /, **options: Any) -> None:
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
 
 
+def _compared(
+    context: click.Context,
+    experiment: simulation.Scenario,
+    console: Console,
+    asked: Precision | None,
+) -> Comparison:
+    """Simulate, with the single requests in a file of their own if there is to be one."""
+    options = context.params
+
+    def run(samples_to: Callable[[pa.Table], None] | None = None) -> Comparison:
+        with bar(console, "simulating") as advance:
+            return comparing.compare(
+                experiment,
+                seeds=options["seeds"],
+                precision=options["precision"],
+                mser5=warmup_of(context)[1],
+                exact=_EXACT[options["percentiles"]],
+                samples=_kept(experiment, options),
+                samples_to=samples_to,
+                threads=options["threads"],
+                progress=advance,
+                on_round=rounds_shown(console, asked),
+            )
+
+    samples_file = options["samples_file"]
+    return with_samples(samples_file, run) if samples_file else run()
+
+
 #: What `--percentiles` says of the engine's option.
 _EXACT: Final = {None: None, "exact": True, "binned": False}
 
 
-def _kept(experiment: simulation.Scenario, options: Mapping[str, Any]) -> bool | int:
-    """Which single requests are kept: all for a file of them, some for a page."""
-    if options["samples_file"]:
-        return True
+def _kept(experiment: simulation.Scenario, options: Mapping[str, Any]) -> int:
+    """How many single requests of a service are kept for a page."""
     seeds = options["seeds"]
     if options["precision"]:
         seeds = check_replications(seeds)

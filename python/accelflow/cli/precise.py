@@ -1,8 +1,11 @@
 """Options for how long a comparison simulates, and how exactly it counts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -14,19 +17,22 @@ from accelflow.files import why, write_whole
 from accelflow.precision import Precision, Reached, parse_precision
 from accelflow.report import Comparison
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = [
     "asked_precision",
     "check_samples_file",
     "length_options",
     "rounds_shown",
     "warmup_of",
-    "write_samples",
+    "with_samples",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MSER5: Final = "mser5"
 #: What `--requests` and files of single requests cannot stand beside.
-_OTHERS: Final = ("requests", "spans_file", "timeline_file")
+_OTHERS: Final = ("requests", "samples_file", "spans_file", "timeline_file")
 
 
 class _Warmup(click.ParamType[int | str]):
@@ -68,8 +74,8 @@ def length_options(command: _Command) -> _Command:
         "samples_file",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE.parquet",
-        help="Write a row for each counted request, 2,000,000 at most: arrival, response time, and "
-        "what it was spent on.",
+        help="Write a row for each counted request, 2,000,000 of a seed at most: arrival, response "
+        "time, and what it was spent on.",
     )
     return precision(warmup(percentiles(samples(command))))
 
@@ -96,24 +102,42 @@ def warmup_of(context: click.Context) -> tuple[int | None, bool]:
     return (None, True) if given == _MSER5 else (given, False)
 
 
-def check_samples_file(file: Path | None) -> None:
+def check_samples_file(file: Path | None, report_file: Path | None) -> None:
     """Raise InputError for a file of samples that cannot be written, before any work."""
-    if file is not None:
-        check_file(file, "--samples")
+    if file is None:
+        return
+    check_file(file, "--samples")
+    if report_file is not None:
+        raise InputError("--samples: must be left out beside --report, which keeps some itself")
 
 
-def write_samples(comparison: Comparison, file: Path) -> None:
-    """Write the single requests of `comparison`. Raises InputError where they cannot be written."""
+def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:
+    """Do `run`, which passes on the single requests of each seed, and write them to `file`.
+
+    Raises InputError where they cannot be written; the file is then as it was.
+    """
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
+    found: list[Comparison] = []
+
     def write(scratch: Path) -> None:
-        with scratch.open("wb") as stream:  # pyarrow cannot open names that are not UTF-8
-            pq.write_table(comparison.samples, stream, compression="zstd")
+        # A stream, as pyarrow cannot open names that are not UTF-8.
+        with scratch.open("wb") as stream, ExitStack() as stack:
+            writers: list[pq.ParquetWriter] = []
+
+            def add(table: pa.Table) -> None:
+                if not writers:
+                    writer = pq.ParquetWriter(stream, table.schema, compression="zstd")
+                    writers.append(stack.enter_context(writer))
+                writers[0].write_table(table)
+
+            found.append(run(add))
 
     try:
         write_whole(file, write)
     except OSError as error:
         raise InputError(f"--samples {file}: {why(error)}") from error
+    return found[0]
 
 
 def rounds_shown(
