@@ -1,12 +1,14 @@
 """Coverage of the stopping rule of `precision` on queues whose P99 is known.
 
-Usage: .venv/bin/python benches/precision_coverage.py [TRIALS]
+Usage: .venv/bin/python benches/precision_coverage.py [TRIALS [mser5]]
 
 A trial asks for a precision, simulates ten replications longer and longer as the rule says, and
 looks whether the true P99 of the response time is in the interval. A sound 95 % interval has it in
 95 % of the trials. The P99 of M/M/1 is exact; that of M/G/4 (log-normal service whose squared
-coefficient of variation is 4) is of all its simulations together. Runs end at 200,000 requests, and
-trials that would need more are counted apart. 100 trials take about five minutes and 1 GB.
+coefficient of variation is 4) is of all its simulations together. With mser5 the warm-up is not a
+tenth of each run, but what MSER-5 finds in a pilot (accelflow.warmup): the first round's requests
+of five of the replications. Runs end at 200,000 requests, and trials that would need more are
+counted apart. 100 trials take about five minutes and 1 GB.
 """
 
 import math
@@ -17,7 +19,8 @@ import numpy as np
 
 from accelflow.errors import AccelflowError
 from accelflow.findings.statistics import jackknife
-from accelflow.precision import REPLICATIONS, Precision, until_precise
+from accelflow.precision import REPLICATIONS, Precision, first_requests, until_precise
+from accelflow.warmup import PILOTS, mser5
 
 LOAD = 0.7
 LONGEST = 200_000
@@ -60,18 +63,30 @@ def interval(kept: np.ndarray) -> tuple[float, float]:
     return found.mean, found.half_width
 
 
-def outcome(lanes: np.ndarray, ratio: float, truth: float) -> tuple[str, int]:
+def pilot(lanes: np.ndarray, requests: int) -> int:
+    """The warm-up that MSER-5 finds in a trial."""
+    early = lanes[:requests, :PILOTS]
+    scaled = (early / early.mean(axis=0)).mean(axis=1)
+    cut = mser5(scaled.reshape(1_000, -1).mean(axis=1))
+    assert cut is not None
+    return cut * requests // 1_000
+
+
+def outcome(lanes: np.ndarray, ratio: float, truth: float, *, piloted: bool) -> tuple[str, int]:
     """Whether the interval of a trial has the truth, and the length of its last run."""
+    precision = Precision(measure="p99", ratio=ratio)
+    warmup = pilot(lanes, first_requests(precision)) if piloted else None
     last = (0.0, 0.0)
     length = 0
 
     def replicate(requests: int) -> dict[str, tuple[float, float]]:
         nonlocal last, length
-        last, length = interval(lanes[requests // 10 : requests]), requests
+        left_out = requests // 10 if warmup is None else warmup
+        last, length = interval(lanes[left_out:requests]), requests
         return {"P99": last}
 
     try:
-        for _ in until_precise(Precision(measure="p99", ratio=ratio), replicate, LONGEST):
+        for _ in until_precise(precision, replicate, LONGEST):
             pass
     except AccelflowError:
         return "longer", length
@@ -80,6 +95,7 @@ def outcome(lanes: np.ndarray, ratio: float, truth: float) -> tuple[str, int]:
 
 def main() -> None:
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    piloted = "mser5" in sys.argv[2:]
     print(f"{'queue':8}{'asked':>8}{'coverage':>10}{'length':>10}{'longer':>8}")
     queues: Sequence[tuple[str, int, Service]] = (
         ("M/M/1", 1, exponential),
@@ -91,7 +107,7 @@ def main() -> None:
         truth = exact if servers == 1 else float(np.quantile(found[LONGEST // 10 :], 0.99))
         for ratio in (0.1, 0.05, 0.03):
             columns = np.split(found, trials, axis=1)
-            outcomes = [outcome(lanes, ratio, truth) for lanes in columns]
+            outcomes = [outcome(lanes, ratio, truth, piloted=piloted) for lanes in columns]
             ended = [length for how, length in outcomes if how != "longer"]
             hits = sum(how == "hit" for how, _ in outcomes)
             coverage = f"{hits / len(ended):.0%}" if ended else "-"

@@ -381,27 +381,6 @@ fn a_checked_scenario_runs() {
             .len(),
         9
     );
-    let bins = RunOptions {
-        exact: Some(false),
-        ..tails
-    };
-    let binned = checked.run(&bins, &|_, _| true).unwrap().unwrap().to_json();
-    assert_eq!(binned["percentiles"]["relative_error"], 1.0 / 2048.0);
-    assert!(found.get("percentiles").is_none());
-    let (exact, row) = (
-        &found["systems"][0]["services"][0],
-        &binned["systems"][0]["services"][0],
-    );
-    assert_eq!(row["mean_us"], exact["mean_us"]);
-    for name in ["p50_us", "p99_us"] {
-        let (near, truth) = (row[name].as_f64().unwrap(), exact[name].as_f64().unwrap());
-        assert!(
-            (near - truth).abs() <= truth / 2048.0,
-            "{name}: {near} for {truth}"
-        );
-    }
-    let counts = row["tail_bins"].as_array().unwrap().iter();
-    assert!(counts.map(|bin| bin[1].as_u64().unwrap()).sum::<u64>() >= 9);
     let wrong = RunOptions {
         tail_share: f64::NAN,
         ..options
@@ -420,6 +399,37 @@ fn a_checked_scenario_runs() {
             .to_string()
             .contains("must have a recording")
     );
+}
+
+#[test]
+fn bins_are_within_what_results_say() {
+    let checked = small().check().unwrap();
+    let run = |exact| {
+        let options = RunOptions {
+            tail_share: 0.1,
+            exact,
+            ..RunOptions::default()
+        };
+        let outcome = checked.run(&options, &|_, _| true).unwrap().unwrap();
+        outcome.to_json()
+    };
+    let (found, binned) = (run(None), run(Some(false)));
+    assert_eq!(binned["percentiles"]["relative_error"], 1.0 / 2048.0);
+    assert!(found.get("percentiles").is_none());
+    let (exact, row) = (
+        &found["systems"][0]["services"][0],
+        &binned["systems"][0]["services"][0],
+    );
+    assert_eq!(row["mean_us"], exact["mean_us"]);
+    for name in ["p50_us", "p99_us"] {
+        let (near, truth) = (row[name].as_f64().unwrap(), exact[name].as_f64().unwrap());
+        assert!(
+            (near - truth).abs() <= truth / 2048.0,
+            "{name}: {near} for {truth}"
+        );
+    }
+    let counts = row["tail_bins"].as_array().unwrap().iter();
+    assert!(counts.map(|bin| bin[1].as_u64().unwrap()).sum::<u64>() >= 9);
 }
 
 #[test]
