@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -62,9 +64,10 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path, options: tuple[str, 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_saturated_system_is_refused_at_once(tmp_path: Path):
+@pytest.mark.parametrize("more", [(), ("--warmup", "mser5")])
+def test_a_saturated_system_is_refused_at_once(tmp_path: Path, more: tuple[str, ...]):
     options = ("--orchestrator", "non_acc", "--rate", "5000000", "--precision", "p99:2%")
-    found = run(tmp_path, *options)
+    found = run(tmp_path, *options, *more)
     assert "cannot be reached, as Non-acc is saturated" in str(found.exception)
     assert not (tmp_path / "out").exists()
 
@@ -96,6 +99,22 @@ def test_a_file_of_requests_has_seed_after_seed(tmp_path: Path):
 
     assert in_order(pq.read_table(file)) == in_order(kept)
     assert len(kept) == 2 * 3 * 180
+
+
+def test_a_full_disk_leaves_no_file_of_requests(tmp_path: Path):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000)); "
+    code = limit + "from accelflow.cli import main; main()"
+    file = tmp_path / "requests.parquet"
+    asked = ["--requests", "2000", "--samples", str(file), "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "compare", *OPTIONS, "--orchestrator", "relief", *asked],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"--samples {file}: File too large" in done.stderr.replace("\n", " ")
+    assert not list(tmp_path.iterdir())
 
 
 def test_mser5_cuts_what_has_not_settled():

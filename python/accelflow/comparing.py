@@ -200,12 +200,14 @@ class _Replications:
 
     def warmup(self, scenario: Scenario) -> int:
         """The warm-up of `scenario` by MSER-5."""
+        asked = self.asked
         return settled(
             scenario,
             range(scenario.seed, scenario.seed + PILOTS),
             threads=self.threads,
             progress=self._progress(0, 1),
             others=self.others,
+            check=None if asked is None else lambda results: _check_unsaturated(results, asked),
         )
 
     def _progress(self, number: int, runs: int) -> Callable[[int, int], object] | None:

@@ -13,9 +13,9 @@ bins of simulated time over services and seeds; of the systems, the one that tak
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from accelflow.errors import InputError
 from accelflow.policies import System
@@ -61,18 +61,19 @@ def mser5(values: Sequence[float] | np.ndarray) -> int | None:
     return cut * _BATCH if cut <= count // 2 else None
 
 
-def settled(
+def settled(  # noqa: PLR0913 (options, by name)
     scenario: Scenario,
     seeds: Iterable[int],
     *,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     others: Sequence[System] = (),
+    check: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> int:
     """Return the warm-up of `scenario` in requests of a service with the mean rate.
 
-    A pilot with each of `seeds` is simulated without any warm-up. Raises InputError if it is too
-    short to tell.
+    A pilot with each of `seeds` is simulated without any warm-up; `check` sees its results. Raises
+    InputError if it is too short to tell.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 
@@ -80,13 +81,15 @@ def settled(
     totals: dict[int, list[np.ndarray]] = {}
     bins = 0
     for seed in seeds:
-        found = run_sampled(
+        results, found = run_sampled(
             replace(pilot, seed=seed),
             threads=threads,
             progress=progress,
             samples=_samples(scenario),
             others=others,
-        )[1]
+        )
+        if check is not None:
+            check(results)
         bins = bins or _bins(found)
         for place in {place for place, _, _ in found}:
             counts = _in_bins([one for one in found if one[0] == place], bins)
@@ -116,6 +119,8 @@ def _in_bins(found: Sequence[Sampled], bins: int) -> np.ndarray:
         if len(by_name["response_us"]):
             arrivals.append(by_name["arrival_us"])
             scaled.append(by_name["response_us"] / by_name["response_us"].mean())
+    if not arrivals:
+        return np.zeros((2, bins))
     times, values = np.concatenate(arrivals), np.concatenate(scaled)
     places = np.minimum((times / times.max() * bins).astype(int), bins - 1)
     return np.stack(
