@@ -210,6 +210,7 @@ def test_the_command_writes_the_scenario_and_the_log(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "distance" in done.stdout
+    assert "mean_latency_reduction.Cohort  " in done.stdout
     assert "of 2 points had more noise than 10" in done.stdout
     assert read_scenario(tmp_path / "scenario.toml").placement == "isolated"
     log = json.loads((tmp_path / "fit.json").read_text())

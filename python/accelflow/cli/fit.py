@@ -8,9 +8,10 @@ import click
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.campaigns import Campaign, out_option, threads_option
+from accelflow.cli.output import Output
 from accelflow.errors import InputError
-from accelflow.findings import targets
-from accelflow.fit import Fit, Lengths, bounds, fit, log_ratio, to_json, to_toml, write_fit
+from accelflow.findings.terminal import print_findings
+from accelflow.fit import Fit, Lengths, bounds, fit, to_json, to_toml, write_fit
 
 _LENGTHS: Final = Lengths()
 
@@ -90,14 +91,8 @@ def fit_command(**options: Any) -> None:
 
 
 def _print_rows(found: Fit) -> None:
-    """Print each fitted row, ours and the paper's, and the logarithm of their latency ratios."""
-    for row, value in found.best.rows.items():
-        paper = targets()[row].value
-        ours = "none" if value is None else f"{value:.3f}"
-        name = row.removeprefix("accelflow.")
-        click.echo(
-            f"{name:40} {ours:>6}  paper {paper:.3f}  log ratio {log_ratio(value, paper):+.2f}"
-        )
+    """Print each fitted row, ours beside the paper's, and the distance of all together."""
+    print_findings(found.best.findings, Output())
     unsteady = sum(not evaluation.steady for evaluation in found.evaluations)
     best = found.best
     click.echo(

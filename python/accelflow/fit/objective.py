@@ -52,22 +52,27 @@ class Lengths:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A point of the search: its scenario, its figures by row, and how far they are off.
+    """A point of the search: its scenario, its findings, and how far they are off.
 
-    Figures are reductions; a reduction r stands for the ratio 1 - r of two latencies.
-    `distance` is the root of the mean squared difference of the logarithms of our ratios and the
-    paper's: 0.1 is about a tenth of a latency. It is infinite if a figure could not be had. `noise`
-    is its standard error over the `seeds` by the jackknife, and `steady` says that it is small
-    enough.
+    `findings` are the rows marked `fit`, ours beside the paper's; `rows` are our figures. Figures
+    are reductions; a reduction r stands for the ratio 1 - r of two latencies. `distance` is the
+    root of the mean squared difference of the logarithms of our ratios and the paper's: 0.1 is
+    about a tenth of a latency. It is infinite if a figure could not be had. `noise` is its standard
+    error over the `seeds` by the jackknife, and `steady` says that it is small enough.
     """
 
     scenario: Scenario
     stage: str
-    rows: Mapping[str, float | None]
+    findings: tuple[Finding, ...]
     distance: float
     noise: float
     seeds: int
     steady: bool
+
+    @property
+    def rows(self) -> Mapping[str, float | None]:
+        """Our figures by row; None for one that could not be had."""
+        return _means(self.findings)
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ class Judge:
         return Evaluation(
             scenario=scenario,
             stage=stage,
-            rows=_means(fitted),
+            findings=tuple(fitted),
             distance=distance,
             noise=noise,
             seeds=seeds,
