@@ -1,17 +1,21 @@
 //! Where handlers run: the connection's thread, or a worker by affinity, in turn, or by load.
 //!
-//!     cargo run --profile extension -p accelflow-serve --example steering
+//!     cargo run --profile extension -p accelflow-serve --example steering [ROUNDS]
 //!
 //! Eight functions each go through a table of their own, which stands for what a function keeps in
 //! its core's caches. Four connections call them at random. Rounds of the policies alternate, for
 //! tables of three sizes. Medians of requests a second are printed, and of their ratio to round robin
 //! in the same round, with its quartiles; then the same by the processor time of the process, that
-//! is server and clients, which other load on the machine disturbs less.
+//! is server and clients, which other load on the machine disturbs less. The last column is the share
+//! of calls whose worker had just run their function.
 
+use std::cell::Cell;
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,7 +25,6 @@ use accelflow_accel::thrift::{Protocol, Schema, struct_from_json};
 use accelflow_serve::{Config, Request, Running, Server, Steering, SteeringPolicy};
 use rustix::time::{ClockId, clock_gettime};
 
-const ROUNDS: usize = 15;
 const ROUND: Duration = Duration::from_millis(500);
 const FUNCTIONS: usize = 8;
 const CONNECTIONS: usize = 4;
@@ -37,7 +40,34 @@ fn interface() -> Result<Schema, Failed> {
     Ok(Schema::parse(&text)?)
 }
 
-fn start(table_bytes: usize, policy: Option<SteeringPolicy>) -> Result<Running, Failed> {
+thread_local! {
+    /// The function that this thread has just run.
+    static LATEST: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Calls, and those whose thread had just run their function.
+#[derive(Clone, Default)]
+struct Warm(Arc<[AtomicU64; 2]>);
+
+impl Warm {
+    fn note(&self, function: usize) {
+        let warm = LATEST.replace(Some(function)) == Some(function);
+        for (count, more) in self.0.iter().zip([1, u64::from(warm)]) {
+            count.fetch_add(more, Ordering::Relaxed);
+        }
+    }
+
+    fn share(&self) -> f64 {
+        let [calls, warm] = [0, 1].map(|which| self.0[which].load(Ordering::Relaxed) as f64);
+        warm / calls.max(1.0)
+    }
+}
+
+fn start(
+    table_bytes: usize,
+    policy: Option<SteeringPolicy>,
+    warm: &Warm,
+) -> Result<Running, Failed> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let mut server = Server::new(interface()?.into());
     server.set_config(Config {
@@ -45,12 +75,15 @@ fn start(table_bytes: usize, policy: Option<SteeringPolicy>) -> Result<Running, 
             workers,
             policy,
             pinned: true,
+            ..Steering::default()
         }),
         ..Config::default()
     });
     for number in 0..FUNCTIONS {
         let table: Vec<u64> = (0..table_bytes as u64 / 8).collect();
+        let warm = warm.clone();
         server.handle(&format!("Bench.walk{number}"), move |_: &Request<'_>| {
+            warm.note(number);
             // A cache line at a time.
             let sum: u64 = table.iter().step_by(8).sum();
             Ok(black_box(sum).to_string().into_bytes())
@@ -131,25 +164,36 @@ fn column(rates: &[[f64; 2]], other: &[[f64; 2]], which: usize) -> String {
 
 fn main() -> Result<(), Failed> {
     let messages = messages()?;
+    let rounds = std::env::args()
+        .nth(1)
+        .map_or(Ok(15), |text| text.parse())?;
     let policies = [
         ("connection's thread", None),
         ("round robin", Some(SteeringPolicy::RoundRobin)),
         ("least loaded", Some(SteeringPolicy::LeastLoaded)),
         ("affinity", Some(SteeringPolicy::Affinity)),
+        ("function map", Some(SteeringPolicy::FunctionMap)),
     ];
-    println!("table KiB  where                requests/s, to round robin  ... of processor time");
+    println!(
+        "table KiB  where                requests/s, to round robin  ... of processor time       just run"
+    );
     for table_bytes in [4 * KIB, 256 * KIB, 1024 * KIB] {
-        let servers = policies.map(|(_, policy)| start(table_bytes, policy));
-        let mut rates = [const { Vec::new() }; 4];
-        for _ in 0..ROUNDS {
+        let warm = [(); 5].map(|()| Warm::default());
+        let servers = [0, 1, 2, 3, 4].map(|at| start(table_bytes, policies[at].1, &warm[at]));
+        let mut rates = [const { Vec::new() }; 5];
+        for _ in 0..rounds {
             for (running, rates) in servers.iter().zip(&mut rates) {
                 let running = running.as_ref().map_err(ToString::to_string)?;
                 rates.push(round(running, &messages)?);
             }
         }
-        for ((name, _), own) in policies.iter().zip(&rates) {
+        for (((name, _), own), warm) in policies.iter().zip(&rates).zip(&warm) {
+            let share = warm.share();
             let [wall, cpu] = [0, 1].map(|which| column(own, &rates[1], which));
-            println!("{:>9}  {name:<20} {wall}  {cpu}", table_bytes / KIB);
+            println!(
+                "{:>9}  {name:<20} {wall}  {cpu} {share:>9.2}",
+                table_bytes / KIB
+            );
         }
     }
     Ok(())

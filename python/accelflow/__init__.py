@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from accelflow.client import Cancel, Client, GrpcClient, HttpClient
     from accelflow.comparing import compare, simulate
     from accelflow.errors import AccelflowError, CallError, DeclaredError, InputError, TraceError
-    from accelflow.operations import Fault, Pools, Steering, Telemetry
+    from accelflow.operations import Fault, Pools, RpcProcessor, Steering, Telemetry
     from accelflow.policies import Orchestrator, QueuePolicy
     from accelflow.requests import Request, within_request
     from accelflow.scenario import Scenario
@@ -60,6 +60,7 @@ __all__ = [
     "Pools",
     "QueuePolicy",
     "Request",
+    "RpcProcessor",
     "Scenario",
     "Server",
     "Service",
@@ -108,7 +109,7 @@ _PLACES: Final = {
         "InputError",
         "TraceError",
     ),
-    "accelflow.operations": ("Fault", "Pools", "Steering", "Telemetry"),
+    "accelflow.operations": ("Fault", "Pools", "RpcProcessor", "Steering", "Telemetry"),
     "accelflow.policies": ("Orchestrator", "QueuePolicy"),
     "accelflow.requests": ("Request", "within_request"),
     "accelflow.scenario": ("Scenario",),

@@ -82,7 +82,57 @@ class Connections(NamedTuple):
     waiting: int
 
 
-class Client:
+class _Kept:
+    """What every client has: connections that it keeps, and traces of its own."""
+
+    _native: _native.Client | _native.GrpcClient | _native.HttpClient
+
+    def reload_traces(self) -> int:
+        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
+        return self._native.reload_traces()
+
+    @property
+    def connections(self) -> Connections:
+        """The state of the connections."""
+        return Connections(*self._native.connections())
+
+    def metrics(self) -> str:
+        """Counters in the text format of Prometheus (docs/client.md)."""
+        return self._native.metrics()
+
+
+class _Traced(_Kept):
+    """What clients have whose calls are all answered."""
+
+    _native: _native.GrpcClient | _native.HttpClient
+
+    def set_traces(
+        self,
+        library: Traces | None,
+        *,
+        call: str | None = None,
+        call_compressed: str | None = None,
+        answer: str | None = None,
+    ) -> int:
+        """Make further calls with traces of your own; return how often traces were replaced.
+
+        `call` sends a request and goes on with `answer`, which receives the response; with gRPC
+        both are on messages alone, and `call` ends there. `call_compressed` is for compressed
+        requests (by default the same).
+        With None, the client has its own traces again. Calls that are under way end with the old
+        ones. Raises AccelflowError for traces that do not fit; the client then keeps the old ones.
+        """
+        return self._native.set_traces(
+            client_traces(
+                library,
+                call=call,
+                call_compressed=call_compressed,
+                answer=answer,
+            )
+        )
+
+
+class Client(_Kept):
     """Calls the functions that a `.thrift` file declares, of the service at ``host:port``.
 
     Included files are looked for beside it, then in the folders `include_dirs`. `protocol` is
@@ -207,21 +257,8 @@ class Client:
             )
         )
 
-    def reload_traces(self) -> int:
-        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
-        return self._native.reload_traces()
 
-    @property
-    def connections(self) -> Connections:
-        """The state of the pool."""
-        return Connections(*self._native.connections())
-
-    def metrics(self) -> str:
-        """Counters in the text format of Prometheus (docs/client.md)."""
-        return self._native.metrics()
-
-
-class GrpcClient:
+class GrpcClient(_Traced):
     """A client of the gRPC service at ``host:port``: calls the unary methods of a `.proto` file.
 
     With `compress`, requests are compressed with gzip. Compressed responses are accepted in either
@@ -318,43 +355,6 @@ class GrpcClient:
 
         return await _cancellable(work, self._threads)
 
-    def set_traces(
-        self,
-        library: Traces | None,
-        *,
-        call: str | None = None,
-        call_compressed: str | None = None,
-        answer: str | None = None,
-    ) -> int:
-        """Make further calls with traces of your own; return how often traces were replaced.
-
-        `call` is the part of the trace that makes a request's message, and `answer` the part that
-        reads the response's; `call_compressed` is for compressed requests (by default the same).
-        With None, the client has its own traces again. Calls that are under way end with the old
-        ones. Raises AccelflowError for traces that do not fit; the client then keeps the old ones.
-        """
-        return self._native.set_traces(
-            client_traces(
-                library,
-                call=call,
-                call_compressed=call_compressed,
-                answer=answer,
-            )
-        )
-
-    def reload_traces(self) -> int:
-        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
-        return self._native.reload_traces()
-
-    @property
-    def connections(self) -> Connections:
-        """The state of the connections."""
-        return Connections(*self._native.connections())
-
-    def metrics(self) -> str:
-        """Counters in the text format of Prometheus (docs/client.md)."""
-        return self._native.metrics()
-
 
 class HttpResponse(NamedTuple):
     """The response of an HTTP server, whatever its status."""
@@ -368,7 +368,7 @@ class HttpResponse(NamedTuple):
         return value
 
 
-class HttpClient:
+class HttpClient(_Traced):
     """Sends JSON to the HTTP/1.1 server at ``host:port`` and receives JSON.
 
     With `compress`, bodies are compressed with `codec`: ``zstd``, or ``gzip``. The other settings
@@ -445,43 +445,6 @@ class HttpClient:
             )
 
         return await _cancellable(work)
-
-    def set_traces(
-        self,
-        library: Traces | None,
-        *,
-        call: str | None = None,
-        call_compressed: str | None = None,
-        answer: str | None = None,
-    ) -> int:
-        """Make further calls with traces of your own; return how often traces were replaced.
-
-        `call` sends a request and goes on with `answer`, which receives the response;
-        `call_compressed` is for compressed requests (by default the same).
-        With None, the client has its own traces again. Calls that are under way end with the old
-        ones. Raises AccelflowError for traces that do not fit; the client then keeps the old ones.
-        """
-        return self._native.set_traces(
-            client_traces(
-                library,
-                call=call,
-                call_compressed=call_compressed,
-                answer=answer,
-            )
-        )
-
-    def reload_traces(self) -> int:
-        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
-        return self._native.reload_traces()
-
-    @property
-    def connections(self) -> Connections:
-        """The state of the pool."""
-        return Connections(*self._native.connections())
-
-    def metrics(self) -> str:
-        """Counters in the text format of Prometheus (docs/client.md)."""
-        return self._native.metrics()
 
 
 def _path(path: str | PathLike[str] | None) -> str | None:

@@ -1,6 +1,7 @@
 """Worker pools, steering, telemetry and injected faults of a server (docs/server.md)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 __all__ = [
@@ -8,6 +9,7 @@ __all__ = [
     "FaultKind",
     "Policy",
     "Pools",
+    "RpcProcessor",
     "Steering",
     "SteeringPolicy",
     "Telemetry",
@@ -17,7 +19,7 @@ __all__ = [
 Policy: TypeAlias = Literal["fifo", "priority", "deadline", "edf"]
 
 #: The policy by which LdB chooses the worker of a request.
-SteeringPolicy: TypeAlias = Literal["affinity", "round_robin", "least_loaded"]
+SteeringPolicy: TypeAlias = Literal["affinity", "function_map", "round_robin", "least_loaded"]
 
 #: What an injected fault does to a step.
 FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
@@ -27,16 +29,20 @@ FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
 class Pools:
     """Ensemble execution: each accelerator has workers of its own behind bounded queues.
 
-    There are `instances` of each accelerator, each with `workers` threads, an input queue of
-    `queue_entries` and an overflow area of `overflow_entries`. A step that finds all of them full
-    runs on the connection's thread.
+    There are `instances` of each accelerator, each with `workers` threads, or as many as
+    `workers_of` says for the accelerators that it names, an input queue of `queue_entries` and an
+    overflow area of `overflow_entries`. A step that finds all of them full is done by one of
+    `core_workers` threads. With `pinned`, each worker is bound to a core.
     """
 
     workers: int = 1
+    workers_of: Mapping[str, int] = field(default_factory=dict)
     instances: int = 1
+    core_workers: int = 1
     queue_entries: int = 64
     overflow_entries: int = 64
     policy: Policy = "fifo"
+    pinned: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +50,38 @@ class Steering:
     """Handlers run on workers, one at a time each, and LdB chooses the worker by `policy`.
 
     ``affinity`` chooses the function's own worker, unless that has a quarter more to do than the
-    mean; ``round_robin`` the next one; ``least_loaded`` the one with the fewest requests. By
-    default there are as many `workers` as cores that the process may use; if `pinned`, each is
-    bound to one of them.
+    mean; ``function_map`` the one with the fewest requests of those whose last
+    `function_map_depth` functions include it, with the same bound (Cerebros, section 4.3);
+    ``round_robin`` the next one; ``least_loaded`` the one with the fewest requests. By default
+    there are as many `workers` as cores that the process may use; if `pinned`, each is bound to
+    one of them.
     """
 
     policy: SteeringPolicy = "affinity"
     workers: int | None = None
     pinned: bool = False
+    function_map_depth: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RpcProcessor:
+    """Parts of Cerebros's RPC processor in the place of the RPC accelerator; results are the same.
+
+    With `split_schema`, Dser notes where lists, maps and structs of Thrift arguments lie, so that
+    handlers in Rust pass by at once what they do not read. Handlers in Python read everything.
+
+    With `arena_bytes`, requests share that much memory: a message reserves its own size and
+    `reservation_ratio` times that for what becomes of it, until its handler has returned. If there
+    is none after `patience_s` seconds, its client is told that the call was not processed and may
+    be repeated: by the exception LOADSHEDDING (11), with gRPC by REFUSED_STREAM. Oneway calls wait.
+
+    Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has what each costs.
+    """
+
+    split_schema: bool = False
+    arena_bytes: int | None = None
+    reservation_ratio: int = 4
+    patience_s: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,14 +10,21 @@ settings cost and when to change them. ::
     )
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from types import NoneType
 from typing import Final, Self, get_args
 
 from accelflow.errors import one_of, refused, whole_number
-from accelflow.operations import Fault, Pools, Steering, SteeringPolicy, Telemetry
+from accelflow.operations import (
+    Fault,
+    Pools,
+    RpcProcessor,
+    Steering,
+    SteeringPolicy,
+    Telemetry,
+)
 
 __all__ = ["Execution", "Limits", "Observability", "Timeouts", "Tls", "instance_of"]
 
@@ -26,6 +33,12 @@ _MOST: Final = 2**31 - 1
 
 #: No number of bytes that is computed from one is larger.
 _MOST_BYTES: Final = 4 * _MOST
+
+#: No arena is larger.
+_MOST_ARENA_BYTES: Final = 2**62
+
+#: The RPC accelerator as it is.
+_RPC: Final = RpcProcessor()
 
 #: The library that reads gRPC messages into trees goes no deeper.
 _DEEPEST: Final = 100
@@ -157,12 +170,14 @@ class Execution:
     many more for connections that have none of these. With 0 they run on the threads of
     connections, which is faster for handlers that do not block.
 
-    `faults` are injected into accelerators.
+    `rpc` puts parts of an RPC processor in the place of the RPC accelerator
+    (:class:`RpcProcessor`). `faults` are injected into accelerators.
     """
 
     workers: int | Pools | None = None
     steering: SteeringPolicy | Steering | None = None
     handler_threads: int = 64
+    rpc: RpcProcessor = _RPC
     faults: Sequence[Fault] = ()
 
     def __post_init__(self) -> None:
@@ -179,15 +194,33 @@ class Execution:
             raise refused("faults", self.faults, "must be a list of Fault")
         pools, steering = self._pools(), self._steering()
         if pools is not None:
-            for name in ("workers", "instances", "queue_entries"):
+            for name in ("workers", "instances", "core_workers", "queue_entries"):
                 whole_number(name, getattr(pools, name), 1, _MOST)
             whole_number("overflow_entries", pools.overflow_entries, 0, _MOST)
-        if steering is not None and steering.workers is not None:
-            whole_number("workers", steering.workers, 1, _MOST)
+            instance_of("workers_of", pools.workers_of, (Mapping,), "a mapping of numbers")
+            for name, workers in pools.workers_of.items():
+                whole_number(f"workers_of.{name}", workers, 1, _MOST)
+            instance_of("pinned", pools.pinned, (bool,), "True or False")
+        if steering is not None:
+            if steering.workers is not None:
+                whole_number("workers", steering.workers, 1, _MOST)
+            whole_number("function_map_depth", steering.function_map_depth, 1, _MOST)
+        self._check_rpc()
         for fault in self.faults:
             if fault.nth is not None:
                 whole_number("nth", fault.nth, 1, 2**64 - 1)
             whole_number("seed", fault.seed, 0, 2**64 - 1)
+
+    def _check_rpc(self) -> None:
+        instance_of("rpc", self.rpc, (RpcProcessor,), "an RpcProcessor")
+        instance_of("split_schema", self.rpc.split_schema, (bool,), "True or False")
+        if self.rpc.arena_bytes is not None:
+            whole_number("arena_bytes", self.rpc.arena_bytes, 1, _MOST_ARENA_BYTES)
+        whole_number("reservation_ratio", self.rpc.reservation_ratio, 1, _MOST)
+        instance_of("patience_s", self.rpc.patience_s, (int, float), "a number of seconds")
+        if not 0 <= self.rpc.patience_s <= _LONGEST_S:
+            allowed = "must be from 0 to 1000000000 seconds"
+            raise refused("patience_s", self.rpc.patience_s, allowed)
 
     def _pools(self) -> Pools | None:
         return Pools(workers=self.workers) if isinstance(self.workers, int) else self.workers

@@ -80,7 +80,8 @@ pub mod compress {
 pub mod rpc {
     pub use crate::bodies::rpc::Rpc;
     pub use crate::protocols::thrift::{
-        MessageHeader, MessageType, ThriftCall, read_header, read_message, write_message,
+        LOADSHEDDING, MessageHeader, MessageType, ThriftCall, read_header, read_message,
+        write_message,
     };
 }
 

@@ -245,6 +245,11 @@ impl<B> Clocked<B> {
         }
     }
 
+    /// The bodies without the clock.
+    pub fn inner_mut(&mut self) -> &mut B {
+        &mut self.inner
+    }
+
     /// Switches measuring on or off.
     pub fn note(&mut self, wanted: bool) {
         self.costs_ns = wanted.then(Vec::new);

@@ -35,6 +35,63 @@ pub enum Execution {
     Ensemble(PoolSettings),
 }
 
+/// Parts of Cerebros's RPC processor (MICRO 2021, section 4) in the place of the RPC accelerator, as far as
+/// software has them; its function map is [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy). Results
+/// do not depend on them. All are off by default: `docs/server-reasons.md` has what they cost and gain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RpcProcessor {
+    /// Whether Dser notes where the containers and structs of arguments lie, so that a handler of values
+    /// ([`Server::handle_values`](crate::Server::handle_values)) passes those by at once that it does
+    /// not read: the half of a split schema that each message has of its own. Thrift only.
+    pub split_schema: bool,
+    /// The memory for requests, all or nothing; clients whose requests find none are told to come again.
+    /// Default `None`: only [`Config::max_connections`] and the limits on messages bound it.
+    pub arena: Option<ArenaSettings>,
+}
+
+/// Memory that all requests of a server share: reserved before a message is processed, and given up
+/// when its handler has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArenaSettings {
+    /// Its size. A single message may be larger.
+    pub bytes: usize,
+    /// How many times its size a message reserves for what becomes of it, beside its own bytes.
+    pub reservation_ratio: usize,
+    /// How long a message waits for memory, before its client is told to come again.
+    pub patience: Duration,
+}
+
+impl ArenaSettings {
+    /// An arena of `bytes`, in which messages reserve four times their size and do not wait, as in
+    /// Cerebros (section 4.1).
+    pub const fn of(bytes: usize) -> ArenaSettings {
+        ArenaSettings {
+            bytes,
+            reservation_ratio: 4,
+            patience: Duration::ZERO,
+        }
+    }
+
+    fn check(&self) -> Result<(), ServeError> {
+        for (name, value) in [
+            ("arena.bytes", self.bytes),
+            ("arena.reservation_ratio", self.reservation_ratio),
+        ] {
+            if value == 0 {
+                return Err(ServeError::Setting {
+                    name,
+                    value: value.to_string(),
+                    allowed: "at least 1".to_owned(),
+                });
+            }
+        }
+        match self.patience.is_zero() {
+            true => Ok(()),
+            false => check_time_limit("arena.patience", self.patience),
+        }
+    }
+}
+
 /// Which replies are compressed, and so sent by T3 instead of T2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -96,6 +153,8 @@ pub struct Config {
     /// Runs handlers on workers that LdB chooses instead of the connections' threads. Default
     /// `None`. The number of workers then takes the place of `cores`.
     pub steering: Option<Steering>,
+    /// Parts of an RPC processor in the place of the RPC accelerator. Default none.
+    pub rpc: RpcProcessor,
     /// The address where operators get metrics and recordings over HTTP. Default `None`. Everyone
     /// who can reach the address gets answers.
     pub admin: Option<SocketAddr>,
@@ -119,6 +178,12 @@ impl Config {
         check_time_limit("message_timeout", self.message_timeout)?;
         check_time_limit("handshake_timeout", self.handshake_timeout)?;
         check_time_limit("write_timeout", self.write_timeout)?;
+        if let Some(arena) = &self.rpc.arena {
+            arena.check()?;
+        }
+        if let Some(steering) = &self.steering {
+            steering.check()?;
+        }
         let most = descriptor_limit();
         if self.reserved_descriptors < most {
             return Ok(());
@@ -149,6 +214,7 @@ impl Default for Config {
             max_unsent_bytes: 64 << 20,
             handler_threads: 64,
             steering: None,
+            rpc: RpcProcessor::default(),
             admin: None,
             verbose_errors: false,
             errors_to_caller: false,

@@ -62,7 +62,7 @@ pub use client::{
     GrpcClient, GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy,
     TlsTrust,
 };
-pub use config::{Compression, Config, Execution};
+pub use config::{ArenaSettings, Compression, Config, Execution, RpcProcessor};
 pub use error::ServeError;
 pub use handler::kinds::{Handler, ValueHandler};
 pub use handler::promise::Promise;
@@ -83,6 +83,7 @@ pub use server::steering::settings::{Steering, SteeringPolicy};
 pub use server::tenants::settings::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};
 pub use server::traces::ServerTraces;
 pub use time_limit::MAX_TIME_LIMIT;
+pub use traces::bodies::OwnBodies;
 pub use traces::fit::{Task, Wire};
 pub use traces::memory::{Root, Stock};
 pub use traces::refusal::{FileFault, FitFault, Misfit, TraceRefusal};

@@ -353,7 +353,7 @@ fn calls_of_handlers_keep_the_clients_deadline() {
     let steering = Steering {
         workers: 1,
         policy: SteeringPolicy::RoundRobin,
-        pinned: false,
+        ..Steering::default()
     };
     for steering in [None, Some(steering)] {
         let mut server = server();

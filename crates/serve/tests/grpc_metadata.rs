@@ -16,7 +16,7 @@ fn with_and_without_steering() -> [Config; 2] {
     let steering = Steering {
         workers: 2,
         policy: SteeringPolicy::RoundRobin,
-        pinned: false,
+        ..Steering::default()
     };
     [None, Some(steering)].map(|steering| Config {
         steering,

@@ -108,7 +108,7 @@ fn values_have_the_bytes_of_their_json() {
         steering: Some(Steering {
             workers: 2,
             policy: SteeringPolicy::RoundRobin,
-            pinned: false,
+            ..Steering::default()
         }),
         ..verbose()
     };

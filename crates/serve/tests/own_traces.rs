@@ -11,13 +11,18 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use accelflow_accel::Settings;
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
-use accelflow_serve::{Config, Request, Running, Server, ServerTraces, TraceSource};
+use accelflow_serve::{
+    Client, ClientConfig, ClientTraces, Config, Execution, OwnBodies, PoolSettings, Request,
+    Running, Server, ServerTraces, TraceSource,
+};
 use accelflow_trace::source::seq;
 use accelflow_trace::text::parse;
 use accelflow_trace::{Library, templates};
 use accelflow_workload::profile::RecordedPhase;
+use common::shout::{SHOUT, Shout};
 use common::*;
 
 /// A library with the traces of a text.
@@ -147,6 +152,128 @@ fn own_traces_serve_tls_and_take_the_place_of_templates() {
     // T1 ends without LdB now, which the recording shows.
     await_paths(&running, "Test.add", &[&["T1", "T2"]]);
     assert!(!has_ldb(&running));
+}
+
+const SHOUTING: &str = "
+trace own_receive:
+    TCP RPC Dser Shout
+    branch shouted > 1
+      on true:
+        Shout
+    LdB
+trace own_respond:
+    Shout Ser RPC TCP
+";
+
+/// What the handler of `echo` and its client see of a text.
+fn shouted(client: &mut TcpStream, seen: &Receiver<String>, text: &str) -> (String, String) {
+    let arguments = format!(r#"{{"value":{{"text":"{text}"}}}}"#);
+    let (kind, reply) = call(client, "echo", Protocol::Compact, &arguments);
+    assert_eq!(kind, MessageType::Reply, "{reply}");
+    (seen.recv().expect("the handler was called"), reply)
+}
+
+#[test]
+fn accelerators_beside_the_nine_work_on_sockets() {
+    let text = [SHOUT, SHOUTING].concat();
+    let own = |bodies: OwnBodies| ServerTraces {
+        source: TraceSource::of_library(&library(&text)).with_bodies(bodies),
+        ..traces(&text)
+    };
+    for execution in [
+        Execution::Inline,
+        Execution::Ensemble(PoolSettings::default()),
+    ] {
+        let mut server = server();
+        server.set_config(Config {
+            execution,
+            ..verbose()
+        });
+        let (see, seen) = channel();
+        let see = Mutex::new(see);
+        let echo = move |request: &Request<'_>| {
+            let arguments = String::from_utf8_lossy(request.arguments).into_owned();
+            let see = see.lock().expect("short");
+            see.send(arguments).expect("it is awaited");
+            Ok(br#"{"text":"quiet reply"}"#.to_vec())
+        };
+        server.handle("Test.echo", echo).expect("known");
+        let refused = server.set_traces(traces(&text)).expect_err("no body");
+        let why = "accelerator = 'Shout': must have a body, which is registered before";
+        assert!(refused.to_string().starts_with(why), "{refused}");
+        let first = own(Shout::bodies("quiet", "LOUD!"));
+        server.set_traces(first).expect("they have a body");
+        let running = start(server);
+        let mut client = connect(&running);
+        let (asked, reply) = shouted(&mut client, &seen, "quiet, quiet");
+        assert!(asked.contains("LOUD!, LOUD!"), "{asked}");
+        assert_eq!(reply, r#"{"success":{"text":"LOUD! reply"}}"#);
+        // What it refuses is the service's error, and the connection goes on.
+        let arguments = r#"{"value":{"text":"unspeakable"}}"#;
+        let (kind, body) = call(&mut client, "echo", Protocol::Binary, arguments);
+        assert_eq!(kind, MessageType::Exception);
+        assert!(
+            body.contains("not in this house") && body.contains("\"type\":6"),
+            "{body}"
+        );
+        // Bodies are replaced along with the traces that call them.
+        let second = own(Shout::bodies("quiet", "NOISY"));
+        assert_eq!(running.set_traces(second).expect("they fit"), 1);
+        for _ in 0..20 {
+            let (asked, reply) = shouted(&mut client, &seen, "quiet");
+            assert!(
+                asked.contains("NOISY") && reply.contains("NOISY"),
+                "{asked} {reply}"
+            );
+        }
+        let third = own(OwnBodies::default());
+        assert!(running.set_traces(third).is_err(), "the old ones stay");
+        assert!(shouted(&mut client, &seen, "quiet").0.contains("NOISY"));
+    }
+}
+
+#[test]
+fn clients_call_with_accelerators_beside_the_nine() {
+    let running = start(server());
+    let text = [
+        SHOUT,
+        "trace own_call:\n    Shout Ser RPC TCP\n    tail own_answer\n",
+        "trace own_answer:\n    TCP RPC Dser Shout LdB\n",
+    ]
+    .concat();
+    for execution in [
+        Execution::Inline,
+        Execution::Ensemble(PoolSettings::default()),
+    ] {
+        let settings = Settings {
+            schema: schema(),
+            ..Settings::default()
+        };
+        let config = ClientConfig {
+            execution,
+            ..ClientConfig::default()
+        };
+        let address = running.address();
+        let client = Client::new(address, settings, Protocol::Binary, None, config);
+        let client = client.expect("settings");
+        let own = |bodies| ClientTraces {
+            source: TraceSource::of_library(&library(&text)).with_bodies(bodies),
+            call: Some("own_call".to_owned()),
+            answer: Some("own_answer".to_owned()),
+            ..ClientTraces::default()
+        };
+        assert!(client.set_traces(Some(own(OwnBodies::default()))).is_err());
+        for (by, turn) in [("LOUD!", 1), ("NOISY", 2)] {
+            let bodies = Shout::bodies("quiet", by);
+            assert_eq!(
+                client.set_traces(Some(own(bodies))).expect("they fit"),
+                turn
+            );
+            let reply = client.call("Test.echo", br#"{"value":{"text":"quiet"}}"#);
+            let reply = String::from_utf8(reply.expect("an answer")).expect("JSON");
+            assert_eq!(reply, format!(r#"{{"text":"{by}"}}"#));
+        }
+    }
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn calls_of_a_handler_are_in_the_trace_of_its_request() {
     let steered = Steering {
         workers: 1,
         policy: SteeringPolicy::RoundRobin,
-        pinned: false,
+        ..Steering::default()
     };
     for steering in [None, Some(steered)] {
         let (address, exported) = collector();

@@ -17,6 +17,7 @@ fn config(workers: usize, policy: SteeringPolicy, pinned: bool) -> Config {
         workers,
         policy,
         pinned,
+        ..Steering::default()
     };
     Config {
         steering: Some(steering),
@@ -88,6 +89,14 @@ fn a_function_stays_on_its_worker_and_others_take_turns() {
     assert!(sets.clone().all(|set| set.len() == 1), "{affine:?}");
     let used: BTreeSet<&String> = sets.flatten().collect();
     assert!(used.len() > 1, "functions are spread: {affine:?}");
+    // The map gives each function that it does not know to the next worker, and leaves it there.
+    let mapped = workers(SteeringPolicy::FunctionMap);
+    let sets = mapped
+        .values()
+        .map(|value| value.iter().collect::<BTreeSet<_>>());
+    assert!(sets.clone().all(|set| set.len() == 1), "{mapped:?}");
+    let used: BTreeSet<&String> = sets.flatten().collect();
+    assert_eq!(used.len(), 4, "{mapped:?}");
     // Four functions in turn over four workers are each on one, too; over all, each has a quarter.
     let turns = workers(SteeringPolicy::RoundRobin);
     let all: Vec<&String> = turns.values().flatten().collect();
@@ -170,6 +179,20 @@ fn failures_are_reported_as_without_workers() {
         let refused = call(&mut client, "add", Protocol::Binary, &max).1;
         assert_eq!(refused, r#"{"refused":{"code":7,"why":"overflow"}}"#);
     }
+}
+
+#[test]
+fn a_function_map_remembers_something() {
+    let mut server = server();
+    let mut bad = config(1, SteeringPolicy::FunctionMap, false);
+    bad.steering = bad.steering.map(|steering| Steering {
+        function_map_depth: 0,
+        ..steering
+    });
+    server.set_config(bad);
+    let refused = server.start(([127, 0, 0, 1], 0).into()).expect_err("none");
+    let why = "steering.function_map_depth = 0: must be at least 1";
+    assert_eq!(refused.to_string(), why);
 }
 
 #[test]

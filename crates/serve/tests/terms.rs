@@ -12,15 +12,13 @@ use std::time::{Duration, Instant};
 use accelflow_accel::Settings;
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
-use accelflow_runtime::trail::{self, TrailPhase};
 use accelflow_serve::{
     CallError, Carried, Client, ClientConfig, ClientTraces, Config, Executed, Execution,
     HandlerError, Policy, PoolSettings, Priority, Request, Running, Scope, Server, Tenant, Terms,
-    TraceLimit, TraceSource, begin_chain, current_terms, with_carried, with_deadline,
+    TraceLimit, begin_chain, current_terms, with_carried, with_deadline,
 };
-use accelflow_trace::Library;
-use accelflow_trace::text::parse;
 use accelflow_workload::profile::RecordedPhase;
+use common::taken::source;
 use common::*;
 use socket2::{Domain, Socket, Type};
 
@@ -208,12 +206,8 @@ fn a_tenant_has_so_many_calls_at_once() {
 }
 
 fn traces(text: &str) -> ClientTraces {
-    let mut library = Library::new();
-    for (name, nodes) in parse(text).expect("a constant") {
-        library.register(&name, nodes).expect("a possible trace");
-    }
     ClientTraces {
-        source: TraceSource::of_library(&library),
+        source: source(text),
         call: Some("own_call".to_owned()),
         answer: Some("own_answer".to_owned()),
         ..ClientTraces::default()
@@ -225,16 +219,8 @@ const CALL: &str = "trace own_call:\n    Ser RPC TCP\n    tail own_answer\n";
 
 /// The traces that a call takes.
 fn taken(client: &Client) -> Vec<String> {
-    let (sum, trail) = trail::follow(true, || client.call("Test.add", br#"{"a":1,"b":2}"#));
+    let (sum, names) = taken::taken(|| client.call("Test.add", br#"{"a":1,"b":2}"#));
     assert_eq!(sum.expect("an answer"), b"3");
-    let mut names = Vec::new();
-    for phase in trail.expect("wanted").phases {
-        if let TrailPhase::Chains(chains) = phase {
-            let steps = chains.into_iter().flat_map(|chain| chain.steps);
-            names.extend(steps.map(|step| step.trace));
-        }
-    }
-    names.dedup();
     names
 }
 

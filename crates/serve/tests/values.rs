@@ -105,7 +105,7 @@ fn values_have_the_bytes_of_their_json() {
         steering: Some(Steering {
             workers: 2,
             policy: Default::default(),
-            pinned: false,
+            ..Steering::default()
         }),
         ..verbose()
     };

@@ -161,7 +161,7 @@ impl Storage {
         Ok(Storage {
             shared: Arc::new(Shared {
                 destination,
-                traces: Slot::new(None, |given, _| traces::link(given))?,
+                traces: Slot::new(None, traces::link)?,
                 engine: Engine::new(config.execution, ensemble)?,
                 connections: config.connections,
                 timeout: config.timeout.min(MAX_TIME_LIMIT),
@@ -178,9 +178,7 @@ impl Storage {
     /// # Errors
     /// [`TracesError::Own`] for traces that do not fit; the client keeps the old ones.
     pub fn set_traces(&self, traces: Option<StorageTraces>) -> Result<u64, TracesError> {
-        self.shared
-            .traces
-            .replace(traces, |given, _| traces::link(given))
+        self.shared.traces.replace(traces, traces::link)
     }
 
     /// Reads the file again that the traces were given as; otherwise as [`Storage::set_traces`].
@@ -188,7 +186,7 @@ impl Storage {
     /// # Errors
     /// [`TracesError::Own`], also if there is no such file.
     pub fn reload_traces(&self) -> Result<u64, TracesError> {
-        self.shared.traces.reload(|given, _| traces::link(given))
+        self.shared.traces.reload(traces::link)
     }
 
     /// Reads a key of a collection, through the cache: T4 and T5; after a miss T6, and T7 to fill
@@ -313,7 +311,9 @@ impl Shared {
     fn worker(&self) -> Result<Worker, StorageError> {
         let traces = self.traces.now();
         Ok(Worker {
-            executor: self.engine.executor(&traces.image)?,
+            executor: self
+                .engine
+                .executor(&traces.image, &traces.bodies, traces.generation)?,
             traces,
             tenant: 0,
             connection: GatewayConnection::new(self.destination.clone()),
@@ -336,7 +336,8 @@ impl Worker {
             self.executor.forget();
         }
         if !Arc::ptr_eq(&self.traces, traces) {
-            self.executor.set_image(&traces.image);
+            let (image, bodies) = (&traces.image, &traces.bodies);
+            self.executor.set_image(image, bodies, traces.generation);
             self.traces = traces.clone();
         }
     }

@@ -1,6 +1,6 @@
 //! The traces of storage: T4 to T8 of the templates, with other error subtraces.
 
-use accelflow_serve::{Given, Root, Stock, Task, TraceRefusal, TraceSource, Wire};
+use accelflow_serve::{Given, OwnBodies, Root, Stock, Task, TraceRefusal, TraceSource, Wire};
 use accelflow_trace::source::{Nodes, SourceError, branch, fork, seq, tail};
 use accelflow_trace::{Image, Library, LinkError, RegisterError, TemplateError, templates};
 
@@ -42,6 +42,10 @@ impl Given for StorageTraces {
 #[derive(Debug)]
 pub(crate) struct StorageImage {
     pub(crate) image: Image,
+    /// The bodies of what the traces call beside the nine.
+    pub(crate) bodies: OwnBodies,
+    /// How many images the client has had before.
+    pub(crate) generation: u64,
     pub(crate) read: String,
     pub(crate) write: String,
     pub(crate) write_compressed: String,
@@ -69,7 +73,10 @@ pub enum TracesError {
 }
 
 /// Checks and links the traces of a client, its own if it has any.
-pub(crate) fn link(own: Option<&StorageTraces>) -> Result<StorageImage, TracesError> {
+pub(crate) fn link(
+    own: Option<&StorageTraces>,
+    generation: u64,
+) -> Result<StorageImage, TracesError> {
     let named = |given: fn(&StorageTraces) -> &Option<String>, or: &str| {
         let given = own.and_then(|own| given(own).clone());
         given.unwrap_or_else(|| or.to_owned())
@@ -99,6 +106,8 @@ pub(crate) fn link(own: Option<&StorageTraces>) -> Result<StorageImage, TracesEr
     let image = stock.link(&roots, &[])?;
     Ok(StorageImage {
         image,
+        bodies: own.map_or_else(OwnBodies::default, |own| own.source.bodies().clone()),
+        generation,
         read,
         write,
         write_compressed,
@@ -172,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_common_arms_are_those_of_the_templates() {
-        let ours = link(None).expect("links").image;
+        let ours = link(None, 0).expect("links").image;
         let theirs = templates().expect("register").link().expect("links");
         for facts in [
             &[("hit", 1)][..],

@@ -7,14 +7,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::Schema;
-use accelflow_runtime::trail::{self, TrailPhase};
 use accelflow_serve::{
     Carried, Config, Execution, HandlerError, PoolSettings, Request, Server, Terms, TraceLimit,
-    TraceSource, with_carried, with_deadline,
+    with_carried, with_deadline,
 };
 use accelflow_storage::{Storage, StorageConfig, StorageError, StorageTraces};
-use accelflow_trace::Library;
-use accelflow_trace::text::parse;
+use common::shout::Shout;
+use common::taken::{self, source};
 use common::world;
 
 const OWN: &str = "
@@ -40,12 +39,8 @@ const OWN: &str = "
 ";
 
 fn traces(text: &str) -> StorageTraces {
-    let mut library = Library::new();
-    for (name, nodes) in parse(text).expect("a constant") {
-        library.register(&name, nodes).expect("a possible trace");
-    }
     StorageTraces {
-        source: TraceSource::of_library(&library),
+        source: source(text),
         read: Some("own_read".to_owned()),
         told: Some("own_told".to_owned()),
         ..StorageTraces::default()
@@ -54,16 +49,7 @@ fn traces(text: &str) -> StorageTraces {
 
 /// The traces that a read takes.
 fn taken(storage: &Storage, key: &str) -> Vec<String> {
-    let (_, trail) = trail::follow(true, || storage.read("plain", key));
-    let mut names = Vec::new();
-    for phase in trail.expect("wanted").phases {
-        if let TrailPhase::Chains(chains) = phase {
-            let steps = chains.into_iter().flat_map(|chain| chain.steps);
-            names.extend(steps.map(|step| step.trace));
-        }
-    }
-    names.dedup();
-    names
+    taken::taken(|| storage.read("plain", key)).1
 }
 
 #[test]
@@ -97,6 +83,11 @@ fn traces_that_do_not_fit_storage_are_refused() {
         ),
         ("tail own_found", "notify", "it ends with sending"),
         (
+            "\n    trace own_read:\n        Ser",
+            "\nkind Shout yields shouted number\n    trace own_read:\n        Shout Ser",
+            "accelerator = 'Shout': must have a body",
+        ),
+        (
             "trace own_read:",
             "trace own_raed:",
             "did you mean own_raed",
@@ -124,6 +115,19 @@ fn storage_is_reached_with_own_traces() {
         matches!(missing, StorageError::NotFound { .. }),
         "{missing}"
     );
+    // An accelerator beside the nine, with a body, works on what was found.
+    let found = "        LdB\n    trace own_told";
+    let loud = OWN.replace(
+        found,
+        "        trans JSON>str\n        Shout LdB\n    trace own_told",
+    );
+    let mut loud = traces(&["kind Shout yields shouted number\n", &loud].concat());
+    loud.source = loud.source.with_bodies(Shout::bodies("quiet", "LOUD!"));
+    storage.set_traces(Some(loud)).expect("it has a body");
+    storage
+        .write("plain", "loud", b"\"quiet\"")
+        .expect("written");
+    assert_eq!(storage.read("plain", "loud").expect("there"), b"\"LOUD!\"");
     storage.set_traces(None).expect("those of every client");
     // The own traces did not fill the cache; T6 and T7 do.
     assert_eq!(taken(&storage, "own"), ["T4", "T5", "T6", "T7"]);

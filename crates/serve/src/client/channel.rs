@@ -75,7 +75,8 @@ impl Channel {
             tls: trust.is_some(),
         })?;
         // Invalid settings fail here, before the first call.
-        engine.executor(&traces.now().image)?;
+        let first = traces.now();
+        engine.executor(&first.image, &first.bodies, first.generation)?;
         let reaper = {
             let (pool, metrics) = (pool.clone(), metrics.clone());
             let reap = move || {
@@ -274,7 +275,9 @@ impl Channel {
         })?;
         let traces = self.traces.now();
         Ok(Connection {
-            executor: self.engine.executor(&traces.image)?,
+            executor: self
+                .engine
+                .executor(&traces.image, &traces.bodies, traces.generation)?,
             traces,
             tenant: 0,
             conversation: dialled.conversation,
@@ -347,7 +350,7 @@ impl Drop for Channel {
 }
 
 fn is_an_answer(error: &CallError) -> bool {
-    error.executed() == Executed::Yes
+    error.executed() == Executed::Yes || matches!(error, CallError::Unprocessed { .. })
 }
 
 /// Whether a response says that its connection ends with it.

@@ -142,7 +142,8 @@ impl Connection {
             self.executor.forget();
         }
         if !Arc::ptr_eq(&self.traces, traces) {
-            self.executor.set_image(&traces.image);
+            let (image, bodies) = (&traces.image, &traces.bodies);
+            self.executor.set_image(image, bodies, traces.generation);
             self.traces = traces.clone();
         }
     }

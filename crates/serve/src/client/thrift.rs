@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
-use accelflow_accel::rpc::{MessageType, ThriftCall};
+use accelflow_accel::rpc::{LOADSHEDDING, MessageType, ThriftCall};
 use accelflow_accel::thrift::{FunctionId, Protocol, Schema};
 use accelflow_accel::{AccelError, Call, Job, Settings};
 use serde_json::{Map, Value};
@@ -225,6 +225,13 @@ impl Client {
                 why: error.to_string(),
             },
         })?;
+        if kind == MessageType::Exception && result.get("type") == Some(&LOADSHEDDING.into()) {
+            let why = result.get("message").and_then(Value::as_str);
+            return Err(CallError::Unprocessed {
+                address: address(),
+                why: why.unwrap_or_default().to_owned(),
+            });
+        }
         let answers = |job: &Job| answer_caller("T10_error", job);
         let failed = kind == MessageType::Exception
             || (kind == MessageType::Reply && result.keys().any(|field| field != "success"));

@@ -6,6 +6,7 @@ use accelflow_trace::source::{Nodes, branch, seq, tail};
 use accelflow_trace::{Image, Library, templates};
 
 use crate::error::ServeError;
+use crate::traces::bodies::OwnBodies;
 use crate::traces::fit::{Task, Wire};
 use crate::traces::memory::{Root, Stock};
 use crate::traces::slot::{Given, Slot};
@@ -102,6 +103,10 @@ const GRPC: Names = Names {
 #[derive(Debug)]
 pub(super) struct ClientImage {
     pub(super) image: Image,
+    /// The bodies of what the traces call beside the nine.
+    pub(super) bodies: OwnBodies,
+    /// How many images the client has had before.
+    pub(super) generation: u64,
     pub(super) call: String,
     pub(super) call_compressed: String,
     /// The trace of a request without an answer.
@@ -160,7 +165,11 @@ impl Kind {
     }
 
     /// Checks and links the traces of a client, its own if it has any.
-    pub(super) fn link(self, own: Option<&ClientTraces>) -> Result<ClientImage, ServeError> {
+    pub(super) fn link(
+        self,
+        own: Option<&ClientTraces>,
+        generation: u64,
+    ) -> Result<ClientImage, ServeError> {
         let (base, names, wire) = (base()?, self.names(), self.wire());
         let named = |get: fn(&ClientTraces) -> &Option<String>, or: &str| {
             let given = own.and_then(|own| get(own).clone());
@@ -212,6 +221,8 @@ impl Kind {
         let image = stock.link(&roots, &also)?;
         Ok(ClientImage {
             image,
+            bodies: own.map_or_else(OwnBodies::default, |own| own.source.bodies().clone()),
+            generation,
             call,
             call_compressed,
             oneway,
@@ -229,7 +240,7 @@ pub(super) struct TraceSlot {
 
 impl TraceSlot {
     pub(super) fn new(kind: Kind) -> Result<TraceSlot, ServeError> {
-        let slot = Slot::new(None, |given, _| kind.link(given))?;
+        let slot = Slot::new(None, |given, turn| kind.link(given, turn))?;
         Ok(TraceSlot { kind, slot })
     }
 
@@ -240,13 +251,13 @@ impl TraceSlot {
 
     /// Replaces the traces for further calls; `None` for those that every client has.
     pub(super) fn replace(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
-        let link = |given: Option<&ClientTraces>, _| self.kind.link(given);
+        let link = |given: Option<&ClientTraces>, turn| self.kind.link(given, turn);
         self.slot.replace(traces, link)
     }
 
     /// Replaces the traces by those that their file has now.
     pub(super) fn reload(&self) -> Result<u64, ServeError> {
-        self.slot.reload(|given, _| self.kind.link(given))
+        self.slot.reload(|given, turn| self.kind.link(given, turn))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Memory for messages: buffers that are used again, room for responses, and wiping.
 
 pub(crate) mod allocator;
+pub(crate) mod arena;
 pub(crate) mod buffers;
 pub(crate) mod room;
 pub(crate) mod wipe;

@@ -1,4 +1,4 @@
-//! Who may connect, and whether the server still takes connections.
+//! Who may connect, whose requests are taken, and whether the server still takes connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::places::Places;
 use super::tenants::gates::Tenants;
 use super::thread_scope::ThreadScope;
+use crate::memory::arena::Arena;
 use crate::transport::tls::identity::TlsIdentity;
 
 /// What decides whether a connection is accepted, and on which terms.
@@ -16,6 +17,8 @@ pub(crate) struct Admission {
     pub(crate) tenants: Option<Arc<Tenants>>,
     /// The connections that are open.
     pub(crate) places: Arc<Places>,
+    /// The memory that requests share, if it is limited.
+    pub(crate) arena: Option<Arc<Arena>>,
     /// What each connection's thread runs within.
     pub(crate) thread_scope: Arc<ThreadScope>,
     /// Set when the server stops.

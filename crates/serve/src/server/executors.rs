@@ -19,6 +19,7 @@ use crate::observe::measured::Measured;
 use crate::observe::metrics::Metrics;
 use crate::observe::run::{TraceRun, nanoseconds};
 use crate::observe::times::share_of_thread;
+use crate::traces::bodies::{Equipment, OwnBodies};
 use crate::transport::engine::MakeEnsemble;
 use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
 
@@ -181,6 +182,10 @@ impl Executors {
         let Some(pools) = &self.maker.pools else {
             return Err(payload);
         };
+        let equipment = &self.maker.equipment;
+        if equipment.replace(&traces.bodies, traces.generation) {
+            pools.renew_cores();
+        }
         let request = TraceRequest {
             conversation: std::mem::take(conversation),
             detail: self.detail(),
@@ -236,7 +241,8 @@ impl Executors {
             return Err(RunError::Trace(failure));
         }
         let bodies = ensemble(&self.settings, self.cores, &self.next_core);
-        let bodies = bodies.map_err(ServeError::from)?;
+        let mut bodies = bodies.map_err(ServeError::from)?;
+        traces.bodies.equip(&mut bodies);
         let mut core: Executor<Ensemble> = Executor::new(traces.image.as_ref().clone(), bodies);
         Ok(TraceRun {
             outcome: core.run(name, message, conversation, &mut SocketPeer)?,
@@ -254,7 +260,8 @@ impl Executors {
     }
 
     fn make(&self, traces: &Arc<ServerImage>, tenant: u16) -> Result<Free, ServeError> {
-        let inner = (self.maker.make)()?;
+        let mut inner = (self.maker.make)()?;
+        traces.bodies.equip(&mut inner);
         let metrics = self.watch.metrics.clone();
         let mut executor = Executor::new(
             traces.image.as_ref().clone(),
@@ -286,6 +293,7 @@ impl Executors {
         };
         if !Arc::ptr_eq(&free.traces, traces) {
             free.executor.set_image(traces.image.as_ref().clone());
+            traces.bodies.equip(&mut free.executor.bodies_mut().inner);
             free.traces = traces.clone();
         }
         if free.tenant != tenant {
@@ -314,16 +322,18 @@ impl Shelf {
     }
 }
 
-/// A maker of executors' bodies, and the ensemble that `execution` asks for. `may_fail` says that
-/// `ensemble` makes other bodies than the core's own.
+/// A maker of executors' bodies, and the ensemble that `execution` asks for, whose cores have what
+/// `own` gives beside the nine. `may_fail` says that `ensemble` makes other bodies than the core's own.
 pub(crate) fn bodies(
     execution: Execution,
+    own: &OwnBodies,
     ensemble: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
     may_fail: bool,
     metrics: &Arc<Metrics>,
 ) -> Result<Maker, ServeError> {
     let ensemble = Arc::new(ensemble);
     let make = ensemble.clone();
+    let equipment = Equipment::of(own);
     let pools = match execution {
         Execution::Inline => None,
         Execution::Ensemble(settings) => {
@@ -334,7 +344,13 @@ pub(crate) fn bodies(
                     metrics.step(accel, spent);
                 }
             };
-            let pools = Pools::start_observed(settings, move || ensemble(), observe)?;
+            let equipment = equipment.clone();
+            let ensemble = move || {
+                let mut ensemble = ensemble()?;
+                equipment.equip(&mut ensemble);
+                Ok(ensemble)
+            };
+            let pools = Pools::start_observed(settings, ensemble, observe)?;
             let pools = Arc::new(pools);
             metrics.watch(pools.clone());
             Some(pools)
@@ -344,6 +360,7 @@ pub(crate) fn bodies(
         make: Box::new(move || make()),
         may_fail: may_fail || pools.is_some(),
         pools,
+        equipment,
     })
 }
 
@@ -354,6 +371,8 @@ pub(crate) struct Maker {
     may_fail: bool,
     /// The ensemble that runs the traces for which it has room.
     pools: Option<Arc<Pools>>,
+    /// What the cores of the ensemble have beside the nine.
+    equipment: Equipment,
 }
 
 /// Why a trace has no outcome.

@@ -31,12 +31,14 @@ use crate::error::ServeError;
 use crate::handler::kinds::{AnyHandler, Handler, ValueHandler};
 use crate::handler::table::Handlers;
 use crate::memory::allocator::{give_back_large_blocks, overwrite_freed_blocks};
+use crate::memory::arena::Arena;
 use crate::observe::admin::{Admin, Asked};
 use crate::observe::metrics::Metrics;
 use crate::observe::observers::Observers;
 use crate::observe::recorder::Recorder;
 use crate::observe::reports::{ErrorReport, Reports};
 use crate::observe::telemetry::{Telemetry, TelemetryError};
+use crate::traces::bodies::OwnBodies;
 use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::tls::identity::TlsIdentity;
 
@@ -305,6 +307,7 @@ impl Server {
         let engine = Engine {
             settings: Settings {
                 limits: self.config.limits,
+                split_schema: self.config.rpc.split_schema,
                 // A recording has the sizes of JSON text, which others read.
                 records: match self.records {
                     true => Default::default(),
@@ -340,6 +343,7 @@ impl Server {
                 identity,
                 tenants,
                 places: Places::new(&self.config, descriptors),
+                arena: self.config.rpc.arena.map(Arena::new),
                 thread_scope: self.thread_scope,
                 stopping: AtomicBool::new(false),
             },
@@ -382,16 +386,21 @@ impl Engine {
     fn executors(self, traces: &Arc<ServerImage>, watch: Watch) -> Result<Executors, ServeError> {
         let (settings, cores) = (self.settings.clone(), self.config.cores);
         let next_core = NextCore::default();
-        let maker = self.maker(&next_core, &watch.metrics)?;
+        let maker = self.maker(&next_core, &traces.bodies, &watch.metrics)?;
         Executors::new(traces, settings, cores, next_core, maker, watch)
     }
 
     /// What makes the bodies of executors.
-    fn maker(self, next_core: &NextCore, metrics: &Arc<Metrics>) -> Result<Maker, ServeError> {
+    fn maker(
+        self,
+        next_core: &NextCore,
+        own: &OwnBodies,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Maker, ServeError> {
         let (next_core, execution) = (next_core.clone(), self.config.execution);
         let may_fail = self.prepare.is_some() || !self.faults.is_empty();
         let make = move || self.ensemble(&next_core);
-        bodies(execution, make, may_fail, metrics)
+        bodies(execution, own, make, may_fail, metrics)
     }
 
     fn ensemble(&self, next_core: &NextCore) -> Result<Ensemble, AccelError> {

@@ -7,6 +7,7 @@ use accelflow_trace::source::{Nodes, branch, seq, trans};
 use accelflow_trace::{Image, Library, templates};
 
 use crate::error::ServeError;
+use crate::traces::bodies::OwnBodies;
 use crate::traces::fit::{Task, Wire};
 use crate::traces::memory::{Root, Stock};
 use crate::traces::slot::{Given, Slot};
@@ -71,6 +72,8 @@ const GRPC: TraceNames = TraceNames {
 #[derive(Debug)]
 pub(crate) struct ServerImage {
     pub(crate) image: Arc<Image>,
+    /// The bodies of what the traces call beside the nine.
+    pub(crate) bodies: OwnBodies,
     pub(crate) receive: String,
     pub(crate) send: String,
     pub(crate) send_compressed: String,
@@ -175,6 +178,7 @@ impl Kind {
         let image = stock.link(&roots, &self.pipes())?;
         Ok(ServerImage {
             image: Arc::new(image),
+            bodies: own.map_or_else(OwnBodies::default, |own| own.source.bodies().clone()),
             receive,
             send,
             send_compressed,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use accelflow_parameters::Refusal;
 use accelflow_trace::{Image, Library, Node, Part, link};
 
+use super::bodies::OwnBodies;
 use super::fit::{Fit, Task, Wire};
 use super::refusal::TraceRefusal;
 use super::source::{Split, TraceSource, trace_of};
@@ -48,6 +49,8 @@ impl Stock<'_> {
             self.reach("trace", name, &mut reached)?;
         }
         let image = link(reached.clone())?;
+        let none = OwnBodies::default();
+        self.own.map_or(&none, TraceSource::bodies).check(&image)?;
         let parts: BTreeMap<&str, &Part> = reached.iter().map(|part| (&*part.name, part)).collect();
         for root in roots {
             let fit = Fit::new(&parts, root.task, root.wire, self.answers_caller);

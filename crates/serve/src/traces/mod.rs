@@ -1,5 +1,6 @@
 //! Traces of a service's own: where they come from, whether they fit, and their trace memory.
 
+pub(crate) mod bodies;
 pub(crate) mod fit;
 pub(crate) mod memory;
 pub(crate) mod refusal;

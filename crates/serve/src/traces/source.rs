@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use accelflow_trace::text::parse;
 use accelflow_trace::{Image, Library, LinkError, MAGIC, Part, Registered, is_name};
 
+use super::bodies::OwnBodies;
 use super::refusal::{FileFault, TraceRefusal};
 
 /// The largest file of traces: above a trace memory of 4096 words with the longest names.
@@ -27,6 +28,7 @@ pub struct TraceSource {
     file: Option<PathBuf>,
     /// The service that may use what belongs to it; `None` for one that may use everything.
     service: Option<String>,
+    bodies: OwnBodies,
 }
 
 impl TraceSource {
@@ -83,6 +85,18 @@ impl TraceSource {
         self
     }
 
+    /// The same traces with the bodies of the accelerators beside the nine that they call.
+    #[must_use]
+    pub fn with_bodies(mut self, bodies: OwnBodies) -> TraceSource {
+        self.bodies = bodies;
+        self
+    }
+
+    /// The bodies of the accelerators beside the nine.
+    pub fn bodies(&self) -> &OwnBodies {
+        &self.bodies
+    }
+
     /// The file that the traces are from, if they are from one.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
@@ -95,8 +109,11 @@ impl TraceSource {
     pub(crate) fn again(&self) -> Result<TraceSource, TraceRefusal> {
         let path = self.file.as_deref().ok_or(TraceRefusal::NoFile)?;
         let read = TraceSource::from_file(path)?;
-        let service = self.service.clone();
-        Ok(TraceSource { service, ..read })
+        Ok(TraceSource {
+            service: self.service.clone(),
+            bodies: self.bodies.clone(),
+            ..read
+        })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Split> {

@@ -14,6 +14,7 @@ use crate::config::Execution;
 use crate::error::ServeError;
 use crate::observe::run::nanoseconds;
 use crate::time_limit::MAX_TIME_LIMIT;
+use crate::traces::bodies::{Equipment, OwnBodies};
 
 /// Makes the software bodies of one executor.
 pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
@@ -22,6 +23,8 @@ pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send +
 pub struct Engine {
     make: Arc<MakeEnsemble>,
     pools: Option<Arc<Pools>>,
+    /// What the cores of the ensemble have beside the nine.
+    equipment: Equipment,
 }
 
 impl std::fmt::Debug for Engine {
@@ -42,6 +45,7 @@ impl Engine {
         make: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
     ) -> Result<Engine, ServeError> {
         let make: Arc<MakeEnsemble> = Arc::new(make);
+        let equipment = Equipment::default();
         let pools = match execution {
             Execution::Inline => None,
             Execution::Ensemble(settings) => {
@@ -50,11 +54,20 @@ impl Engine {
                     response_timeout: settings.response_timeout.max(MAX_TIME_LIMIT),
                     ..settings
                 };
-                let bodies = make.clone();
-                Some(Arc::new(Pools::start(settings, move || bodies())?))
+                let (bodies, equipment) = (make.clone(), equipment.clone());
+                let bodies = move || {
+                    let mut bodies = bodies()?;
+                    equipment.equip(&mut bodies);
+                    Ok(bodies)
+                };
+                Some(Arc::new(Pools::start(settings, bodies)?))
             }
         };
-        Ok(Engine { make, pools })
+        Ok(Engine {
+            make,
+            pools,
+            equipment,
+        })
     }
 
     /// The ensemble, if there is one.
@@ -62,23 +75,32 @@ impl Engine {
         self.pools.clone()
     }
 
-    /// An executor of the traces of `image`.
+    /// An executor of the traces of `image`, with the bodies of what they call beside the nine, in the
+    /// given generation of both.
     ///
     /// # Errors
     /// Those of making its bodies.
-    pub fn executor(&self, image: &Image) -> Result<EngineExecutor, AccelError> {
-        let mut own = Executor::new(image.clone(), Clocked::new((self.make)()?));
+    pub fn executor(
+        &self,
+        image: &Image,
+        bodies: &OwnBodies,
+        generation: u64,
+    ) -> Result<EngineExecutor, AccelError> {
+        let mut own = Executor::new(Image::default(), Clocked::new((self.make)()?));
         own.set_detail(Detail::Results);
         let shared = self.pools.clone().map(|pools| Shared {
             pools,
-            image: Arc::new(image.clone()),
+            image: Arc::default(),
+            equipment: self.equipment.clone(),
         });
-        Ok(EngineExecutor {
+        let mut executor = EngineExecutor {
             own,
             shared,
             noted: false,
             costs_ns: Vec::new(),
-        })
+        };
+        executor.set_image(image, bodies, generation);
+        Ok(executor)
     }
 }
 
@@ -98,14 +120,19 @@ pub struct EngineExecutor {
 struct Shared {
     pools: Arc<Pools>,
     image: Arc<Image>,
+    equipment: Equipment,
 }
 
 impl EngineExecutor {
-    /// Replaces the trace memory.
-    pub fn set_image(&mut self, image: &Image) {
+    /// Replaces the trace memory, and the bodies of what its traces call beside the nine.
+    pub fn set_image(&mut self, image: &Image, bodies: &OwnBodies, generation: u64) {
         self.own.set_image(image.clone());
+        bodies.equip(self.own.bodies_mut().inner_mut());
         if let Some(shared) = &mut self.shared {
             shared.image = Arc::new(image.clone());
+            if shared.equipment.replace(bodies, generation) {
+                shared.pools.renew_cores();
+            }
         }
     }
 

@@ -4,6 +4,8 @@
 
 pub(crate) mod grpc;
 pub(crate) mod services;
+pub(crate) mod shout;
+pub(crate) mod taken;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

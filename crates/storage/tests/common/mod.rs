@@ -2,6 +2,11 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
+#[path = "../../../serve/tests/common/shout.rs"]
+pub(crate) mod shout;
+#[path = "../../../serve/tests/common/taken.rs"]
+pub(crate) mod taken;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;

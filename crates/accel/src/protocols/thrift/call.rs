@@ -134,6 +134,10 @@ fn foreign(function: FunctionId) -> AccelError {
     }
 }
 
+/// The type of a `TApplicationException` of a service that has not processed a call, which may be
+/// repeated. It is fbthrift's number: Apache Thrift has none.
+pub const LOADSHEDDING: i32 = 11;
+
 /// The exception of the RPC layer itself, as the Thrift specification gives it.
 static APPLICATION_EXCEPTION: LazyLock<(Schema, StructId)> = LazyLock::new(|| {
     let text = "exception TApplicationException { 1: string message, 2: i32 type }";

@@ -14,7 +14,7 @@ mod to_json;
 mod wire;
 mod write;
 
-pub use call::{ThriftCall, read_message, write_message};
+pub use call::{LOADSHEDDING, ThriftCall, read_message, write_message};
 pub use convert::{struct_from_json, struct_to_json};
 pub use header::{MessageHeader, MessageType, read_header};
 pub use idl::{IdlError, InterfaceError};

@@ -1,23 +1,29 @@
 //! `accelflow.operations` for the server.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use accelflow_serve::{
-    Config, Fault, FaultKind, FaultWhen, Policy, PoolSettings, Steering, SteeringPolicy, Telemetry,
+    ArenaSettings, Fault, FaultKind, FaultWhen, Policy, PoolSettings, RpcProcessor, Steering,
+    SteeringPolicy, Telemetry,
 };
 use accelflow_trace::Accel;
 use pyo3::prelude::*;
 
-use crate::errors::AccelflowError;
+use crate::bind::trace::ensemble::workers_of;
+use crate::errors::{AccelflowError, seconds};
 
 /// `accelflow.operations.Pools`.
 #[derive(FromPyObject)]
 pub(crate) struct PyPools {
     workers: usize,
+    workers_of: BTreeMap<String, usize>,
     instances: usize,
+    core_workers: usize,
     queue_entries: usize,
     overflow_entries: usize,
     policy: String,
+    pinned: bool,
 }
 
 /// `accelflow.operations.Steering`.
@@ -26,6 +32,16 @@ pub(crate) struct PySteering {
     policy: String,
     workers: Option<usize>,
     pinned: bool,
+    function_map_depth: usize,
+}
+
+/// `accelflow.operations.RpcProcessor`.
+#[derive(FromPyObject)]
+pub(crate) struct PyRpcProcessor {
+    split_schema: bool,
+    arena_bytes: Option<usize>,
+    reservation_ratio: usize,
+    patience_s: f64,
 }
 
 /// `accelflow.operations.Telemetry`.
@@ -57,8 +73,12 @@ pub(crate) fn pools(given: &PyPools) -> PyResult<PoolSettings> {
         let known = Policy::ALL.map(Policy::name).join(", ");
         refused(format!("policy '{}': must be one of {known}", given.policy))
     };
+    let workers_of = workers_of(&given.workers_of).map_err(refused)?;
     Ok(PoolSettings {
         workers: given.workers,
+        workers_of,
+        core_workers: given.core_workers,
+        pinned: given.pinned,
         instances: given.instances,
         queue_entries: given.queue_entries,
         overflow_entries: given.overflow_entries,
@@ -75,9 +95,25 @@ pub(crate) fn steering(given: &PySteering) -> PyResult<Steering> {
         refused(format!("steering '{given}': must be one of {known}"))
     };
     Ok(Steering {
-        workers: given.workers.unwrap_or(Config::default().cores),
+        workers: given.workers.unwrap_or(Steering::default().workers),
         policy: policy.ok_or_else(why)?,
         pinned: given.pinned,
+        function_map_depth: given.function_map_depth,
+    })
+}
+
+pub(crate) fn rpc_processor(given: &PyRpcProcessor) -> PyResult<RpcProcessor> {
+    let patience = match given.patience_s {
+        0.0 => Duration::ZERO,
+        some => seconds("patience_s", some)?,
+    };
+    Ok(RpcProcessor {
+        split_schema: given.split_schema,
+        arena: given.arena_bytes.map(|bytes| ArenaSettings {
+            bytes,
+            reservation_ratio: given.reservation_ratio,
+            patience,
+        }),
     })
 }
 

@@ -14,7 +14,9 @@ use accelflow_serve::{
 use pyo3::prelude::*;
 
 use crate::bind::serving::handler::PyHandler;
-use crate::bind::serving::operations::{self, PyFault, PyPools, PySteering, PyTelemetry};
+use crate::bind::serving::operations::{
+    self, PyFault, PyPools, PyRpcProcessor, PySteering, PyTelemetry,
+};
 use crate::bind::serving::tenants::{self, PyShaping, PyTenant};
 use crate::bind::serving::traces::PyServerTraces;
 use crate::errors::{AccelflowError, seconds};
@@ -120,6 +122,7 @@ struct PyTimeouts {
 struct PyExecution {
     workers: Option<PyPools>,
     steering: Option<PySteering>,
+    rpc: PyRpcProcessor,
     handler_threads: usize,
     faults: Vec<PyFault>,
 }
@@ -168,6 +171,7 @@ impl PySettings {
             handler_threads: self.execution.handler_threads,
             verbose_errors: self.observability.verbose_errors,
             errors_to_caller: self.errors_to_caller,
+            rpc: operations::rpc_processor(&self.execution.rpc)?,
             ..Config::default()
         };
         if let Some(pools) = &self.execution.workers {

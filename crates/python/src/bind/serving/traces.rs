@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use accelflow_serve::{ClientTraces, ServerTraces, TraceSource};
+use accelflow_serve::{ClientTraces, OwnBodies, ServerTraces, TraceSource};
 use pyo3::prelude::*;
 
+use crate::bind::trace::body;
 use crate::bind::trace::image::PyImage;
 use crate::bind::trace::library::PyLibrary;
 use crate::errors::AccelflowError;
@@ -21,7 +22,12 @@ enum PySource {
 }
 
 impl PySource {
+    /// The traces, with the bodies that were registered for what they call beside the nine.
     fn read(&self) -> PyResult<TraceSource> {
+        Ok(self.traces()?.with_bodies(OwnBodies::new(body::all)))
+    }
+
+    fn traces(&self) -> PyResult<TraceSource> {
         let refused = |error: &dyn std::fmt::Display| AccelflowError::new_err(error.to_string());
         match self {
             PySource::Library(library) => Ok(library.get().source()),

@@ -54,6 +54,16 @@ pub(crate) fn changes() -> u64 {
     known().changes
 }
 
+/// The bodies that were added.
+pub(crate) fn all() -> Vec<Box<dyn OwnBody>> {
+    let known = known();
+    let bodies = known.bodies.iter();
+    let body = |(kind, function): &(Arc<Kind>, Arc<Py<PyAny>>)| -> Box<dyn OwnBody> {
+        Box::new(PyBody::new(kind.clone(), function.clone()))
+    };
+    bodies.map(body).collect()
+}
+
 /// Gives `ensemble` the bodies that were added. Returns how often bodies were.
 pub(crate) fn give_all(ensemble: &mut Ensemble) -> u64 {
     let known = known();

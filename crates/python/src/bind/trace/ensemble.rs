@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::Ensemble;
 use accelflow_accel::thrift::Schema;
+use accelflow_parameters::Refusal;
 use accelflow_runtime::{
     Answers, Finished, Message, Notification, Policy, PoolError, PoolSettings, Pools, Priority,
     Terms, TraceHandle, TraceRequest, demo,
@@ -73,19 +74,30 @@ fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
         .map_err(|_| bad(name, value, "0 seconds or more"))
 }
 
-fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
-    let policy = Policy::named(&given.policy);
-    let policies = || format!("one of {}", Policy::ALL.map(Policy::name).join(", "));
+/// The workers of single accelerators by their names, in the order of [`Accel::ALL`].
+///
+/// # Errors
+/// What is wrong with a name or a number.
+pub(crate) fn workers_of(given: &BTreeMap<String, usize>) -> Result<[usize; Accel::COUNT], String> {
     let mut workers_of = [0; Accel::COUNT];
-    for (name, workers) in &given.workers_of {
-        let accel = Accel::ALL.into_iter().find(|accel| accel.name() == name);
-        let names = || format!("one of {}", Accel::ALL.map(Accel::name).join(", "));
-        let accel = accel.ok_or_else(|| bad("workers_of", name, &names()))?;
+    for (name, workers) in given {
+        let Some(accel) = Accel::ALL.into_iter().find(|accel| accel.name() == name) else {
+            let refusal = Refusal::unknown("workers_of", name, Accel::ALL.map(Accel::name));
+            return Err(refusal.to_string());
+        };
         if *workers == 0 {
-            return Err(bad("workers_of", (name, workers), "at least 1"));
+            return Err(format!("workers_of.{name} = 0: must be at least 1"));
         }
         workers_of[accel.index()] = *workers;
     }
+    Ok(workers_of)
+}
+
+fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
+    let policy = Policy::named(&given.policy);
+    let policies = || format!("one of {}", Policy::ALL.map(Policy::name).join(", "));
+    let workers_of = workers_of(&given.workers_of);
+    let workers_of = workers_of.map_err(|why| Failure::new("bad_setting", why))?;
     Ok(PoolSettings {
         instances: given.instances,
         workers: given.workers,

@@ -1,6 +1,6 @@
 //! The trace language (`accelflow_trace`) and runs of traces on bytes, for `accelflow.trace`.
 
-mod body;
+pub(crate) mod body;
 pub(crate) mod connection;
 pub(crate) mod ensemble;
 pub(crate) mod execution;

@@ -52,7 +52,8 @@ pub(super) enum NoJob {
 
 impl Setup {
     pub(super) fn executor(&self, traces: &ClientImage) -> Result<EngineExecutor, AccelError> {
-        self.engine.executor(&traces.image)
+        self.engine
+            .executor(&traces.image, &traces.bodies, traces.generation)
     }
 
     /// An executor that has `traces`, and nothing of other tenants.
@@ -66,7 +67,8 @@ impl Setup {
             return self.executor(traces);
         };
         if !Arc::ptr_eq(&free.traces, traces) {
-            free.executor.set_image(&traces.image);
+            let (image, bodies) = (&traces.image, &traces.bodies);
+            free.executor.set_image(image, bodies, traces.generation);
         }
         if free.tenant != tenant {
             free.executor.forget();

@@ -20,6 +20,7 @@ use crate::handler::pending::Pending;
 use crate::handler::request::{Arguments, Request};
 use crate::handler::returned::{Made, Returned};
 use crate::handler::value::{HandlerError, Value};
+use crate::memory::arena::Reservation;
 use crate::memory::buffers;
 use crate::memory::room::ResponseBudget;
 use crate::memory::wipe::Wiped;
@@ -48,6 +49,8 @@ pub(crate) struct ReceivedRequest {
     pub(crate) function: String,
     /// The message with its prefix.
     pub(crate) message: Wiped,
+    /// The memory that it has, if the server limits it.
+    pub(crate) memory: Option<Reservation>,
     pub(crate) takes_gzip: bool,
     pub(crate) peer: Peer,
     pub(crate) deadline: Option<Instant>,
@@ -236,12 +239,18 @@ impl ReceivedRequest {
             let why = "T1 found no gRPC message";
             return Err(status(Code::Internal, "failed", why));
         };
+        if let Some(memory) = &mut self.memory
+            && !memory.cover(job.bytes.len())
+        {
+            return Err(Status::no_memory());
+        }
         let compressed = job.facts.get("compressed") == Some(1);
         let start = Instant::now();
         let context = span.as_ref().map(RequestSpan::context);
         let handle = || self.handle(&call, &job, context);
         let (made, trail) = trail::follow(self.records.is_some(), handle);
         buffers::give_back(job.bytes);
+        self.memory = None;
         let handled = Handled {
             received: run,
             call,

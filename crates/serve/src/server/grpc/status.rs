@@ -21,6 +21,8 @@ pub(crate) enum Detail {
     Private,
     /// The operators, whose log has it under this id.
     Logged(String),
+    /// Nobody: the stream is refused, which says that the call was not processed and may be repeated.
+    Unprocessed,
 }
 
 impl Status {
@@ -30,6 +32,15 @@ impl Status {
             message: message.to_string(),
             label,
             detail: Detail::Open,
+        }
+    }
+
+    /// The end of a request that there is no memory for.
+    pub(crate) fn no_memory() -> Status {
+        let why = "there is no memory for the request now";
+        Status {
+            detail: Detail::Unprocessed,
+            ..Status::new(Code::Unavailable, "no_memory", why)
         }
     }
 

@@ -151,7 +151,10 @@ impl Streams {
             }
             End::Status(status) => {
                 metrics.request(&head.function, status.label);
-                send_status(&mut respond, &self.for_client(status, &head.function));
+                match status.detail {
+                    Detail::Unprocessed => respond.send_reset(Reason::REFUSED_STREAM),
+                    _ => send_status(&mut respond, &self.for_client(status, &head.function)),
+                }
                 self.frames.borrow_mut().answered();
             }
             End::Reset => metrics.request(&head.function, "cancelled"),
@@ -163,7 +166,7 @@ impl Streams {
         let (reports, peer) = (&self.shared.observers.reports, self.peer.address);
         let (label, why) = (status.label, &status.message);
         let message = match &status.detail {
-            Detail::Open => return status,
+            Detail::Open | Detail::Unprocessed => return status,
             Detail::Private => reports.report(label, function, peer, why),
             Detail::Logged(id) => reports.client_text(label, id, why),
         };
@@ -247,6 +250,13 @@ impl Streams {
                 passed.ok_or_else(stopping)?
             }
         };
+        let memory = match &self.shared.admission.arena {
+            None => None,
+            Some(arena) => {
+                let reserved = arena.reserve_later(message.len()).await;
+                Some(reserved.ok_or_else(Status::no_memory)?)
+            }
+        };
         let (begun, function) = (Instant::now(), FunctionId(head.method.0));
         let soonest = terms.due.into_iter().chain(deadline).min();
         terms.due = self.shared.dispatch.due(function, arrived, soonest);
@@ -259,6 +269,7 @@ impl Streams {
             call: GrpcCall::received(self.schema.clone(), &head.path, head.codec),
             function: head.function.clone(),
             message,
+            memory,
             takes_gzip: head.takes_gzip,
             peer: self.peer.clone(),
             deadline,

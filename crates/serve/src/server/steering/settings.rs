@@ -1,5 +1,9 @@
 //! Settings of steering: how many workers run handlers, and how LdB chooses between them.
 
+use std::thread;
+
+use crate::error::ServeError;
+
 /// The policy by which LdB chooses a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteeringPolicy {
@@ -10,12 +14,16 @@ pub enum SteeringPolicy {
     /// The function's own worker, unless that has a quarter more to do than the mean.
     #[default]
     Affinity,
+    /// The least loaded of the workers that were last given the function, if one has room; else the least
+    /// loaded (Cerebros, section 4.3).
+    FunctionMap,
 }
 
 impl SteeringPolicy {
     /// All policies.
-    pub const ALL: [SteeringPolicy; 3] = [
+    pub const ALL: [SteeringPolicy; 4] = [
         SteeringPolicy::Affinity,
+        SteeringPolicy::FunctionMap,
         SteeringPolicy::RoundRobin,
         SteeringPolicy::LeastLoaded,
     ];
@@ -24,6 +32,7 @@ impl SteeringPolicy {
     pub const fn name(self) -> &'static str {
         match self {
             SteeringPolicy::Affinity => "affinity",
+            SteeringPolicy::FunctionMap => "function_map",
             SteeringPolicy::RoundRobin => "round_robin",
             SteeringPolicy::LeastLoaded => "least_loaded",
         }
@@ -47,4 +56,32 @@ pub struct Steering {
     /// Whether each worker is bound to a core that the process may use. If there are more workers
     /// than cores, they share them.
     pub pinned: bool,
+    /// How many functions the function map remembers of each worker; other policies ignore it. The paper
+    /// has 1.
+    pub function_map_depth: usize,
+}
+
+impl Steering {
+    pub(crate) fn check(&self) -> Result<(), ServeError> {
+        match self.function_map_depth {
+            0 => Err(ServeError::Setting {
+                name: "steering.function_map_depth",
+                value: "0".to_owned(),
+                allowed: "at least 1".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Default for Steering {
+    /// Affinity on as many workers as cores that the process may use, not pinned; a map of depth 1.
+    fn default() -> Steering {
+        Steering {
+            workers: thread::available_parallelism().map_or(1, usize::from),
+            policy: SteeringPolicy::default(),
+            pinned: false,
+            function_map_depth: 1,
+        }
+    }
 }

@@ -4,10 +4,10 @@
 //! key of LdB's affinity policy is the function's index, which RPC has found in the interface. A
 //! hash of it names the function's own core; while that core has a quarter more to do than the
 //! mean, the next ones take its requests (consistent hashing with bounded loads). Cerebros's
-//! function map (MICRO 2021, section 4.3) works differently: it remembers what each core has just
-//! run and takes the least loaded of those that ran the function; `accelflow_cerebros::steering`
-//! simulates it. A hash needs no state that connections would share, and keeps a function on its
-//! core when others come between.
+//! function map (MICRO 2021, section 4.3) works differently: it remembers what each core was last
+//! given and takes the least loaded of those that have the function; `accelflow_cerebros::steering`
+//! simulates it, and [`SteeringPolicy::FunctionMap`] is it. A hash needs no state that connections
+//! would share, and keeps a function on its core when others come between.
 //!
 //! Each core is a worker with a run queue of its own. Connections receive and reply; a worker runs
 //! one handler at a time.
@@ -22,7 +22,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use accelflow_accel::balance::{Affinity, BalancingPolicy, CoreLoads, Ldb, LeastLoaded};
+use accelflow_accel::balance::{
+    Affinity, BalancingPolicy, CoreLoads, FunctionMap, Ldb, LeastLoaded,
+};
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{AccelError, Accelerator, Call, Facts, Job, Record};
 use accelflow_runtime::affinity::{pin, usable_cores};
@@ -47,6 +49,7 @@ pub(crate) struct SteeredWorkers {
     settings: Steering,
     loads: CoreLoads,
     next: NextCore,
+    map: FunctionMap,
     queues: Vec<Arc<RunQueue>>,
     workers: Vec<JoinHandle<()>>,
 }
@@ -126,6 +129,7 @@ impl SteeredWorkers {
             settings,
             loads,
             next: NextCore::default(),
+            map: FunctionMap::new(settings.function_map_depth),
             queues: Vec::new(),
             workers: Vec::new(),
         };
@@ -158,6 +162,7 @@ impl SteeredWorkers {
             SteeringPolicy::RoundRobin => Box::new(self.next.clone()),
             SteeringPolicy::LeastLoaded => Box::new(LeastLoaded),
             SteeringPolicy::Affinity => Box::new(Affinity::default()),
+            SteeringPolicy::FunctionMap => Box::new(self.map.clone()),
         };
         Box::new(ByFunction(Ldb::new(policy, self.loads.clone())))
     }

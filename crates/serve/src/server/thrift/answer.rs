@@ -60,9 +60,13 @@ impl Connection<'_> {
             self.flush()?;
         }
         let oneway = call.message_type == MessageType::Oneway || self.is_oneway(call.function);
+        if !self.cover(&call, job.bytes.len(), oneway)? {
+            return Ok(());
+        }
         let handled = self.handle(&call, &job, oneway)?;
         let compressed = job.facts.get("compressed") == Some(1);
         buffers::give_back(std::mem::take(&mut job.bytes));
+        self.memory = None;
         if oneway {
             let label = match handled.result {
                 Ok(_) => "oneway",

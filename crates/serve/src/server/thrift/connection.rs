@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::body::Body;
 use super::outbound::Outbound;
+use crate::memory::arena::Reservation;
 use crate::memory::buffers;
 use crate::memory::wipe::Wiped;
 use crate::observe::metrics::Counters;
@@ -42,15 +43,17 @@ pub(crate) struct Connection<'s> {
     pub(super) peer: PeerAdmission<'s>,
     /// The traces of the message that is being answered.
     pub(super) traces: Arc<ServerImage>,
-    inbound: Inbound,
+    pub(super) inbound: Inbound,
     pub(super) conversation: Conversation,
     /// The control path of TLS, on a connection that has it.
-    control: Option<Control>,
+    pub(super) control: Option<Control>,
     /// Plaintext that the core has opened because records and messages do not end together.
-    opened: Inbound,
+    pub(super) opened: Inbound,
     /// Whether the last records did not end with a message. The core then opens the next ones, too,
     /// since Decr would probably fail.
-    has_unaligned_records: bool,
+    pub(super) has_unaligned_records: bool,
+    /// The memory of the message that is being answered, if the server limits it.
+    pub(super) memory: Option<Reservation>,
     /// Whether the client sends nothing more. Requests that came before are still answered.
     client_is_done: bool,
     /// Replies that wait to be written with the next one.
@@ -70,7 +73,7 @@ pub(crate) struct Connection<'s> {
 }
 
 /// Where the next message lies.
-enum Next {
+pub(super) enum Next {
     /// In this many received bytes.
     Received(usize),
     /// In this many bytes of plaintext that the core has opened.
@@ -96,6 +99,7 @@ impl<'s> Connection<'s> {
             control: greeted.control,
             opened: Inbound::unused(),
             has_unaligned_records: false,
+            memory: None,
             client_is_done: false,
             outbound: Outbound::default(),
             counters: Counters::default(),
@@ -143,10 +147,12 @@ impl<'s> Connection<'s> {
             self.pass(bytes)?;
             self.traces = self.shared.traces.now();
             self.begun = Instant::now();
-            let answered = match next {
-                Next::Received(bytes) => self.run_received(bytes),
-                Next::Opened(bytes) => self.run_opened(bytes),
+            let answered = match self.reserve(next)? {
+                Some(Next::Received(bytes)) => self.run_received(bytes),
+                Some(Next::Opened(bytes)) => self.run_opened(bytes),
+                None => Ok(()),
             };
+            self.memory = None;
             if let (Some(spans), Some(span)) = (&self.shared.observers.spans, self.span.take()) {
                 spans.emit(span);
             }
@@ -265,7 +271,7 @@ impl<'s> Connection<'s> {
     }
 
     /// Opens a run of records on the core. If they are one message, the next run may be one, too.
-    fn open_run(&mut self, bytes: usize) -> Result<(), Close> {
+    pub(super) fn open_run(&mut self, bytes: usize) -> Result<(), Close> {
         let end = self.inbound.bytes().len() - bytes;
         while self.inbound.bytes().len() > end && !self.client_is_done {
             self.open_record()?;

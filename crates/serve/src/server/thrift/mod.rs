@@ -4,5 +4,6 @@ mod answer;
 pub(crate) mod body;
 mod caller;
 pub(crate) mod connection;
+mod memory;
 pub(crate) mod outbound;
 pub(crate) mod refusals;

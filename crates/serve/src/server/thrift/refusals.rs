@@ -36,7 +36,9 @@ impl Connection<'_> {
         let (kind, reason) = match error {
             RunError::Trace(failure) => match failure.error.reason {
                 reason @ ("unknown_method" | "unknown_service") => (UNKNOWN_METHOD, reason),
-                reason @ "panic" => (INTERNAL_ERROR, reason),
+                reason @ ("panic" | "body_failed" | "no_body" | "other_kind" | "wrong_facts") => {
+                    (INTERNAL_ERROR, reason)
+                }
                 reason => (PROTOCOL_ERROR, reason),
             },
             RunError::Set(_) => (INTERNAL_ERROR, "no_executor"),

@@ -1,0 +1,101 @@
+//! Memory for a request. A client for whose request there is none is told to come again (a NACK).
+
+use accelflow_accel::rpc::{self, LOADSHEDDING, MessageType, ThriftCall};
+
+use super::connection::{Connection, Next};
+use crate::memory::wipe::Wiped;
+use crate::transport::close::Close;
+
+/// What a client is told whose request found no memory.
+const COME_AGAIN: &str = "no memory for this call now: it was not processed, and may be repeated";
+
+/// The result of such requests in the metrics.
+const NO_MEMORY: &str = "no_memory";
+
+impl Connection<'_> {
+    /// Reserves memory for a message, and returns where it lies now; `None` if its client was told to
+    /// come again.
+    pub(super) fn reserve(&mut self, next: Next) -> Result<Option<Next>, Close> {
+        let Some(arena) = &self.shared.admission.arena else {
+            return Ok(Some(next));
+        };
+        let (Next::Received(bytes) | Next::Opened(bytes)) = next;
+        self.memory = arena.try_reserve(bytes);
+        if self.memory.is_none() {
+            // Replies that wait go out first.
+            self.flush()?;
+            self.memory = self.place.busy(|| arena.reserve(bytes));
+        }
+        match self.memory.is_some() {
+            true => Ok(Some(next)),
+            false => self.refuse_or_wait(next),
+        }
+    }
+
+    /// Tells the client of a call to come again. Nobody would repeat a oneway call: it waits.
+    fn refuse_or_wait(&mut self, next: Next) -> Result<Option<Next>, Close> {
+        let Some(next) = self.in_plaintext(next)? else {
+            return Ok(None);
+        };
+        let (source, length) = match next {
+            Next::Received(length) => (&mut self.inbound, length),
+            Next::Opened(length) => (&mut self.opened, length),
+        };
+        let frame = Wiped::new(source.bytes()[..length].to_vec());
+        let header = rpc::read_header(&frame, self.shared.limits())?;
+        let function = self.schema.find(header.name);
+        let oneway = header.message_type == MessageType::Oneway
+            || function.is_ok_and(|function| self.is_oneway(function));
+        if oneway {
+            let (shared, place) = (self.shared, self.place);
+            self.memory = shared.admission.arena.as_ref().map(|arena| {
+                place.busy(|| arena.await_room(length, || shared.admission.is_stopping()))
+            });
+            return Ok(Some(next));
+        }
+        match next {
+            Next::Received(length) => self.inbound.consume(length),
+            Next::Opened(length) => self.opened.consume(length),
+        }
+        self.shared.observers.metrics.request("", NO_MEMORY);
+        self.send_exception(&header.exception(), LOADSHEDDING, COME_AGAIN)?;
+        Ok(None)
+    }
+
+    /// The message, opened by the core if it is in TLS records; `None` if these hold no whole one.
+    fn in_plaintext(&mut self, next: Next) -> Result<Option<Next>, Close> {
+        let Next::Received(bytes) = next else {
+            return Ok(Some(next));
+        };
+        if self.control.is_none() {
+            return Ok(Some(next));
+        }
+        self.open_run(bytes)?;
+        let whole = !self.opened.is_empty() && !self.has_unaligned_records;
+        Ok(whole.then(|| Next::Opened(self.opened.bytes().len())))
+    }
+
+    /// Takes the memory that the arguments need beyond what was reserved for them. Returns false if
+    /// there is none, and the client was told to come again.
+    pub(super) fn cover(
+        &mut self,
+        call: &ThriftCall,
+        bytes: usize,
+        oneway: bool,
+    ) -> Result<bool, Close> {
+        let Some(memory) = &mut self.memory else {
+            return Ok(true);
+        };
+        if oneway {
+            memory.cover_anyway(bytes);
+            return Ok(true);
+        }
+        if memory.cover(bytes) {
+            return Ok(true);
+        }
+        self.memory = None;
+        self.ended(call, NO_MEMORY);
+        self.send_exception(&call.exception(), LOADSHEDDING, COME_AGAIN)?;
+        Ok(false)
+    }
+}

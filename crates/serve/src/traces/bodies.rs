@@ -1,0 +1,105 @@
+//! Bodies of accelerators beside the paper's nine, for the executors of a service.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use accelflow_accel::{Ensemble, OwnBody};
+use accelflow_parameters::Refusal;
+use accelflow_trace::Image;
+
+type Make = dyn Fn() -> Vec<Box<dyn OwnBody>> + Send + Sync;
+
+/// What makes the bodies of accelerators beside the nine, once for each executor. They come along with
+/// the traces that call them, and go with these when they are replaced.
+#[derive(Clone, Default)]
+pub struct OwnBodies(Option<Arc<Make>>);
+
+impl fmt::Debug for OwnBodies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.names();
+        f.debug_tuple("OwnBodies").field(&names).finish()
+    }
+}
+
+impl OwnBodies {
+    /// The bodies that `make` gives.
+    pub fn new(make: impl Fn() -> Vec<Box<dyn OwnBody>> + Send + Sync + 'static) -> OwnBodies {
+        OwnBodies(Some(Arc::new(make)))
+    }
+
+    fn make(&self) -> Vec<Box<dyn OwnBody>> {
+        self.0.as_ref().map(|make| make()).unwrap_or_default()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let bodies = self.make();
+        let names = bodies.iter().map(|body| body.kind().name().to_owned());
+        names.collect()
+    }
+
+    /// Gives `ensemble` these bodies, in the place of those of the same name.
+    pub fn equip(&self, ensemble: &mut Ensemble) {
+        for body in self.make() {
+            ensemble.add(body);
+        }
+    }
+
+    /// Checks that every accelerator beside the nine that `image` calls has a body.
+    ///
+    /// # Errors
+    /// The refusal of one that has none, or one with another declaration.
+    pub(crate) fn check(&self, image: &Image) -> Result<(), Refusal> {
+        if image.kinds().is_empty() {
+            return Ok(());
+        }
+        let bodies = self.make();
+        for kind in image.kinds() {
+            let found = bodies.iter().find(|body| body.kind().name() == kind.name());
+            let allowed = match found {
+                Some(body) if *body.kind() == **kind => continue,
+                Some(body) => format!("must be declared as its body is, '{}'", body.kind()),
+                None => {
+                    "must have a body, which is registered before its traces are given".to_owned()
+                }
+            };
+            let names = self.names();
+            let names = names.iter().map(String::as_str);
+            let refusal = Refusal::new("accelerator", format!("'{}'", kind.name()), allowed);
+            return Err(refusal.proposing(kind.name(), names.filter(|name| *name != kind.name())));
+        }
+        Ok(())
+    }
+}
+
+/// The bodies that the cores of an ensemble have now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Equipment(Arc<RwLock<(OwnBodies, u64)>>);
+
+impl Equipment {
+    /// The bodies that an ensemble begins with.
+    pub(crate) fn of(bodies: &OwnBodies) -> Equipment {
+        Equipment(Arc::new(RwLock::new((bodies.clone(), 0))))
+    }
+
+    /// Gives `ensemble` the bodies.
+    pub(crate) fn equip(&self, ensemble: &mut Ensemble) {
+        let now = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let bodies = now.0.clone();
+        drop(now);
+        bodies.equip(ensemble);
+    }
+
+    /// Replaces the bodies by those of a later generation of traces; returns whether they were.
+    pub(crate) fn replace(&self, bodies: &OwnBodies, generation: u64) -> bool {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).1;
+        if generation <= known {
+            return false;
+        }
+        let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let later = generation > now.1;
+        if later {
+            *now = (bodies.clone(), generation);
+        }
+        later
+    }
+}

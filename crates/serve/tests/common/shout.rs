@@ -1,0 +1,48 @@
+//! An accelerator beside the nine. Tests of `accelflow-storage` use this file, too.
+
+use accelflow_accel::{AccelError, Fact, Input, Output, OwnBody};
+use accelflow_serve::OwnBodies;
+use accelflow_trace::{Directions, FactType, Kind};
+
+/// Replaces a word by another of the same length, and counts how often it did.
+pub(crate) struct Shout {
+    kind: Kind,
+    word: &'static str,
+    by: &'static str,
+}
+
+/// The declaration of [`Shout`] in a text of traces.
+pub(crate) const SHOUT: &str = "kind Shout yields shouted number\n";
+
+impl Shout {
+    pub(crate) fn new(word: &'static str, by: &'static str) -> Shout {
+        let yields = vec![("shouted".to_owned(), FactType::Number)];
+        let kind = Kind::new("Shout", Directions::Both, yields).expect("a name");
+        Shout { kind, word, by }
+    }
+
+    /// Bodies for the executors of a service.
+    pub(crate) fn bodies(word: &'static str, by: &'static str) -> OwnBodies {
+        OwnBodies::new(move || vec![Box::new(Shout::new(word, by))])
+    }
+}
+
+impl OwnBody for Shout {
+    fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError> {
+        let text = std::str::from_utf8(input.bytes);
+        let text = text.map_err(|error| AccelError::own("Shout", error))?;
+        if text.contains("unspeakable") {
+            return Err(AccelError::own("Shout", "not in this house"));
+        }
+        let count = text.matches(self.word).count() as i64;
+        let payload = text.replace(self.word, self.by).into_bytes();
+        Ok(Output {
+            payload: Some((payload, input.format)),
+            facts: vec![("shouted".to_owned(), Fact::Number(count))],
+        })
+    }
+}
