@@ -13,6 +13,7 @@ from posixpath import normpath, relpath
 from typing import Final
 
 from gallery import gallery_page
+from notebooks import FOLDER, notebook_list, notebook_page, notebooks
 from reference import command_pages, module_pages, schema_pages
 from residuals import residuals_page
 
@@ -27,10 +28,25 @@ OUTSIDE: Final = {
     "benches/README.md": "project/benchmarks.md",
 }
 INDEX: Final = "docs/README.md"
-#: Pages that are made of the code, by the section of the index that they follow.
+#: Pages that are made of the code, by the section of the index that they follow: title, page, and
+#: what it has.
 GENERATED: Final = {
-    "Reference": ["reference/commands", "reference/python", "reference/schemas"],
-    "Results and validation": ["residuals", "Gallery of experiments <gallery>"],
+    "How-to guides": [
+        ("Notebooks", "notebooks", "three studies from question to answer, executed")
+    ],
+    "Reference": [
+        ("Commands", "reference/commands", "every command with its options"),
+        ("Python", "reference/python", "every public module, of its docstrings"),
+        (
+            "Schemas",
+            "reference/schemas",
+            "the files of chips, scenarios and workloads, field by field",
+        ),
+    ],
+    "Results and validation": [
+        ("Residuals", "residuals", "ours over the papers' figures, all rows in one picture"),
+        ("Gallery", "gallery", "every experiment with its command and its picture"),
+    ],
 }
 FENCED: Final = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
@@ -41,9 +57,14 @@ def stage(target: Path) -> None:
     """Write the sources into a folder, anew."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    places = places_of_pages()
+    places = {**places_of_pages(), **notebooks(ROOT)}
     for page, place in places.items():
-        text = (ROOT / page).read_text(encoding="utf-8")
+        if page == FOLDER:
+            text = notebook_list(ROOT)
+        elif page.startswith(FOLDER):
+            text = notebook_page(ROOT / page, target / place)
+        else:
+            text = (ROOT / page).read_text(encoding="utf-8")
         write(target / place, with_links(text, page, place, places, target))
     split_index(target)
     made = {
@@ -55,8 +76,8 @@ def stage(target: Path) -> None:
     }
     for place, text in made.items():
         write(target / place, text)
-    for picture in (ROOT / "docs/results/reproduction").glob("*.png"):
-        keep(picture, target / "results/reproduction" / picture.name)
+    for picture in (ROOT / "docs/results").glob("*/*.png"):
+        keep(picture, target / picture.relative_to(ROOT / "docs"))
 
 
 def places_of_pages() -> dict[str, str]:
@@ -104,14 +125,21 @@ def split_index(target: Path) -> None:
     parts = SECTION.split(index.read_text(encoding="utf-8"))
     names = []
     for title, text in zip(parts[1::2], parts[2::2], strict=True):
-        pages = [*linked_pages(text), *GENERATED.get(title, [])]
+        made = [one for one in GENERATED.get(title, []) if is_made(one[1])]
+        pages = [*linked_pages(text), *(f"{name} <{page}>" for name, page, _ in made)]
         if len(pages) == 1:  # a section of one page is that page
             names += pages
             continue
-        name = slug(title)
-        write(target / f"{name}.md", f"# {title}\n{text}\n{contents(pages)}")
-        names.append(name)
+        file = slug(title)
+        rows = "".join(f"| [{name}]({page}.md) | {has} |\n" for name, page, has in made)
+        write(target / f"{file}.md", f"# {title}\n\n{text.strip()}\n{rows}\n{contents(pages)}")
+        names.append(file)
     write(index, f"{parts[0]}\n{contents(names)}")
+
+
+def is_made(page: str) -> bool:
+    """Whether a page of the code exists: there may be no notebooks."""
+    return page != "notebooks" or bool(notebooks(ROOT))
 
 
 def linked_pages(text: str) -> Iterator[str]:
