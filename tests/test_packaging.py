@@ -1,20 +1,29 @@
-"""The lock files pin what pyproject.toml asks for, and the scripts are there to be run."""
+"""The lock files pin what pyproject.toml asks for, scripts can be run, distributions are whole."""
 
+import io
 import os
 import re
 import shutil
 import subprocess
+import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
 
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from distributions import problems_of_source, problems_of_wheel
+
 SCRIPTS = [
     "scripts/bootstrap",
     "scripts/docs",
     "scripts/install-browser",
+    "scripts/wheel",
     "scripts/lock",
     "scripts/run",
     "scripts/test",
@@ -110,3 +119,81 @@ def test_bootstrap_without_a_compiler_tells_who_may_not_install_one(tmp_path: Pa
     assert code == 1
     assert "there is no C compiler and linker (cc)" in error
     assert "apt-get install build-essential" in error
+
+
+def wheel(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ROOT / "scripts" / "wheel", *arguments],
+        env={**os.environ, "PYTHON": sys.executable, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_source_distribution_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = wheel("sdist", OUT=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    (file,) = tmp_path.iterdir()
+    monkeypatch.chdir(ROOT)
+    assert problems_of_source(file) == []
+    # The checker finds what is missing and what does not belong there.
+    with tarfile.open(file) as whole, tarfile.open(tmp_path / "spoilt.tar.gz", "w:gz") as spoilt:
+        for member in whole:
+            if not member.name.endswith("/NOTICE"):
+                spoilt.addfile(member, whole.extractfile(member))
+        stray = tarfile.TarInfo("accelflow-0.1.0/python/accelflow/_native.new")
+        spoilt.addfile(stray, io.BytesIO())
+    assert problems_of_source(tmp_path / "spoilt.tar.gz") == [
+        "has python/accelflow/_native.new",
+        "lacks NOTICE",
+    ]
+
+
+def test_the_checker_of_wheels_finds_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    file = tmp_path / "accelflow-0.1.0-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(file, "w") as archive:
+        for path in (ROOT / "python").rglob("*.py"):
+            archive.write(path, path.relative_to(ROOT / "python"))
+        archive.writestr("tests/test_packaging.py", "")
+        archive.writestr("accelflow/__pycache__/errors.pyc", "")
+        archive.writestr("accelflow-0.1.0.dist-info/METADATA", "Name: accelflow\nVersion: 0.1.0\n")
+    found = problems_of_wheel(file)
+    for problem in (
+        "its metadata lack License-Expression",
+        "has accelflow/__pycache__/errors.pyc",
+        "has tests/test_packaging.py, which is not in the repository",
+        "lacks accelflow/_native.abi3.so",
+        "lacks accelflow/page/page.css",
+        "lacks accelflow/chips/paper.toml",
+        "lacks accelflow/experiments/paper-targets.toml",
+        "its name has no tag abi3, so that it is for one version of Python",
+        "its tag is that of this machine, which no index takes",
+    ):
+        assert problem in found
+    assert not any("metadata lack Name" in problem for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "unknown command ''; allowed are build, sdist, check, try and crates"),
+        (["build", "musl"], "unknown way 'musl'; allowed is zig"),
+        (["try"], "try takes one wheel"),
+        (["try", "missing.whl"], "there is no missing.whl"),
+    ],
+)
+def test_wheel_refuses_what_it_cannot_do(arguments: list[str], words: str) -> None:
+    done = wheel(*arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == f"wheel: error: {words}"
+
+
+def test_every_crate_says_what_it_is() -> None:
+    for path in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        package = tomllib.loads(path.read_text())["package"]
+        assert len(package.get("description", "")) > 20, path
+        assert package["license"] == {"workspace": True}, path
