@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright
 from timeline_picture import draw
 
 import accelflow
+from accelflow.comparing import REPORT_LOADS
 from accelflow.watching import Shown, write_timeline
 
 FLAGS: Final = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -34,6 +35,11 @@ SYSTEMS: Final = {
     "relief": "A request under RELIEF",
     "accelflow": "The same request under AccelFlow",
 }
+#: Parts of the page in light: what they are, and their titles.
+PARTS: Final = {
+    "report-load": ("section", "Throughput and latency against load"),
+    "report-use": ("figure", "How busy a resource is over time"),
+}
 
 
 def main() -> None:
@@ -42,13 +48,22 @@ def main() -> None:
     if program is None:
         sys.exit("screenshots: error: chromium is missing: run scripts/install-browser")
     IMAGES.mkdir(parents=True, exist_ok=True)
-    found = accelflow.compare("socialnetwork", profile="paper", requests=5_000, samples=True)
+    found = accelflow.compare(
+        "socialnetwork",
+        profile="paper",
+        requests=5_000,
+        samples=True,
+        use_over_time=True,
+        loads=REPORT_LOADS,
+    )
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         page = Path(folder) / "report.html"
         found.write_page(page)
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
         for name in SHOTS:
             shoot(browser, page, name)
+        for name in PARTS:
+            shoot_part(browser, page, name)
         browser.close()
         watch(Path(folder) / "timeline.pftrace")
 
@@ -66,20 +81,35 @@ def watch(file: Path) -> None:
 
 
 def shoot(browser: Any, file: Path, name: str) -> None:
-    """Write the picture called `name`."""
+    """Write the picture called `name` of the page from a height on."""
     width, scheme, medium, top, height = SHOTS[name]
-    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    page.goto(file.as_uri())
-    page.wait_for_selector("html[data-ready]", state="attached")
+    page = opened(browser, file, width, height, scheme)
     page.emulate_media(media=medium, color_scheme=scheme)
     part = {"x": 0, "y": top, "width": width, "height": height}
     write(Image.open(io.BytesIO(page.screenshot(full_page=True, clip=part))), name)
     page.close()
 
 
+def shoot_part(browser: Any, file: Path, name: str) -> None:
+    """Write the picture called `name` of a part of the page."""
+    kind, title = PARTS[name]
+    page = opened(browser, file, 1060, 1180, "light")
+    write(Image.open(io.BytesIO(page.locator(kind, has_text=title).screenshot())), name)
+    page.close()
+
+
+def opened(browser: Any, file: Path, width: int, height: int, scheme: str) -> Any:
+    """The page in a window, with its plots."""
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached")
+    return page
+
+
 def write(picture: Image.Image, name: str) -> None:
-    """Write a picture of few colours, since it has few."""
-    picture.convert("RGB").quantize(200).save(IMAGES / f"{name}.png", optimize=True)
+    """Write a picture with the colours that it has most of, and those that differ most."""
+    few = picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE)
+    few.save(IMAGES / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

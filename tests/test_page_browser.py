@@ -1,6 +1,9 @@
 """Reports in Chromium: nothing is asked of a network, plots answer, tables sort, all can read."""
 
+import io
+import itertools
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +11,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
+from PIL import Image, ImageChops, ImageFilter, ImageStat
 
 import accelflow
 from accelflow.cli import program
@@ -40,6 +44,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         config={"instances.Cmp": 0},
         seeds=2,
         samples=True,
+        use_over_time=True,
+        loads=[0.5, 3.0],
     )
     page = comparison_page(found, "accelflow compare socialnetwork --profile paper")
     file = tmp_path_factory.mktemp("report") / "page.html"
@@ -94,7 +100,7 @@ def test_a_report_is_whole_quiet_and_readable(
     assert opened.complaints == []
     assert opened.requests == [report.as_uri()]
     figures = page.locator("figure.plot")
-    assert figures.count() == 6
+    assert figures.count() == 9
     assert page.locator("figure.plot[data-drawn] svg").count() == figures.count()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert violations(opened) == []
@@ -105,7 +111,7 @@ def test_a_report_is_whole_quiet_and_readable(
 def test_every_plot_says_what_it_shows(opened: Opened) -> None:
     labels = opened.page.locator("figure.plot [aria-roledescription=visualization]")
     texts = [one.get_attribute("aria-label") or "" for one in labels.all()]
-    assert len(texts) == 6
+    assert len(texts) == 9
     assert all(len(text) > 40 for text in texts)
 
 
@@ -163,6 +169,36 @@ def test_a_plot_shows_the_service_that_is_chosen(opened: Opened) -> None:
     assert sorted(labels.all_text_contents()) == sorted(wanted)
 
 
+def lines_of(opened: Opened, title: str) -> list[str]:
+    """The paths of the lines of a plot."""
+    drawn = figure(opened, title).locator("svg .mark-line.role-mark path")
+    return [one.get_attribute("d") or "" for one in drawn.all()]
+
+
+def test_use_over_time_shows_the_resource_that_is_chosen(opened: Opened) -> None:
+    title = "How busy a resource is over time"
+    before = lines_of(opened, title)
+    assert len(before) == 3
+    figure(opened, title).locator("select").select_option("TCP")
+    opened.page.wait_for_function(
+        "([figure, path]) => "
+        "figure.querySelector('.mark-line.role-mark path').getAttribute('d') !== path",
+        arg=[figure(opened, title).element_handle(), before[0]],
+    )
+    assert len(lines_of(opened, title)) == 3
+
+
+def test_curves_against_load_have_the_slo(opened: Opened) -> None:
+    assert len(lines_of(opened, "Throughput against load")) == 4  # and that of the whole load
+    latency = figure(opened, "P99 against load")
+    assert len(lines_of(opened, "P99 against load")) == 3
+    rules = latency.locator("svg .mark-rule.role-mark line")
+    assert [rule.get_attribute("stroke-dasharray") for rule in rules.all()] == ["6,3"]
+    data = json.loads(latency.locator("script").text_content())["data"]
+    assert len(set(data["x"])) >= 4
+    assert set(data["slo"]) == {1}
+
+
 def column(opened: Opened, caption: str, number: int) -> list[str]:
     table = opened.page.locator("table", has=opened.page.locator("caption", has_text=caption))
     return [row.inner_text() for row in table.locator(f"tbody tr > :nth-child({number})").all()]
@@ -200,6 +236,61 @@ def test_paper_has_everything_unfolded(browser: Any, report: Path) -> None:
     opened.close()
 
 
+#: Small pictures of the plots in grey. Blurred, so that other fonts and a shift of a pixel matter
+#: little.
+PICTURES = ROOT / "tests" / "data" / "pages"
+SIZE = (192, 96)
+BLUR = 2
+#: The largest share of the ink that may be elsewhere.
+MOST_ELSEWHERE = 0.16
+#: Set it to write the pictures anew, after looking at the report.
+WRITE = "ACCELFLOW_WRITE_PICTURES"
+
+
+def picture(figure: Any) -> Image.Image:
+    """The plot of a figure as a small picture of its ink: the difference from the background."""
+    shot = figure.locator(".view").screenshot(animations="disabled")
+    grey = Image.open(io.BytesIO(shot)).convert("L")
+    ground = Image.new("L", grey.size, grey.getpixel((0, 0)))
+    return ImageChops.difference(grey, ground).resize(SIZE, Image.Resampling.BOX)
+
+
+def elsewhere(one: Image.Image, other: Image.Image) -> float:
+    """The share of the ink of both that is at different places: 0 if they are the same."""
+    blurred = [each.filter(ImageFilter.BoxBlur(BLUR)) for each in (one, other)]
+    ink = sum(ImageStat.Stat(each).sum[0] for each in blurred)
+    return ImageStat.Stat(ImageChops.difference(*blurred)).sum[0] / ink if ink else 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [("light", 1100, "light"), ("dark", 1100, "dark"), ("phone", 360, "light")],
+)
+def test_plots_look_as_they_did(
+    browser: Any, report: Path, name: str, width: int, scheme: str
+) -> None:
+    opened = Opened(browser, report, width=width, scheme=scheme)
+    figures = opened.page.locator("figure.plot").all()
+    found = [picture(figure) for figure in figures]
+    opened.close()
+    strip = Image.new("L", (SIZE[0], SIZE[1] * len(found)))
+    for place, one in enumerate(found):
+        strip.paste(one, (0, place * SIZE[1]))
+    file = PICTURES / f"report-{name}.png"
+    if os.environ.get(WRITE):
+        strip.save(file, optimize=True)
+    known = Image.open(file)
+    assert known.size == strip.size
+    boxes = [(0, place * SIZE[1], SIZE[0], (place + 1) * SIZE[1]) for place in range(len(found))]
+    off = [elsewhere(known.crop(box), one) for box, one in zip(boxes, found, strict=True)]
+    told = f"plots of {name} look otherwise ({off}); if they should, run with {WRITE}=1"
+    assert max(off) < MOST_ELSEWHERE, told
+    # Another plot, or none, is told from each.
+    for one, other in itertools.combinations(found, 2):
+        assert elsewhere(one, other) > MOST_ELSEWHERE
+    assert all(elsewhere(one, Image.new("L", SIZE)) == 1.0 for one in found)
+
+
 def test_hostile_names_stay_texts(
     browser: Any, made_up_results: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -225,6 +316,7 @@ def test_hostile_names_stay_texts(
     "arguments",
     [
         ["size", str(ROOT / "examples/sizing/socialnetwork.toml"), "--quick"],
+        ["why", "UniqId", "--profile", "paper", "--requests", "1200", "--rate", "20000"],
         ["arcus", "plan", str(ROOT / "examples/arcus/ipsec.toml")],
         ["reproduce", "table4", "--budget", "ci"],
     ],

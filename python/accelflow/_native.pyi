@@ -1002,17 +1002,17 @@ def scenario_hash(document: str, recording: str | None = None) -> str:
 def scenario_run(
     document: str,
     recording: str | None,
-    options: tuple[int, float, int, bool | None],
+    options: tuple[int, float, int, bool | None, int],
     progress: Callable[[int, int], object] | None = None,
     others: list[Any] = ...,
 ) -> tuple[str, list[tuple[int, str, list[tuple[str, bytes]]]]]:
     """Simulate a scenario (JSON) and return what it finds (JSON), and samples.
 
-    `options` are threads, the share of the tail, the most samples of a service, and whether
-    percentiles are exact (None: up to 10,000,000 requests). Samples are
-    the system's place in the results, the service, and columns of 8-byte values by name. `others`
-    are systems in Python (`accelflow.policies.System`). Use `accelflow.simulation.run`. Raises
-    AccelflowError for what cannot be simulated.
+    `options` are threads, the share of the tail, the most samples of a service, whether
+    percentiles are exact (None: up to 10,000,000 requests), and the most intervals of use over
+    time. Samples are the system's place in the results, the service, and columns of 8-byte values
+    by name. `others` are systems in Python (`accelflow.policies.System`). Use
+    `accelflow.simulation.run`. Raises AccelflowError for what cannot be simulated.
     """
 
 @final

@@ -13,7 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from accelflow.chips import named_chips
-from accelflow.errors import AccelflowError, InputError, refused, whole_number
+from accelflow.errors import AccelflowError, InputError, finite_number, refused, whole_number
 from accelflow.policies import OrchestratorSource, QueuePolicySource, System, systems_in_python
 from accelflow.precision import (
     Precision,
@@ -26,14 +26,15 @@ from accelflow.precision import (
 from accelflow.report.replications import pooled, with_percentile
 from accelflow.report.results import Comparison, SystemResult, system_id
 from accelflow.report.samples import Sampled, samples_table
-from accelflow.scenario import Fields, HasDocument, Scenario
+from accelflow.report.use import read_use
+from accelflow.scenario import Fields, HasDocument, Scenario, loaded, resolved
 from accelflow.simulation import check, check_samples, costed, run_sampled
 from accelflow.warmup import PILOTS, settled
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["compare", "simulate"]
+__all__ = ["REPORT_LOADS", "at_loads", "check_loads", "compare", "simulate"]
 
 #: Queue policies in Python by the native system whose queues they order.
 Policies = Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]]
@@ -41,6 +42,12 @@ Policies = Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]]
 Asked = Scenario | str | PathLike[str] | Mapping[str, Any] | HasDocument
 
 MAX_SEEDS: Final = 1_000
+#: The multiples of the load that a page shows.
+REPORT_LOADS: Final = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+MAX_LOADS: Final = 100
+MAX_LOAD: Final = 1_000.0
+#: The most intervals of time of which results say how busy servers were.
+_USE_INTERVALS: Final = 120
 #: As many samples as there are requests.
 _ALL: Final = 2**64 - 1
 _WORKLOAD: Final = Scenario().workload
@@ -58,6 +65,8 @@ class SimulateOptions(Fields, total=False):
     seeds: int
     samples: bool | int
     samples_to: Callable[[pa.Table], object] | None
+    use_over_time: bool
+    loads: Sequence[float]
     precision: str | None
     mser5: bool
     exact: bool | None
@@ -76,6 +85,8 @@ def compare(  # noqa: PLR0913 (options, by name)
     exact: bool | None = None,
     samples: bool | int = False,
     samples_to: Callable[[pa.Table], object] | None = None,
+    use_over_time: bool = False,
+    loads: Sequence[float] = (),
     policies: Policies | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -120,6 +131,10 @@ def compare(  # noqa: PLR0913 (options, by name)
     are the same request. With `samples_to` the requests are not kept: it is called with the table
     of each seed, so that only one seed has to fit.
 
+    With `use_over_time`, results have ``use``: how busy each resource of each server was, interval
+    by interval, with the first seed. With `loads`, multiples of the load, results have ``loads``:
+    what :func:`at_loads` finds with a tenth of the requests. Pages of results draw both.
+
     `policies` has queue policies in Python by the system whose queues they order, and
     `orchestrators` may name classes beside identifiers (docs/python-policies.md). They are
     simulated beside the native systems, and are called ``SYSTEM+NAME`` and ``NAME`` in the results.
@@ -142,12 +157,14 @@ def compare(  # noqa: PLR0913 (options, by name)
         seeds = check_replications(seeds)
     check(scenario)
     check(replace(scenario, seed=scenario.seed + seeds - 1))
+    check_loads(scenario, loads)
     scenario = costed(scenario)
     runs = _Replications(
         seeds=seeds,
         asked=asked,
         samples=most,
         samples_to=samples_to,
+        use_over_time=use_over_time,
         exact=exact,
         threads=threads,
         progress=progress,
@@ -156,7 +173,12 @@ def compare(  # noqa: PLR0913 (options, by name)
     if mser5:
         first = scenario if asked is None else replace(scenario, requests=first_requests(asked))
         scenario = replace(scenario, warmup=runs.warmup(first))
-    return runs.of(scenario) if asked is None else _precise(scenario, asked, runs.of, on_round)
+    comparison = (
+        runs.of(scenario) if asked is None else _precise(scenario, asked, runs.of, on_round)
+    )
+    if not loads:
+        return comparison
+    return replace(comparison, loads=at_loads(scenario, loads, threads=threads, others=others))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +189,7 @@ class _Replications:
     asked: Precision | None
     samples: int
     samples_to: Callable[[pa.Table], object] | None
+    use_over_time: bool
     exact: bool | None
     threads: int | None
     progress: Callable[[int, int], object] | None
@@ -178,6 +201,7 @@ class _Replications:
             check_samples(scenario, self.samples, 1 if self.samples_to else self.seeds)
         results: list[dict[str, Any]] = []
         by_seed: dict[int, list[Sampled]] = {}
+        use: list[dict[str, Any]] = []
         for number, seed in enumerate(range(scenario.seed, scenario.seed + self.seeds)):
             found, sampled = run_sampled(
                 replace(scenario, seed=seed),
@@ -186,8 +210,10 @@ class _Replications:
                 tail_share=0.0 if self.asked is None else self.asked.tail_share(self.seeds),
                 exact=self.exact,
                 samples=self.samples,
+                use_intervals=_USE_INTERVALS if self.use_over_time and number == 0 else 0,
                 others=self.others,
             )
+            use += found.pop("use_over_time", ())
             if self.asked is not None:
                 _check_unsaturated(found, self.asked)
                 _pack_tails(found)
@@ -196,7 +222,9 @@ class _Replications:
                 by_seed[seed] = sampled
             else:
                 self.samples_to(_table_of(found, {seed: sampled}))
-        return _with_samples(Comparison.from_dict(_together(results, self.asked)), by_seed)
+        comparison = Comparison.from_dict(_together(results, self.asked))
+        names = [system_id(row) for row in comparison.source["systems"]]
+        return _with_samples(replace(comparison, use=read_use(use, names)), by_seed)
 
     def warmup(self, scenario: Scenario) -> int:
         """The warm-up of `scenario` by MSER-5."""
@@ -212,10 +240,73 @@ class _Replications:
 
     def _progress(self, number: int, runs: int) -> Callable[[int, int], object] | None:
         """The progress of the run with this number, of `runs` runs."""
-        progress = self.progress
-        if progress is None or not callable(progress):
-            return progress
-        return lambda done, every: progress(number * every + done, runs * every)
+        return _of_all(self.progress, number, runs)
+
+
+def at_loads(
+    scenario: Scenario,
+    loads: Sequence[float],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    others: Iterable[System] = (),
+) -> tuple[tuple[float, Comparison], ...]:
+    """Simulate `scenario` at multiples of its load, each with a tenth of its requests.
+
+    All rates are multiplied, and SLOs stay. Runs have 1,000 requests of a service at least, unless
+    the scenario has fewer. Returns each multiple with its results, in ascending order.
+
+    Raises InputError for a multiple that is not above 0 and at most 1,000, for more than 100 of
+    them, and for a scenario whose arrivals are given times, which have no load to multiply.
+    """
+    scenario = loaded(scenario)
+    check_loads(scenario, loads)
+    scenario = costed(scenario)
+    requests = max(scenario.requests // 10, min(scenario.requests, 1_000))
+    found = []
+    for number, factor in enumerate(sorted(set(loads))):
+        results, _ = run_sampled(
+            replace(_scaled(scenario, factor), requests=requests),
+            threads=threads,
+            progress=_of_all(progress, number, len(set(loads))),
+            others=others,
+        )
+        found.append((factor, Comparison.from_dict(results)))
+    return tuple(found)
+
+
+def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
+    """Raise InputError for multiples of the load that :func:`at_loads` cannot simulate."""
+    listed = isinstance(loads, Sequence) and not isinstance(loads, str | bytes)
+    if not listed or len(loads) > MAX_LOADS:
+        raise refused("loads", loads, f"must be a list of at most {MAX_LOADS} numbers")
+    for factor in loads:
+        if not 0.0 < finite_number("loads", factor) <= MAX_LOAD:
+            raise refused("loads", factor, f"must be more than 0 and at most {MAX_LOAD:,g}")
+    if loads and resolved(scenario)["arrivals"] == "own":
+        allowed = "must be empty, since the workload says when requests arrive; "
+        raise refused("loads", list(loads), allowed + "arrivals = 'poisson' has a load to multiply")
+    for factor in loads:
+        check(_scaled(scenario, factor))
+
+
+def _scaled(scenario: Scenario, factor: float) -> Scenario:
+    """`scenario` with all rates multiplied."""
+    asked = resolved(scenario)
+    if scenario.rates_rps:
+        rates = {name: rate * factor for name, rate in scenario.rates_rps.items()}
+        return replace(scenario, rates_rps=rates)
+    shared = {"rates": asked["rates"], "by_rate": asked["by_rate"]}
+    return replace(scenario, rate_rps=asked["rate_rps"] * factor, **shared)
+
+
+def _of_all(
+    progress: Callable[[int, int], object] | None, number: int, runs: int
+) -> Callable[[int, int], object] | None:
+    """The progress of the run with this number, of `runs` runs."""
+    if progress is None or not callable(progress):
+        return progress
+    return lambda done, every: progress(number * every + done, runs * every)
 
 
 def simulate(

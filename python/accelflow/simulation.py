@@ -169,9 +169,13 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     tail_share: float = 0.0,
     exact: bool | None = None,
     samples: int = 0,
+    use_intervals: int = 0,
     others: Iterable[System] = (),
 ) -> tuple[dict[str, Any], list[Sampled]]:
     """Do as :func:`run`, and return the results and up to `samples` requests of each service.
+
+    With `use_intervals` of 2 or more, the results have ``use_over_time``: how busy each server was
+    in at most so many intervals (:func:`accelflow.report.use.read_use`).
 
     `others` are systems in Python (:func:`accelflow.policies.systems_in_python`).
     """
@@ -183,14 +187,13 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     scenario = costed(scenario)
     asked = resolved(scenario)
     others = list(others)
+    options = (threads, tail_share, samples, exact, use_intervals)
     text, found = _native.scenario_run(
-        document(scenario),
-        scenario.recording,
-        (threads, tail_share, samples, exact),
-        progress,
-        others,
+        document(scenario), scenario.recording, options, progress, others
     )
-    return _results(scenario, asked, json.loads(text)) | _in_python(others), found
+    results = json.loads(text)
+    kept = {key: results[key] for key in ("use_over_time",) if key in results}
+    return _results(scenario, asked, results) | _in_python(others) | kept, found
 
 
 def check_samples(scenario: Scenario, samples: int, runs: int) -> None:

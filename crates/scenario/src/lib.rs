@@ -50,7 +50,7 @@ pub use limits::{
     ASSUMED_TCP_COST_NS, EXACT_REQUESTS, MAX_REQUESTS, MAX_SAMPLES, MIN_REQUESTS, PAPER_SLO_FACTOR,
 };
 pub use names::{Arrivals, CostSource, Costs, FactSource, Remote, Times};
-pub use options::RunOptions;
+pub use options::{MAX_USE_INTERVALS, RunOptions};
 pub use resolved::{Resolved, ResolvedChip};
 pub use rules::{allowed, choices};
 pub use run::Outcome;

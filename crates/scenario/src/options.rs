@@ -16,7 +16,13 @@ pub struct RunOptions {
     /// Whether response times are kept one by one, and percentiles exact, rather than counted in
     /// bins. `None`: for up to [`crate::EXACT_REQUESTS`] requests.
     pub exact: Option<bool>,
+    /// The most intervals of time of which results say how busy servers were, none below 2; at most
+    /// [`MAX_USE_INTERVALS`].
+    pub use_intervals: usize,
 }
+
+/// The most intervals of time of which results say how busy servers were.
+pub const MAX_USE_INTERVALS: usize = 10_000;
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
@@ -25,16 +31,22 @@ impl Default for RunOptions {
             tail_share: 0.0,
             samples: 0,
             exact: None,
+            use_intervals: 0,
         }
     }
 }
 
 impl RunOptions {
     pub(crate) fn check(&self) -> Result<(), Refusal> {
-        if (0.0..=1.0).contains(&self.tail_share) {
-            return Ok(());
+        if !(0.0..=1.0).contains(&self.tail_share) {
+            let allowed = "must be a number from 0 to 1";
+            return Err(Refusal::number("tail_share", self.tail_share, allowed));
         }
-        let allowed = "must be a number from 0 to 1";
-        Err(Refusal::number("tail_share", self.tail_share, allowed))
+        if self.use_intervals > MAX_USE_INTERVALS {
+            let allowed = format!("must be at most {MAX_USE_INTERVALS}");
+            let given = self.use_intervals.to_string();
+            return Err(Refusal::new("use_intervals", given, allowed));
+        }
+        Ok(())
     }
 }

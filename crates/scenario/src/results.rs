@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_sim::compare::{CalledResult, ServiceResult, SystemResult};
-use accelflow_sim::stats::{BIN_ERROR, Breakdown, DataStats, Fallback, Part};
+use accelflow_sim::compare::{CalledResult, ServerUse, ServiceResult, SystemResult};
+use accelflow_sim::stats::{BIN_ERROR, Breakdown, DataStats, Fallback, Part, Used};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::profile::ProfileParameter;
@@ -34,7 +34,26 @@ impl Outcome {
         if self.binned {
             found["percentiles"] = json!({"method": "bins", "relative_error": BIN_ERROR});
         }
+        let used = self.used_json();
+        if !used.is_empty() {
+            found["use_over_time"] = used.into();
+        }
         found
+    }
+
+    /// How busy each server of each system was over time: the system's place in the results, the
+    /// services on the server, and columns by interval.
+    fn used_json(&self) -> Vec<Value> {
+        let mut rows = Vec::new();
+        for (place, system) in self.systems.iter().enumerate() {
+            let accelerators = system.services.first().map(|one| &one.accelerators[..]);
+            for server in &system.used {
+                let mut row = server_use_json(server, accelerators.unwrap_or_default());
+                row["system"] = place.into();
+                rows.push(row);
+            }
+        }
+        rows
     }
 
     /// All services under one orchestrator.
@@ -53,6 +72,24 @@ impl Outcome {
         }
         json!({"orchestrator": system.orchestrator, "services": services})
     }
+}
+
+fn server_use_json(server: &ServerUse, accelerators: &[String]) -> Value {
+    let of =
+        |value: &dyn Fn(&Used) -> f64| -> Vec<f64> { server.intervals.iter().map(value).collect() };
+    let mut shares = serde_json::Map::new();
+    shares.insert("cores".to_owned(), of(&|used| used.cores).into());
+    for (index, accel) in accelerators.iter().enumerate() {
+        shares.insert(accel.clone(), of(&|used| used.accelerators[index]).into());
+    }
+    shares.insert("manager".to_owned(), of(&|used| used.manager).into());
+    shares.insert("A-DMA".to_owned(), of(&|used| used.dma).into());
+    json!({
+        "services": server.services,
+        "from_us": of(&|used| used.from.as_us_f64()),
+        "until_us": of(&|used| used.until.as_us_f64()),
+        "shares": shares,
+    })
 }
 
 /// The numbers that costs rest on, as rows.

@@ -98,6 +98,7 @@ impl<'s> Setup<'s> {
             tail_share: options.tail_share,
             samples: options.samples,
             binned: !options.exact.unwrap_or(resolved.requests <= EXACT_REQUESTS),
+            use_intervals: options.use_intervals,
             slos: &self.slos,
             slo_factor: resolved.slo_factor,
             slo_factors: &self.slo_factors,

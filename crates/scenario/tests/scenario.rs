@@ -433,6 +433,35 @@ fn bins_are_within_what_results_say() {
 }
 
 #[test]
+fn use_over_time_is_in_results_that_are_asked_for_it() {
+    let checked = small().check().unwrap();
+    let found = |use_intervals| {
+        let options = RunOptions {
+            use_intervals,
+            ..RunOptions::default()
+        };
+        checked.run(&options, &|_, _| true)
+    };
+    let (without, with) = (found(0).unwrap().unwrap(), found(8).unwrap().unwrap());
+    let (without, mut with) = (without.to_json(), with.to_json());
+    let used = with.as_object_mut().unwrap().remove("use_over_time");
+    assert_eq!(with, without);
+    let used = used.unwrap();
+    assert_eq!(used.as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&used[0]["system"], &used[0]["services"]),
+        (&json!(0), &json!(["UniqId"]))
+    );
+    let count = used[0]["from_us"].as_array().unwrap().len();
+    assert!((1..=8).contains(&count), "{count}");
+    for (name, shares) in used[0]["shares"].as_object().unwrap() {
+        assert_eq!(shares.as_array().unwrap().len(), count, "{name}");
+    }
+    let refused = found(10_001).err().unwrap().to_string();
+    assert_eq!(refused, "use_intervals = 10001: must be at most 10000");
+}
+
+#[test]
 fn samples_are_kept_up_to_a_bound() {
     let checked = small().check().unwrap();
     let kept = |samples| {

@@ -22,7 +22,7 @@ use crate::server::{
 };
 use crate::stats::Outcome;
 
-pub use results::{CalledResult, ServiceResult, SystemResult};
+pub use results::{CalledResult, ServerUse, ServiceResult, SystemResult};
 
 /// The placement of services on servers, which the paper's "average load per service" leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,9 @@ pub struct Comparison<'c> {
     pub samples: u64,
     /// Whether response times are counted in bins, so that memory does not grow with their number.
     pub binned: bool,
+    /// The most intervals of time of which results say how busy servers were
+    /// ([`SystemResult::used`]); none below 2.
+    pub use_intervals: usize,
     /// The SLOs of services, by name.
     pub slos: &'c BTreeMap<String, Time>,
     /// The SLO of other services over their mean response time on an idle server with AccelFlow; no
@@ -144,9 +147,10 @@ pub fn compare(
     };
     let systems = comparison.orchestrators.iter();
     let mut systems: Vec<_> = systems
-        .map(|system| (system.id().to_owned(), Vec::new()))
+        .map(|system| (system.id().to_owned(), Vec::new(), Vec::new()))
         .collect();
     for (&(system, group), mut servers) in cells.iter().zip(outcomes) {
+        systems[system].2.extend(used(comparison, &mut servers));
         for &service in group {
             if let Some(server) = server_of(&mut servers, service) {
                 let result = service_result(comparison, &slos, service, &mut server.outcome);
@@ -154,15 +158,28 @@ pub fn compare(
             }
         }
     }
-    let systems = systems.into_iter().map(|(orchestrator, mut services)| {
-        services.sort_by_key(|(service, _)| *service);
-        let services = services.into_iter().map(|(_, result)| result).collect();
-        SystemResult {
-            orchestrator,
-            services,
-        }
-    });
+    let systems = systems
+        .into_iter()
+        .map(|(orchestrator, mut services, used)| {
+            services.sort_by_key(|(service, _)| *service);
+            let services = services.into_iter().map(|(_, result)| result).collect();
+            SystemResult {
+                orchestrator,
+                services,
+                used,
+            }
+        });
     Ok(Some(systems.collect()))
+}
+
+/// How busy the servers were, of those that say it.
+fn used(comparison: &Comparison<'_>, servers: &mut [ServerOutcome]) -> Vec<ServerUse> {
+    let name = |&service: &usize| comparison.plan.services[service].name.clone();
+    let used = servers.iter_mut().map(|server| ServerUse {
+        services: server.services.iter().map(name).collect(),
+        intervals: std::mem::take(&mut server.outcome.used),
+    });
+    used.filter(|used| !used.intervals.is_empty()).collect()
 }
 
 /// Simulates the services of `comparison` under its system number `system` once more, and shows
@@ -249,7 +266,11 @@ fn run_cells(
     };
     let (in_turn, at_once): (Vec<usize>, Vec<usize>) = (0..cells.len()).partition(in_turn);
     let next = AtomicUsize::new(0);
-    let watches: Vec<Watch> = cells.iter().map(|_| Watch::default()).collect();
+    let watch = || Watch {
+        use_intervals: comparison.use_intervals,
+        ..Watch::default()
+    };
+    let watches: Vec<Watch> = cells.iter().map(|_| watch()).collect();
     let size = |cell: &(usize, &[usize])| cell.1.len() as u64 * comparison.requests;
     let all: u64 = cells.iter().map(size).sum();
     let outcomes: Vec<Mutex<Option<CellOutcome>>> =

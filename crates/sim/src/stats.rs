@@ -405,6 +405,26 @@ pub struct Outcome {
     pub events: u64,
     /// Sums that obey conservation laws.
     pub totals: Totals,
+    /// How busy the server was from its start to the last arrival, interval by interval; empty
+    /// unless [`crate::Watch::use_intervals`] asks for it.
+    pub used: Vec<Used>,
+}
+
+/// How busy a server was in an interval of time, as shares of what it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Used {
+    /// Its beginning.
+    pub from: Time,
+    /// Its end.
+    pub until: Time,
+    /// Share of the cores' time that they were busy; 1 if they poll flags continuously.
+    pub cores: f64,
+    /// Share of the manager's time that it was busy.
+    pub manager: f64,
+    /// Share of the A-DMA engines' time that they were busy.
+    pub dma: f64,
+    /// Share of the elements' time that they were busy, by [`Accel::index`].
+    pub accelerators: [f64; Accel::MOST],
 }
 
 /// An entry of the log of [`crate::simulate_logged`]: one operation of one request.

@@ -91,6 +91,7 @@ fn comparison<'c>(
         tail_share: 0.0,
         samples: 5,
         binned: false,
+        use_intervals: 6,
         slos: &NONE,
         slo_factor: Some(5.0),
         slo_factors: &FACTORS,

@@ -202,6 +202,7 @@ fn compared(
             slos: &BTreeMap::new(),
             samples: 0,
             binned: false,
+            use_intervals: 0,
             slo_factor: None,
             slo_factors: &BTreeMap::new(),
             tenants: &[],

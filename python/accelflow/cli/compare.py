@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -42,6 +42,7 @@ from accelflow.page import command_line
 from accelflow.precision import Precision, check_replications
 from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_json
+from accelflow.scenario import resolved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -243,6 +244,13 @@ _DEFAULT = simulation.Scenario()
     help="Write the requests as spans, lines of OTLP in JSON; needs one --orchestrator.",
 )
 @REPORT
+@click.option(
+    "--loads",
+    metavar="LIST",
+    help="With --report: multiples of the load at which its curves against load are simulated, "
+    "with a tenth of the requests, or none. Default: 0.5,1,1.5,2,3,4; none for times of arrivals "
+    "that WORKLOAD gives.",
+)
 @click.option("--by-service", is_flag=True, help="Print rows for each service, too.")
 @timeline_options
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
@@ -261,6 +269,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     simulation.check(experiment, threads)
     check_place(out)
     check_report(options["report_file"])
+    loads = _loads_asked(options["loads"], options["report_file"], experiment)
     check_timeline(options)
     check_samples_file(options["samples_file"], options["report_file"])
     asked = asked_precision(context)
@@ -277,7 +286,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
         console.print(warning, highlight=False, markup=False, soft_wrap=True)
     # First, as it is refused sooner than a comparison ends.
     timeline_file = write_timeline(experiment, options)
-    comparison = _compared(context, experiment, console, asked)
+    comparison = _compared(context, experiment, console, asked, loads)
     written = _write(comparison, experiment.recording, out)
     if options["samples_file"]:
         written.append(options["samples_file"])
@@ -302,8 +311,9 @@ def _compared(
     experiment: simulation.Scenario,
     console: Console,
     asked: Precision | None,
+    loads: Sequence[float],
 ) -> Comparison:
-    """Simulate, with the single requests in a file of their own if there is to be one."""
+    """Simulate, also at `loads`, with single requests in a file of their own if there is to be one."""
     options = context.params
 
     def run(samples_to: Callable[[pa.Table], None] | None = None) -> Comparison:
@@ -316,13 +326,19 @@ def _compared(
                 exact=_EXACT[options["percentiles"]],
                 samples=_kept(experiment, options),
                 samples_to=samples_to,
+                use_over_time=options["report_file"] is not None,
                 threads=options["threads"],
                 progress=advance,
                 on_round=rounds_shown(console, asked),
             )
 
     samples_file = options["samples_file"]
-    return with_samples(samples_file, run) if samples_file else run()
+    comparison = with_samples(samples_file, run) if samples_file else run()
+    if not loads:
+        return comparison
+    with bar(console, "simulating other loads") as advance:
+        found = comparing.at_loads(experiment, loads, threads=options["threads"], progress=advance)
+    return replace(comparison, loads=found)
 
 
 #: What `--percentiles` says of the engine's option.
@@ -341,6 +357,26 @@ def _write_page(comparison: Comparison, file: Path) -> None:
     from accelflow.report.page import comparison_page  # noqa: PLC0415 (seldom needed)
 
     written_page(comparison_page(comparison, command_line(sys.argv)), file)
+
+
+def _loads_asked(
+    listed: str | None, report_file: Path | None, scenario: simulation.Scenario
+) -> tuple[float, ...]:
+    """The multiples of the load that the page shows."""
+    if listed is None:
+        fixed = resolved(scenario)["arrivals"] == "own"
+        return () if report_file is None or fixed else comparing.REPORT_LOADS
+    if report_file is None:
+        raise InputError(f"--loads {listed}: must stand beside --report FILE.html")
+    if listed == "none":
+        return ()
+    try:
+        factors = tuple(float(factor) for factor in listed.split(","))
+    except ValueError:
+        allowed = "must be numbers with commas between them, such as 0.5,1,2, or none"
+        raise InputError(f"--loads = {listed!r}: {allowed}") from None
+    comparing.check_loads(scenario, factors)
+    return factors
 
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:

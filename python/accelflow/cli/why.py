@@ -1,6 +1,8 @@
 """`accelflow why`: what slow requests waited for that others did not."""
 
 import json
+import sys
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -11,6 +13,11 @@ from accelflow import watching
 from accelflow.cli import offered
 from accelflow.cli.asking import one_system, scenario_asked
 from accelflow.cli.output import Output, bar
+from accelflow.cli.pages import REPORT, check_report
+from accelflow.cli.pages import written as written_page
+from accelflow.page import command_line
+from accelflow.reports.why import why_page
+from accelflow.scenario import resolved
 
 __all__ = ["why"]
 
@@ -30,19 +37,30 @@ _OCCUPANTS: Final = 4
     help="The percentile of its response times that is explained; more than 55.",
 )
 @one_system
+@REPORT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @click.pass_context
 def why(
-    context: click.Context, /, service: str, percentile: float, as_json: bool, **_: Any
+    context: click.Context,
+    /,
+    service: str,
+    percentile: float,
+    report_file: Path | None,
+    as_json: bool,
+    **_: Any,
 ) -> None:
     """Explain what slow requests to SERVICE waited for that the median ones did not.
 
     Compares the requests around a percentile with those around the median: where their time went,
     who occupied what they waited for, and what arrived in the window before (docs/why.md).
     """
+    check_report(report_file)
     scenario = scenario_asked(context)
     with bar(Console(stderr=True), "simulating") as advance:
         found = watching.why(scenario, service, percentile=percentile, progress=advance)
+    if report_file is not None:
+        page = why_page(found, _sentence(found), resolved(scenario), command_line(sys.argv))
+        written_page(page, report_file)
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return

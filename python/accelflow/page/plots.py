@@ -213,13 +213,16 @@ def lines(  # noqa: PLR0913 (options, by name)
     parameters: Mapping[str, str | float] | None = None,
     cursor: str | None = None,
     points: bool = False,
+    steps: bool = False,
     limit: str | None = None,
 ) -> dict[str, Any]:
     """Lines through the columns `x` and `y`, one for each of `names`, by colour and dashes.
 
     `x` and `y` are encodings of Vega-Lite without field and type. `cursor` is a parameter with a
     value of the column `y`, at which a line stands. `limit` draws a dashed line at that column.
+    With `steps`, a value holds until the next.
     """
+    held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}
     dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]
     of_x = {"field": "x", "type": "quantitative", **x}
     of_y = {"field": "y", "type": "quantitative", **y}
@@ -229,7 +232,7 @@ def lines(  # noqa: PLR0913 (options, by name)
     dash = {"field": "name", "type": "nominal", "scale": {"domain": list(names), "range": dashes}}
     layers: list[dict[str, Any]] = [
         {
-            "mark": {"type": "line", "aria": False, "strokeWidth": 2},
+            "mark": {"type": "line", "aria": False, **held},
             "encoding": {
                 "x": of_x,
                 "y": of_y,

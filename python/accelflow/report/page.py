@@ -16,6 +16,11 @@ from accelflow.report.figures import (
     tail_figure,
     use_figure,
 )
+from accelflow.report.load_figures import (
+    latency_load_figure,
+    throughput_figure,
+    use_over_time_figure,
+)
 from accelflow.report.notes import notes_of
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
 from accelflow.report.reductions import reduction
@@ -68,7 +73,8 @@ def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
                 text=[] if breakdown else ["These results do not say."],
             ),
             _latencies(comparison),
-            Section(title="Utilisation", parts=[use_figure(comparison)]),
+            _loads(comparison),
+            _use(comparison),
             _fallbacks(comparison),
             Section(title="Services", parts=[services_table(comparison)]),
             *_beside_the_paper(comparison),
@@ -100,6 +106,26 @@ def _latencies(comparison: Comparison) -> Section:
             latency_figure(comparison),
             services_figure(comparison),
         ],
+    )
+
+
+def _loads(comparison: Comparison) -> Section:
+    figures = [throughput_figure(comparison), latency_load_figure(comparison)]
+    why = "This comparison was not simulated at other loads."
+    return Section(
+        title="Throughput and latency against load",
+        text=[] if comparison.loads else [why],
+        parts=[figure for figure in figures if figure is not None],
+    )
+
+
+def _use(comparison: Comparison) -> Section:
+    over_time = use_over_time_figure(comparison)
+    why = "How it changes over time is not in a file of results."
+    return Section(
+        title="Utilisation",
+        text=[] if over_time else [why],
+        parts=[use_figure(comparison), *([over_time] if over_time else [])],
     )
 
 

@@ -18,6 +18,7 @@ from accelflow.errors import InputError
 from accelflow.report.called import Called
 from accelflow.report.named import Named
 from accelflow.report.reader import Interval, Reader, reject_repeats
+from accelflow.report.use import ServerUse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +30,7 @@ __all__ = [
     "Calibration",
     "Comparison",
     "Interval",
+    "ServerUse",
     "ServiceResult",
     "SystemResult",
     "mean_of",
@@ -310,7 +312,8 @@ class Comparison(_Shown, Named[SystemResult]):
     `calibration` is None where costs were not measured in rounds. `source` is the checked object
     that the comparison was read from. `seeds` are those of the simulations, of which `seed` is the
     first. `samples` has a row for each request, if they were asked for
-    (:func:`accelflow.compare`), as a table of pyarrow.
+    (:func:`accelflow.compare`), as a table of pyarrow. So do `use`, how busy servers were over
+    time, and `loads`, the same comparison at multiples of its load, each with the multiple.
     """
 
     part: ClassVar[str] = "system"
@@ -327,6 +330,8 @@ class Comparison(_Shown, Named[SystemResult]):
     calibration: Calibration | None = None
     seeds: tuple[int, ...]
     samples: pa.Table | None = None
+    use: tuple[ServerUse, ...] = ()
+    loads: tuple[tuple[float, Comparison], ...] = ()
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:

@@ -44,22 +44,8 @@ def rewrite_page(folder: Path) -> Path:
     trees = {path: _tree(path) for path in found if path.is_file()}
     if not trees:
         raise InputError(f"{folder}: there are no results of experiments")
-    for path, tree in trees.items():
-        scenario_of = tree.get("scenario")
-        if isinstance(scenario_of, Mapping) and "workload" in scenario_of:
-            workload = scenario_of["workload"]
-            raise InputError(
-                f"{path}: scenario.workload = {workload!r}: must be left out, since the page "
-                "compares with the paper's services; run the experiments again with --out"
-            )
-    first, *others = trees
-    for path in others:
-        for key in ("budget", "scenario"):
-            if trees[path].get(key) != trees[first].get(key):
-                raise InputError(
-                    f"{path}: {key} is {trees[path].get(key)!r}, but in {first.name} "
-                    f"{trees[first].get(key)!r}; a page needs the same for all"
-                )
+    _check_together(trees)
+    first = next(iter(trees))
     try:
         chosen, scenario = _shared(trees[first])
     except (KeyError, TypeError) as error:
@@ -79,6 +65,26 @@ def rewrite_page(folder: Path) -> Path:
             f"{folder}: a value in the results cannot be used ({error}); run the experiments again"
         ) from error
     return page
+
+
+def _check_together(trees: Mapping[Path, Mapping[str, Any]]) -> None:
+    """Raise InputError for results that do not belong on one page, which is the paper's."""
+    for path, tree in trees.items():
+        scenario_of = tree.get("scenario")
+        if isinstance(scenario_of, Mapping) and "workload" in scenario_of:
+            workload = scenario_of["workload"]
+            raise InputError(
+                f"{path}: scenario.workload = {workload!r}: must be left out, since the page "
+                "compares with the paper's services; run the experiments again with --out"
+            )
+    first, *others = trees
+    for path in others:
+        for key in ("budget", "scenario"):
+            if trees[path].get(key) != trees[first].get(key):
+                raise InputError(
+                    f"{path}: {key} is {trees[path].get(key)!r}, but in {first.name} "
+                    f"{trees[first].get(key)!r}; a page needs the same for all"
+                )
 
 
 def _tree(path: Path) -> dict[str, Any]:

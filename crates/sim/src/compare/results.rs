@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats};
+use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats, Used};
 
 /// The result of one service under one orchestrator.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -119,6 +119,18 @@ pub struct SystemResult {
     pub orchestrator: String,
     /// In the order of the plan.
     pub services: Vec<ServiceResult>,
+    /// How busy its servers were over time, if
+    /// [`Comparison::use_intervals`](crate::compare::Comparison::use_intervals) asks for it.
+    pub used: Vec<ServerUse>,
+}
+
+/// How busy a server was over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerUse {
+    /// The services on it.
+    pub services: Vec<String>,
+    /// Interval by interval, from its start to the last arrival.
+    pub intervals: Vec<Used>,
 }
 
 impl CalledResult {

@@ -9,7 +9,7 @@ use super::activity::Wait;
 use super::error::SimError;
 use super::parts::{
     Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures,
-    Policies, Requests, Retries, Tenancy, Timing, Watching, unloaded_phases,
+    Policies, Requests, Retries, Tenancy, Timing, Usage, Watching, unloaded_phases,
 };
 use super::run::{Run, Watch};
 use super::state::{Event, Job, JobId, RequestId, Slab, Transfer};
@@ -50,6 +50,8 @@ pub(crate) struct Engine<'r> {
     pub deadlines: Deadlines,
     pub measures: Measures,
     pub policies: Policies,
+    /// How busy the server is from time to time, if an outcome is to say it.
+    pub(super) usage: Option<Box<Usage>>,
     watch: Option<&'r Watch>,
     pub(super) watching: Option<Box<Watching<'r>>>,
 }
@@ -86,6 +88,7 @@ impl<'r> Engine<'r> {
             deadlines: Deadlines::new(deadlines),
             measures: Measures::new(run),
             policies,
+            usage: None,
             watch: None,
             watching: None,
             properties,
@@ -95,9 +98,15 @@ impl<'r> Engine<'r> {
         })
     }
 
-    /// Lets `watch` stop the run, and reports the progress there.
+    /// Lets `watch` stop the run, reports the progress there, and reads busy times as it asks.
     pub(crate) fn watched_by(mut self, watch: &'r Watch) -> Engine<'r> {
         self.watch = Some(watch);
+        self.reading_use(watch.use_intervals)
+    }
+
+    /// Reads busy times from time to time, for at most `intervals` intervals.
+    pub(crate) fn reading_use(mut self, intervals: usize) -> Engine<'r> {
+        self.usage = Usage::new(intervals);
         self
     }
 

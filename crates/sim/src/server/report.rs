@@ -8,7 +8,7 @@ use super::error::SimError;
 use super::parts::{Busy, Measured, Queues, Window, WindowEnd, saturation};
 use super::state::JobId;
 use crate::hardware::{Carried, Station};
-use crate::stats::{AccelStats, DataStats, Outcome};
+use crate::stats::{AccelStats, DataStats, Outcome, Used};
 
 /// A smaller backlog of requests is a burst, not saturation.
 const SATURATED_BACKLOG: usize = 100;
@@ -36,6 +36,60 @@ impl Engine<'_> {
             in_flight: self.requests.live(),
         };
         self.measures.close_window(end);
+    }
+
+    /// Reads the busy times, if an outcome is to say how busy the server was and it is time.
+    #[inline]
+    pub(crate) fn read_use(&mut self, now: Time) {
+        if self.usage.as_ref().is_some_and(|usage| usage.is_due(now)) {
+            let busy = self.busy(now);
+            if let Some(usage) = &mut self.usage {
+                usage.keep(now, busy);
+            }
+        }
+    }
+
+    /// How busy the server was between each two readings.
+    fn used(&self) -> Vec<Used> {
+        let readings = self
+            .usage
+            .as_ref()
+            .map_or(&[][..], |usage| usage.readings());
+        let used = |pair: &[(Time, Busy)]| {
+            let [(from, before), (until, after)] = pair else {
+                return None;
+            };
+            Some(self.used_between((*from, before), (*until, after)))
+        };
+        readings.windows(2).filter_map(used).collect()
+    }
+
+    fn used_between(&self, (from, before): (Time, &Busy), (until, after): (Time, &Busy)) -> Used {
+        let (config, window) = (self.run.config, until - from);
+        let engines = config.network.dma_engines;
+        let mut used = Used {
+            from,
+            until,
+            cores: match self.cores_poll() {
+                true => 1.0,
+                false => share(before.cores, after.cores, window, config.core.count),
+            },
+            manager: share(before.manager, after.manager, window, 1),
+            dma: share(before.dma, after.dma, window, engines),
+            accelerators: [0.0; Accel::MOST],
+        };
+        for accel in self.run.plan.image.accelerators() {
+            let index = accel.index();
+            let (before, after) = (before.accelerators[index].0, after.accelerators[index].0);
+            used.accelerators[index] = share(before, after, window, self.elements(accel));
+        }
+        used
+    }
+
+    /// The number of elements of a type.
+    fn elements(&self, accel: Accel) -> usize {
+        let config = &self.run.config.accelerator;
+        config.pes_of(accel) * config.instances_of(accel)
     }
 
     /// All busy times up to `now`.
@@ -99,6 +153,7 @@ impl Engine<'_> {
             window: Time::ZERO,
             events: measured.events,
             totals: measured.totals,
+            used: self.used(),
         };
         if let Some(Window {
             from,
@@ -212,7 +267,7 @@ impl Engine<'_> {
         for accel in self.run.plan.image.accelerators() {
             let index = accel.index();
             let instances = config.accelerator.instances_of(accel);
-            let elements = config.accelerator.pes_of(accel) * instances;
+            let elements = self.elements(accel);
             let (all, any) = before.accelerators[index];
             let (all_after, any_after) = after.accelerators[index];
             let dispatching = (before.dispatchers[index], after.dispatchers[index]);
@@ -248,7 +303,7 @@ fn turned_away(stations: &[Station<JobId>]) -> u64 {
 fn share(before: Time, after: Time, window: Time, servers: usize) -> f64 {
     if window > Time::ZERO && servers > 0 {
         // Whole picoseconds, so that a share of all is 1 and not a rounding error more.
-        (after - before).as_ps() as f64 / (window * servers as u64).as_ps() as f64
+        after.saturating_sub(before).as_ps() as f64 / (window * servers as u64).as_ps() as f64
     } else {
         0.0
     }

@@ -146,4 +146,7 @@ pub struct Watch {
     pub stop: AtomicBool,
     /// Number of counted requests that have ended, updated every few milliseconds.
     pub ended: AtomicU64,
+    /// The most intervals of time of which outcomes say how busy the servers were
+    /// ([`crate::stats::Outcome::used`]); none below 2.
+    pub use_intervals: usize,
 }

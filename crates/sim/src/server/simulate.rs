@@ -122,12 +122,14 @@ pub fn simulate_servers_watched(
 fn simulate_all(run: &Run<'_>, watch: Option<&Watch>) -> Result<Vec<ServerOutcome>, SimError> {
     let config = run.config.with_generation_costs();
     let servers = loads_by_server(run)?;
+    let intervals = watch.map_or(0, |watch| watch.use_intervals);
     let outcomes = match &servers[..] {
         [(server, loads)] => vec![run_alone(run, &config, *server, loads, watch)?],
         _ => {
             let mut engines = Vec::with_capacity(servers.len());
             for (server, loads) in &servers {
-                engines.push((*server, Engine::new(&run.on(&config, loads), *server)?));
+                let engine = Engine::new(&run.on(&config, loads), *server)?;
+                engines.push((*server, engine.reading_use(intervals)));
             }
             Servers::new(engines).run(watch)?
         }

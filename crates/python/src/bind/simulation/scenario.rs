@@ -73,8 +73,9 @@ pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResu
 
 /// Simulates the scenario in `document` (JSON) and returns what it finds, as JSON.
 ///
-/// `options` are the number of threads, the share of the tail, the most samples of a service, and
-/// whether percentiles are exact ([`RunOptions`]); beside the results stand the samples. `progress` is called with the number of
+/// `options` are the number of threads, the share of the tail, the most samples of a service,
+/// whether percentiles are exact, and the most intervals of use over time ([`RunOptions`]); beside
+/// the results stand the samples. `progress` is called with the number of
 /// requests that have ended and of all. Raises AccelflowError for what cannot be simulated; an
 /// exception of `progress` ends the run and is passed on. `others` are systems in Python, simulated
 /// beside those of the scenario: objects with `name`, `like`, `begin(server)`, `failed(place, error)`
@@ -85,7 +86,7 @@ pub(crate) fn scenario_run<'py>(
     py: Python<'py>,
     document: &str,
     recording: Option<String>,
-    options: (usize, f64, u64, Option<bool>),
+    options: (usize, f64, u64, Option<bool>, usize),
     progress: Option<Py<PyAny>>,
     others: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<(String, Vec<Samples<'py>>)> {
@@ -94,12 +95,13 @@ pub(crate) fn scenario_run<'py>(
         .map(PythonSystem::new)
         .collect::<PyResult<_>>()?;
     let checked = checked(document, recording)?;
-    let (threads, tail_share, samples, exact) = options;
+    let (threads, tail_share, samples, exact, use_intervals) = options;
     let options = RunOptions {
         threads,
         tail_share,
         samples,
         exact,
+        use_intervals,
     };
     let progress = Progress::new(progress);
     let report = |done, all| {

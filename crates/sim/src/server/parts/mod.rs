@@ -21,6 +21,7 @@ mod saturation;
 mod shaping;
 mod tenancy;
 mod timing;
+mod usage;
 mod watching;
 mod window;
 
@@ -41,5 +42,6 @@ pub(super) use retries::Retries;
 pub(super) use saturation::{Queues, saturation};
 pub(super) use tenancy::Tenancy;
 pub(super) use timing::Timing;
+pub(super) use usage::Usage;
 pub(super) use watching::{Shared, Watching};
 pub(super) use window::{Busy, Window, WindowEnd};

@@ -5,7 +5,7 @@ use accelflow_trace::{Accel, Image};
 use crate::stats::{Outcome, Saturation};
 
 /// The backlogs of all resources at a point in time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
     pub cores: usize,
     pub manager: usize,

@@ -35,6 +35,7 @@ impl Engine<'_> {
             self.open_window(now);
         }
         self.measures.enter(now);
+        self.read_use(now);
         let id = self.requests.insert(request);
         self.show(id, now, |_| Happening::Arrived);
         self.come_from_client(id, now)?;

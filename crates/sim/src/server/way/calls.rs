@@ -95,6 +95,7 @@ impl Engine<'_> {
         request.caller = Some(invocation.caller);
         self.measures.count_arrival(&request, now);
         self.measures.enter(now);
+        self.read_use(now);
         let id = self.requests.insert(request);
         self.start_phase(id, now)
     }

@@ -1,0 +1,183 @@
+"""The plots of a comparison against time and against load."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from accelflow.page import Choice, Figure
+from accelflow.page.plots import lines
+from accelflow.report.looks import system_colors
+from accelflow.report.results import Comparison, ServiceResult, SystemResult
+
+__all__ = ["latency_load_figure", "throughput_figure", "use_over_time_figure"]
+
+_ALL: Final = "all services"
+_WORST: Final = "the service nearest to its SLO, or furthest past it"
+#: The line of a system that serves all of its load.
+_OFFERED: Final = "the whole load"
+_OFFERED_COLOR: Final = "#7d6bd0"
+
+
+def use_over_time_figure(comparison: Comparison) -> Figure | None:
+    """The utilisation of each resource over simulated time; None if it was not asked for."""
+    if not comparison.use:
+        return None
+    labels = {system.id: system.label for system in comparison.systems}
+    servers = list(dict.fromkeys(_server(one.services) for one in comparison.use))
+    columns: dict[str, list[Any]] = {name: [] for name in ("name", "resource", "server", "x", "y")}
+    for one in comparison.use:
+        # A step needs both of its ends.
+        times = [one.from_us[0] / 1e3, *(until / 1e3 for until in one.until_us)]
+        for resource, shares in one.shares.items():
+            columns["name"] += [labels[one.system]] * len(times)
+            columns["resource"] += [resource] * len(times)
+            columns["server"] += [_server(one.services)] * len(times)
+            columns["x"] += [round(time, 5) for time in times]
+            columns["y"] += [round(share, 4) for share in (*shares, shares[-1])]
+    resources = list(dict.fromkeys(columns["resource"]))
+    controls = [Choice(parameter="resource", label="Resource", options=resources)]
+    parameters = {"resource": resources[0]}
+    if len(servers) > 1:
+        controls.append(Choice(parameter="server", label="Server of", options=servers))
+        parameters["server"] = servers[0]
+    return Figure(
+        title="How busy a resource is over time",
+        text="The share of each interval of simulated time in which a resource was busy, by "
+        "system, from the first arrival to the last. What arrives in bursts shows as peaks; a "
+        "resource that stays at 100 % cannot keep up.",
+        spec=lines(
+            names=[system.label for system in comparison.systems],
+            colors=system_colors(comparison),
+            x={"title": "simulated time (ms)", "scale": {"nice": False}},
+            y={"title": "utilisation", "scale": {"domain": [0, 1]}, "axis": {"format": ".0%"}},
+            parameters=parameters,
+            steps=True,
+        ),
+        data=columns,
+        controls=controls,
+        notes=[_about(comparison)],
+    )
+
+
+def _server(services: tuple[str, ...]) -> str:
+    return ", ".join(services)
+
+
+def _about(comparison: Comparison) -> str:
+    """How long intervals are, and of which seed."""
+    lengths = [
+        until - start
+        for one in comparison.use
+        for start, until in zip(one.from_us, one.until_us, strict=True)
+    ]
+    typical = sorted(lengths)[len(lengths) // 2]
+    seed = f" Of seed {comparison.seeds[0]}." if len(comparison.seeds) > 1 else ""
+    return f"Intervals of about {typical:,.0f} us; the warm-up is shown, too.{seed}"
+
+
+def throughput_figure(comparison: Comparison) -> Figure | None:
+    """What is served within the SLO against the load; None without other loads."""
+    if not comparison.loads:
+        return None
+    columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y")}
+    for _, found in comparison.loads:
+        for service in [_ALL, *_called_by_clients(found)]:
+            by_system = {system.label: _of(system, service) for system in found.systems}
+            offered = math.fsum(one.offered_rps for one in next(iter(by_system.values()))) / 1e3
+            # The first line is below the others.
+            _add(columns, _OFFERED, service, offered, offered)
+            for label, results in by_system.items():
+                served = math.fsum(_served(one) for one in results) / 1e3
+                _add(columns, label, service, offered, served)
+    services = list(dict.fromkeys(columns["service"]))
+    colors = {**system_colors(comparison), _OFFERED: _OFFERED_COLOR}
+    return Figure(
+        title="Throughput against load",
+        text="Requests that are answered within the SLO of their service, against the requests "
+        "that arrive, by system. A system follows the line of the whole load until its SLO is "
+        "missed, and falls behind it from there on.",
+        spec=lines(
+            names=[*(system.label for system in comparison.systems), _OFFERED],
+            colors=colors,
+            x={"title": "load (krps)", "scale": {"zero": True}},
+            y={"title": "within SLO (krps)", "scale": {"zero": True}},
+            parameters={"service": services[0]},
+            points=True,
+        ),
+        data=columns,
+        controls=[Choice(parameter="service", label="Service", options=services)],
+        notes=[_of_loads(comparison)],
+    )
+
+
+def latency_load_figure(comparison: Comparison) -> Figure | None:
+    """P99 over the SLO against the load, with the line of the SLO; None without other loads."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y", "slo")}
+    for _, found in comparison.loads:
+        for system in found.systems:
+            known = [one for one in _of(system, _ALL) if one.p99_us is not None and one.slo_us]
+            if not known:
+                continue
+            shares = {one.service: (one.p99_us or 0.0) / (one.slo_us or 1.0) for one in known}
+            total = math.fsum(one.offered_rps for one in _of(system, _ALL)) / 1e3
+            rates = {one.service: one.offered_rps / 1e3 for one in known}
+            _add(columns, system.label, _WORST, total, max(shares.values()))
+            for service, share in shares.items():
+                _add(columns, system.label, service, rates[service], share)
+    if not columns["x"]:
+        return None
+    columns["slo"] = [1.0] * len(columns["x"])
+    services = list(dict.fromkeys(columns["service"]))
+    return Figure(
+        title="P99 against load",
+        text="The 99th percentile of the response time, as a multiple of the SLO, against the "
+        "requests that arrive, by system, on a logarithmic axis. The dashed line is the SLO: "
+        "where a curve crosses it, the system has reached the most load that it can take.",
+        spec=lines(
+            names=[system.label for system in comparison.systems],
+            colors=system_colors(comparison),
+            x={"title": "load (krps)", "scale": {"zero": True}},
+            y={"title": "P99 / SLO", "scale": {"type": "log"}, "axis": {"format": "~r"}},
+            parameters={"service": services[0]},
+            limit="slo",
+            points=True,
+        ),
+        data=columns,
+        controls=[Choice(parameter="service", label="Service", options=services)],
+    )
+
+
+def _of(system: SystemResult, service: str) -> list[ServiceResult]:
+    """The service, or all that clients call."""
+    return [
+        one for one in system.services if not one.only_called and (service in (_ALL, one.service))
+    ]
+
+
+def _called_by_clients(comparison: Comparison) -> list[str]:
+    """The services that have a load of their own under all systems."""
+    alone = {
+        one.service for system in comparison.systems for one in system.services if one.only_called
+    }
+    return [name for name in comparison.service_names if name not in alone]
+
+
+def _served(result: ServiceResult) -> float:
+    """Requests a second within the SLO; all that are served without one."""
+    return result.throughput_rps * (1 - (result.slo_missed_share or 0.0))
+
+
+def _add(columns: dict[str, list[Any]], name: str, service: str, x: float, y: float) -> None:
+    for column, value in (("name", name), ("service", service), ("x", x), ("y", y)):
+        columns[column].append(round(value, 5) if isinstance(value, float) else value)
+
+
+def _of_loads(comparison: Comparison) -> str:
+    factors = [f"{factor:g}" for factor, _ in comparison.loads]
+    requests = comparison.loads[0][1].requests
+    listed = f"{', '.join(factors[:-1])} and {factors[-1]}" if factors[1:] else factors[0]
+    return (
+        f"At {listed} times the load of the comparison, with {requests:,} requests of each "
+        f"service and seed {comparison.seeds[0]}."
+    )

@@ -1,0 +1,43 @@
+"""How busy servers were over time, as the engine tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ServerUse", "read_use"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerUse:
+    """How busy a server was under a system, from its start to the last arrival.
+
+    `system` is the system's identifier and `services` are those on the server. The intervals run
+    from `from_us` to `until_us` of simulated time; `shares` has the utilisation (0 to 1) in each of
+    them by resource: cores, accelerators by name, manager, A-DMA engines.
+    """
+
+    system: str
+    services: tuple[str, ...]
+    from_us: tuple[float, ...]
+    until_us: tuple[float, ...]
+    shares: Mapping[str, tuple[float, ...]]
+
+
+def read_use(rows: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> tuple[ServerUse, ...]:
+    """Take what the engine gives; `systems` are the identifiers in the order of its results."""
+    return tuple(
+        ServerUse(
+            system=systems[row["system"]],
+            services=tuple(row["services"]),
+            from_us=tuple(row["from_us"]),
+            until_us=tuple(row["until_us"]),
+            shares={_NAMES.get(name, name): tuple(own) for name, own in row["shares"].items()},
+        )
+        for row in rows
+    )
+
+
+#: Names of resources as tables have them.
+_NAMES = {"A-DMA": "A-DMA engines"}

@@ -1,0 +1,182 @@
+"""The page of `accelflow why`: what slow requests waited for that the median ones did not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accelflow.page import Column, Figure, Page, Section, Table, repeated
+from accelflow.page.document import Cell
+from accelflow.page.plots import dots, stacked
+from accelflow.reports.common import configuration
+
+__all__ = ["why_page"]
+
+#: Places that change the gap less are left out of the plot.
+_LEAST_SHARE: Final = 0.01
+_REST: Final = "all other places"
+#: Times that a table would show as 0.0 are left out of it.
+_LEAST_US: Final = 0.05
+
+
+def why_page(
+    found: Mapping[str, Any], sentence: str, settings: Mapping[str, Any], command: str | None
+) -> Page:
+    """Make the page of an explanation (schema ``accelflow.why/1``).
+
+    `sentence` is its answer, and `settings` is the scenario with every default filled in.
+    """
+    occupied = found["occupied_by"]
+    return Page(
+        title=f"Slow requests to {found['service']}",
+        question=f"What do the slow requests to {found['service']} wait for under "
+        f"{found['system']} that the median ones do not?",
+        answer=sentence,
+        sections=[
+            Section(title="Where their time went", parts=[_spent(found), _times(found)]),
+            Section(
+                title="Who occupied what they waited for",
+                text=[] if occupied else ["Nothing that they waited for was occupied."],
+                parts=[_occupants(found)] if occupied else [],
+            ),
+            Section(title="What arrived before", parts=[_rates(found), _arrivals(found)]),
+            configuration(settings, "simulation", values=settings.get("config", {})),
+            repeated(f"seed {settings['seed']}", command),
+        ],
+    )
+
+
+def _bands(found: Mapping[str, Any]) -> dict[str, str]:
+    """The bands by what they are called."""
+    return {"median": "around the median", "slow": f"around P{found['percentile']:g}"}
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    """A place, and whether it is waited for; the part is left out where the place says it."""
+    at, part = row["at"], row["part"]
+    if row["waits"]:
+        return f"waits: {at}"
+    return at if at.startswith(part) else f"{at} ({part})"
+
+
+def _spent(found: Mapping[str, Any]) -> Figure:
+    gap = found["verdict"]["gap_us"]
+    least = _LEAST_SHARE * abs(gap)
+    shown = [row for row in found["times"] if abs(row["slow_us"] - row["median_us"]) >= least]
+    columns: dict[str, list[Any]] = {name: [] for name in ("name", "part", "place", "value")}
+    for band, name in _bands(found).items():
+        times = {_name(row): row[f"{band}_us"] for row in shown}
+        rest = found["bands"][band]["response_us"] - sum(times.values())
+        for place, (part, value) in enumerate([(_REST, max(rest, 0.0)), *times.items()]):
+            for column, one in zip(columns, (name, part, place, round(value, 3)), strict=True):
+                columns[column].append(one)
+    return Figure(
+        title="Mean response time by place",
+        text="The mean response time of both bands, by what the critical path of a request spent "
+        "it on. Places at which both bands spend nearly the same are taken together.",
+        spec=stacked(
+            names=list(_bands(found).values()),
+            parts=list(dict.fromkeys(columns["part"])),
+            colors={_REST: "#808080"},
+            title="us",
+            parameters={},
+        ),
+        data=columns,
+    )
+
+
+def _times(found: Mapping[str, Any]) -> Table:
+    gap = found["verdict"]["gap_us"]
+    rows: list[list[Cell]] = []
+    for row in found["times"]:
+        if max(row["slow_us"], row["median_us"]) < _LEAST_US:
+            continue
+        more = row["slow_us"] - row["median_us"]
+        rows.append(
+            [_name(row), row["median_us"], row["slow_us"], more, more / gap if gap > 0.0 else None]
+        )
+    return Table(
+        caption="Means along the critical paths",
+        columns=[
+            Column(name="Place"),
+            *(Column(name=name, unit="us", form="number") for name in _bands(found).values()),
+            Column(name="more", unit="us", form="number"),
+            Column(name="of the gap", form="share"),
+        ],
+        rows=rows,
+        notes=[
+            f"{found['bands'][band]['requests']:,} requests {name}, of which "
+            f"{found['bands'][band]['followed']:,} were followed."
+            for band, name in _bands(found).items()
+        ],
+    )
+
+
+def _occupants(found: Mapping[str, Any]) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            row["at"],
+            row["service"] or "(no single request)",
+            row["median_share"],
+            row["slow_share"],
+            row["overall_share"],
+        ]
+        for row in found["occupied_by"]
+    ]
+    return Table(
+        caption="Shares of the time that it was occupied while a request of the band waited",
+        columns=[
+            Column(name="What"),
+            Column(name="By"),
+            *(Column(name=name, form="share") for name in _bands(found).values()),
+            Column(name="over the run", form="share"),
+        ],
+        rows=rows,
+    )
+
+
+def _series(found: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "mean_rps": "over the run",
+        "median_rps": f"before requests {_bands(found)['median']}",
+        "slow_rps": f"before requests {_bands(found)['slow']}",
+    }
+
+
+def _rates(found: Mapping[str, Any]) -> Figure:
+    series = _series(found)
+    points = [
+        (row["service"], name, row[key])
+        for row in found["arrivals"]
+        for key, name in series.items()
+    ]
+    return Figure(
+        title="How often requests arrived",
+        text=f"Requests a second of each service in the {found['window_us']:,.0f} us before the "
+        "requests of each band, and over the whole run. A dot far to the right of the others of "
+        "its row is a burst.",
+        spec=dots(
+            names=list(series.values()),
+            colors={},
+            rows=[row["service"] for row in found["arrivals"]],
+            title="requests a second",
+        ),
+        data={
+            "row": [service for service, _, _ in points],
+            "name": [name for _, name, _ in points],
+            "value": [round(rate, 1) for _, _, rate in points],
+        },
+    )
+
+
+def _arrivals(found: Mapping[str, Any]) -> Table:
+    series = _series(found)
+    return Table(
+        caption="Requests a second by service",
+        columns=[
+            Column(name="Service"),
+            *(Column(name=name, form="number", digits=0) for name in series.values()),
+        ],
+        rows=[[row["service"], *(row[key] for key in series)] for row in found["arrivals"]],
+        folded=True,
+    )
