@@ -93,13 +93,12 @@ def _cycles(bars: _Bars, axes: Axes) -> None:
         most, least = (sum(bar["parts"].values()) for bar in (cpu, cerebros))
         over_cpu, over = ((bar["half_width"] or 0.0) / most for bar in (cpu, cerebros))
         layer = cpu["parts"]["RPC layer"] / cerebros["parts"]["RPC layer"]
-        for x, y, text in (
-            (place - 0.2, 1.0 + over_cpu, f"{most:,.0f}"),
-            (place + 0.2, least / most + over, f"{least:,.0f}"),
-            (place + 0.2, least / most + over + 0.07, f"{most / least:.1f}x fewer"),
-            (place + 0.2, least / most + over + 0.14, f"layer {layer:.0f}x"),
-        ):
-            axes.text(x, y + 0.015, text, ha="center", va="bottom", fontsize=7)
+        axes.text(
+            place - 0.2, 1.015 + over_cpu, f"{most:,.0f}", ha="center", va="bottom", fontsize=7
+        )
+        # From the bar's left edge to the right, where there is room, and not over the CPU's bar.
+        said = f"layer {layer:.0f}x\n{most / least:.1f}x fewer\n{least:,.0f}"
+        axes.text(place + 0.03, least / most + over + 0.02, said, va="bottom", fontsize=7)
     axes.set_ylim(0, 1.15)
     least_all, most_all, least_layer, most_layer = (
         targets()[f"cerebros.cycles_reduction.{name}"].figure.text
