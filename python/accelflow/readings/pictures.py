@@ -40,17 +40,27 @@ def write_pictures(found: Readings, experiment: int, stem: Path) -> list[Path]:
 
 
 def _draw(found: Readings, experiment: int) -> Drawing:
-    rows = len(found.default[experiment])
-    lines = math.ceil(rows / _COLUMNS)
+    rows = range(len(found.default[experiment]))
+    drawn = [row for row in rows if _has_ratio(found, experiment, row)]
+    lines = math.ceil(len(drawn) / _COLUMNS)
     drawing = Drawing(figsize=(9.0, 0.4 + 1.9 * lines), layout="constrained")
     FigureCanvasAgg(drawing)
     panels = drawing.subplots(lines, _COLUMNS, squeeze=False)
-    for index, axes in enumerate(panels.flat):
-        if index < rows:
-            _panel(axes, found, experiment, index)
-        else:
-            axes.set_axis_off()
+    for axes in panels.flat[len(drawn) :]:
+        axes.set_axis_off()
+    for axes, row in zip(panels.flat, drawn, strict=False):
+        _panel(axes, found, experiment, row)
+    others = [short(found.default[experiment][row]) for row in rows if row not in drawn]
+    if others:
+        text = f"Without a ratio to the paper's figure, as ours is 0: {', '.join(others)}"
+        drawing.supxlabel(text, fontsize=7, color="#444444")
     return drawing
+
+
+def _has_ratio(found: Readings, experiment: int, row: int) -> bool:
+    """Whether a panel would show anything: a row has ratios under some reading."""
+    known = found.default[experiment][row].log_ratio is not None
+    return known or bool(swings(found, experiment, row))
 
 
 def _panel(axes: Axes, found: Readings, experiment: int, row: int) -> None:

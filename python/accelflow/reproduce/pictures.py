@@ -154,6 +154,7 @@ class _Series:
     color: str
     system: str
     point: str
+    hatch: str | None = None
 
 
 def _panels(outcome: ExperimentResult, plot: Plot) -> list[str]:
@@ -173,7 +174,7 @@ def _series(outcome: ExperimentResult, panel: str) -> list[_Series]:
     if len(definition.systems) == 1 and len(points) > 1:
         system = definition.systems[0]
         return [
-            _Series(label, PALETTE[place % len(PALETTE)], system, label)
+            _Series(label, PALETTE[place % len(PALETTE)], system, label, _hatch(place))
             for place, label in enumerate(points)
         ]
     point = panel or points[0]
@@ -181,6 +182,11 @@ def _series(outcome: ExperimentResult, panel: str) -> list[_Series]:
         _Series(shown[system], COLORS.get(system, PALETTE[place % len(PALETTE)]), system, point)
         for place, system in enumerate(definition.systems)
     ]
+
+
+def _hatch(place: int) -> str | None:
+    """Colours that come again are hatched."""
+    return "////" if place >= len(PALETTE) else None
 
 
 def _value(outcome: ExperimentResult, series: _Series, service: str, measure: str) -> float:
@@ -213,7 +219,7 @@ def _bars(axes: Axes, outcome: ExperimentResult, plot: Plot, panel: str) -> list
         places = [place + offset for place in range(len(groups))]
         heights = [_value(outcome, one, group, plot.measures[0]) for group in groups]
         look: dict[str, Any] = {"color": one.color, "edgecolor": "black", "linewidth": 0.4}
-        bars = axes.bar(places, heights, width=width * 0.92, **look)
+        bars = axes.bar(places, heights, width=width * 0.92, hatch=one.hatch, **look)
         found = {
             place: outcome.by_cell.get((one.point, one.system, group, plot.measures[0]))
             for place, group in zip(places, groups, strict=True)
