@@ -13,7 +13,7 @@ from accelflow.report.results import Comparison, ServiceResult, SystemResult
 __all__ = ["latency_load_figure", "throughput_figure", "use_over_time_figure"]
 
 _ALL: Final = "all services"
-_WORST: Final = "the service nearest to its SLO, or furthest past it"
+_WORST: Final = "the worst service"
 #: The line of a system that serves all of its load.
 _OFFERED: Final = "the whole load"
 _OFFERED_COLOR: Final = "#7d6bd0"
@@ -133,7 +133,8 @@ def latency_load_figure(comparison: Comparison) -> Figure | None:
         title="P99 against load",
         text="The 99th percentile of the response time, as a multiple of the SLO, against the "
         "requests that arrive, by system, on a logarithmic axis. The dashed line is the SLO: "
-        "where a curve crosses it, the system has reached the most load that it can take.",
+        "where a curve crosses it, the system has reached the most load that it can take. The "
+        "worst service is nearest to its SLO, or furthest past it.",
         spec=lines(
             names=[system.label for system in comparison.systems],
             colors=system_colors(comparison),
