@@ -239,6 +239,8 @@ def test_command_takes_a_recording(tmp_path: Path) -> None:
     assert (done.exit_code, done.stderr) == (0, f"wrote {out}\n")
     assert "100.0 us of core time a request" in done.stdout
     assert command(str(out)).exit_code == 0
+    unwritable = refusal("--recording", str(recording(tmp_path)), "--out", str(out / "sub.toml"))
+    assert "--out" in unwritable
     wrong = refusal("--recording", str(recording(tmp_path)), "--service", "UniqIt")
     assert "did you mean UniqId" in wrong
 
@@ -369,7 +371,10 @@ def test_command_decides_and_seeks() -> None:
             ("fig20.toml", "--threads", "3"),
             "--threads: must be left out, as it does nothing for FILE",
         ),
-        (("fig20.toml", "--ghz", "3"), "--ghz: must be left out, as it does nothing for FILE"),
+        (
+            ("fig20.toml", "--host-ghz", "3"),
+            "--host-ghz: must be left out, as it does nothing for FILE",
+        ),
         (
             ("fleet.toml", "--simulate"),
             "--simulate: must be left out, as it does nothing for a fleet",
@@ -484,6 +489,10 @@ def test_equations_agree_with_the_simulation_where_nothing_waits() -> None:
     slow = [row for row in rows["one_request"] if "A 27" not in row["varied"]]
     assert validation.worst(slow) < 0.5
     assert validation.worst(rows["threads"]) > 10
+    # Alpha by the number of offloads, as for Fig. 20, leaves out that large ones cost more.
+    scaled = {row["varied"]: row["error_points"] for row in rows["selection"]}
+    assert scaled["sync, scaled by offloads"] < -4
+    assert abs(scaled["sync_os, scaled by cycles"]) < 2
 
 
 def test_simulation_depends_on_the_seeds_alone() -> None:

@@ -30,6 +30,7 @@ from accelflow.cli.deciding import (
     measured_text,
     simulation_text,
 )
+from accelflow.cli.output import check_file
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.errors import InputError
 from accelflow.files import write_whole
@@ -82,7 +83,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option("--measure", is_flag=True, help="Measure A, o0, L and o1 on this machine instead.")
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
 @click.option("--service", "named", metavar="NAME", help="The service of the recording.")
-@click.option("--ghz", type=float, help="The clock of the recording's machine, if it names none.")
+@click.option(
+    "--host-ghz", type=float, help="The clock of the recording's machine, if it names none."
+)
 @click.option(
     "--threading",
     type=click.Choice(model.THREADINGS),
@@ -131,7 +134,7 @@ def accelerometer(file: Path | None, **options: Any) -> None:
 #: The options of each source, beside --json; of a fleet there are none.
 _OF_FILE: Final = ("report_file", "directory", "around_ratio", "seek", "goal", "simulate")
 _OF_SIMULATION: Final = ("threads", "load")
-_OF_RECORDING: Final = ("named", "ghz", "threading", "acceleration", "out")
+_OF_RECORDING: Final = ("named", "host_ghz", "threading", "acceleration", "out")
 
 
 def _check_options(file: Path | None, options: dict[str, Any]) -> None:
@@ -165,10 +168,12 @@ def _shown(result: dict[str, Any], text: Iterable[str], *, as_json: bool) -> Non
 
 
 def _of_recording(options: dict[str, Any]) -> None:
+    if options["out"] is not None:
+        check_file(options["out"], "--out")
     recorded = read_recording(options["recording"], options["named"])
     service = service_of(
         recorded,
-        host_ghz=options["ghz"],
+        host_ghz=options["host_ghz"],
         threading=options["threading"],
         acceleration_ratio=options["acceleration"],
     )
