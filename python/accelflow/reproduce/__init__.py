@@ -75,10 +75,14 @@ def reproduce(
 
     Those with a workload of one's own, and their `scenario`, are of :func:`of_workload`. Outcomes
     depend on definitions, scenario and budget, not on the runner's threads or on which other
-    experiments are run with them. Raises InputError for a scenario that is not allowed.
+    experiments are run with them. Raises InputError for a scenario that is not allowed, and for a
+    budget whose simulations have too few requests for a workload.
     """
     scenario = scenario or Scenario()
     scenario.check()
+    simulates = any(definition.table is None for definition in definitions)
+    if isinstance(scenario, OwnScenario) and simulates:
+        scenario.check_lengths(budget)
     plans: dict[str, Plan[Cells]] = {
         definition.name: plan(definition, scenario, budget)
         for definition in definitions

@@ -15,6 +15,7 @@ from typing import Any, Final
 from accelflow import simulation
 from accelflow.errors import InputError, one_of, refused
 from accelflow.findings.targets import targets
+from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.definitions import (
     PRODUCTION,
     Cell,
@@ -41,6 +42,9 @@ _LOWEST, _HIGHEST, _HIGHEST_RPS = 1 / 64, 256, 1e7
 #: The least and the largest rate of a service that can be simulated.
 _MIN_RATE_RPS: Final = 1e-3
 _MAX_RATE_RPS: Final = 1e9
+
+#: So many that services with small shares of the rate have some, too.
+_MANY_REQUESTS: Final = 1_000_000
 
 #: The choices of a scenario that a workload's file makes itself.
 _OF_FILES: Final = ("facts", "tcp_cost_ns", "sizes", "remote", "rates")
@@ -144,8 +148,18 @@ class OwnScenario:
     def check(self) -> None:
         """Raise InputError for the first value that is not allowed."""
         check_systems(self.cohort, self.slo_system)
-        production = {"arrivals": PRODUCTION}
-        simulation.check(self.experiment("accelflow", production, Point(""), 100_000, 1))
+        simulation.check(self._production(_MANY_REQUESTS))
+
+    def check_lengths(self, budget: Budget) -> None:
+        """Raise InputError if a service has too few requests in the simulations of `budget`."""
+        try:
+            simulation.check(self._production(budget.requests))
+        except InputError as error:
+            allowed = f"must have more requests in its simulations for this workload: {error}"
+            raise refused("budget", budget.name, allowed) from error
+
+    def _production(self, requests: int) -> simulation.Scenario:
+        return self.experiment("accelflow", {"arrivals": PRODUCTION}, Point(""), requests, 1)
 
 
 @dataclass(frozen=True)
