@@ -88,11 +88,14 @@ impl Engine<'_> {
     }
 
     /// LdB assigns a request to a core, of equals to the first from `first` on: whether the core
-    /// changes.
+    /// changes. A request that several arms balance has the core of the last one.
     pub(crate) fn balance(&mut self, id: RequestId, first: CoreId) -> bool {
         let request = self.requests.get(id);
         let draws = LDB_DRAWS.map(|purpose| self.requests.attribute(request, purpose));
         let service = request.service;
+        if request.balanced {
+            self.cores.unassign(request.core);
+        }
         let (core, warm) = self.cores.assign(service, draws, first);
         let cold = self.run.config.core.cold_code;
         let request = self.requests.get_mut(id);
