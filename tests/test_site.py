@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from accelflow.cli import COMMANDS
 from browser import chromium
@@ -18,6 +19,9 @@ from conftest import ROOT
 SITE = ROOT / "scripts/site"
 #: What a page loads by itself, by element and attribute. Links are not loaded.
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("source", "src"), ("iframe", "src")}
+
+#: The rules of WCAG 2.2, levels A and AA.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +123,17 @@ def test_a_page_fits_a_phone(site: Path, browser: Any, name: str, scheme: str) -
     widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert widths[0] <= widths[1]
     assert complaints == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["tutorial", "reference/python/comparing"])
+def test_a_page_can_be_used_by_all(site: Path, browser: Any, name: str, scheme: str) -> None:
+    page = browser.new_page(viewport={"width": 360, "height": 800}, color_scheme=scheme)
+    page.goto((site / f"{name}.html").as_uri())
+    options = {"runOnly": RULES, "resultTypes": ["violations"]}
+    found = Axe().run(page, options=options).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
     page.close()
 
 

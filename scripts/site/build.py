@@ -16,7 +16,8 @@ def main() -> int:
     stage(site / "source")
     settings = str(Path(__file__).parent)
     strict = ["-W", "--keep-going", "--quiet", "--jobs", "auto", "--fresh-env"]
-    return sphinx([*strict, "-c", settings, str(site / "source"), str(site / "html")])
+    kept = ["-c", settings, "-d", str(site / "doctrees")]
+    return sphinx([*strict, *kept, str(site / "source"), str(site / "html")])
 
 
 if __name__ == "__main__":

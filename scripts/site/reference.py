@@ -79,7 +79,11 @@ def described(command: click.Command, above: click.Context, level: int) -> Itera
 def option_row(parameter: click.Parameter, context: click.Context) -> Iterator[str]:
     """Yield the row of an option; arguments are in the usage, and described by the help."""
     record = parameter.get_help_record(context)
-    if isinstance(parameter, click.Option) and record is not None and parameter.name != "help":
+    if (
+        isinstance(parameter, click.Option)
+        and record is not None
+        and "--help" not in parameter.opts
+    ):
         names, text = (part.replace("|", "\\|") for part in record)
         yield f"| `{names}` | {text} |"
 
