@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from accelflow import InputError, companions
 from accelflow.cli import program
-from accelflow.companions import PaperResult, ensemble
+from accelflow.companions import PaperResult, ensemble, together
 from accelflow.findings import NO_REASON, Estimate, Reported, Verdict, targets
 from conftest import ROOT
 
@@ -239,9 +239,44 @@ def test_cerebros_in_the_ensemble_has_a_row_for_each_reading_and_place() -> None
     assert places == [
         (reading, place)
         for reading in ensemble.READINGS_US
-        for place in ("AccelFlow's own", "Cerebros")
+        for place in (
+            "AccelFlow's own",
+            "Cerebros, headers",
+            "Cerebros",
+            "Cerebros, cold code",
+            "Cerebros, affinity",
+        )
     ]
     assert ensemble.compare(requests=100) == result
-    own, cerebros = result["rows"][:2]
+    own, headers, whole, cold, affinity = result["rows"][:5]
     # 6 ns a message is less than any software takes over 20.5.
-    assert cerebros["rpc_utilization"]["mean"] < own["rpc_utilization"]["mean"]
+    assert headers["rpc_utilization"]["mean"] < own["rpc_utilization"]["mean"]
+    # Payloads are its own too, and no engine moves them from their headers.
+    assert whole["rpc_utilization"]["mean"] > headers["rpc_utilization"]["mean"]
+    assert whole["mean_us"]["mean"] < headers["mean_us"]["mean"]
+    # Another service's code costs something, and affinity takes it back.
+    assert cold["mean_us"]["mean"] > max(whole["mean_us"]["mean"], affinity["mean_us"]["mean"])
+
+
+def test_what_each_paper_adds_on_one_server(tmp_path: Path) -> None:
+    result = together.compare(requests=100, replications=2)
+    rows = {(row["load"], row["system"]): row for row in result["rows"]}
+    assert len(rows) == 10
+    even, flood = (rows[load, "AccelFlow"] for load in ("even", "flood"))
+    # Without queues to speak of, the closed form is near the simulated core time.
+    for row in (even, flood):
+        assert row["closed_core_us"]["mean"] == pytest.approx(row["core_us"]["mean"], rel=0.25)
+    assert rows["even", "cores alone"]["closed_core_us"] is None
+    faster = rows["even", "with Cerebros"]["mean_us"]["mean"]
+    assert faster < even["mean_us"]["mean"]
+    # The tenant that floods waits, and the others do not wait for it.
+    shaped = rows["flood", "with ARCUS"]
+    assert shaped["flooding_p99_us"]["mean"] > 10 * flood["flooding_p99_us"]["mean"]
+    assert shaped["p99_us"]["mean"] < flood["p99_us"]["mean"]
+    effects = {(row["load"], row["added"]): row["p99_ratio"]["mean"] for row in result["effects"]}
+    assert effects["flood", "ARCUS"] > 1 < effects["even", "Cerebros"]
+    page, data = together.write(result, tmp_path / "out")
+    assert page.read_text(encoding="utf-8") == together.markdown(result)
+    assert json.loads(data.read_text(encoding="utf-8")) == result
+    with pytest.raises(InputError, match="requests = 1: must be"):
+        together.compare(requests=1)

@@ -113,9 +113,8 @@ pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Message {
     };
     let least = make(0, 1);
     let missing = bytes.saturating_sub(least.wire().get());
-    let texts = least.texts();
-    if texts > 0 {
-        return make(missing / texts, 1);
+    if let Some(text) = missing.checked_div(least.texts()) {
+        return make(text, 1);
     }
     let each = make(0, 2).wire().get() - least.wire().get();
     match missing.checked_div(each) {

@@ -9,14 +9,18 @@ from rich.console import Console
 
 from accelflow import companions as papers
 from accelflow.cli.output import Output, busy, check_place
+from accelflow.companions import together
 from accelflow.findings import counts_text
 from accelflow.findings.terminal import print_findings
+
+#: All three beside AccelFlow on one server.
+_TOGETHER: Final = "together"
 
 _DEFAULT: Final = Path("out") / "companions"
 
 
 @click.command("companions")
-@click.argument("paper", type=click.Choice([*papers.PAPERS]), metavar="PAPER")
+@click.argument("paper", type=click.Choice([*papers.PAPERS, _TOGETHER]), metavar="PAPER")
 @click.option(
     "--out",
     "directory",
@@ -38,10 +42,14 @@ def companions(paper: str, directory: Path | None, seed: int, threads: int, as_j
     """Compute the results of a companion paper.
 
     PAPER is accelerometer, cerebros or arcus. Writes a page, pictures and data. Takes up to several
-    minutes.
+    minutes. With `together` in the place of PAPER, the ideas of all three are on one server with
+    AccelFlow: what each adds, and what is left of it beside another.
     """
     out = directory or _DEFAULT / paper
     check_place(out)
+    if paper == _TOGETHER:
+        _together(out, seed, threads, as_json)
+        return
     with busy(Console(stderr=True), "simulating"):
         outcome = papers.run(paper, seed=seed, threads=threads)
     if as_json:
@@ -52,4 +60,13 @@ def companions(paper: str, directory: Path | None, seed: int, threads: int, as_j
         print_findings(reported, output)
         output.print(f"\n{counts_text(reported)}", style="bold", highlight=False)
     for path in papers.write(outcome, out):
+        click.echo(path, err=as_json)
+
+
+def _together(out: Path, seed: int, threads: int, as_json: bool) -> None:
+    """Print and write the page of all papers on one server."""
+    with busy(Console(stderr=True), "simulating"):
+        result = together.compare(seed=seed, threads=threads)
+    click.echo(json.dumps(result, indent=1) if as_json else together.markdown(result))
+    for path in together.write(result, out):
         click.echo(path, err=as_json)

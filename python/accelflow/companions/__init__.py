@@ -1,7 +1,7 @@
 """The papers of Accelerometer, Cerebros and ARCUS: all that they report, ours beside it.
 
 :func:`run` computes everything for one of the three, :func:`write` makes the page, the pictures and
-the JSON of it.
+the JSON of it. :mod:`accelflow.companions.together` runs them on one server with AccelFlow.
 """
 
 from accelflow.companions.files import SCHEMA, to_json, write

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from accelflow import arcus, cerebros
+from accelflow import arcus, cerebros, chip
 from accelflow.companions import case_studies, ensemble
 from accelflow.errors import one_of
-from accelflow.findings import Estimate, Finding, Reason, targets
+from accelflow.findings import Estimate, Finding, Reason, reasons, targets
 
 __all__ = ["PAPERS", "PaperResult", "run"]
 
@@ -39,7 +39,12 @@ _Found = tuple[list[Finding], Mapping[str, Any]]
 def _computed(experiment: str, figures: Mapping[str, float]) -> list[Finding]:
     """Figures by key that follow from stated inputs."""
     return [
-        Finding.of(targets()[key], Estimate.computed(value), experiment=experiment)
+        Finding.of(
+            targets()[key],
+            Estimate.computed(value),
+            why=reasons().get(key),
+            experiment=experiment,
+        )
         for key, value in figures.items()
     ]
 
@@ -77,12 +82,46 @@ def _cerebros(seed: int, threads: int) -> _Found:
     }
     section = "cerebros.rpc_layer_speedup"
     findings = _computed("model", {f"{section}.{name}": value for name, value in closed.items()})
+    findings += _computed("offloads", _offloads(layer, by_name))
+    findings += _computed("places", _places())
     figures = cerebros.figures(seed=seed)
     for row in figures["rows"]:
         simulated = cerebros.Row(row["key"], row["figure"], row["what"], row["ours"])
         findings.append(simulated.finding(row["half_width"]))
     together = ensemble.compare(seed=seed, threads=threads)
     return findings, {"designs": layer, "figures": figures, "ensemble": together}
+
+
+def _offloads(layer: Mapping[str, Any], by_name: Mapping[str, Any]) -> dict[str, float]:
+    """What the paper says of offloads apart from Fig. 6 (sections 1, 2.2 and 7)."""
+    inputs = layer["parameters"]
+    header = inputs["rpc_cycles"] * inputs["header_share_ratio"] / inputs["header_tasks"]
+    offload = layer["cycles_per_offload"]
+    both, payload = (by_name[name]["accelerator_cycles"] for name in ("P+H", "OP: P-Only"))
+    task = offload + (both - payload) / inputs["header_tasks"]
+    over_payload = by_name["OP: P-Only"]["total_cycles"] / by_name["Full"]["total_cycles"]
+    return {
+        "cerebros.offloads.header_speedup_at_most": header / task,
+        "cerebros.offloads.overhead_share_of_header_at_most": offload / task,
+        "cerebros.offloads.dispatch_share": inputs["dispatch_share_ratio"],
+        "cerebros.offloads.full_over_payload_only": over_payload,
+    }
+
+
+def _places() -> dict[str, float]:
+    """An RPC accelerator for each of 16 cores, and one in the NIC, over one for all."""
+    sizes = {"cores": 16.0}
+    area = _over_shared(chip.area(sizes))
+    power = _over_shared(chip.power(sizes=sizes))
+    return {
+        "cerebros.private_accelerators.area": area["one for each core"],
+        "cerebros.private_accelerators.power": power["one for each core"],
+        "cerebros.shared_with_NIC.area": area["one in the NIC"],
+    }
+
+
+def _over_shared(result: Mapping[str, Any]) -> dict[str, float]:
+    return {row["place"]: row["over_shared_ratio"] for row in result["rpc_accelerators"]}
 
 
 def _arcus(seed: int, threads: int) -> _Found:

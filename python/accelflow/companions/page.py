@@ -18,6 +18,9 @@ _NAMES: Final = {"accelerometer": "Accelerometer", "cerebros": "Cerebros", "arcu
 _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
     "model": ("Closed forms", "model"),
     "table2": ("Table 2: registers and the rates they give", ""),
+    "offloads": ("Offloads of single tasks", ""),
+    "places": ("One for all cores, in the NIC, or one for each", ""),
+    "Fig. 5": ("Speed, and schemata (sections 4.3 and 5)", ""),
     "Fig. 2a": ("Fig. 2a: the RPC layer's share of cycles", "fig2"),
     "Fig. 2b": ("Fig. 2b: the layer by module", ""),
     "Fig. 6": ("Fig. 6: designs, simulated", "fig6"),
@@ -26,6 +29,10 @@ _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
     "Fig. 8b": ("Fig. 8b: misses of instructions", ""),
     "Fig. 9": ("Fig. 9: steering by affinity", "fig9"),
 }
+
+
+#: Experiments that nothing is drawn for, which have no seeds.
+_CLOSED: Final = ("model", "offloads", "places", "table2")
 
 
 def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
@@ -65,7 +72,7 @@ def _section(
         result = outcome.results["reports"][experiment]
         heading = result["title"]
     lines = [f"## {heading}", ""]
-    if result is not None and experiment not in ("model", "table2"):
+    if result is not None and experiment not in _CLOSED:
         lines += [_seeds(result), ""]
     if name in pictures:
         lines += [f"![{heading.partition(':')[0]}]({pictures[name]})", ""]

@@ -1,0 +1,283 @@
+"""The four papers on one server: what each adds, and where they get in one another's way."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow import accelerometer, simulation
+from accelflow.arcus import RateLimiter
+from accelflow.companions.ensemble import WHOLE
+from accelflow.errors import InputError, whole_number
+from accelflow.files import why, write_whole
+from accelflow.findings.page import markdown_table
+from accelflow.findings.statistics import estimate
+
+__all__ = ["SCHEMA", "compare", "markdown", "write"]
+
+#: The name and version of the object that :func:`compare` returns.
+SCHEMA: Final = "accelflow.together/1"
+
+REPLICATIONS: Final = 3
+REQUESTS: Final = 2_000
+
+#: TCP's cost on a core by the reading under which software holds the load
+#: (docs/results/readings.md).
+_TCP_COST_NS: Final = 7_000.0
+#: Requests a second of each service, the paper's mean.
+_RATE_RPS: Final = 13_400.0
+#: The tenant that sends more than the others, and how many times.
+_FLOODING, _FLOOD = "UniqId", 12
+#: ARCUS's registers for it: twice its share, counted in traces, of which a request starts two.
+_TRACES: Final = 2
+_CLOCK_HZ: Final = 250e6
+_SHAPER: Final = RateLimiter(
+    refill=1,
+    bucket=64,
+    interval=int(_CLOCK_HZ / (2 * _TRACES * _RATE_RPS)),
+    unit="operations",
+)
+
+#: The systems: what they are built of, their orchestrator, parameters of the server, and whether
+#: the tenant that floods is behind ARCUS's shaper.
+_SYSTEMS: Final[Mapping[str, tuple[str, Mapping[str, float], bool]]] = {
+    "cores alone": ("non_acc", {}, False),
+    "AccelFlow": ("accelflow", {}, False),
+    "with Cerebros": ("accelflow", WHOLE, False),
+    "with ARCUS": ("accelflow", {}, True),
+    "with both": ("accelflow", WHOLE, True),
+}
+#: The loads: how many times its share the flooding tenant sends.
+_LOADS: Final = {"even": 1, "flood": _FLOOD}
+#: The results of a run, in the order of the page.
+_MEASURES: Final = ("mean_us", "p99_us", "flooding_p99_us", "core_us", "closed_core_us")
+
+_Runs = Mapping[tuple[str, str], list[dict[str, float | None]]]
+
+
+def compare(
+    *, seed: int = 1, threads: int = 1, requests: int = REQUESTS, replications: int = REPLICATIONS
+) -> dict[str, Any]:
+    """Run the eight services on one server: on cores, with AccelFlow, and what is added to it.
+
+    With the load ``even`` each service has the paper's mean rate. With ``flood`` one tenant sends
+    twelve times as much. Each of ``rows`` has, as mean over the seeds from `seed` on and half its
+    95 % interval: mean and P99 of the other seven services' responses, P99 of the flooding one's,
+    core time of a request, and that by Accelerometer's closed form.
+    ``effects`` are ratios of P99 of the seven: what Cerebros does without ARCUS and with it, and
+    ARCUS without Cerebros and with it. Raises InputError for counts that are not allowed.
+    """
+    whole_number("requests", requests, 100, 10_000_000)
+    whole_number("replications", replications, 1, 1_000)
+    seeds = range(seed, seed + replications)
+    runs: dict[tuple[str, str], list[dict[str, float | None]]] = {
+        (load, system): [] for load in _LOADS for system in _SYSTEMS
+    }
+    for number in seeds:
+        for load in _LOADS:
+            for system in _SYSTEMS:
+                run = _run(load, system, number, threads, requests)
+                runs[load, system].append({**run, "closed_core_us": _closed(run)})
+    return {
+        "schema": SCHEMA,
+        "seed": seed,
+        "replications": replications,
+        "requests": requests,
+        "flood_ratio": _FLOOD,
+        "rows": [_row(load, system, same) for (load, system), same in runs.items()],
+        "effects": [_effect(load, *pair, runs) for load in _LOADS for pair in _PAIRS],
+    }
+
+
+#: What is added to what: its name, the system without it, and the system with it.
+_PAIRS: Final = (
+    ("AccelFlow", "cores alone", "AccelFlow"),
+    ("Cerebros", "AccelFlow", "with Cerebros"),
+    ("Cerebros, where ARCUS is", "with ARCUS", "with both"),
+    ("ARCUS", "AccelFlow", "with ARCUS"),
+    ("ARCUS, where Cerebros is", "with Cerebros", "with both"),
+)
+
+
+def _scenario(load: str, system: str, seed: int, requests: int) -> simulation.Scenario:
+    orchestrator, config, shaped = _SYSTEMS[system]
+    rates = dict.fromkeys(simulation.services(), _RATE_RPS)
+    rates[_FLOODING] *= _LOADS[load]
+    return simulation.Scenario(
+        orchestrators=(orchestrator,),
+        profile="paper",
+        slo_factor=None,
+        requests=requests,
+        by_rate=True,
+        seed=seed,
+        tcp_cost_ns=_TCP_COST_NS,
+        rates_rps=rates,
+        tenants={_FLOODING: 1},
+        shaping={1: _SHAPER} if shaped else {},
+        config=dict(config),
+    )
+
+
+def _run(load: str, system: str, seed: int, threads: int, requests: int) -> dict[str, float | None]:
+    result = simulation.run(_scenario(load, system, seed, requests), threads=threads)
+    services = result["systems"][0]["services"]
+    others = [service for service in services if service["service"] != _FLOODING]
+    (flooding,) = (service for service in services if service["service"] == _FLOODING)
+    throughput = math.fsum(service["throughput_rps"] for service in services)
+    busy = services[0]["core_utilization"] * _default("core.count")
+
+    def weighted(key: str) -> float:
+        """The mean of a figure over all requests."""
+        return math.fsum(s[key] * s["throughput_rps"] for s in services) / throughput
+
+    accelerator = math.fsum(
+        service["spent_us"]["accelerator"] * service["throughput_rps"] for service in services
+    )
+    return {
+        "mean_us": _mean([service["mean_us"] for service in others]),
+        "p99_us": _mean([service["p99_us"] for service in others]),
+        "flooding_p99_us": flooding["p99_us"],
+        "core_us": 1e6 * busy / throughput,
+        "operations": weighted("operations_per_request"),
+        "accelerator_us": accelerator / throughput,
+        **_in_software(services),
+    }
+
+
+def _default(key: str) -> float:
+    """The default of a parameter of the server, which no system here changes."""
+    return next(row.default for row in simulation.parameters() if row.key == key)
+
+
+def _mean(values: list[float | None]) -> float | None:
+    return None if None in values else math.fsum(v or 0.0 for v in values) / len(values)
+
+
+def _in_software(services: list[Mapping[str, Any]]) -> dict[str, float]:
+    """Core time of a request of these on cores alone, and the datacenter tax's share of it."""
+    spent = simulation.service_breakdown(_TCP_COST_NS)
+    all_ns = logic_ns = 0.0
+    for service in services:
+        parts = spent[service["service"]]
+        all_ns += math.fsum(parts.values()) * service["throughput_rps"]
+        logic_ns += parts["AppLogic"] * service["throughput_rps"]
+    throughput = math.fsum(service["throughput_rps"] for service in services)
+    return {"software_us": 1e-3 * all_ns / throughput, "tax_share": 1 - logic_ns / all_ns}
+
+
+def _closed(run: Mapping[str, float | None]) -> float | None:
+    """Core time of a request by Accelerometer's closed form for asynchronous offloads.
+
+    Its inputs are those of a designer without a simulator: the core time of a request in software,
+    the tax's share of it, the operations, and the accelerators' time for them. Each operation is an
+    offload, for which a core spends its Enqueue. None without operations.
+    """
+    core_us, operations, share = run["software_us"], run["operations"], run["tax_share"]
+    accelerator_us = run["accelerator_us"]
+    if not (core_us and operations and share and accelerator_us):
+        return None
+    hertz = _default("core.clock_ghz") * 1e9
+    found = accelerometer.sweep(
+        threading="async_same_thread",
+        placement="on_chip",
+        host_cycles_per_s=hertz,
+        kernel_share_ratio=share,
+        offloads_per_s=1e6 * operations / core_us,
+        acceleration_ratio=max(core_us * share / accelerator_us, 1.0),
+        setup_cycles=_default("core.enqueue_ns") * hertz / 1e9,
+    )
+    return core_us / float(found.speedup_ratio)
+
+
+def _row(load: str, system: str, runs: list[dict[str, float | None]]) -> dict[str, Any]:
+    row: dict[str, Any] = {"load": load, "system": system}
+    for measure in _MEASURES:
+        row[measure] = _estimated([run[measure] for run in runs])
+    return row
+
+
+def _estimated(values: list[float | None]) -> dict[str, float | None] | None:
+    found = estimate(values)
+    return None if found is None else {"mean": found.mean, "half_width": found.half_width}
+
+
+def _effect(load: str, added: str, without: str, with_it: str, runs: _Runs) -> dict[str, Any]:
+    pairs = zip(runs[load, without], runs[load, with_it], strict=True)
+    ratios: list[float | None] = []
+    for before, after in pairs:
+        old, new = before["p99_us"], after["p99_us"]
+        ratios.append(old / new if old and new else None)
+    return {"load": load, "added": added, "p99_ratio": _estimated(ratios)}
+
+
+def _said(value: Mapping[str, float | None] | None, digits: int) -> str:
+    if value is None:
+        return "-"
+    half_width = value["half_width"]
+    sure = "" if half_width is None else f" ± {half_width:,.{digits}f}"
+    return f"{value['mean']:,.{digits}f}{sure}"
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    """The page of what :func:`compare` returns."""
+    last = result["seed"] + result["replications"] - 1
+    lines = [
+        "# The four papers on one server",
+        "",
+        "Written by `accelflow companions together`; not edited by hand. SocialNetwork's eight "
+        f"services on AccelFlow's server, {_RATE_RPS:,.0f} Poisson requests a second each, "
+        f"{result['requests']:,} requests of a service with the mean rate, TCP at 7 us on a core. "
+        f"Seeds {result['seed']} to {last}, means with 95 % intervals. Under *flood* a tenant "
+        f"sends {result['flood_ratio']} times as many requests of {_FLOODING}; ARCUS holds it to "
+        "twice its share. Times of responses are those of the other seven services.",
+        "",
+    ]
+    columns = (
+        *("load", "system", "mean, us", "P99, us", "P99 of the tenant, us"),
+        *("core time of a request, us", "by Accelerometer's closed form, us"),
+    )
+    rows = [
+        [row["load"], row["system"], *(_said(row[measure], 1) for measure in _MEASURES)]
+        for row in result["rows"]
+    ]
+    lines += markdown_table(columns, rows)
+    lines += [
+        "## What each adds, and what is left of it beside another",
+        "",
+        "P99 of the seven services without it over P99 with it, above 1 if it helps.",
+        "",
+    ]
+    effects = [
+        [effect["load"], effect["added"], _said(effect["p99_ratio"], 3)]
+        for effect in result["effects"]
+    ]
+    lines += markdown_table(("load", "added", "P99, times less"), effects)
+    lines += [
+        "A row that ends in *where ... is* shows what of the gain remains beside the other: they "
+        "get in one another's way where it is nearer to 1 than the row without.",
+        "",
+        "Accelerometer's form has no queues, and takes each operation for an offload by a core. "
+        "AccelFlow's dispatchers hand operations on without one, but cores switch threads, which "
+        "the form does not know: the difference of the last two columns is both together.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write(result: Mapping[str, Any], directory: Path) -> list[Path]:
+    """Write `together.md` and `together.json` to `directory`; returns their paths.
+
+    Raises InputError for a place that cannot be written.
+    """
+    page, data = directory / "together.md", directory / "together.json"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        texts = {page: markdown(result), data: json.dumps(result, indent=1) + "\n"}
+        for place, text in texts.items():
+            write_whole(place, partial(Path.write_text, data=text, encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"--out {directory}: {why(error)}") from error
+    return [page, data]
