@@ -75,6 +75,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "assignments",
         "campaigns",
         "chosen",
+        "deciding",
         "doubts",
         "failure",
         "naming",
