@@ -13,11 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from thrift.Thrift import TApplicationException
 
 from accelflow import AccelflowError, CallError, Client, InputError, Server, TraceError
 from accelflow.operations import Pools
-from accelflow.settings import Observability
-from accelflow.trace import Connection, Library, Trace, run_trace, seq, tail
+from accelflow.settings import Execution, Observability
+from accelflow.trace import (
+    Connection,
+    Library,
+    Trace,
+    kind,
+    register_body,
+    run_trace,
+    seq,
+    tail,
+)
 from thrift_client import INTERFACE, PROTOCOLS, connect
 
 RECEIVE = "trace my_receive:\n    TCP RPC Dser LdB\n"
@@ -68,6 +78,38 @@ def test_own_traces_serve_stock_clients(
     server.handle("Calculator.add", add)
     with server, connect(server.port, protocol, None) as client:
         assert client.call("add", a=40, b=2) == 42
+
+
+def test_accelerators_beside_the_nine_work_on_sockets(interface: Path, tmp_path: Path) -> None:
+    path = tmp_path / "own.trace"
+    declared = "kind Audit yields large number\n"
+    branch = "    branch large == 1\n      on true:\n        Audit\n    LdB\n"
+    receive = RECEIVE.replace(" LdB\n", " Audit\n" + branch)
+    path.write_text(declared + receive + RESPOND, encoding="utf-8")
+    with pytest.raises(AccelflowError, match="accelerator = 'Audit': must have a body"):
+        Server(interface, library=path, **NAMES)
+    seen: list[bytes] = []
+
+    def audit(payload: bytes, _: object) -> tuple[None, dict[str, int]]:
+        seen.append(payload)
+        if b"666" in payload:
+            raise ValueError("not that number")
+        return None, {"large": int(len(payload) > 20)}
+
+    register_body(kind("Audit", yields={"large": "number"}), audit)
+    for workers in (None, Pools()):
+        seen.clear()
+        server = Server(interface, library=path, execution=Execution(workers=workers), **NAMES)
+        server.handle("Calculator.add", add)
+        with server, connect(server.port) as client:
+            assert client.call("add", a=1, b=2) == 3
+            assert seen == [b'{"a":1,"b":2}']
+            assert client.call("add", a=10**9, b=2) == 10**9 + 2
+            assert len(seen) == 3
+            with pytest.raises(TApplicationException, match="body_failed") as told:
+                client.call("add", a=666, b=2)
+            assert told.value.type == TApplicationException.INTERNAL_ERROR
+            assert client.call("add", a=40, b=2) == 42
 
 
 @pytest.mark.parametrize(

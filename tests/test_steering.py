@@ -53,7 +53,14 @@ def test_handlers_run_on_threads_of_connections_unless_steered(interface: Path) 
     assert len(set(seen["slow"])) == 1
 
 
-@pytest.mark.parametrize("steering", ["affinity", Steering(workers=2, pinned=True)])
+@pytest.mark.parametrize(
+    "steering",
+    [
+        "affinity",
+        Steering(workers=2, pinned=True),
+        Steering(policy="function_map", workers=2, function_map_depth=2),
+    ],
+)
 def test_affinity_gives_each_function_one_worker(
     interface: Path, steering: SteeringPolicy | Steering
 ) -> None:
@@ -73,5 +80,7 @@ def test_round_robin_takes_the_workers_in_turn(interface: Path) -> None:
 def test_no_worker_is_an_error_and_so_is_an_unknown_policy(interface: Path) -> None:
     with pytest.raises(AccelflowError, match="workers = 0: must be a whole number from 1"):
         Server(interface, execution=Execution(steering=Steering(workers=0))).start()
-    with pytest.raises(AccelflowError, match="'fair': must be affinity, round_robin or least"):
+    with pytest.raises(
+        AccelflowError, match="'fair': must be affinity, function_map, round_robin or"
+    ):
         Server(interface, execution=Execution(steering="fair"))  # type: ignore[arg-type]

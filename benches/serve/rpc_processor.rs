@@ -213,8 +213,13 @@ fn ask(stream: &mut TcpStream, message: &[u8], reply: &mut Vec<u8>) -> Result<bo
     stream.read_exact(&mut head)?;
     reply.resize(u32::from_be_bytes(head) as usize, 0);
     stream.read_exact(reply)?;
-    // The type of a strict binary message.
-    Ok(reply[3] == 2)
+    // The type of a message in compact, and in strict binary; 2 is a reply.
+    let kind = match reply[..] {
+        [0x82, kind, ..] => kind >> 5,
+        [_, _, _, kind, ..] => kind,
+        _ => return Err("a reply without a header".into()),
+    };
+    Ok(kind == 2)
 }
 
 /// Requests on one connection, with an arena that always has room over without.
@@ -267,7 +272,7 @@ fn flood() -> Result<(), Failed> {
     println!("\n{CLIENTS} clients with {EACH} requests each, handlers of 20 ms");
     println!("arena                     answered  told to come again  peak MiB");
     let schema = Arc::new(Schema::parse(INTERFACE)?);
-    let (call, bytes) = body(&schema, Protocol::Compact, 4_000)?;
+    let (call, bytes) = body(&schema, Protocol::Compact, 2_000)?;
     let message = write_message(&call, &bytes, &Limits::default())?;
     let most = 5 * message.len() * 4;
     let patient = ArenaSettings {
@@ -298,6 +303,7 @@ fn flood() -> Result<(), Failed> {
             let (mut reply, mut refused) = (Vec::new(), 0);
             for _ in 0..EACH {
                 while !ask(&mut stream, &message, &mut reply)? {
+                    arena.ok_or("refused although memory has no limit")?;
                     refused += 1;
                     thread::sleep(Duration::from_millis(5));
                 }
