@@ -2,12 +2,12 @@
 
 import importlib
 
-from reference import MODULES
+from reference import sections
 
 import accelflow
 
 # autodoc sees what a module has loaded; some of ours import a slow part when it is first used.
-for module in (f"accelflow.{name}" for names in MODULES.values() for name in names):
+for module in (f"accelflow.{name}" for names in sections().values() for name in names):
     loaded = importlib.import_module(module)
     vars(loaded).update({name: getattr(loaded, name) for name in loaded.__all__})
 

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any, Final
 
 import click
 
+import accelflow
 from accelflow.cli import COMMANDS, program
 
-#: The public modules by what they are for, in the order of the reference.
-MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+#: The public modules by what they are for, in the order of the reference; others come last.
+SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Ask": ("comparing", "scenario", "chips", "services", "phases", "workload", "policies"),
     "Read the answer": ("report", "watching", "precision", "page"),
     "Many questions": ("studies", "sizing", "parameters", "simulation"),
@@ -42,6 +44,16 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Errors": ("errors",),
 }
+#: Modules that are no interface: their names may change.
+INTERNAL: Final = {"cli", "experiments", "files", "own_traces", "reports", "waterfall"}
+
+
+def sections() -> dict[str, tuple[str, ...]]:
+    """Return the public modules by section, with those that no section names."""
+    found = {one.name for one in pkgutil.iter_modules(accelflow.__path__)}
+    named = {name for names in SECTIONS.values() for name in names}
+    others = {name for name in found - named - INTERNAL if not name.startswith("_")}
+    return {**SECTIONS, **({"Others": tuple(sorted(others))} if others else {})}
 
 
 def command_pages() -> dict[str, str]:
@@ -98,7 +110,7 @@ def module_pages() -> dict[str, str]:
         "",
         *names_at_the_top(),
     ]
-    for title, names in MODULES.items():
+    for title, names in sections().items():
         rows += ["", f"## {title}", "", "```{toctree}", ":maxdepth: 1"]
         rows += [f"python/{name}" for name in names]
         rows += ["```"]
@@ -122,7 +134,7 @@ def pages_of_docstrings() -> dict[str, str]:
     found: dict[str, str] = {}
     seen: set[int] = set()
     first = ("errors", "requests")  # others re-export what is theirs
-    named = [name for names in MODULES.values() for name in names]
+    named = [name for names in sections().values() for name in names]
     for name in [*first, *(name for name in named if name not in first)]:
         module = importlib.import_module(f"accelflow.{name}")
         things = {public: id(getattr(module, public)) for public in module.__all__}
