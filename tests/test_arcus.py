@@ -245,20 +245,23 @@ FLOW = {
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"path": "bus"}, "flow 'it': unknown path 'bus'; known are function_call, inline_tx"),
-        ({"accelerator": "gpu"}, "unknown accelerator 'gpu'; known are ipsec"),
-        ({"policy": "best"}, "flow 'it': unknown policy 'best'; known are reserved"),
-        ({"slo_gbit_per_s": -1, "slo_operations_per_s": 1}, "slo in Gbit/s = -1"),
-        ({"slo_operations_per_s": math.nan}, "slo_operations_per_s = nan: must be finite"),
+        ({"path": "bus"}, "flow 'it': path = 'bus': must be function_call, inline_tx"),
+        ({"accelerator": "gpu"}, "flow 'it': accelerator = 'gpu': must be ipsec, synthetic"),
+        ({"policy": "best"}, "flow 'it': policy = 'best': must be reserved, on-demand"),
+        (
+            {"slo_gbit_per_s": -1, "slo_operations_per_s": 1},
+            "flow 'it': slo_gbit_per_s = -1: must be at least 0",
+        ),
+        ({"slo_operations_per_s": math.nan}, "slo_operations_per_s = nan: must be a finite number"),
         ({"from_us": 2_000}, "flow 'it': from_us = 2000: must be at most 1999"),
         ({"from_us": 5, "until_us": 5}, "flow 'it': until_us = 5: must be above from_us = 5"),
-        ({"until_us": "end"}, "flow 0: until_us = 'end': must be a whole number"),
-        ({"accelerator": "storage"}, "unknown accelerator 'storage'; known are "),
-        ({"message_bytes": 0}, "flow 'it': message_bytes = 0: must be from 1"),
-        ({"message_bytes": "64"}, "flow 0: message_bytes = '64': must be a whole number"),
-        ({"slo_gbit_per_s": 0}, "slo in Gbit/s = 0"),
-        ({"slo_gbit_per_s": math.inf}, "flow 0: slo_gbit_per_s = inf: must be finite"),
-        ({"color": "red"}, "flow 0: unknown 'color'; known are name"),
+        ({"until_us": "end"}, "flow 'it': until_us = 'end': must be a whole number"),
+        ({"accelerator": "storage"}, "flow 'it': accelerator = 'storage': must be "),
+        ({"message_bytes": 0}, "flow 'it': message_bytes = 0: must be from 1 to 67,108,864"),
+        ({"message_bytes": "64"}, "flow 'it': message_bytes = '64': must be a whole number"),
+        ({"slo_gbit_per_s": 0}, "flow 'it': slo_gbit_per_s = 0: must be above 0"),
+        ({"slo_gbit_per_s": math.inf}, "flow 'it': slo_gbit_per_s = inf: must be a finite number"),
+        ({"color": "red"}, "flow 'it': field = 'color': must be name"),
         ({"path": "storage_read"}, "its path is storage_read, which needs storage"),
         ({"policy": "managed-burst", "burst_factor": 0.5}, "burst factor = 0.5"),
     ],
@@ -421,7 +424,7 @@ def test_a_plan_with_a_broken_promise_fails(
     verdict = dict.fromkeys(flow["verdict"], "below")
     broken = kept | {"admitted": [flow | {"gbit_per_s": got, "verdict": verdict}]}
     for planned, code in ((kept, 0), (broken, 1)):
-        monkeypatch.setattr(arcus, "plan", lambda _, planned=planned: planned)
+        monkeypatch.setattr(arcus, "plan", lambda _, *, profiles, planned=planned: planned)
         for options in ([], ["--json"]):
             done = CliRunner().invoke(program, ["arcus", "plan", file, *options])
             assert done.exit_code == code
@@ -443,8 +446,11 @@ def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
             },
             "flow 'it': its path is function_call, which needs an accelerator",
         ),
-        ({"flow": [1]}, "flow 0: must be an object"),
-        ({"flow": [FLOW], "flows": []}, "plan: unknown 'flows'"),
+        ({"flow": [1]}, "flow 0 = 1: must be an object"),
+        (
+            {"flow": [FLOW], "flows": []},
+            "plan: field = 'flows': must be accelerators, .*did you mean flow",
+        ),
     ]:
         with pytest.raises(InputError, match=message):
             arcus.plan(wrong)

@@ -44,6 +44,8 @@ __all__ = [
     "arcus_experiments",
     "arcus_parameters",
     "arcus_plan",
+    "arcus_plan_names",
+    "arcus_profile",
     "arcus_release",
     "arcus_shape",
     "arcus_table2",
@@ -962,6 +964,12 @@ def arcus_experiment(name: str, seed: int, replications: int | None, threads: in
 
 def arcus_plan(request: str) -> str:
     """Admit the flows of a request and run them; JSON. Use `accelflow.arcus.plan`."""
+
+def arcus_profile(request: str, most: int) -> str:
+    """Profile combinations of the flows of a request; JSON. Use `accelflow.arcus.profile`."""
+
+def arcus_plan_names() -> str:
+    """The names that plans may use as JSON: accelerators, paths and policies."""
 
 def version() -> str:
     """The version of the engines, which is that of the whole project."""

@@ -7,8 +7,7 @@ the Cloud with Traffic Shaping". docs/arcus.md introduces it.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Final
@@ -23,8 +22,9 @@ from accelflow.errors import (
     refused,
     whole_number,
 )
-from accelflow.files import parse_toml, read_text
+from accelflow.files import parse_json, parse_toml, read_text
 from accelflow.findings import TOLERANCE, Reported, targets
+from accelflow.plans import STORAGE, checked, profile_entries
 
 __all__ = [
     "CLOCK_MHZ",
@@ -36,7 +36,9 @@ __all__ = [
     "experiments",
     "parameters",
     "plan",
+    "profile",
     "read_plan",
+    "read_profiles",
     "release",
     "shape",
     "table2",
@@ -44,9 +46,6 @@ __all__ = [
 
 #: The units of a token.
 UNITS: Final = ("bytes", "operations")
-#: The accelerator of flows that go to the storage without one.
-STORAGE: Final = "storage"
-MAX_STORAGE_DEVICES: Final = 64
 MAX_REPLICATIONS: Final = 1_000
 #: The clock of the paper's prototype (section 5.1).
 CLOCK_MHZ: Final = 250.0
@@ -207,33 +206,6 @@ def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
     return [float(figure.low), float(figure.high)]
 
 
-#: The fields of a flow of a plan: type and default, where ``...`` marks a required one. A flow
-#: needs one of the two SLOs, or both, unless it is opportunistic. Only managed bursts have the
-#: fields on bursts.
-_FLOW: Final[dict[str, tuple[type, Any]]] = {
-    "name": (str, ...),
-    "vm": (int, 0),
-    "accelerator": (str, ...),
-    "path": (str, ...),
-    "message_bytes": (int, ...),
-    "slo_gbit_per_s": (float, None),
-    "slo_operations_per_s": (float, None),
-    "policy": (str, "on-demand"),
-    "burst_factor": (float, None),
-    "burst_us": (int, None),
-    "window_us": (int, None),
-    "from_us": (int, 0),
-    "until_us": (int, None),
-}
-_PLAN: Final[dict[str, tuple[type, Any]]] = {
-    "accelerators": (list, None),
-    "storage_devices": (int, 0),
-    "duration_us": (int, 2_000),
-    "seed": (int, 1),
-    "flow": (list, ...),
-}
-
-
 def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
     """Read the flows of a TOML file for :func:`plan`. Raises InputError, or OSError."""
     path = file_path("path", path)
@@ -243,63 +215,78 @@ def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{path}: {error}") from error
 
 
-def plan(request: Mapping[str, Any]) -> dict[str, Any]:
+def plan(
+    request: Mapping[str, Any], *, profiles: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Admit flows one after the other, and run the admitted ones with and without shaping.
 
-    `request` has `accelerators` (names; by default each that a flow names, once), `storage_devices`
-    (SSDs; none by default), `duration_us`, `seed` and a list `flow` of objects; docs/arcus.md lists
-    their fields. A flow with `from_us` asks for admission while others run, and one with
-    `until_us` leaves. An object of schema ``accelflow.arcus.plan/1``: for each flow in `admitted`
-    its registers, what it got while it was there, and the `verdict` on that: `kept`, `below`,
-    `too short` or `no promise`; for each in `rejected` the rate that is left; and `warnings` if the
-    run is too short for a verdict. Raises InputError for values that are not allowed.
+    `request` is a plan as docs/arcus.md describes it; `profiles` is a result of :func:`profile` for
+    the same platform, whose capacities are then not found again. A flow with `from_us` asks for
+    admission while others run, and one with `until_us` leaves. An object of schema
+    ``accelflow.arcus.plan/1``: for each flow in `admitted` its route and registers, the rate that
+    the profiles predict, what it got while it was there, and the `verdict` on that: `kept`,
+    `below`, `too short` or `no promise`; for each in `rejected` the rate that is left; and
+    `warnings` if the run is too short for a verdict. Raises InputError for values that are not
+    allowed.
     """
-    given = _fields("plan", request, _PLAN)
-    flows = given.pop("flow")
-    given["flows"] = [_fields(f"flow {number}", flow, _FLOW) for number, flow in enumerate(flows)]
-    if given["accelerators"] is None:
-        names = dict.fromkeys(flow["accelerator"] for flow in given["flows"])
-        given["accelerators"] = [name for name in names if name != STORAGE]
-    if given["storage_devices"] > MAX_STORAGE_DEVICES:
-        told = f"must be from 0 to {MAX_STORAGE_DEVICES}"
-        raise InputError(f"plan: storage_devices = {given['storage_devices']}: {told}")
-    try:
-        planned: dict[str, Any] = json.loads(_native.arcus_plan(json.dumps(given)))
-    except AccelflowError as error:
-        raise InputError(str(error)) from error
+    given = checked(request)
+    planned = _engine(_native.arcus_plan, given | {"profiles": _entries(profiles, given)})
     return {"schema": "accelflow.arcus.plan/1", **planned}
 
 
-def _fields(place: str, given: object, known: dict[str, tuple[type, Any]]) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise InputError(f"{place}: must be an object, and is {given!r}")
-    unknown = [key for key in given if key not in known]
-    if unknown:
-        raise InputError(f"{place}: unknown {unknown[0]!r}; known are {', '.join(known)}")
-    values = {}
-    for key, (kind, default) in known.items():
-        value = given.get(key, default)
-        if value is ...:
-            raise InputError(f"{place}: {key} is missing")
-        if key in given:
-            value = _typed(f"{place}: {key}", value, kind)
-        values[key] = value
-    return values
+#: The schema of tables of profiles.
+_PROFILES: Final = "accelflow.arcus.profiles/1"
 
 
-def _typed(place: str, value: object, kind: type) -> object:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise InputError(f"{place} = {value!r}: must be {_KINDS[kind]}")
-    if isinstance(value, int) and not 0 <= value < 2**64:
-        raise InputError(f"{place} = {value}: must be from 0 to 2**64 - 1")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{place} = {value}: must be finite")
-    return value
+def profile(request: Mapping[str, Any], *, most: int = 2) -> dict[str, Any]:
+    """Profile every combination of up to `most` flows of a plan, each on each of its routes.
+
+    An object of schema ``accelflow.arcus.profiles/1``: for each of the `combinations` its flows,
+    the rate that their SLOs add up to, what the platform delivers in these proportions, and the tag
+    ``SLO-Friendly`` or ``SLO-Violating``; and the `entries` that a later :func:`plan` reads. Raises
+    InputError for values that are not allowed.
+    """
+    whole_number("most", most, 1, 64)
+    given = checked(request) | {"profiles": []}
+    table = _engine(_native.arcus_profile, given, most)
+    return {"schema": _PROFILES, "version": _native.version(), **table}
 
 
-_KINDS: Final = {str: "text", int: "a whole number", float: "a number", list: "a list"}
+def read_profiles(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read a table of :func:`profile` from a file of JSON. Raises InputError, or OSError."""
+    path = file_path("path", path)
+    try:
+        table = parse_json(read_text(path))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+    schema = table.get("schema") if isinstance(table, dict) else table
+    if schema != _PROFILES:
+        raise refused(f"{path}: schema", schema, f"must be {_PROFILES}")
+    found: dict[str, Any] = table
+    return found
+
+
+def _entries(profiles: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[Any]:
+    """The entries of a table of profiles, which must be of the plan's platform and this version."""
+    if profiles is None:
+        return []
+    if profiles.get("version") != _native.version():
+        allowed = f"must be {_native.version()}: run `accelflow arcus profile` again"
+        raise refused("profiles: version", profiles.get("version"), allowed)
+    # As JSON has it: without pairs.
+    if profiles.get("platform") != json.loads(json.dumps(given["platform"])):
+        raise InputError(
+            "profiles: are of another platform than the plan's: run `accelflow arcus profile` again"
+        )
+    return profile_entries(profiles.get("entries"))
+
+
+def _engine(call: Callable[..., str], given: Mapping[str, Any], *more: Any) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(call(json.dumps(given), *more))
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
+    return found
 
 
 def parameters() -> list[dict[str, Any]]:

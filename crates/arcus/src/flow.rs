@@ -93,7 +93,15 @@ impl Sizes {
         }
     }
 
-    fn check(&self) -> Result<(), PlatformError> {
+    /// The largest.
+    pub fn largest(&self) -> Bytes {
+        match self {
+            Sizes::Fixed(size) => *size,
+            Sizes::Mix(sizes) => sizes.iter().map(|size| size.0).max().unwrap_or(Bytes(1)),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), PlatformError> {
         let allowed = "from 1 byte to 64 MiB, with weights above 0";
         let in_range = |size: Bytes| (1..=1 << 26).contains(&size.get());
         let good = match self {

@@ -42,9 +42,10 @@ pub use engine::{Action, Controller, Counters, Settings, simulate, simulate_with
 pub use error::PlatformError;
 pub use flow::{Arrivals, Flow, Path, Sizes};
 pub use hardware::{
-    Accelerator, Begun, Curve, Direction, Egress, Generation, Operation, Packet, PcieConfig, Sent,
-    SoftwareConfig, SoftwareRate, Storage, StorageConfig, Transfer,
+    Accelerator, Begun, Curve, Direction, Egress, Generation, Law, Operation, Packet, PcieConfig,
+    Sent, SoftwareConfig, SoftwareRate, Storage, StorageConfig, Transfer,
 };
 pub use mechanism::{Mechanism, Order};
 pub use platform::{DmaConfig, FRAME_OVERHEAD, Platform};
+pub use rate::gbit_per_s;
 pub use results::{Completion, FlowResult, RunResult};

@@ -12,8 +12,13 @@ pub enum Order {
     RoundRobin,
     /// By [`Flow::priority`], and in order of arrival within one.
     Priority,
-    /// By bytes sent over [`Flow::weight`] (start-time fair queueing).
+    /// By bytes sent over [`Flow::weight`] (start-time fair queueing). A flow that waits for room lets
+    /// flows pass that need other room.
     WeightedFair,
+    /// The same, and a flow that waits for room keeps all others waiting: whatever the flows share and
+    /// do not share, they get rates in the proportions of their weights. No scheduler of the paper's:
+    /// profiles are taken so.
+    InProportion,
 }
 
 /// A way to share accelerators.

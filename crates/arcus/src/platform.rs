@@ -4,7 +4,7 @@ use accelflow_units::{Bandwidth, Bytes};
 
 use crate::PlatformError;
 use crate::flow::{Flow, Path};
-use crate::hardware::{Accelerator, PcieConfig, StorageConfig};
+use crate::hardware::{Accelerator, Generation, PcieConfig, StorageConfig};
 use crate::rate::bandwidth;
 
 /// The device's DMA engines and the buffers around them.
@@ -63,6 +63,34 @@ impl Platform {
             ports: vec![bandwidth(6.25e9); 2],
             accelerators,
             storage: None,
+        }
+    }
+
+    /// The prototype with another link. A faster one has as many times the credits and buffers (assumed:
+    /// that they limit no more than the prototype's).
+    #[must_use]
+    pub fn on_link(self, generation: Generation, lanes: u8) -> Platform {
+        let pcie = PcieConfig {
+            generation,
+            lanes,
+            ..self.pcie
+        };
+        let rate = |pcie: &PcieConfig| pcie.bandwidth().as_bytes_per_s();
+        let times = rate(&pcie).div_ceil(rate(&self.pcie)).max(1) as u32;
+        let bytes = |size: Bytes| Bytes(size.get() * u64::from(times));
+        Platform {
+            pcie: PcieConfig {
+                posted_headers: pcie.posted_headers * times,
+                posted_data: bytes(pcie.posted_data),
+                non_posted_headers: pcie.non_posted_headers * times,
+                ..pcie
+            },
+            dma: DmaConfig {
+                read_window: bytes(self.dma.read_window),
+                egress: bytes(self.dma.egress),
+                ..self.dma
+            },
+            ..self
         }
     }
 

@@ -2,6 +2,11 @@
 
 use accelflow_units::Bandwidth;
 
+/// A bandwidth of so many gigabits a second, at least 1 byte a second.
+pub fn gbit_per_s(rate: f64) -> Bandwidth {
+    bandwidth(rate * 1e9 / 8.0)
+}
+
 /// A bandwidth of `bytes_per_s`, at least 1 byte a second.
 pub(crate) fn bandwidth(bytes_per_s: f64) -> Bandwidth {
     const LEAST: Bandwidth = match Bandwidth::from_bytes_per_s(1) {

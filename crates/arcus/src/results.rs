@@ -28,6 +28,11 @@ pub struct FlowResult {
     pub completions: Vec<Completion>,
     /// Messages that were done before it.
     pub before: u64,
+    /// Their bytes.
+    pub bytes_before: Bytes,
+    /// When messages came into the queue, and how large they were; empty of a flow that always has
+    /// something to send.
+    pub came: Vec<(Time, Bytes)>,
     /// When the flow came; zero if it was there from the start.
     pub since: Time,
     /// When it was taken away; `None` if it never was.
@@ -105,7 +110,7 @@ impl RunResult {
     }
 
     /// The part of the measured time in which a flow was there.
-    fn presence(&self, flow: usize) -> (Time, Time) {
+    pub(crate) fn presence(&self, flow: usize) -> (Time, Time) {
         let result = &self.flows[flow];
         let until = result.until.unwrap_or(Time::MAX);
         let end = self.warmup + self.measured;

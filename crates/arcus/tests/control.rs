@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::control::{
-    AdmissionRequest, Context, Manager, ProfileTable, Rate, Runtime, ServiceClass, Tag, Verdict,
-    registers_for,
+    AdmissionRequest, Context, Manager, ProfileTable, Rate, RouteEntry, Runtime, ServiceClass, Tag,
+    Traffic, Verdict, registers_for,
 };
 use accelflow_arcus::parameters::{compression, datapath, ipsec};
 use accelflow_arcus::{
@@ -16,15 +16,15 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 use proptest::prelude::*;
 
 fn request(name: &str, size: u64, gbit_per_s: f64) -> AdmissionRequest {
-    AdmissionRequest {
-        name: name.to_owned(),
-        vm: 0,
-        accelerator: "ipsec".to_owned(),
-        path: Path::InlineRx,
+    let slo = Rate::GbitPerS(gbit_per_s);
+    AdmissionRequest::new(name, "ipsec", Path::InlineRx, Bytes(size), slo)
+}
+
+fn traffic(path: Path, size: u64, gbit_per_s: f64) -> Traffic {
+    Traffic {
+        route: RouteEntry::new(0, path),
         size: Bytes(size),
-        slo: Some(Rate::GbitPerS(gbit_per_s)),
-        also: None,
-        class: ServiceClass::OnDemand,
+        gbit_per_s,
     }
 }
 
@@ -66,7 +66,7 @@ fn a_profile_is_the_accelerators_curve_and_mixes_cost_what_their_parts_do() {
     let mut table = ProfileTable::new(Platform::prototype(vec![ipsec()]));
     let rx = Path::InlineRx;
     let alone = |table: &mut ProfileTable, size| {
-        let context = Context::new(0, 0, &[(rx, Bytes(size), 1.0)]);
+        let context = Context::new(&[traffic(rx, size, 1.0)]);
         table.capacity(&context).unwrap().gbit_per_s
     };
     let (small, large) = (alone(&mut table, 64), alone(&mut table, 1_500));
@@ -75,7 +75,7 @@ fn a_profile_is_the_accelerators_curve_and_mixes_cost_what_their_parts_do() {
         "{small}"
     );
     assert!((large / 32.0 - 1.0).abs() < 0.02, "{large}");
-    let mix = Context::new(0, 0, &[(rx, Bytes(64), 1.0), (rx, Bytes(1_500), 3.0)]);
+    let mix = Context::new(&[traffic(rx, 64, 1.0), traffic(rx, 1_500, 3.0)]);
     let capacity = table.capacity(&mix).unwrap();
     let expected = 1.0 / (0.25 / small + 0.75 / large);
     assert!(
@@ -94,12 +94,33 @@ fn a_profile_is_the_accelerators_curve_and_mixes_cost_what_their_parts_do() {
 #[test]
 fn the_sweep_fills_single_flows_and_pairs() {
     let mut table = ProfileTable::new(Platform::prototype(vec![ipsec()]));
-    let sizes = [Bytes(64), Bytes(512)];
-    table
-        .sweep(0, 0, &[Path::InlineRx, Path::FunctionCall], &sizes)
-        .unwrap();
-    // Four kinds: alone, and ten pairs with repetition.
-    assert_eq!(table.entries().count(), 4 + 10);
+    let (rx, call) = (Path::InlineRx, Path::FunctionCall);
+    let kinds = [
+        traffic(rx, 64, 1.0),
+        traffic(rx, 512, 6.0),
+        traffic(call, 64, 1.0),
+        traffic(call, 512, 20.0),
+    ];
+    let kinds = kinds.map(|kind| vec![kind]);
+    let swept = table.sweep(&kinds, 2, |_, _| true).unwrap();
+    // Four kinds: alone, and in six pairs.
+    assert_eq!((swept.len(), table.entries().count()), (4 + 6, 4 + 6));
+    let tag = |members: &[usize]| {
+        let found = swept.iter().find(|one| one.members == members);
+        found.unwrap().tag
+    };
+    assert_eq!(tag(&[0, 1]), Tag::SloFriendly);
+    // 512 B alone can have 22 Gbit/s, and not beside 6 more of them.
+    assert_eq!(
+        (tag(&[3]), tag(&[1, 3])),
+        (Tag::SloFriendly, Tag::SloViolating)
+    );
+    // What was found once is read again, and not profiled.
+    let mut again = ProfileTable::new(Platform::prototype(vec![datapath()]));
+    for (context, capacity) in table.entries() {
+        again.insert(context.clone(), *capacity);
+    }
+    assert_eq!(again.sweep(&kinds, 2, |_, _| true).unwrap(), swept);
 }
 
 #[test]
@@ -187,13 +208,13 @@ fn what_is_admitted_does_not_depend_on_larger_or_smaller_promises() {
 fn a_slow_flow_has_a_rate_and_capacity_is_that_of_the_mixture() {
     let mut table = ProfileTable::new(Platform::prototype(vec![compression()]));
     let call = Path::FunctionCall;
-    let mut of = |flows: &[(Path, Bytes, f64)]| {
-        let context = Context::new(0, 0, flows);
+    let mut of = |flows: &[Traffic]| {
+        let context = Context::new(flows);
         table.capacity(&context).unwrap().gbit_per_s
     };
-    let alone = of(&[(call, Bytes(16_384), 1.0)]);
+    let alone = of(&[traffic(call, 16_384, 1.0)]);
     // In 200 us one flow in a hundred has no message of 16 KiB.
-    let mix = of(&[(call, Bytes(16_384), 0.99), (call, Bytes(16_384), 0.01)]);
+    let mix = of(&[traffic(call, 16_384, 0.99), traffic(call, 16_384, 0.01)]);
     assert!((mix / alone - 1.0).abs() < 0.02, "{mix} of {alone}");
 }
 
@@ -326,7 +347,7 @@ fn the_route_with_most_left_is_taken() {
         it.register(request(name, 1_500, rate))
             .unwrap()
             .route
-            .accelerator
+            .accelerator()
     };
     assert_eq!(route(&mut manager, "a", 10.0), Some(0));
     assert_eq!(route(&mut manager, "b", 20.0), Some(1));
@@ -385,7 +406,7 @@ fn a_flow_that_misses_its_slo_moves_to_the_other_accelerator() {
     manager.register(request("it", 1_500, 20.0)).unwrap();
     let ill = Platform::prototype(vec![of(900), of(0)]);
     let (runtime, rates) = run(manager, &ill, |_| Arrivals::Backlogged);
-    assert_eq!(runtime.manager().flows()[0].route.accelerator, Some(1));
+    assert_eq!(runtime.manager().flows()[0].route.accelerator(), Some(1));
     assert!((rates[0] / 20.0 - 1.0).abs() < 0.02, "{rates:?}");
     assert!(
         (1..=10).contains(&runtime.violations()),

@@ -8,22 +8,14 @@ use accelflow_arcus::control::{
 use accelflow_arcus::parameters::{ipsec, synthetic};
 use accelflow_arcus::{
     Action, Arrivals, Controller, Counters, Flow, Mechanism, Order, Path, Platform, PlatformError,
-    RunResult, Settings, StorageConfig, simulate_with,
+    RunResult, Settings, Sizes, StorageConfig, simulate_with,
 };
 use accelflow_shaping::{FlowConfig, Registers, Unit};
 use accelflow_units::{Bytes, Time};
 
 fn request(name: &str, gbit_per_s: f64) -> AdmissionRequest {
-    AdmissionRequest {
-        name: name.to_owned(),
-        vm: 0,
-        accelerator: "ipsec".to_owned(),
-        path: Path::InlineRx,
-        size: Bytes(1_500),
-        slo: Some(Rate::GbitPerS(gbit_per_s)),
-        also: None,
-        class: ServiceClass::OnDemand,
-    }
+    let slo = Rate::GbitPerS(gbit_per_s);
+    AdmissionRequest::new(name, "ipsec", Path::InlineRx, Bytes(1_500), slo)
 }
 
 fn settings() -> Settings {
@@ -161,7 +153,7 @@ fn without_the_runtime_the_same_flows_come_and_go() {
     let mut manager = Manager::new(platform.clone());
     manager.register(request("first", 12.0)).unwrap();
     let small = AdmissionRequest {
-        size: Bytes(256),
+        sizes: Sizes::Fixed(Bytes(256)),
         ..request("second", 4.0)
     };
     let mut runtime = Runtime::new(manager)
@@ -288,7 +280,7 @@ fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
     let reader = |name: &str, per_s| AdmissionRequest {
         accelerator: STORAGE.to_owned(),
         path: Path::StorageRead,
-        size: Bytes(4_096),
+        sizes: Sizes::Fixed(Bytes(4_096)),
         slo: Some(Rate::OperationsPerS(per_s)),
         ..request(name, 1.0)
     };

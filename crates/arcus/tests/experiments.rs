@@ -197,6 +197,52 @@ fn offloading_compression_gains_throughput_and_cores() {
 }
 
 #[test]
+fn slos_hold_whatever_the_law_of_compute_times_and_whoever_meets_where() {
+    for name in ["compute_times", "paths"] {
+        for row in report(name).rows {
+            let within = row.ours < 0.01;
+            assert_eq!(within, row.system == "Arcus", "{row:?}");
+        }
+    }
+    // Almost all that is there, by one flow and by sixteen.
+    let fig7 = report("fig7");
+    for flows in ["one_flow", "16_flows"] {
+        let full = value(&fig7, &format!("fig7.{flows}_of_full.Arcus"));
+        assert!((0.98..1.0).contains(&full), "{flows}: {full}");
+    }
+}
+
+#[test]
+fn table_2_by_its_method_is_table_2_but_for_the_capped_refill() {
+    let report = report("table2_by_method");
+    for (slo, refill) in [
+        (1, 512.0),
+        (10, 4_096.0),
+        (100, 16_384.0),
+        (1_000, 32_768.0),
+    ] {
+        let found = value(&report, &format!("table2_by_method.refill.{slo}"));
+        assert_eq!(found, refill, "{slo} Gbit/s");
+        let rate = value(&report, &format!("table2_by_method.rate.{slo}"));
+        assert!(
+            (rate / f64::from(slo) - 1.024).abs() < 1e-3,
+            "{rate} for {slo}"
+        );
+    }
+}
+
+#[test]
+fn the_token_bucket_is_the_one_that_is_quick_and_small() {
+    let report = report("limiters");
+    let of = |key: &str, name: &str| value(&report, &format!("limiters.{key}.{name}"));
+    assert!(of("wait", "leaky_bucket") > 1.5 * of("wait", "token_bucket"));
+    assert!(of("wait", "sliding_log") > 1.1 * of("wait", "token_bucket"));
+    assert!(of("state", "sliding_log") >= 16.0 * of("state", "token_bucket"));
+    assert_eq!(of("most_in_a_window", "sliding_log"), 1.0);
+    assert_eq!(of("most_in_a_window", "fixed_window"), 2.0);
+}
+
+#[test]
 fn a_report_says_what_it_is_and_a_seed_gives_it_again() {
     let first = report("fig9");
     assert_eq!((first.name, first.seed), ("fig9", 1));
@@ -210,7 +256,19 @@ fn a_report_says_what_it_is_and_a_seed_gives_it_again() {
     assert_eq!(
         names,
         [
-            "fig3", "fig6", "table3", "tail", "fig7", "fig8", "fig9", "fig11", "table4"
+            "fig3",
+            "fig6",
+            "table3",
+            "tail",
+            "fig7",
+            "fig8",
+            "fig9",
+            "fig11",
+            "table4",
+            "compute_times",
+            "paths",
+            "table2_by_method",
+            "limiters"
         ]
     );
 }

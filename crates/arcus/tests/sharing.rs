@@ -193,6 +193,7 @@ fn a_new_route_takes_the_messages_to_another_accelerator() {
         flow: 0,
         accelerators: vec![1],
         engine: 0,
+        path: Path::InlineRx,
     };
     let settings = Settings {
         warmup: Time::ZERO,
@@ -221,6 +222,7 @@ fn a_new_route_takes_the_messages_to_another_accelerator() {
             flow: 0,
             accelerators: vec![2],
             engine: 0,
+            path: Path::InlineRx,
         }],
         Time::from_us(100),
     );

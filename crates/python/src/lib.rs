@@ -30,7 +30,9 @@ mod _native {
     };
 
     #[pymodule_export]
-    use crate::bind::arcus::host::{arcus_experiment, arcus_experiments, arcus_plan};
+    use crate::bind::arcus::experiments::{arcus_experiment, arcus_experiments};
+    #[pymodule_export]
+    use crate::bind::arcus::plan::{arcus_plan, arcus_plan_names, arcus_profile};
 
     #[pymodule_export]
     use crate::bind::models::cerebros::{

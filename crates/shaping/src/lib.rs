@@ -10,6 +10,8 @@
 //! * [`TokenBucket`] is one rate limiter, in cycles.
 //! * [`Shaper`] is queues, rate limiters, splitting and the arbiter between flows, in time.
 //!
+//! [`algorithms`] has what else a rate limiter could be.
+//!
 //! [`dispatch`] is the order behind it: which entry of an accelerator's input queue is loaded next.
 //!
 //! ```
@@ -30,6 +32,7 @@
 //! # Ok::<(), accelflow_shaping::ShapingError>(())
 //! ```
 
+pub mod algorithms;
 mod bucket;
 pub mod dispatch;
 mod error;

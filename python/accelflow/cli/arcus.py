@@ -4,16 +4,17 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 
 from accelflow import arcus as shaping
+from accelflow.cli.arcus_plan import plan, profile
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.page import command_line
-from accelflow.reports.arcus import experiment_page, plan_page
+from accelflow.reports.arcus import experiment_page
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
@@ -174,72 +175,5 @@ for _name, _title in shaping.experiments().items():
     arcus.add_command(_experiment(_name, _title))
 
 
-#: How the verdicts of a plan are printed.
-_VERDICTS: Final = {"below": "BELOW ITS SLO"}
-
-
-def _got(flow: dict[str, Any], run: str, width: int) -> str:
-    """The rate of a flow in a run, in Gbit/s, with a star if it is less than promised."""
-    gbit_per_s = flow["gbit_per_s"][run]
-    mark = "*" if flow["verdict"][run] == "below" else " "
-    return f"{'-' if gbit_per_s is None else f'{gbit_per_s:.3f}':>{width}}{mark}"
-
-
-@arcus.command("plan")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@REPORT
-@AS_JSON
-@click.pass_context
-def plan(context: click.Context, file: Path, as_json: bool, report_file: Path | None) -> None:
-    """Admit the flows of FILE, choose their registers, and run them with and without shaping.
-
-    The last columns are each flow's promised rate, its rate with ARCUS and without shaping while it
-    was active, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits
-    with 1 if ARCUS broke a promise, or no flow was admitted.
-    """
-    check_report(report_file)
-    with busy(Console(stderr=True), "simulating"):
-        result = shaping.plan(shaping.read_plan(file))
-    if report_file is not None:
-        written(plan_page(result, command_line(sys.argv)), report_file)
-    if as_json:
-        click.echo(json.dumps(result, indent=2))
-    else:
-        _print_plan(result)
-    for warning in result["warnings"]:
-        click.echo(f"accelflow: warning: {warning}", err=True)
-    verdicts = [flow["verdict"]["Arcus"] for flow in result["admitted"]]
-    if "below" in verdicts or not verdicts:
-        context.exit(1)
-
-
-def _print_plan(result: dict[str, Any]) -> None:
-    click.echo(
-        f"{'flow':12}{'accelerator':16}{'policy':15}{'refill':>8}{'bucket':>8}{'interval':>10}"
-        f"{'SLO':>10}{'Arcus':>10} {'no shaping':>12}  Gbit/s"
-    )
-    for flow in result["admitted"]:
-        number = "" if flow["instance"] is None else f"#{flow['instance']}"
-        place = f"{flow['accelerator']}{number}"
-        slo = "-" if flow["slo_gbit_per_s"] is None else f"{flow['slo_gbit_per_s']:.3f}"
-        verdict = flow["verdict"]["Arcus"]
-        got = _got(flow, "Arcus", 10) + _got(flow, "Host_noTS", 12)
-        click.echo(
-            f"{flow['name']:12}{place:16}{flow['policy']:15}{flow['refill']:8,}{flow['bucket']:8,}"
-            f"{flow['interval_cycles']:10,}{slo:>10}{got} {_VERDICTS.get(verdict, verdict)}"
-        )
-        if flow["also"]:
-            also = flow["also"]
-            click.echo(
-                f"{'':43}{also['refill']:8,}{also['bucket']:8,}{also['interval_cycles']:10,}"
-                f"  in {also['unit']}"
-            )
-        if flow["registered_us"] or flow["released_us"] is not None:
-            released = flow["released_us"]
-            end = "" if released is None else f", released at {released:,.0f} us"
-            click.echo(f"{'':12}registered at {flow['registered_us']:,.0f} us{end}")
-    for flow in result["rejected"]:
-        click.echo(
-            f"{flow['name']:12}rejected: {flow['asked_gbit_per_s']:.3f} Gbit/s of "
-            f"{flow['accelerator']} asked, {flow['left_gbit_per_s']:.3f} left"
-        )
+arcus.add_command(plan)
+arcus.add_command(profile)

@@ -8,11 +8,13 @@ import click
 from accelflow import simulation
 from accelflow.chips import chip_schema
 from accelflow.cli import offered
+from accelflow.plans import plan_schema
 from accelflow.workload import workload_schema
 
 #: What writes the schema of each kind of file.
 _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
     "chip": chip_schema,
+    "plan": plan_schema,
     "scenario": simulation.scenario_schema,
     "workload": workload_schema,
 }
@@ -23,7 +25,8 @@ _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
 def schema(name: str) -> None:
     """Print the JSON Schema of the files called NAME.
 
-    `chip` is a file of `--chip`, `scenario` one of `accelflow compare --scenario`, `workload` one
-    of services. Editors complete and check files by it.
+    `chip` is a file of `--chip`, `plan` one of `accelflow arcus plan`, `scenario` one of
+    `accelflow compare --scenario`, `workload` one of services. Editors complete and check files by
+    it.
     """
     click.echo(_SCHEMAS[name](), nl=False)

@@ -1,220 +1,24 @@
 //! Admission, capacity planning and path selection; the table of flows.
 
-use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
-use accelflow_units::{Bytes, Time};
+use accelflow_units::Bytes;
 
-use super::{ProfileTable, Rate, registers_for};
-use crate::{Arrivals, Flow, Mechanism, Path, Platform, PlatformError};
+use super::ProfileTable;
+use super::request::{AdmissionRequest, ServiceClass};
+use super::route::RouteEntry;
+use super::status::FlowStatus;
+use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 
-/// The service class of a flow: what it is promised (section 6).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ServiceClass {
-    /// The SLO always: the flow is admitted only into [`ServiceClass::RESERVED_SHARE`] of the capacity,
-    /// as headroom for effects outside the profile.
-    Reserved,
-    /// The SLO almost always while it is registered: it may fill the capacity.
-    OnDemand,
-    /// The SLO always; and `factor` times as much for `allowance` in each `window`, from what others
-    /// leave.
-    ManagedBurst {
-        /// The factor, at least 1.
-        factor: f64,
-        /// The time of bursts in a window.
-        allowance: Time,
-        /// The window.
-        window: Time,
-    },
-    /// No promise: the flow gets what others leave. It needs no SLO; an SLO that it has is a wish,
-    /// neither counted nor a limit.
-    Opportunistic,
-}
-
-impl ServiceClass {
-    /// The share of a capacity that reserved flows may be promised (assumed: the same headroom as
-    /// between the paper's promises of 30 Gbit/s and 32 Gbit/s in Table 1, and no more than that).
-    pub const RESERVED_SHARE: f64 = 30.0 / 32.0;
-
-    /// The name in files and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ServiceClass::Reserved => "reserved",
-            ServiceClass::OnDemand => "on-demand",
-            ServiceClass::ManagedBurst { .. } => "managed-burst",
-            ServiceClass::Opportunistic => "opportunistic",
-        }
-    }
-
-    /// The share of a capacity into which such a flow is admitted.
-    pub(super) fn admitted_share(self) -> f64 {
-        match self {
-            ServiceClass::Reserved | ServiceClass::Opportunistic => ServiceClass::RESERVED_SHARE,
-            ServiceClass::OnDemand | ServiceClass::ManagedBurst { .. } => 1.0,
-        }
-    }
-
-    fn check(self) -> Result<(), PlatformError> {
-        let ServiceClass::ManagedBurst {
-            factor,
-            allowance,
-            window,
-        } = self
-        else {
-            return Ok(());
-        };
-        let good = factor.is_finite() && (1.0..=100.0).contains(&factor);
-        PlatformError::unless(good, "burst factor", factor, "from 1 to 100")?;
-        let good = allowance <= window && window > Time::ZERO;
-        let value = allowance.as_us_f64();
-        PlatformError::unless(good, "burst allowance us", value, "at most the window")
-    }
-}
-
-/// A route to an accelerator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RouteEntry {
-    /// The accelerator's number on the platform; none for the storage alone.
-    pub accelerator: Option<usize>,
-    /// The DMA engine on the route.
-    pub engine: usize,
-}
-
-/// An entry of the AccTable: an accelerator by name, and its routes.
+/// An entry of the AccTable: an accelerator by name, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccEntry {
     /// The name that requests use.
     pub name: String,
-    /// Its routes, one or more.
-    pub routes: Vec<RouteEntry>,
+    /// The numbers of its instances on the platform; none for the storage.
+    pub instances: Vec<usize>,
 }
 
-/// A request to admit a flow.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AdmissionRequest {
-    /// Its unique name.
-    pub name: String,
-    /// Its VM.
-    pub vm: usize,
-    /// The accelerator, by the name of an [`AccEntry`].
-    pub accelerator: String,
-    /// Its path.
-    pub path: Path,
-    /// The size of its messages.
-    pub size: Bytes,
-    /// Its SLO; optional for opportunistic flows alone.
-    pub slo: Option<Rate>,
-    /// A second limit, in the other unit: the flow is held to both, and promised the smaller.
-    pub also: Option<Rate>,
-    /// What it is promised.
-    pub class: ServiceClass,
-}
-
-impl AdmissionRequest {
-    /// The rate that it asks for, in gigabits a second; `None` without an SLO.
-    pub fn asked_gbit_per_s(&self) -> Option<f64> {
-        let slo = self.slo.map(|rate| rate.gbit_per_s(self.size));
-        let also = self.also.map(|rate| rate.gbit_per_s(self.size));
-        match (slo, also) {
-            // Not `min`, which would hide a NaN from the check.
-            (Some(slo), Some(also)) if also.is_nan() || also < slo => Some(also),
-            (slo, also) => slo.or(also),
-        }
-    }
-
-    /// The unit of its first limit's tokens.
-    pub fn unit(&self) -> Unit {
-        match self.slo {
-            Some(rate) if self.class != ServiceClass::Opportunistic => rate.unit(),
-            _ => Unit::Bytes,
-        }
-    }
-
-    fn check(&self) -> Result<(), PlatformError> {
-        self.class.check()?;
-        for rate in [self.slo, self.also].into_iter().flatten() {
-            let asked = rate.gbit_per_s(self.size);
-            let good = asked.is_finite() && asked > 0.0;
-            PlatformError::unless(good, "slo in Gbit/s", asked, "a number above 0")?;
-        }
-        match (self.slo, self.also) {
-            (None, _) if self.class != ServiceClass::Opportunistic => {
-                Err(PlatformError::NeedsSlo {
-                    name: self.name.clone(),
-                    policy: self.class.name(),
-                })
-            }
-            (Some(slo), Some(also)) if also.unit() == slo.unit() => {
-                Err(PlatformError::SameUnit(self.name.clone()))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// A row of the PerFlowStatusTable.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowStatus {
-    /// The request.
-    pub request: AdmissionRequest,
-    /// Its route.
-    pub route: RouteEntry,
-    /// The largest piece that its messages are cut to.
-    pub segment: Bytes,
-    /// Its registers.
-    pub registers: Registers,
-    /// The registers of its second limit.
-    pub also: Option<Registers>,
-    /// The rate that the registers are set to, in gigabits a second.
-    pub shaped_gbit_per_s: f64,
-    /// The rate last measured, in gigabits a second; `None` before the first measurement.
-    pub measured_gbit_per_s: Option<f64>,
-}
-
-impl FlowStatus {
-    /// The promised rate, in gigabits a second; `None` for an opportunistic flow.
-    pub fn slo_gbit_per_s(&self) -> Option<f64> {
-        let promised = self.request.class != ServiceClass::Opportunistic;
-        promised.then(|| self.request.asked_gbit_per_s()).flatten()
-    }
-
-    /// Its kind in a profile: its path, and the size of the pieces that reach the accelerator.
-    pub(super) fn kind(&self) -> (Path, Bytes) {
-        (self.request.path, self.segment.min(self.request.size))
-    }
-
-    /// The flow for the platform with these arrivals, and its shaping.
-    pub fn deployed(&self, arrivals: Arrivals) -> (Flow, FlowConfig) {
-        let request = &self.request;
-        let flow = Flow::new(request.vm, request.path, request.size, arrivals);
-        let port = (request.path == Path::InlineTx).then_some(0);
-        let flow = Flow { port, ..flow }
-            .through(self.route.accelerator.as_slice())
-            .by_engine(self.route.engine);
-        let shaping = FlowConfig {
-            also: self.also,
-            splitting: match request.size > self.segment {
-                true => Splitting::Segments {
-                    segment: self.segment,
-                    header: Bytes(0),
-                },
-                false => Splitting::Never,
-            },
-            ..FlowConfig::new(request.unit(), self.registers)
-        };
-        (flow, shaping)
-    }
-
-    /// Its limits: unit of the tokens, and registers.
-    pub fn limits(&self) -> impl Iterator<Item = (Unit, Registers)> {
-        let unit = self.request.unit();
-        let also = self.also.map(|registers| (unit.other(), registers));
-        std::iter::once((unit, self.registers)).chain(also)
-    }
-
-    /// The part of the capacity that the promise takes, in gigabits a second.
-    pub fn counted_gbit_per_s(&self) -> f64 {
-        self.slo_gbit_per_s().unwrap_or(0.0)
-    }
-}
+/// The name in requests of the route to the storage that passes no accelerator.
+pub const STORAGE: &str = "storage";
 
 /// The control plane of one server.
 #[derive(Clone, Debug)]
@@ -222,48 +26,76 @@ pub struct Manager {
     profiles: ProfileTable,
     accelerators: Vec<AccEntry>,
     flows: Vec<FlowStatus>,
+    /// Promises may add up to as many times the capacity.
+    oversubscription: f64,
+    /// The part of what opportunistic flows would get on their own accelerators that everything that
+    /// all flows share leaves them.
+    pub(super) rest: f64,
 }
 
-/// The name in requests of the route to the storage that passes no accelerator.
-pub const STORAGE: &str = "storage";
+/// A shaping that a flow may get: where it goes, and the pieces that its messages are cut to.
+#[derive(Clone, Debug)]
+pub(super) struct Shaping {
+    pub(super) route: RouteEntry,
+    pub(super) segment: Bytes,
+}
 
 impl Manager {
     /// A control plane without flows. Every accelerator of the platform is in the AccTable under its
-    /// own name, those of one name as routes to the same; each is reached by DMA engine 0. The
+    /// own name, those of one name as instances of the same; each is reached by every DMA engine. The
     /// platform's storage is there as [`STORAGE`].
     pub fn new(platform: Platform) -> Manager {
         let mut accelerators: Vec<AccEntry> = Vec::new();
-        for (accelerator, part) in platform.accelerators.iter().enumerate() {
-            let engine = 0;
-            let route = RouteEntry {
-                accelerator: Some(accelerator),
-                engine,
-            };
+        for (number, part) in platform.accelerators.iter().enumerate() {
             match accelerators
                 .iter_mut()
                 .find(|entry| entry.name == part.name)
             {
-                Some(entry) => entry.routes.push(route),
+                Some(entry) => entry.instances.push(number),
                 None => accelerators.push(AccEntry {
                     name: part.name.clone(),
-                    routes: vec![route],
+                    instances: vec![number],
                 }),
             }
         }
         if platform.storage.is_some() {
-            let (accelerator, engine) = (None, 0);
-            let routes = vec![RouteEntry {
-                accelerator,
-                engine,
-            }];
-            let name = STORAGE.to_owned();
-            accelerators.push(AccEntry { name, routes });
+            accelerators.push(AccEntry {
+                name: STORAGE.to_owned(),
+                instances: Vec::new(),
+            });
         }
         Manager {
             profiles: ProfileTable::new(platform),
             accelerators,
             flows: Vec::new(),
+            oversubscription: 1.0,
+            rest: 1.0,
         }
+    }
+
+    /// The same with profiles that were taken before, of an equal platform.
+    #[must_use]
+    pub fn with_profiles(self, profiles: ProfileTable) -> Manager {
+        Manager { profiles, ..self }
+    }
+
+    /// The same with promises that may add up to `factor` times the capacity, from 1 to 100: while flows
+    /// use more than there is, those of the lowest priority get less than they were promised.
+    ///
+    /// # Errors
+    /// [`PlatformError::OutOfRange`].
+    pub fn oversubscribed(self, factor: f64) -> Result<Manager, PlatformError> {
+        let good = factor.is_finite() && (1.0..=100.0).contains(&factor);
+        PlatformError::unless(good, "oversubscription", factor, "from 1 to 100")?;
+        Ok(Manager {
+            oversubscription: factor,
+            ..self
+        })
+    }
+
+    /// As many times the capacity may be promised.
+    pub fn oversubscription(&self) -> f64 {
+        self.oversubscription
     }
 
     /// The AccTable.
@@ -301,18 +133,15 @@ impl Manager {
             return Err(PlatformError::DuplicateFlow(request.name));
         }
         let routes = self.routes(&request)?;
-        let alone = routes.iter().any(|route| route.accelerator.is_none());
-        if alone && !request.path.uses_storage() {
-            let (name, path) = (request.name, request.path.name());
-            return Err(PlatformError::NeedsAccelerator { name, path });
-        }
-        let route = match request.class {
+        let shaping = match request.class {
             ServiceClass::Opportunistic => self.roomiest(&request, routes)?,
             _ => self.admit(&request, routes)?,
         };
-        let status = self.plan(request, route)?;
+        let status = self.plan(request, shaping)?;
+        let route = status.route.clone();
         self.flows.push(status);
-        self.share_rest(route)?;
+        self.share_rest(&route)?;
+        self.allocate()?;
         Ok(&self.flows[self.flows.len() - 1])
     }
 
@@ -324,26 +153,57 @@ impl Manager {
         let found = self.flows.iter().position(|flow| flow.request.name == name);
         let unknown = || PlatformError::UnknownFlow(name.to_owned());
         let released = self.flows.remove(found.ok_or_else(unknown)?);
-        self.share_rest(released.route)?;
+        self.share_rest(&released.route)?;
+        self.allocate()?;
         Ok(released)
     }
 
-    /// The route with the most capacity left, if that is enough.
+    /// The shaping that a flow is admitted with. On each route its messages are cut as small as the
+    /// accelerator takes without loss; of the routes whose context is then SLO-friendly, the one with
+    /// most left is taken. If none is, messages stay whole, which costs the accelerators least.
     fn admit(
         &mut self,
         request: &AdmissionRequest,
         routes: Vec<RouteEntry>,
-    ) -> Result<RouteEntry, PlatformError> {
+    ) -> Result<Shaping, PlatformError> {
         let asked = request.asked_gbit_per_s().unwrap_or(0.0);
-        match self.most_left(request, routes)? {
-            Some((route, left)) if asked <= left => Ok(route),
-            most => Err(PlatformError::NotAdmitted {
-                name: request.name.clone(),
-                accelerator: request.accelerator.clone(),
-                asked,
-                left: most.map_or(0.0, |found| found.1),
-            }),
+        let mut most = 0.0;
+        let (cut, whole) = self.shapings(request, routes);
+        for candidates in [cut, whole] {
+            match self.most_left(request, candidates)? {
+                Some((shaping, left)) if asked <= left => return Ok(shaping),
+                Some((_, left)) => most = f64::max(most, left),
+                None => {}
+            }
         }
+        Err(PlatformError::NotAdmitted {
+            name: request.name.clone(),
+            accelerator: request.accelerator.clone(),
+            asked,
+            left: most,
+        })
+    }
+
+    /// The candidates for a shaping: on each route with messages cut to the best segment, and whole
+    /// where that differs.
+    pub(super) fn shapings(
+        &self,
+        request: &AdmissionRequest,
+        routes: Vec<RouteEntry>,
+    ) -> (Vec<Shaping>, Vec<Shaping>) {
+        let largest = request.sizes.largest();
+        let cut = routes.into_iter().map(|route| Shaping {
+            segment: self.segment(&route, largest),
+            route,
+        });
+        let cut: Vec<Shaping> = cut.collect();
+        let longer = cut.iter().filter(|shaping| shaping.segment < largest);
+        let whole = longer.map(|shaping| Shaping {
+            route: shaping.route.clone(),
+            segment: largest,
+        });
+        let whole = whole.collect();
+        (cut, whole)
     }
 
     /// The route with the most capacity left for one more opportunistic flow.
@@ -351,60 +211,51 @@ impl Manager {
         &mut self,
         request: &AdmissionRequest,
         routes: Vec<RouteEntry>,
-    ) -> Result<RouteEntry, PlatformError> {
-        let mut best: Option<(RouteEntry, f64)> = None;
-        for route in routes {
-            let left = self.room(request, route)?;
-            let left = left / (1 + self.opportunistic_on(route).len()) as f64;
-            if best.is_none_or(|found| left > found.1) {
-                best = Some((route, left));
+    ) -> Result<Shaping, PlatformError> {
+        let mut best: Option<(Shaping, f64)> = None;
+        for shaping in self.shapings(request, routes).0 {
+            let left = self.room(request, &shaping)?;
+            let left = left / (1 + self.opportunistic_on(&shaping.route).len()) as f64;
+            if best.as_ref().is_none_or(|found| left > found.1) {
+                best = Some((shaping, left));
             }
         }
         best.map(|found| found.0)
-            .ok_or_else(|| self.unknown_accelerator(request))
+            .ok_or_else(|| self.unknown_accelerator(request, &request.accelerator))
     }
 
-    fn most_left(
+    pub(super) fn most_left(
         &mut self,
         request: &AdmissionRequest,
-        routes: Vec<RouteEntry>,
-    ) -> Result<Option<(RouteEntry, f64)>, PlatformError> {
-        let mut best: Option<(RouteEntry, f64)> = None;
-        for route in routes {
-            let left = self.room(request, route)?;
-            if best.is_none_or(|found| left > found.1) {
-                best = Some((route, left));
+        candidates: Vec<Shaping>,
+    ) -> Result<Option<(Shaping, f64)>, PlatformError> {
+        let mut best: Option<(Shaping, f64)> = None;
+        for shaping in candidates {
+            let left = self.room(request, &shaping)?;
+            if best.as_ref().is_none_or(|found| left > found.1) {
+                best = Some((shaping, left));
             }
         }
         Ok(best)
     }
 
-    /// Plans the opportunistic flows of a route: what the promised ones leave if they use all that they
-    /// may, in equal parts. The runtime gives them more while the others use less.
-    fn share_rest(&mut self, route: RouteEntry) -> Result<(), PlatformError> {
-        let rest = self.opportunistic_on(route);
-        if rest.is_empty() {
-            return Ok(());
-        }
-        let free = self.unused(route, |_, flow| flow.counted_gbit_per_s())?;
-        for number in rest {
-            let part = self.part_of_rest(number, free)?;
-            self.reshape(number, part)?;
-        }
-        Ok(())
-    }
-
-    /// Another route of a flow that has room for it beside what was promised there (line 18).
+    /// Another route of a flow that has room for it beside what was promised there (line 18): another
+    /// instance, accelerator, DMA engine or path that its request allows.
     ///
     /// # Errors As [`Platform::check`].
     pub fn select_path(&mut self, number: usize) -> Result<Option<RouteEntry>, PlatformError> {
         let status = self.flows[number].clone();
         let mut routes = self.routes(&status.request)?;
         routes.retain(|route| *route != status.route);
-        let most = self.most_left(&status.request, routes)?;
+        let candidates = routes.into_iter().map(|route| Shaping {
+            route,
+            // The hardware queue cuts messages as it did: a flow keeps its segments when it moves.
+            segment: status.segment,
+        });
+        let most = self.most_left(&status.request, candidates.collect())?;
         Ok(most
             .filter(|most| status.counted_gbit_per_s() <= most.1)
-            .map(|most| most.0))
+            .map(|most| most.0.route))
     }
 
     /// The flows for the platform with these arrivals, and ARCUS with their registers.
@@ -414,54 +265,85 @@ impl Manager {
         (flows, Mechanism::arcus(shaping))
     }
 
+    /// All routes that a request allows: paths, accelerators and their instances, DMA engines.
     pub(super) fn routes(
         &self,
         request: &AdmissionRequest,
     ) -> Result<Vec<RouteEntry>, PlatformError> {
-        let found = self
-            .accelerators
-            .iter()
-            .find(|entry| entry.name == request.accelerator);
-        found
-            .map(|entry| entry.routes.clone())
-            .ok_or_else(|| self.unknown_accelerator(request))
+        let mut places: Vec<Vec<usize>> = Vec::new();
+        for name in std::iter::once(&request.accelerator).chain(&request.instead) {
+            places.extend(self.places(request, name)?);
+        }
+        for name in &request.then {
+            let next = self.places(request, name)?;
+            let longer = places
+                .iter()
+                .flat_map(|place| next.iter().map(|more| [&place[..], &more[..]].concat()));
+            places = longer.collect();
+        }
+        let mut routes = Vec::new();
+        for &path in std::iter::once(&request.path).chain(&request.other_paths) {
+            if places.iter().any(Vec::is_empty) && !path.uses_storage() {
+                let (name, path) = (request.name.clone(), path.name());
+                return Err(PlatformError::NeedsAccelerator { name, path });
+            }
+            for place in &places {
+                for engine in 0..self.profiles.platform().dma.engines {
+                    routes.push(RouteEntry {
+                        accelerators: place.clone(),
+                        engine,
+                        path,
+                    });
+                }
+            }
+        }
+        Ok(routes)
     }
 
-    fn unknown_accelerator(&self, request: &AdmissionRequest) -> PlatformError {
+    /// The instances of one name, each as the beginning of a route.
+    fn places(
+        &self,
+        request: &AdmissionRequest,
+        name: &str,
+    ) -> Result<Vec<Vec<usize>>, PlatformError> {
+        let found = self.accelerators.iter().find(|entry| entry.name == name);
+        let entry = found.ok_or_else(|| self.unknown_accelerator(request, name))?;
+        Ok(match entry.instances.is_empty() {
+            true => vec![Vec::new()],
+            false => entry.instances.iter().map(|it| vec![*it]).collect(),
+        })
+    }
+
+    fn unknown_accelerator(&self, request: &AdmissionRequest, accelerator: &str) -> PlatformError {
         let known = self.accelerators.iter().map(|entry| entry.name.as_str());
         PlatformError::UnknownAccelerator {
             name: request.name.clone(),
-            accelerator: request.accelerator.clone(),
+            accelerator: accelerator.to_owned(),
             known: known.collect::<Vec<&str>>().join(", "),
         }
     }
 
-    /// The kind of a flow on this route, as a profile sees it.
-    pub(super) fn kind(&self, request: &AdmissionRequest, route: RouteEntry) -> (Path, Bytes) {
-        let segment = self.segment(route.accelerator, request.size);
-        (request.path, segment.min(request.size))
-    }
-
     /// The piece that messages of `size` are best cut to (`ReshapeDecision`): the smallest power of two,
-    /// from 1 KiB on, that costs the accelerator no more than 3 % of its rate.
-    fn segment(&self, accelerator: Option<usize>, size: Bytes) -> Bytes {
-        let Some(accelerator) = accelerator else {
+    /// from 1 KiB on, that costs no accelerator on the route more than 3 % of its rate.
+    fn segment(&self, route: &RouteEntry, size: Bytes) -> Bytes {
+        let known = &self.profiles.platform().accelerators;
+        let curves = || route.accelerators.iter().map(|it| &known[*it].curve);
+        if route.accelerators.is_empty() {
             return size; // an operation of the storage is one
-        };
-        let curve = &self.profiles.platform().accelerators[accelerator].curve;
-        let whole = curve.gbit_per_s(size);
+        }
         let sizes = (10..26).map(|power| Bytes(1 << power));
-        let mut good =
-            sizes.filter(|smaller| *smaller < size && curve.gbit_per_s(*smaller) >= 0.97 * whole);
+        let mut good = sizes.filter(|smaller| {
+            *smaller < size
+                && curves().all(|it| it.gbit_per_s(*smaller) >= 0.97 * it.gbit_per_s(size))
+        });
         good.next().unwrap_or(size)
     }
 
     fn plan(
         &mut self,
         request: AdmissionRequest,
-        route: RouteEntry,
+        Shaping { route, segment }: Shaping,
     ) -> Result<FlowStatus, PlatformError> {
-        let segment = self.segment(route.accelerator, request.size);
         let promised = match request.class {
             // Until the rest of the capacity is divided, which happens at once.
             ServiceClass::Opportunistic => None,
@@ -469,52 +351,13 @@ impl Manager {
         };
         let gbit_per_s = match promised {
             Some(promised) => promised,
-            None => self.alone(self.kind(&request, route), route)?,
+            None => self.alone(&request.sizes, segment, &route)?,
         };
-        let (registers, also) = registers_of(&request, segment, gbit_per_s)?;
-        Ok(FlowStatus {
-            shaped_gbit_per_s: gbit_per_s,
-            route,
-            segment,
-            registers,
-            also,
-            measured_gbit_per_s: None,
-            request,
-        })
+        FlowStatus::planned(request, route, segment, gbit_per_s)
     }
 
     /// Sets a flow's rate to `gbit_per_s`: its new registers.
     pub(super) fn reshape(&mut self, number: usize, gbit_per_s: f64) -> Result<(), PlatformError> {
-        let status = &mut self.flows[number];
-        (status.registers, status.also) =
-            registers_of(&status.request, status.segment, gbit_per_s)?;
-        status.shaped_gbit_per_s = gbit_per_s;
-        Ok(())
+        self.flows[number].reshape(gbit_per_s)
     }
-}
-
-/// Registers of both limits for `gbit_per_s`: each as many times its SLO as that is of the promise, which
-/// is the smaller of them. Operations are segments there. An opportunistic flow has one limit, in bytes.
-fn registers_of(
-    request: &AdmissionRequest,
-    segment: Bytes,
-    gbit_per_s: f64,
-) -> Result<(Registers, Option<Registers>), PlatformError> {
-    let pieces = request.size.get().div_ceil(segment.get()) as f64;
-    let promised = request.class != ServiceClass::Opportunistic;
-    let (Some(slo), Some(asked)) = (request.slo.filter(|_| promised), request.asked_gbit_per_s())
-    else {
-        let registers = registers_for(Rate::GbitPerS(gbit_per_s), segment, Clock::PAPER)?;
-        return Ok((registers, None));
-    };
-    let factor = gbit_per_s / asked;
-    let registers = |rate: Rate| {
-        let rate = match rate {
-            Rate::OperationsPerS(rate) => Rate::OperationsPerS(rate * pieces * factor),
-            Rate::GbitPerS(rate) => Rate::GbitPerS(rate * factor),
-        };
-        registers_for(rate, segment, Clock::PAPER)
-    };
-    let also = request.also.map(registers).transpose()?;
-    Ok((registers(slo)?, also))
 }

@@ -2,16 +2,23 @@
 //! while flows run.
 
 mod manager;
+mod oversubscribed;
+mod periods;
 mod profile;
 mod registers;
+mod request;
+mod rest;
 mod room;
+mod route;
 mod runtime;
+mod status;
 mod verdict;
 
-pub use manager::{
-    AccEntry, AdmissionRequest, FlowStatus, Manager, RouteEntry, STORAGE, ServiceClass,
-};
-pub use profile::{Capacity, Context, Pattern, ProfileTable, Tag};
+pub use manager::{AccEntry, Manager, STORAGE};
+pub use profile::{Capacity, Combination, Context, Pattern, ProfileTable, Tag};
 pub use registers::{Rate, registers_for};
+pub use request::{AdmissionRequest, Availability, LatencySlo, ServiceClass};
+pub use route::{RouteEntry, Traffic};
 pub use runtime::{Command, CommandOutcome, Decision, Runtime, Timetable};
-pub use verdict::Verdict;
+pub use status::FlowStatus;
+pub use verdict::{Periods, Verdict};

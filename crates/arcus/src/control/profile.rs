@@ -4,65 +4,59 @@ use std::collections::BTreeMap;
 
 use accelflow_units::{Bytes, Time};
 
+use super::route::{RouteEntry, Traffic};
 use crate::{
     Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings, simulate,
 };
 
 /// A flow in a context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
-    /// Its path.
-    pub path: Path,
-    /// The size of the pieces that reach the accelerator: messages or segments.
+    /// Its route.
+    pub route: RouteEntry,
+    /// The size of the pieces that reach the accelerators: messages or segments.
     pub size: Bytes,
     /// Its part of the traffic of the context, in thousandths, at least 10: to watch a smaller one
     /// takes long, and tells little.
     pub permille: u32,
 }
 
-/// A context: the flows that share an accelerator.
+/// A context: all flows that share the platform, whatever of it they share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Context {
-    /// The accelerator's number; `None` if the flows go to the storage alone.
-    pub accelerator: Option<usize>,
-    /// The DMA engine.
-    pub engine: usize,
     patterns: Vec<Pattern>,
 }
 
 impl Context {
-    /// The context of flows with these paths, sizes and rates in gigabits a second.
-    pub fn new(
-        accelerator: impl Into<Option<usize>>,
-        engine: usize,
-        flows: &[(Path, Bytes, f64)],
-    ) -> Context {
-        let total: f64 = flows.iter().map(|flow| flow.2).sum();
-        let pattern = |flow: &(Path, Bytes, f64)| Pattern {
-            path: flow.0,
-            size: flow.1,
-            permille: (flow.2 / total * 1_000.0).round().max(10.0) as u32,
+    /// The context of this traffic, in the proportions of its rates.
+    pub fn new(flows: &[Traffic]) -> Context {
+        let total: f64 = flows.iter().map(|flow| flow.gbit_per_s).sum();
+        let pattern = |flow: &Traffic| Pattern {
+            route: flow.route.clone(),
+            size: flow.size,
+            permille: (flow.gbit_per_s / total * 1_000.0).round().max(10.0) as u32,
         };
-        let mut patterns: Vec<Pattern> = flows.iter().map(pattern).collect();
+        Context::of(flows.iter().map(pattern).collect())
+    }
+
+    /// The context of these patterns.
+    pub fn of(mut patterns: Vec<Pattern>) -> Context {
         patterns.sort();
-        Context {
-            accelerator: accelerator.into(),
-            engine,
-            patterns,
-        }
+        Context { patterns }
     }
 
     /// The flows as a profile runs them, each with a backlog.
     fn flows(&self) -> Vec<Flow> {
         let flow = |(vm, pattern): (usize, &Pattern)| {
-            let flow = Flow::new(vm, pattern.path, pattern.size, Arrivals::Backlogged);
+            let path = pattern.route.path;
+            let flow = Flow::new(vm, path, pattern.size, Arrivals::Backlogged);
             let flow = Flow {
                 queue_limit: 64,
-                port: (pattern.path == Path::InlineTx).then_some(0),
+                port: (path == Path::InlineTx).then_some(0),
                 ..flow
             };
-            flow.through(self.accelerator.as_slice())
-                .by_engine(self.engine)
+            flow.through(&pattern.route.accelerators)
+                .by_engine(pattern.route.engine)
                 .with_weight(f64::from(pattern.permille))
         };
         self.patterns.iter().enumerate().map(flow).collect()
@@ -101,6 +95,19 @@ impl Tag {
     }
 }
 
+/// A combination of flows in a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combination {
+    /// The numbers of its flows among those that were swept.
+    pub members: Vec<usize>,
+    /// The rates of its flows together, in gigabits a second.
+    pub asked_gbit_per_s: f64,
+    /// What the platform delivers of this combination.
+    pub capacity: Capacity,
+    /// Whether that is enough.
+    pub tag: Tag,
+}
+
 /// The capacity of each context on a platform, found by simulation ahead of time or on demand.
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
@@ -124,6 +131,9 @@ const MOST: usize = 4_000_000;
 const LONGEST: u64 = 1_000;
 
 impl ProfileTable {
+    /// The most combinations of one sweep, the empty one included.
+    pub const MOST_COMBINATIONS: usize = 2_000;
+
     /// An empty table of `platform`.
     pub fn new(platform: Platform) -> ProfileTable {
         ProfileTable {
@@ -142,28 +152,55 @@ impl ProfileTable {
         self.entries.iter()
     }
 
-    /// Profiles every single flow and every pair of equal shares of these paths and sizes on one
-    /// accelerator: the offline sweep.
+    /// Takes a capacity as it was found before on an equal platform.
+    pub fn insert(&mut self, context: Context, capacity: Capacity) {
+        self.entries.insert(context, capacity);
+    }
+
+    /// Profiles every combination of up to `most` candidates, each of which is what a flow sends on one
+    /// route, in the proportions of their rates: the offline sweep. Two candidates that are not
+    /// `together`, such as two routes of one flow, are not combined.
     ///
-    /// # Errors As [`Platform::check`].
+    /// # Errors
+    /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_COMBINATIONS`], and as
+    /// [`Platform::check`].
     pub fn sweep(
         &mut self,
-        accelerator: usize,
-        engine: usize,
-        paths: &[Path],
-        sizes: &[Bytes],
-    ) -> Result<(), PlatformError> {
-        let kinds: Vec<(Path, Bytes, f64)> = paths
-            .iter()
-            .flat_map(|path| sizes.iter().map(|size| (*path, *size, 1.0)))
-            .collect();
-        for (number, first) in kinds.iter().enumerate() {
-            self.capacity(&Context::new(accelerator, engine, &[*first]))?;
-            for second in &kinds[number..] {
-                self.capacity(&Context::new(accelerator, engine, &[*first, *second]))?;
-            }
+        candidates: &[Vec<Traffic>],
+        most: usize,
+        together: impl Fn(usize, usize) -> bool,
+    ) -> Result<Vec<Combination>, PlatformError> {
+        let mut chosen: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut next = 0;
+        while next < chosen.len() {
+            let members = chosen[next].clone();
+            let from = members.last().map_or(0, |last| last + 1);
+            let longer = (from..candidates.len()).filter(|more| {
+                members.len() < most && members.iter().all(|member| together(*member, *more))
+            });
+            chosen.extend(longer.map(|more| [&members[..], &[more]].concat()));
+            next += 1;
+            let count = chosen.len() as f64;
+            let good = chosen.len() <= ProfileTable::MOST_COMBINATIONS;
+            PlatformError::unless(good, "combinations", count, "at most 2000: lower --most")?;
         }
-        Ok(())
+        let combined = chosen.into_iter().skip(1);
+        combined
+            .map(|members| {
+                let all = members
+                    .iter()
+                    .flat_map(|member| candidates[*member].clone());
+                let traffic: Vec<Traffic> = all.collect();
+                let context = Context::new(&traffic);
+                let asked_gbit_per_s = traffic.iter().map(|flow| flow.gbit_per_s).sum();
+                Ok(Combination {
+                    members,
+                    asked_gbit_per_s,
+                    capacity: self.capacity(&context)?,
+                    tag: self.tag(&context, asked_gbit_per_s)?,
+                })
+            })
+            .collect()
     }
 
     /// The capacity of a context, from the table or else profiled now.
@@ -199,7 +236,7 @@ impl ProfileTable {
 
     fn measure(&self, context: &Context) -> Result<Capacity, PlatformError> {
         // In proportion: the flow that falls behind its share is what limits all.
-        let order = Order::WeightedFair;
+        let order = Order::InProportion;
         let buffer = 1 << 16;
         let fair = self.watch(context, &Mechanism::Panic { order, buffer })?;
         let shares = context

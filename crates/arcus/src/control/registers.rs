@@ -33,9 +33,14 @@ impl Rate {
 
     /// Gigabits a second in messages of `size`.
     pub fn gbit_per_s(self, size: Bytes) -> f64 {
+        self.gbit_per_s_of(size.get() as f64)
+    }
+
+    /// Gigabits a second in messages of so many bytes in the mean.
+    pub fn gbit_per_s_of(self, mean_bytes: f64) -> f64 {
         match self {
             Rate::GbitPerS(rate) => rate,
-            Rate::OperationsPerS(rate) => rate * size.get() as f64 * 8.0 / 1e9,
+            Rate::OperationsPerS(rate) => rate * mean_bytes * 8.0 / 1e9,
         }
     }
 }

@@ -1,23 +1,26 @@
-//! The capacity that is left on a route, for a promise and beside all promises.
+//! The capacity that is left for a promise beside all other promises.
 
 use accelflow_units::Bytes;
 
-use super::manager::{AdmissionRequest, Manager, RouteEntry, ServiceClass};
-use super::{Context, FlowStatus};
-use crate::{Path, PlatformError};
+use super::Context;
+use super::manager::{Manager, Shaping};
+use super::request::AdmissionRequest;
+use super::route::{RouteEntry, Traffic, add};
+use super::status::{FlowStatus, parts};
+use crate::{PlatformError, Sizes};
 
-/// Path, size and gigabits a second of flows that a profile cannot tell apart.
-type Traffic = (Path, Bytes, f64);
-
-/// The least that an opportunistic flow is shaped to, as a share of what it could have alone: a rate
-/// cannot be zero.
-const TRICKLE: f64 = 0.001;
+/// The growth of the load below which a flow counts as no user of what is loaded most: between that
+/// and what the flow would add, if it used it, there is nothing.
+const TOUCHES: f64 = 0.05;
+/// How well a load is known.
+const NOISE: f64 = 0.005;
+/// The most that the loads of flows which do not touch one another add up to.
+const FULL: f64 = 1.02;
 
 /// A new flow beside flows with promises.
 struct Beside {
-    route: RouteEntry,
-    /// Path and size of the newcomer's traffic.
-    kind: (Path, Bytes),
+    /// The newcomer's traffic, of 1 Gbit/s in all.
+    own: Vec<Traffic>,
     others: Vec<Traffic>,
     /// The promises of the others, in gigabits a second.
     promised: f64,
@@ -50,37 +53,42 @@ impl Manager {
     /// [`PlatformError::UnknownAccelerator`] and what the platform refuses.
     pub fn left(&mut self, request: &AdmissionRequest) -> Result<f64, PlatformError> {
         let mut best: f64 = 0.0;
-        for route in self.routes(request)? {
-            best = best.max(self.room(request, route)?);
+        let routes = self.routes(request)?;
+        let (cut, whole) = self.shapings(request, routes);
+        for shaping in cut.into_iter().chain(whole) {
+            best = best.max(self.room(request, &shaping)?);
         }
         Ok(best)
     }
 
-    /// The same on one route: with how large a part of the traffic the route delivers what it would
-    /// have been promised to, by search among whole percents of it, and between two of them in
+    /// The same with one shaping: with how large a part of all traffic of the platform everything that
+    /// was promised is still delivered, by search among whole percents of it, and between two of them in
     /// proportion. Requests are admitted up to there: a larger promise never fits where a smaller
     /// did not.
     pub(super) fn room(
         &mut self,
         request: &AdmissionRequest,
-        route: RouteEntry,
+        shaping: &Shaping,
     ) -> Result<f64, PlatformError> {
-        let others = self.promised_on(route, &request.name);
+        let others = self.promised(&request.name);
         let beside = Beside {
-            route,
-            kind: self.kind(request, route),
-            promised: others.iter().map(|flow| flow.2).sum(),
+            own: parts(&request.sizes, &shaping.route, shaping.segment, 1.0),
+            promised: others.iter().map(|flow| flow.gbit_per_s).sum(),
             others,
-            share: request.class.admitted_share(),
+            share: request.class.admitted_share() * self.oversubscription(),
         };
         let mut high = self.point(&beside, 100)?;
         if beside.promised <= 0.0 {
             return Ok(high.gbit_per_s);
         }
         let mut low = self.point(&beside, 0)?;
-        if low.load > beside.share {
-            return Ok(0.0);
-        }
+        let share = match low.load > beside.share {
+            true => match self.share_beside(&beside, low)? {
+                Some(share) => share,
+                None => return Ok(0.0),
+            },
+            false => beside.share,
+        };
         // Load is nearly even in the promise, so that the first guesses mostly find it.
         for step in 0.. {
             if high.percent - low.percent <= 1 {
@@ -88,34 +96,93 @@ impl Manager {
             }
             let guess = match step {
                 0..3 => {
-                    let gbit_per_s = between(low, high, beside.share);
+                    let gbit_per_s = between(low, high, share);
                     (100.0 * gbit_per_s / (gbit_per_s + beside.promised)) as u32
                 }
                 _ => u32::midpoint(low.percent, high.percent),
             };
             let middle = guess.clamp(low.percent + 1, high.percent - 1);
             let point = self.point(&beside, middle)?;
-            match point.load <= beside.share {
+            match point.load <= share {
                 true => low = point,
                 false => high = point,
             }
         }
-        Ok(between(low, high, beside.share))
+        let most = beside.share * self.capacity_of(&beside.own)?;
+        Ok(between(low, high, share).min(most))
+    }
+
+    /// The load up to which a flow is admitted where others load something beyond its share: no more than
+    /// there is, if the flow does not touch that, and none if it does.
+    fn share_beside(
+        &mut self,
+        beside: &Beside,
+        without: Point,
+    ) -> Result<Option<f64>, PlatformError> {
+        let half = 0.5 * self.capacity_of(&beside.own)?;
+        let part = 100.0 * half / (half + beside.promised);
+        let with = self.point(beside, (part as u32).clamp(1, 99))?;
+        if with.load > without.load + TOUCHES {
+            return Ok(None);
+        }
+        let share = (without.load * (1.0 + NOISE)).min(FULL.max(beside.share));
+        Ok((without.load <= share).then_some(share))
+    }
+
+    /// What a flow would send at its SLO, on each route that it could take: the candidates of a sweep.
+    /// None without an SLO.
+    ///
+    /// # Errors
+    /// [`PlatformError::UnknownAccelerator`] and what the request is refused for.
+    pub fn candidates(
+        &self,
+        request: &AdmissionRequest,
+    ) -> Result<Vec<(RouteEntry, Vec<Traffic>)>, PlatformError> {
+        request.check()?;
+        let asked = request.asked_gbit_per_s().unwrap_or(0.0);
+        let routes = match asked > 0.0 {
+            true => self.routes(request)?,
+            false => Vec::new(),
+        };
+        let (cut, _) = self.shapings(request, routes);
+        let candidate = |Shaping { route, segment }| {
+            let traffic = parts(&request.sizes, &route, segment, asked);
+            (route, traffic)
+        };
+        Ok(cut.into_iter().map(candidate).collect())
+    }
+
+    /// The room of an admitted flow, as it is shaped now.
+    pub(super) fn room_of(&mut self, status: &FlowStatus) -> Result<f64, PlatformError> {
+        let shaping = Shaping {
+            route: status.route.clone(),
+            segment: status.segment,
+        };
+        self.room(&status.request, &shaping)
     }
 
     fn point(&mut self, beside: &Beside, percent: u32) -> Result<Point, PlatformError> {
         let part = f64::from(percent) / 100.0;
         let mut flows: Vec<Traffic> = Vec::new();
         if percent > 0 {
-            flows.push((beside.kind.0, beside.kind.1, part));
+            let own = beside.own.iter().map(|own| Traffic {
+                gbit_per_s: part * own.gbit_per_s,
+                ..own.clone()
+            });
+            flows.extend(own);
         }
         if percent < 100 {
-            for (path, size, rate) in &beside.others {
-                let rate = (1.0 - part) * rate / beside.promised;
-                add(&mut flows, (*path, *size, rate));
+            for other in &beside.others {
+                let gbit_per_s = (1.0 - part) * other.gbit_per_s / beside.promised;
+                let other = other.clone();
+                let scaled = Traffic {
+                    gbit_per_s,
+                    ..other
+                };
+                add(&mut flows, scaled);
             }
         }
-        let capacity = self.capacity_of(beside.route, &flows)?;
+        let capacity = self.capacity_of(&flows)?;
         let gbit_per_s = match percent {
             100 => beside.share * capacity,
             _ => beside.promised * part / (1.0 - part),
@@ -127,102 +194,33 @@ impl Manager {
         })
     }
 
-    /// The flows with promises on a route, without the one of this name.
-    fn promised_on(&self, route: RouteEntry, but: &str) -> Vec<Traffic> {
+    /// The promised traffic of all flows, without the one of this name.
+    pub(super) fn promised(&self, but: &str) -> Vec<Traffic> {
         let mut flows = Vec::new();
-        for flow in self.flows().iter().filter(|flow| flow.route == route) {
+        for flow in self.flows() {
             let promised = flow.counted_gbit_per_s();
             if promised > 0.0 && flow.request.name != but {
-                let (path, size) = flow.kind();
-                add(&mut flows, (path, size, promised));
+                for traffic in flow.traffic(promised) {
+                    add(&mut flows, traffic);
+                }
             }
         }
         flows
     }
 
-    fn capacity_of(&mut self, route: RouteEntry, flows: &[Traffic]) -> Result<f64, PlatformError> {
-        let context = Context::new(route.accelerator, route.engine, flows);
+    /// What the platform delivers of this traffic, in gigabits a second of all in its proportions.
+    pub(super) fn capacity_of(&mut self, flows: &[Traffic]) -> Result<f64, PlatformError> {
+        let context = Context::new(flows);
         Ok(self.profiles().capacity(&context)?.gbit_per_s)
     }
 
-    /// The rate of a flow alone on its route, in gigabits a second.
+    /// The rate of messages alone on a route, in gigabits a second.
     pub(super) fn alone(
         &mut self,
-        (path, size): (Path, Bytes),
-        route: RouteEntry,
+        sizes: &Sizes,
+        segment: Bytes,
+        route: &RouteEntry,
     ) -> Result<f64, PlatformError> {
-        self.capacity_of(route, &[(path, size, 1.0)])
-    }
-
-    /// The share of a route that its flows may use together; a flow's use is its rate over its rate
-    /// alone. Not usable are the headroom of [`ServiceClass::RESERVED_SHARE`], and the loss of the
-    /// planned mixture against flows one after the other.
-    pub(super) fn usable(&mut self, route: RouteEntry) -> Result<f64, PlatformError> {
-        let mut flows = self.promised_on(route, "");
-        let (mut load, mut promised) = (0.0, 0.0);
-        for (path, size, rate) in &flows {
-            load += rate / self.alone((*path, *size), route)?;
-            promised += rate;
-        }
-        let rest = self.opportunistic_on(route);
-        let free = (ServiceClass::RESERVED_SHARE - load).max(0.0) / rest.len().max(1) as f64;
-        for number in rest {
-            let kind = self.flows()[number].kind();
-            let rate = free.max(TRICKLE) * self.alone(kind, route)?;
-            add(&mut flows, (kind.0, kind.1, rate));
-            (load, promised) = (load + free.max(TRICKLE), promised + rate);
-        }
-        if flows.is_empty() {
-            return Ok(ServiceClass::RESERVED_SHARE);
-        }
-        let delivered = load * self.capacity_of(route, &flows)? / promised;
-        Ok(ServiceClass::RESERVED_SHARE * delivered.min(1.0))
-    }
-
-    /// The share of a route that is left beside the flows with promises, whose use in gigabits a
-    /// second is `used`; a share like that of [`Manager::usable`].
-    pub(super) fn unused(
-        &mut self,
-        route: RouteEntry,
-        used: impl Fn(usize, &FlowStatus) -> f64,
-    ) -> Result<f64, PlatformError> {
-        let mut free = self.usable(route)?;
-        for number in 0..self.flows().len() {
-            let status = &self.flows()[number];
-            if status.route == route && status.request.class != ServiceClass::Opportunistic {
-                let (rate, kind) = (used(number, status), status.kind());
-                free -= rate / self.alone(kind, route)?;
-            }
-        }
-        Ok(free.max(0.0))
-    }
-
-    /// The rate of an opportunistic flow if this share of its route is left, in gigabits a second:
-    /// equal parts for all of them.
-    pub(super) fn part_of_rest(&mut self, number: usize, free: f64) -> Result<f64, PlatformError> {
-        let status = &self.flows()[number];
-        let (kind, route) = (status.kind(), status.route);
-        let part = free / self.opportunistic_on(route).len().max(1) as f64;
-        Ok(part.max(TRICKLE) * self.alone(kind, route)?)
-    }
-
-    /// The numbers of the opportunistic flows of a route.
-    pub(super) fn opportunistic_on(&self, route: RouteEntry) -> Vec<usize> {
-        let is_rest = |status: &FlowStatus| {
-            status.route == route && status.request.class == ServiceClass::Opportunistic
-        };
-        let all = self.flows().iter().enumerate();
-        all.filter(|flow| is_rest(flow.1))
-            .map(|flow| flow.0)
-            .collect()
-    }
-}
-
-/// Adds traffic to the entry of its kind.
-fn add(flows: &mut Vec<Traffic>, traffic: Traffic) {
-    let same = |other: &&mut Traffic| (other.0, other.1) == (traffic.0, traffic.1);
-    match flows.iter_mut().find(same) {
-        Some(entry) => entry.2 += traffic.2,
-        None => flows.push(traffic),
+        self.capacity_of(&parts(sizes, route, segment, 1.0))
     }
 }

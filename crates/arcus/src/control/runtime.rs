@@ -2,7 +2,9 @@
 
 use accelflow_units::Time;
 
-use super::manager::{AdmissionRequest, FlowStatus, Manager, RouteEntry, ServiceClass};
+use super::manager::Manager;
+use super::request::{AdmissionRequest, ServiceClass};
+use super::status::FlowStatus;
 use super::verdict::TOLERANCE;
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
@@ -68,6 +70,10 @@ pub struct Runtime {
     decisions: Vec<Decision>,
     changes: Vec<(Time, Action)>,
     violations: u64,
+    /// With over-subscription, the last demands of all flows and what they were given, in gigabits a
+    /// second.
+    demands: Vec<f64>,
+    allocated: Vec<f64>,
 }
 
 impl Runtime {
@@ -81,6 +87,8 @@ impl Runtime {
             decisions: Vec::new(),
             changes: Vec::new(),
             violations: 0,
+            demands: Vec::new(),
+            allocated: Vec::new(),
         }
     }
 
@@ -169,33 +177,34 @@ impl Runtime {
     ) -> Result<(CommandOutcome, Vec<Action>), PlatformError> {
         let status = Box::new(self.manager.register(request)?.clone());
         let (spec, shaping) = status.deployed(arrivals);
-        let route = status.route;
         self.seats.push(Seat {
             new: true,
             ..Seat::new(flow)
         });
+        self.demands.clear();
         let mut actions = vec![Action::Add(spec, Some(shaping))];
-        actions.extend(self.rest_of(route, Some(flow)));
+        actions.extend(self.replanned(Some(flow)));
         Ok((CommandOutcome::Admitted(status), actions))
     }
 
     fn release(&mut self, name: &str) -> Result<(CommandOutcome, Vec<Action>), PlatformError> {
         let flows = self.manager.flows();
         let place = flows.iter().position(|status| status.request.name == name);
-        let route = self.manager.release(name)?.route;
+        self.manager.release(name)?;
         let flow = self.seats.remove(place.unwrap_or_default()).flow;
+        self.demands.clear();
         let mut actions = vec![Action::Remove(flow)];
-        actions.extend(self.rest_of(route, None));
+        actions.extend(self.replanned(None));
         Ok((CommandOutcome::Released(flow), actions))
     }
 
-    /// Registers of the opportunistic flows of a route, which share what is left there.
-    fn rest_of(&self, route: RouteEntry, but: Option<usize>) -> Vec<Action> {
-        let here = self.manager.flows().iter().zip(&self.seats);
-        let rest = here.filter(|(status, seat)| {
-            status.route == route
-                && status.request.class == ServiceClass::Opportunistic
-                && Some(seat.flow) != but
+    /// Registers of the flows whose rates depend on who else is there: opportunistic ones, which share
+    /// what is left, and with over-subscription all.
+    fn replanned(&self, but: Option<usize>) -> Vec<Action> {
+        let over = self.manager.oversubscription() > 1.0;
+        let all = self.manager.flows().iter().zip(&self.seats);
+        let rest = all.filter(|(status, seat)| {
+            (over || status.request.class == ServiceClass::Opportunistic) && Some(seat.flow) != but
         });
         rest.flat_map(|(status, seat)| {
             status
@@ -214,7 +223,8 @@ impl Runtime {
         period: Time,
         waiting: bool,
     ) -> Result<f64, PlatformError> {
-        let slo = self.manager.flows()[flow].counted_gbit_per_s();
+        let promise = self.manager.flows()[flow].counted_gbit_per_s();
+        let slo = self.allocated.get(flow).copied().unwrap_or(promise);
         match self.manager.flows()[flow].request.class {
             ServiceClass::Reserved | ServiceClass::OnDemand => Ok(slo),
             ServiceClass::Opportunistic => {
@@ -234,7 +244,7 @@ impl Runtime {
                     return Ok(slo);
                 }
                 let spare = self.spare(flow)?;
-                let rate = (slo + spare).clamp(slo, slo * factor);
+                let rate = (slo + spare).clamp(slo, promise.max(slo) * factor);
                 if rate > slo {
                     self.seats[flow].burst.1 += period;
                 }
@@ -246,8 +256,8 @@ impl Runtime {
     /// The share of a flow's route that the promised flows leave, given what they were measured at; its
     /// own promise is counted whole.
     fn unused(&mut self, flow: usize) -> Result<f64, PlatformError> {
-        let route = self.manager.flows()[flow].route;
-        self.manager.unused(route, |number, status| {
+        let route = self.manager.flows()[flow].route.clone();
+        self.manager.unused(&route, |number, status| {
             let promised = status.counted_gbit_per_s();
             match number == flow {
                 true => promised,
@@ -258,9 +268,47 @@ impl Runtime {
 
     /// The same in gigabits a second of the flow.
     fn spare(&mut self, flow: usize) -> Result<f64, PlatformError> {
-        let status = &self.manager.flows()[flow];
-        let (kind, route) = (status.kind(), status.route);
-        Ok(self.unused(flow)? * self.manager.alone(kind, route)?)
+        let spare = self.unused(flow)? * self.manager.alone_of(flow)?;
+        // Beside flows that it meets nowhere, what all share limits it, too.
+        let flows = self.manager.flows();
+        let status = flows[flow].clone();
+        if flows.iter().all(|other| other.route.meets(&status.route)) {
+            return Ok(spare);
+        }
+        let room = self.manager.room_of(&status)?;
+        Ok(spare.min((room - status.counted_gbit_per_s()).max(0.0)))
+    }
+
+    /// With over-subscription, the flows' parts of what they demand: their promises while they have
+    /// something to send, and else what they use, in quarters of their promises. The parts are new
+    /// before anybody gets less than the profiles predict.
+    fn allocate(&mut self, counters: &[Counters]) {
+        if self.manager.oversubscription() <= 1.0 {
+            return;
+        }
+        let demand = |(status, seat): (&FlowStatus, &Seat)| {
+            let promise = status.counted_gbit_per_s();
+            let waits = counters.get(seat.flow).is_none_or(|it| it.waiting > 1);
+            match status.measured_gbit_per_s {
+                Some(measured) if !waits && promise > 0.0 => {
+                    promise * ((4.0 * measured / promise).ceil() / 4.0).clamp(0.25, 1.0)
+                }
+                _ => promise,
+            }
+        };
+        let each = self.manager.flows().iter().zip(&self.seats);
+        let demands: Vec<f64> = each.map(demand).collect();
+        if demands == self.demands {
+            return;
+        }
+        // Flows that cannot be profiled were refused at registration.
+        if let Ok(rates) = self.manager.allocation(&demands) {
+            let rates = rates.into_iter().enumerate();
+            self.allocated = rates
+                .map(|(flow, rate)| self.manager.at_least_a_trickle(flow, rate))
+                .collect();
+            self.demands = demands;
+        }
     }
 
     /// Lines 4, 5 and 17 to 21 for one flow.
@@ -276,18 +324,18 @@ impl Runtime {
         self.violations += u64::from(violated);
         self.seats[flow].violations += u64::from(violated);
         if violated && let Ok(Some(new)) = self.manager.select_path(flow) {
-            self.manager.flows_mut()[flow].route = new;
-            let (accelerators, engine) = (new.accelerator.into_iter().collect(), new.engine);
             actions.push(Action::Route {
                 flow: self.seats[flow].flow,
-                accelerators,
-                engine,
+                accelerators: new.accelerators.clone(),
+                engine: new.engine,
+                path: new.path,
             });
+            self.manager.flows_mut()[flow].route = new;
         }
         // Flows that cannot be profiled were refused at registration.
         let target = self.target(flow, now, period, waiting);
         let mut target = target.unwrap_or(shaped);
-        if violated && actions.is_empty() && measured > 0.0 {
+        if violated && actions.is_empty() && measured > 0.0 && target >= slo {
             target = target.max(slo * (slo / measured).min(CATCH_UP));
         }
         if (target / shaped - 1.0).abs() > WORTH && self.manager.reshape(flow, target).is_ok() {
@@ -308,6 +356,7 @@ impl Controller for Runtime {
             let before = status.measured_gbit_per_s.unwrap_or(now);
             status.measured_gbit_per_s = Some(before + SMOOTHING * (now - before));
         }
+        self.allocate(counters);
         let mut actions = Vec::new();
         for flow in 0..self.seats.len() {
             let counted = of(&self.seats[flow]);

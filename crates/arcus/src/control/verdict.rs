@@ -2,23 +2,27 @@
 
 use accelflow_units::Time;
 
-use super::FlowStatus;
+use super::periods::Owed;
+use super::request::{Availability, LatencySlo};
+use super::status::FlowStatus;
 use crate::RunResult;
 
 /// The allowed shortfall of a flow: the paper's 1 %.
 pub(super) const TOLERANCE: f64 = 0.01;
+/// Messages beyond a promised percentile without which it is not known.
+const BEYOND: f64 = 10.0;
 
 /// The verdict of a run on a flow's promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Kept: the flow got its SLO, to within a hundredth.
-    Kept,
-    /// Missed: it got less, by more than the messages still under way.
-    Below,
-    /// Undecided: one message is more than a hundredth of the promise in this time.
-    TooShort,
     /// No promise.
     NoPromise,
+    /// Kept: the flow got its SLO, to within a hundredth.
+    Kept,
+    /// Undecided: the run, or the flow's part of it, is too short to show the promise.
+    TooShort,
+    /// Missed: it got less, by more than the messages still under way.
+    Below,
 }
 
 impl Verdict {
@@ -33,19 +37,38 @@ impl Verdict {
     }
 }
 
+/// How often a flow got its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Periods {
+    /// Whole periods in which it was there.
+    pub all: u64,
+    /// Of these, periods with less than was promised and asked for.
+    pub missed: u64,
+}
+
 impl FlowStatus {
-    /// The verdict of `run` on the promise of this flow, which has this number and always had
-    /// something to send.
+    /// The verdict of `run` on all promises to this flow, which has this number: that of the one which
+    /// was kept worst. A flow that sends less than it may is promised what it sends.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
+        let rate = self.rate_verdict(run, number);
+        rate.max(self.latency_verdict(run, number))
+    }
+
+    /// The verdict on its rate.
+    pub fn rate_verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let Some(slo) = self.slo_gbit_per_s() else {
             return Verdict::NoPromise;
         };
         let Some(got) = run.gbit_per_s_present(number) else {
             return Verdict::TooShort;
         };
+        if let Some(availability) = self.request.availability {
+            return self.periods_verdict(run, number, availability);
+        }
         let present = run.present(number).as_ns_f64();
         let unseen = self.unseen_ns(slo, run, number) / present;
-        if got < slo * (1.0 - TOLERANCE - unseen) {
+        let due = self.due_gbit_per_s(slo, run, number);
+        if got < due * (1.0 - TOLERANCE - unseen) {
             return Verdict::Below;
         }
         match unseen <= TOLERANCE {
@@ -54,18 +77,95 @@ impl FlowStatus {
         }
     }
 
-    /// The time for which a flow must be present for a verdict: a hundred times the time of a
-    /// message at its SLO, and the latency of its first message. `None` without a promise.
+    /// The rate that was due to it while it was there, in gigabits a second: its SLO, or what it sent.
+    fn due_gbit_per_s(&self, slo: f64, run: &RunResult, number: usize) -> f64 {
+        if run.flows[number].came.is_empty() {
+            return slo;
+        }
+        let (from, to) = run.presence(number);
+        let due = Owed::new(&run.flows[number], slo).bytes(from, to);
+        due * 8.0 / (to - from).as_ns_f64()
+    }
+
+    fn periods_verdict(&self, run: &RunResult, number: usize, promised: Availability) -> Verdict {
+        let Some(Periods { all, missed }) = self.periods(run, number) else {
+            return Verdict::NoPromise;
+        };
+        let allowed = all as f64 * (1.0 - promised.percent / 100.0);
+        // One missed period of few says nothing of a hundred.
+        if missed as f64 > allowed.max(1.0) {
+            return Verdict::Below;
+        }
+        match allowed >= 1.0 {
+            true => Verdict::Kept,
+            false => Verdict::TooShort,
+        }
+    }
+
+    /// How often the flow got its rate; `None` if that is not promised.
+    pub fn periods(&self, run: &RunResult, number: usize) -> Option<Periods> {
+        let (slo, availability) = (self.slo_gbit_per_s()?, self.request.availability?);
+        let result = &run.flows[number];
+        let (mut from, end) = run.presence(number);
+        let message = self.request.sizes.largest().get() as f64;
+        let owed = Owed::new(result, slo);
+        let mut found = Periods { all: 0, missed: 0 };
+        let mut done = result.completions.iter().peekable();
+        while from + availability.period <= end {
+            let to = from + availability.period;
+            while done.next_if(|completion| completion.at < from).is_some() {}
+            let mut got = 0.0;
+            while let Some(completion) = done.next_if(|completion| completion.at < to) {
+                got += completion.size.get() as f64;
+            }
+            let due = owed.bytes(from, to);
+            found.all += 1;
+            found.missed += u64::from(got < due * (1.0 - TOLERANCE) - message);
+            from = to;
+        }
+        Some(found)
+    }
+
+    /// The verdict on its latencies.
+    pub fn latency_verdict(&self, run: &RunResult, number: usize) -> Verdict {
+        let Some(LatencySlo { percent, most }) = self.request.latency else {
+            return Verdict::NoPromise;
+        };
+        let result = &run.flows[number];
+        let beyond = result.completions.len() as f64 * (1.0 - percent / 100.0);
+        let late = |it: &&crate::Completion| it.latency > most;
+        let late = result.completions.iter().filter(late).count() as f64;
+        match () {
+            () if late > beyond.max(BEYOND) => Verdict::Below,
+            () if beyond < BEYOND => Verdict::TooShort,
+            () if late > beyond => Verdict::Below,
+            () => Verdict::Kept,
+        }
+    }
+
+    /// The time for which a flow must be present for a verdict on its rate and its latencies: a
+    /// hundred times the time of a message at its SLO and the latency of its first message, or as many
+    /// periods and messages as its percentages need. `None` without a promise.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
-        let slo = self.slo_gbit_per_s()?;
-        let needed = self.unseen_ns(slo, run, number) / TOLERANCE;
-        Some(Time::from_ns_f64(needed.ceil()))
+        let slo = self.slo_gbit_per_s();
+        let rate = slo.map(|slo| match self.request.availability {
+            Some(Availability { percent, period }) => period.as_ns_f64() / (1.0 - percent / 100.0),
+            None => self.unseen_ns(slo, run, number) / TOLERANCE,
+        });
+        let latency = self.request.latency.map(|promised| {
+            let needed = BEYOND / (1.0 - promised.percent / 100.0);
+            let passed = run.flows[number].completions.len().max(1) as f64;
+            run.present(number).as_ns_f64() * needed / passed
+        });
+        let needed = rate.into_iter().chain(latency).reduce(f64::max)?;
+        // 99 % of 100 periods is a float's breadth more than 100 of them.
+        Some(Time::from_ns_f64((needed * (1.0 - 1e-9)).ceil()))
     }
 
     /// The time in which a flow may do what a run does not count: a message that is not done at the end, and
     /// for a flow that came while it ran what its first messages took on their way.
     fn unseen_ns(&self, slo: f64, run: &RunResult, number: usize) -> f64 {
-        let message = self.request.size.get() as f64 * 8.0 / slo;
+        let message = self.request.sizes.largest().get() as f64 * 8.0 / slo;
         let flow = &run.flows[number];
         let first = match flow.since > run.warmup {
             true => flow

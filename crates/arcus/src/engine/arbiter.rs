@@ -86,10 +86,14 @@ impl Run<'_> {
                 let sequence = state.ready.front().map_or(0, |head| head.sequence);
                 (state.spec.priority, sequence)
             }),
-            Order::WeightedFair => candidates.sort_by(|a, b| {
+            Order::WeightedFair | Order::InProportion => candidates.sort_by(|a, b| {
                 let start = |flow: &usize| self.flows[*flow].finish.max(self.virtual_time);
                 start(a).total_cmp(&start(b)).then(a.cmp(b))
             }),
+        }
+        if self.mechanism.order() == Order::InProportion {
+            // Nobody passes whoever's turn it is, whatever that one waits for.
+            candidates.truncate(1);
         }
         let mut claimed: Vec<Room> = Vec::new();
         candidates.into_iter().find(|flow| {
@@ -117,6 +121,7 @@ impl Run<'_> {
         let Route {
             accelerators,
             engine,
+            ..
         } = &state.routes[state.routes.len() - 1];
         let room = match (state.spec.path, accelerators.first()) {
             (path, _) if path.reads_host() => Room::Reads(*engine),

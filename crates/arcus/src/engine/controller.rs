@@ -3,7 +3,7 @@
 use accelflow_shaping::{FlowConfig, Registers, Unit};
 use accelflow_units::{Bytes, Time};
 
-use crate::Flow;
+use crate::{Flow, Path};
 
 /// The hardware's counters of a flow since the last call of the controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,8 @@ pub enum Action {
     Add(Flow, Option<FlowConfig>),
     /// A flow brings no more messages. Those that it has brought are served.
     Remove(usize),
-    /// Another route for a flow's messages from now on: its accelerators and its DMA engine.
+    /// Another route for a flow's messages from now on: its accelerators, its DMA engine and its path. A
+    /// flow that comes to send to the network does so through port 0.
     Route {
         /// The flow.
         flow: usize,
@@ -34,6 +35,8 @@ pub enum Action {
         accelerators: Vec<usize>,
         /// The DMA engine.
         engine: usize,
+        /// The path.
+        path: Path,
     },
 }
 

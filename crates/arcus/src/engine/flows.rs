@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use super::controller::{Action, Controller, Counters};
 use super::run::{Run, unlimited};
 use super::state::{Event, FlowState, Route};
-use crate::{Flow, PlatformError};
+use crate::{Flow, Path, PlatformError};
 
 impl Run<'_> {
     pub(super) fn control(
@@ -54,12 +54,17 @@ impl Run<'_> {
                 flow,
                 accelerators,
                 engine,
+                path,
             } => {
                 let platform = self.platform;
                 let state = self.known_flow(flow)?;
+                let sends = (path == Path::InlineTx).then_some(0);
+                let port = state.spec.port.or(sends);
                 let spec = Flow {
                     accelerators: accelerators.clone(),
                     engine,
+                    path,
+                    port,
                     ..state.spec.clone()
                 };
                 platform.check(std::slice::from_ref(&spec))?;
@@ -67,6 +72,8 @@ impl Run<'_> {
                 state.routes.push(Route {
                     accelerators,
                     engine,
+                    path,
+                    port,
                 });
             }
         }

@@ -25,6 +25,8 @@ pub(super) struct Run<'a> {
     pub(super) up: Direction,
     pub(super) down: Direction,
     pub(super) units: Vec<Station>,
+    /// Of compute times that vary.
+    pub(super) compute: Stream,
     /// By engine: bytes asked of the host that no accelerator has taken.
     pub(super) reading: Vec<Bytes>,
     /// By engine: bytes of results that have not left.
@@ -67,6 +69,7 @@ impl<'a> Run<'a> {
             up: Direction::new(&platform.pcie, 2 * engines),
             down: Direction::new(&platform.pcie, engines),
             units: vec![Station::new(flows.len()); platform.accelerators.len()],
+            compute: stream(3),
             reading: vec![Bytes(0); engines],
             leaving: vec![Bytes(0); engines],
             port_in: vec![Time::ZERO; platform.ports.len()],
@@ -193,6 +196,7 @@ impl<'a> Run<'a> {
         state.counters.bytes += size;
         if now < self.settings.warmup {
             state.result.before += 1;
+            state.result.bytes_before += size;
         } else {
             state.result.completions.push(Completion {
                 at: now,

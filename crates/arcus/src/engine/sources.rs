@@ -128,7 +128,11 @@ impl Run<'_> {
             return Ok(());
         }
         let number = self.messages.insert(message);
-        self.flows[flow].queued += 1;
+        let state = &mut self.flows[flow];
+        state.queued += 1;
+        if state.spec.arrivals != Arrivals::Backlogged {
+            state.result.came.push((now, message.size));
+        }
         let host_side = spec_is_host_side(self.flows[flow].spec.path);
         match &mut self.shaper {
             Some(shaper) => {

@@ -10,12 +10,13 @@ use crate::{Egress, FRAME_OVERHEAD, Mechanism, Order, Path};
 impl Run<'_> {
     /// A job has passed the interface.
     pub(super) fn depart(&mut self, now: Time, job: Job) {
-        let path = self.flows[job.flow].spec.path;
         let Route {
             accelerators,
             engine,
+            path,
+            ..
         } = self.route(&job);
-        let (engine, first) = (*engine, accelerators.first().copied());
+        let (engine, path, first) = (*engine, *path, accelerators.first().copied());
         let number = self.jobs.insert(job);
         match path {
             Path::FunctionCall | Path::InlineTx => {
@@ -91,7 +92,7 @@ impl Run<'_> {
                 );
             }
             _ if !last => {}
-            _ if self.flows[self.jobs.get(job).flow].spec.path == Path::StorageWrite => {
+            _ if self.route(self.jobs.peek(job)).path == Path::StorageWrite => {
                 self.store(now, job);
             }
             _ => self.at(drained, Event::Done(job)),
@@ -156,6 +157,7 @@ impl Run<'_> {
         let Route {
             accelerators,
             engine,
+            ..
         } = self.route(&job);
         let engine = *engine;
         if job.stage + 1 == accelerators.len() {
@@ -169,6 +171,7 @@ impl Run<'_> {
         // A burst takes its part of the time of the message that it belongs to.
         let share = job.data.get() as f64 / job.basis.get().max(1) as f64;
         let busy = accelerator.curve.busy(job.basis).scale(share);
+        let busy = accelerator.law.draw(busy, &mut self.compute);
         let latency = accelerator.latency;
         let station = &mut self.units[unit];
         station.queue.remove(place);
@@ -199,7 +202,9 @@ impl Run<'_> {
             let key = match order {
                 Order::RoundRobin => 0.0,
                 Order::Priority => f64::from(self.flows[flow].spec.priority),
-                Order::WeightedFair => station.finish[flow].max(station.virtual_time),
+                Order::WeightedFair | Order::InProportion => {
+                    station.finish[flow].max(station.virtual_time)
+                }
             };
             (key, place, number)
         });
@@ -211,7 +216,7 @@ impl Run<'_> {
     /// it.
     fn output(&self, unit: usize, job: &Job, input: Bytes) -> Bytes {
         let accelerator = &self.platform.accelerators[unit];
-        let called = self.flows[job.flow].spec.path == Path::FunctionCall;
+        let called = self.route(job).path == Path::FunctionCall;
         let egress = accelerator
             .call_egress
             .filter(|_| called)
@@ -227,9 +232,11 @@ impl Run<'_> {
         let Route {
             accelerators,
             engine,
+            path,
+            ..
         } = self.route(job);
-        let (engine, first) = (*engine, accelerators.first().copied());
-        match self.flows[job.flow].spec.path {
+        let (engine, path, first) = (*engine, *path, accelerators.first().copied());
+        match path {
             Path::FunctionCall | Path::InlineTx => {
                 self.reading[engine] = self.reading[engine].beyond(job.size);
             }
@@ -249,13 +256,14 @@ impl Run<'_> {
     /// A job's result goes out.
     fn leave(&mut self, now: Time, job: u32) {
         let state = *self.jobs.get(job);
-        let engine = self.route(&state).engine;
+        let Route {
+            engine, path, port, ..
+        } = *self.route(&state);
         if state.reserved == Bytes(0) && state.stage == 0 {
             self.leaving[engine] += state.data;
             self.jobs.get(job).reserved = state.data;
         }
-        let spec = &self.flows[state.flow].spec;
-        match (spec.path, spec.port) {
+        match (path, port) {
             _ if state.data == Bytes(0) => self.finish_job(now, job),
             (Path::InlineTx, Some(port)) => {
                 let wire = self.platform.ports[port].transfer(state.data + FRAME_OVERHEAD);
@@ -278,6 +286,7 @@ impl Run<'_> {
         let Route {
             accelerators,
             engine,
+            ..
         } = self.route(&state);
         let (engine, last) = (*engine, accelerators.last().copied());
         self.leaving[engine] = self.leaving[engine].beyond(state.reserved);
@@ -292,7 +301,7 @@ impl Run<'_> {
     fn finish_job(&mut self, now: Time, number: u32) {
         self.release_egress(now, number);
         let job = self.jobs.remove(number);
-        if self.flows[job.flow].spec.path.uses_storage() {
+        if self.route(&job).path.uses_storage() {
             self.commands -= 1;
         }
         let message = self.messages.get(job.message);

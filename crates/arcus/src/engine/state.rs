@@ -8,7 +8,7 @@ use accelflow_units::{Bytes, Time};
 
 use super::controller::Counters;
 use crate::hardware::{Operation, Packet};
-use crate::{Flow, FlowResult};
+use crate::{Flow, FlowResult, Path};
 
 /// An event. Numbers are of flows, jobs, messages, accelerators and devices.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +100,8 @@ pub(super) struct Job {
 pub(super) struct Route {
     pub(super) accelerators: Vec<usize>,
     pub(super) engine: usize,
+    pub(super) path: Path,
+    pub(super) port: Option<usize>,
 }
 
 pub(super) struct FlowState {
@@ -135,6 +137,8 @@ impl FlowState {
             routes: vec![Route {
                 accelerators: flow.accelerators.clone(),
                 engine: flow.engine,
+                path: flow.path,
+                port: flow.port,
             }],
             sizes: stream(0),
             times: stream(1),

@@ -2,10 +2,13 @@
 
 use accelflow_units::{Bytes, Time};
 
+use super::protocol::{Admitted, Tenant};
 use super::report::{Report, Row, Series};
+use crate::control::Rate;
 use crate::parameters::{aes_cbc, compression, datapath, ipsec, sha1_hmac, sha3_512};
 use crate::{
-    Accelerator, Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, simulate,
+    Accelerator, Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, Sizes,
+    simulate,
 };
 
 pub(super) fn fig7(seed: u64) -> Result<Report, PlatformError> {
@@ -74,7 +77,13 @@ fn flow_numbers(seed: u64) -> Result<(Series, Vec<Row>), PlatformError> {
         let what = format!("{count} flows, of what 16 get");
         Row::new(key, "", what, "times", total / most)
     });
-    let rows = rows.collect();
+    let mut rows: Vec<Row> = rows.collect();
+    for (count, name) in [(1, "one_flow"), (16, "16_flows")] {
+        let key = format!("arcus.fig7.{name}_of_full.Arcus");
+        let what = format!("{count} flows through admission and shaping, of what is there");
+        let got = shaped_total(&platform, count, most, seed)?;
+        rows.push(Row::new(key, "Arcus", what, "times", got / most));
+    }
     let series = Series {
         name: "all flows of 4 KB".to_owned(),
         x: "flows",
@@ -83,6 +92,29 @@ fn flow_numbers(seed: u64) -> Result<(Series, Vec<Row>), PlatformError> {
         ..Series::default()
     };
     Ok((series, rows))
+}
+
+/// The promise to all flows together, of what they get without shaping.
+const PROMISED: f64 = 0.99;
+
+/// The same for so many flows that are promised equal parts of `most`.
+fn shaped_total(
+    platform: &Platform,
+    count: u32,
+    most: f64,
+    seed: u64,
+) -> Result<f64, PlatformError> {
+    let each = Rate::GbitPerS(PROMISED * most / f64::from(count));
+    let tenant = |number| {
+        let name = format!("flow {number}");
+        let sizes = Sizes::Fixed(Bytes(4_096));
+        Tenant::new(&name, "datapath", Path::FunctionCall, sizes, each)
+    };
+    let tenants: Vec<Tenant> = (0..count).map(tenant).collect();
+    let admitted = Admitted::new(platform, &tenants)?;
+    let settings = settings(seed);
+    let period = settings.control_period;
+    Ok(admitted.run(&settings, period)?.total_gbit_per_s())
 }
 
 /// Panel (c): flows of 1 KB of VM1 beside 4 of 4 KB of VM2, by their number, their paths and the

@@ -5,8 +5,11 @@
 
 mod bursts;
 mod case_studies;
+mod compute_times;
 mod end_to_end;
 mod heterogeneity;
+mod limiters;
+mod protocol;
 mod replications;
 mod report;
 mod storage_users;
@@ -17,7 +20,7 @@ pub use report::{Experiment, Report, Row, Series};
 use crate::PlatformError;
 
 /// All experiments: name, description, and function.
-pub const EXPERIMENTS: [Experiment; 9] = [
+pub const EXPERIMENTS: [Experiment; 13] = [
     Experiment {
         name: "fig3",
         title: "Table 1 and Fig. 3: what two tenants get without traffic shaping",
@@ -71,6 +74,30 @@ pub const EXPERIMENTS: [Experiment; 9] = [
         title: "Table 4: RocksDB with and without its compression on an accelerator",
         replications: 2,
         run: end_to_end::table4,
+    },
+    Experiment {
+        name: "compute_times",
+        title: "Section 5.3.1: accelerators whose compute times vary by several laws",
+        replications: 5,
+        run: compute_times::compute_times,
+    },
+    Experiment {
+        name: "paths",
+        title: "Section 5.3: flows of one VM, and of VMs on different paths",
+        replications: 2,
+        run: compute_times::paths,
+    },
+    Experiment {
+        name: "table2_by_method",
+        title: "Table 2 as it was found: the bucket fixed, the refill swept",
+        replications: 2,
+        run: limiters::table2,
+    },
+    Experiment {
+        name: "limiters",
+        title: "Section 4.2: token bucket, leaky bucket, fixed window, sliding log",
+        replications: 5,
+        run: limiters::limiters,
     },
 ];
 

@@ -1,5 +1,6 @@
 //! Accelerators, by their speed for each message size and the size of their output.
 
+use accelflow_kernel::Stream;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::PlatformError;
@@ -95,6 +96,62 @@ fn between(points: &[(Bytes, Time)], size: Bytes) -> Time {
     }
 }
 
+/// How the compute times of equal messages vary (section 5.3.1: "Bi-modal, Poison, and Uniform", without
+/// values; those here are assumed). The mean is that of the [`Curve`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Law {
+    /// Not at all.
+    #[default]
+    Constant,
+    /// Evenly from nothing to twice the mean.
+    Uniform,
+    /// As a number of cycles of 4 ns that is Poisson distributed.
+    Poisson,
+    /// Half the mean for nine messages of ten, and 5.5 times the mean for the tenth.
+    Bimodal,
+}
+
+impl Law {
+    /// All of them.
+    pub const ALL: [Law; 4] = [Law::Constant, Law::Uniform, Law::Poisson, Law::Bimodal];
+
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Law::Constant => "constant",
+            Law::Uniform => "uniform",
+            Law::Poisson => "poisson",
+            Law::Bimodal => "bi-modal",
+        }
+    }
+
+    /// A time of this mean.
+    pub(crate) fn draw(self, mean: Time, stream: &mut Stream) -> Time {
+        match self {
+            Law::Constant => mean,
+            Law::Uniform => mean.scale(2.0 * stream.uniform()),
+            Law::Poisson => CYCLE * poisson(mean.as_ns_f64() / CYCLE.as_ns_f64(), stream),
+            Law::Bimodal => mean.scale(if stream.bernoulli(0.1) { 5.5 } else { 0.5 }),
+        }
+    }
+}
+
+/// A cycle of the prototype's 250 MHz.
+const CYCLE: Time = Time::from_ns(4);
+
+/// A Poisson number: how many exponential times of mean 1 fit into `mean`.
+fn poisson(mean: f64, stream: &mut Stream) -> u64 {
+    let mut left = mean;
+    let mut count = 0;
+    loop {
+        left -= stream.exponential(1.0);
+        if left < 0.0 {
+            return count;
+        }
+        count += 1;
+    }
+}
+
 /// The size of an accelerator's output (section 2: R, egress over ingress bandwidth).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Egress {
@@ -122,6 +179,8 @@ pub struct Accelerator {
     pub name: String,
     /// The time for which messages keep it busy.
     pub curve: Curve,
+    /// How much they vary.
+    pub law: Law,
     /// The size of its output.
     pub egress: Egress,
     /// The size of its result for a host that called it, if that is less than the output on an
@@ -139,6 +198,7 @@ impl Accelerator {
         Accelerator {
             name: name.to_owned(),
             curve,
+            law: Law::Constant,
             egress: Egress::Ratio(1.0),
             call_egress: None,
             latency: Time::ZERO,

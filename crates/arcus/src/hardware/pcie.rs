@@ -21,6 +21,15 @@ pub enum Generation {
 }
 
 impl Generation {
+    /// All of them, in order.
+    pub const ALL: [Generation; 5] = [
+        Generation::Gen1,
+        Generation::Gen2,
+        Generation::Gen3,
+        Generation::Gen4,
+        Generation::Gen5,
+    ];
+
     /// Bits that a lane carries in a second, line code taken off.
     pub const fn bits_per_s(self) -> u64 {
         match self {

@@ -1,15 +1,11 @@
 //! The accelerators of the paper, with the times that [`super::PARAMETERS`] gives sources for.
 
-use accelflow_units::{Bandwidth, Bytes, Time};
+use accelflow_units::{Bytes, Time};
 
-use crate::{Accelerator, Curve, Egress};
+use crate::{Accelerator, Curve, Egress, gbit_per_s};
 
 /// Descriptors that the buffer of PANIC's scheduler takes.
 pub const PANIC_BUFFER: usize = 256;
-
-fn gbit_per_s(rate: f64) -> Bandwidth {
-    crate::rate::bandwidth(rate * 1e9 / 8.0)
-}
 
 /// The IPSec accelerator of Table 1. Its times at 64 B and 256 B are those at which pattern 1 delivers
 /// 32 % and 18 % of the maximum, if all that comes is served in order; at 1500 B it is 32 Gbit/s.

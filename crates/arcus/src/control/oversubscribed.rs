@@ -1,0 +1,120 @@
+//! Who gets how much if more is promised than there is.
+
+use super::manager::Manager;
+use super::request::ServiceClass;
+use super::route::{Traffic, add};
+use crate::PlatformError;
+
+/// Halvings in the search for the part of a class that fits.
+const HALVINGS: u32 = 7;
+/// How far a load may pass 1 before somebody gets less: admission knows capacities no better.
+const KNOWN: f64 = 0.01;
+/// The least that a flow is shaped to, as a share of its promise: a rate cannot be zero.
+const TRICKLE: f64 = 0.001;
+
+impl Manager {
+    /// The rate of each flow, in gigabits a second and by number, if all that have promises use them
+    /// whole: what the profiles predict. Less than a promise is a predicted violation; without
+    /// over-subscription there is none.
+    ///
+    /// # Errors As [`crate::Platform::check`].
+    pub fn predicted(&mut self) -> Result<Vec<f64>, PlatformError> {
+        let promises = self.flows().iter().map(|flow| flow.counted_gbit_per_s());
+        let promises: Vec<f64> = promises.collect();
+        self.allocation(&promises)
+    }
+
+    /// What each flow gets if it demands so much, in gigabits a second and by number: priorities one after
+    /// the other, and within one equal parts of the demands. A flow is cut only for what it uses itself.
+    ///
+    /// # Errors As [`crate::Platform::check`].
+    pub fn allocation(&mut self, demands: &[f64]) -> Result<Vec<f64>, PlatformError> {
+        let mut given = vec![0.0; demands.len()];
+        let mut priorities: Vec<u8> = self
+            .flows()
+            .iter()
+            .map(|flow| flow.request.priority)
+            .collect();
+        priorities.sort_unstable();
+        priorities.dedup();
+        for priority in priorities {
+            let of = |number: &usize| {
+                self.flows()[*number].request.priority == priority && demands[*number] > 0.0
+            };
+            let class: Vec<usize> = (0..demands.len()).filter(of).collect();
+            self.give(&mut given, &class, demands)?;
+        }
+        Ok(given)
+    }
+
+    /// Gives a class of flows as much of its demands as fits beside what was given before.
+    fn give(
+        &mut self,
+        given: &mut Vec<f64>,
+        class: &[usize],
+        demands: &[f64],
+    ) -> Result<(), PlatformError> {
+        let with = |given: &[f64], part: f64| {
+            let mut rates = given.to_vec();
+            for &number in class {
+                rates[number] = part * demands[number];
+            }
+            rates
+        };
+        let whole = with(given, 1.0);
+        if self.fits(&whole, 1.0 + KNOWN)? {
+            *given = whole;
+            return Ok(());
+        }
+        let (mut fits, mut exceeds) = (0.0, 1.0);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (fits + exceeds);
+            match self.fits(&with(given, middle), 1.0)? {
+                true => fits = middle,
+                false => exceeds = middle,
+            }
+        }
+        *given = with(given, fits);
+        for &number in class {
+            let mut more = given.clone();
+            more[number] = demands[number];
+            if self.fits(&more, 1.0 + KNOWN)? {
+                *given = more;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the platform delivers these rates with at most this load.
+    fn fits(&mut self, rates: &[f64], most: f64) -> Result<bool, PlatformError> {
+        let mut flows: Vec<Traffic> = Vec::new();
+        for (status, rate) in self.flows().iter().zip(rates) {
+            if *rate > 0.0 {
+                for traffic in status.traffic(*rate) {
+                    add(&mut flows, traffic);
+                }
+            }
+        }
+        Ok(flows.is_empty() || self.load(&flows)? <= most)
+    }
+
+    /// Shapes all flows with promises to what they get if they use them whole.
+    pub(super) fn allocate(&mut self) -> Result<(), PlatformError> {
+        if self.oversubscription() <= 1.0 {
+            return Ok(());
+        }
+        let rates = self.predicted()?;
+        for (number, rate) in rates.into_iter().enumerate() {
+            if self.flows()[number].request.class != ServiceClass::Opportunistic {
+                let rate = self.at_least_a_trickle(number, rate);
+                self.reshape(number, rate)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rate that a flow is shaped to of an allocation: at least a trickle.
+    pub(super) fn at_least_a_trickle(&self, number: usize, rate: f64) -> f64 {
+        rate.max(TRICKLE * self.flows()[number].counted_gbit_per_s())
+    }
+}

@@ -1,0 +1,206 @@
+//! Requests to admit a flow: what it is, and what it is promised.
+
+use accelflow_shaping::Unit;
+use accelflow_units::{Bytes, Time};
+
+use super::Rate;
+use crate::{Path, PlatformError, Sizes};
+
+/// The service class of a flow: what it is promised (section 6).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ServiceClass {
+    /// The SLO always: the flow is admitted only into [`ServiceClass::RESERVED_SHARE`] of the capacity,
+    /// as headroom for effects outside the profile.
+    Reserved,
+    /// The SLO almost always while it is registered: it may fill the capacity.
+    OnDemand,
+    /// The SLO always; and `factor` times as much for `allowance` in each `window`, from what others
+    /// leave.
+    ManagedBurst {
+        /// The factor, at least 1.
+        factor: f64,
+        /// The time of bursts in a window.
+        allowance: Time,
+        /// The window.
+        window: Time,
+    },
+    /// No promise: the flow gets what others leave. It needs no SLO; an SLO that it has is a wish,
+    /// neither counted nor a limit.
+    Opportunistic,
+}
+
+impl ServiceClass {
+    /// The share of a capacity that reserved flows may be promised (assumed: the same headroom as
+    /// between the paper's promises of 30 Gbit/s and 32 Gbit/s in Table 1, and no more than that).
+    pub const RESERVED_SHARE: f64 = 30.0 / 32.0;
+
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ServiceClass::Reserved => "reserved",
+            ServiceClass::OnDemand => "on-demand",
+            ServiceClass::ManagedBurst { .. } => "managed-burst",
+            ServiceClass::Opportunistic => "opportunistic",
+        }
+    }
+
+    /// The share of a capacity into which such a flow is admitted.
+    pub(super) fn admitted_share(self) -> f64 {
+        match self {
+            ServiceClass::Reserved | ServiceClass::Opportunistic => ServiceClass::RESERVED_SHARE,
+            ServiceClass::OnDemand | ServiceClass::ManagedBurst { .. } => 1.0,
+        }
+    }
+
+    fn check(self) -> Result<(), PlatformError> {
+        let ServiceClass::ManagedBurst {
+            factor,
+            allowance,
+            window,
+        } = self
+        else {
+            return Ok(());
+        };
+        let good = factor.is_finite() && (1.0..=100.0).contains(&factor);
+        PlatformError::unless(good, "burst factor", factor, "from 1 to 100")?;
+        let good = allowance <= window && window > Time::ZERO;
+        let value = allowance.as_us_f64();
+        PlatformError::unless(good, "burst allowance us", value, "at most the window")
+    }
+}
+
+/// How often a rate is promised: in `percent` of all periods of this length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Availability {
+    /// From 50 to below 100.
+    pub percent: f64,
+    /// The period.
+    pub period: Time,
+}
+
+/// A promised percentile of latencies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencySlo {
+    /// From 50 to below 100.
+    pub percent: f64,
+    /// The most that so many of all messages take.
+    pub most: Time,
+}
+
+/// A request to admit a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdmissionRequest {
+    /// Its unique name.
+    pub name: String,
+    /// Its VM.
+    pub vm: usize,
+    /// The accelerator, by the name of an entry of the AccTable.
+    pub accelerator: String,
+    /// Other accelerators that would do as well.
+    pub instead: Vec<String>,
+    /// Accelerators that its messages pass after that one, in order.
+    pub then: Vec<String>,
+    /// Its path.
+    pub path: Path,
+    /// Other paths that would do as well.
+    pub other_paths: Vec<Path>,
+    /// The sizes of its messages.
+    pub sizes: Sizes,
+    /// Its SLO; optional for opportunistic flows alone.
+    pub slo: Option<Rate>,
+    /// A second limit, in the other unit: the flow is held to both, and promised the smaller.
+    pub also: Option<Rate>,
+    /// What it is promised.
+    pub class: ServiceClass,
+    /// How often it is promised; of a whole run without.
+    pub availability: Option<Availability>,
+    /// A percentile of its latencies, if one is promised.
+    pub latency: Option<LatencySlo>,
+    /// Who goes first if more is promised than there is: 0 before 1.
+    pub priority: u8,
+}
+
+impl AdmissionRequest {
+    /// A request of VM 0 for an on-demand flow of messages of one size.
+    pub fn new(name: &str, accelerator: &str, path: Path, size: Bytes, slo: Rate) -> Self {
+        AdmissionRequest {
+            name: name.to_owned(),
+            vm: 0,
+            accelerator: accelerator.to_owned(),
+            instead: Vec::new(),
+            then: Vec::new(),
+            path,
+            other_paths: Vec::new(),
+            sizes: Sizes::Fixed(size),
+            slo: Some(slo),
+            also: None,
+            class: ServiceClass::OnDemand,
+            availability: None,
+            latency: None,
+            priority: 0,
+        }
+    }
+
+    /// The rate that it asks for, in gigabits a second; `None` without an SLO.
+    pub fn asked_gbit_per_s(&self) -> Option<f64> {
+        let mean = self.sizes.mean();
+        let slo = self.slo.map(|rate| rate.gbit_per_s_of(mean));
+        let also = self.also.map(|rate| rate.gbit_per_s_of(mean));
+        match (slo, also) {
+            // Not `min`, which would hide a NaN from the check.
+            (Some(slo), Some(also)) if also.is_nan() || also < slo => Some(also),
+            (slo, also) => slo.or(also),
+        }
+    }
+
+    /// The unit of its first limit's tokens.
+    pub fn unit(&self) -> Unit {
+        match self.slo {
+            Some(rate) if self.class != ServiceClass::Opportunistic => rate.unit(),
+            _ => Unit::Bytes,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), PlatformError> {
+        self.class.check()?;
+        self.sizes.check()?;
+        for rate in [self.slo, self.also].into_iter().flatten() {
+            let asked = rate.gbit_per_s_of(self.sizes.mean());
+            let good = asked.is_finite() && asked > 0.0;
+            PlatformError::unless(good, "slo in Gbit/s", asked, "a number above 0")?;
+        }
+        self.check_shares()?;
+        match (self.slo, self.also) {
+            (None, _) if self.class != ServiceClass::Opportunistic => {
+                Err(PlatformError::NeedsSlo {
+                    name: self.name.clone(),
+                    policy: self.class.name(),
+                })
+            }
+            (Some(slo), Some(also)) if also.unit() == slo.unit() => {
+                Err(PlatformError::SameUnit(self.name.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_shares(&self) -> Result<(), PlatformError> {
+        let allowed = "from 50 to below 100";
+        let periods = self.availability.map(|it| it.percent);
+        for percent in periods.into_iter().chain(self.latency.map(|it| it.percent)) {
+            let good = (50.0..100.0).contains(&percent);
+            PlatformError::unless(good, "slo percent", percent, allowed)?;
+        }
+        if let Some(Availability { period, .. }) = self.availability {
+            let good = period > Time::ZERO;
+            PlatformError::unless(good, "slo period us", period.as_us_f64(), "above 0")?;
+        }
+        match self.latency {
+            Some(LatencySlo { most, .. }) => {
+                let good = most > Time::ZERO;
+                PlatformError::unless(good, "slo latency us", most.as_us_f64(), "above 0")
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Routes: where a flow's messages go, and what its traffic is there.
+
+use accelflow_units::Bytes;
+
+use crate::Path;
+
+/// A route: a path, the accelerators on it and the DMA engine that moves the data.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RouteEntry {
+    /// The accelerators' numbers on the platform, in the order in which messages pass them; none for
+    /// the storage alone.
+    pub accelerators: Vec<usize>,
+    /// The DMA engine.
+    pub engine: usize,
+    /// The path.
+    pub path: Path,
+}
+
+impl RouteEntry {
+    /// The route on `path` by engine 0 through one accelerator, or none.
+    pub fn new(accelerator: impl Into<Option<usize>>, path: Path) -> RouteEntry {
+        RouteEntry {
+            accelerators: accelerator.into().into_iter().collect(),
+            engine: 0,
+            path,
+        }
+    }
+
+    /// The first accelerator; `None` for the storage alone.
+    pub fn accelerator(&self) -> Option<usize> {
+        self.accelerators.first().copied()
+    }
+
+    /// Whether two routes pass one accelerator, or both go to the storage alone.
+    pub fn meets(&self, other: &RouteEntry) -> bool {
+        match (self.accelerators.is_empty(), other.accelerators.is_empty()) {
+            (true, true) => true,
+            _ => self
+                .accelerators
+                .iter()
+                .any(|accelerator| other.accelerators.contains(accelerator)),
+        }
+    }
+}
+
+/// Traffic of one size on a route.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// The route.
+    pub route: RouteEntry,
+    /// The size of the pieces that reach the accelerators: messages or segments.
+    pub size: Bytes,
+    /// Gigabits a second, or a share of them.
+    pub gbit_per_s: f64,
+}
+
+/// Adds traffic to the entry of its route and size, so that a profile sees flows that it cannot tell
+/// apart as one.
+pub(super) fn add(flows: &mut Vec<Traffic>, traffic: Traffic) {
+    let same = |other: &&mut Traffic| other.route == traffic.route && other.size == traffic.size;
+    match flows.iter_mut().find(same) {
+        Some(entry) => entry.gbit_per_s += traffic.gbit_per_s,
+        None => flows.push(traffic),
+    }
+}

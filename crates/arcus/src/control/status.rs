@@ -1,0 +1,172 @@
+//! Rows of the PerFlowStatusTable.
+
+use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
+use accelflow_units::Bytes;
+
+use super::request::{AdmissionRequest, ServiceClass};
+use super::route::{RouteEntry, Traffic};
+use super::{Rate, registers_for};
+use crate::{Arrivals, Flow, Path, PlatformError, Sizes};
+
+/// A row of the PerFlowStatusTable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowStatus {
+    /// The request.
+    pub request: AdmissionRequest,
+    /// Its route.
+    pub route: RouteEntry,
+    /// The largest piece that its messages are cut to.
+    pub segment: Bytes,
+    /// Its registers.
+    pub registers: Registers,
+    /// The registers of its second limit.
+    pub also: Option<Registers>,
+    /// The rate that the registers are set to, in gigabits a second.
+    pub shaped_gbit_per_s: f64,
+    /// The rate last measured, in gigabits a second; `None` before the first measurement.
+    pub measured_gbit_per_s: Option<f64>,
+}
+
+impl FlowStatus {
+    /// The row of a flow that is shaped to `gbit_per_s` on a route.
+    pub(super) fn planned(
+        request: AdmissionRequest,
+        route: RouteEntry,
+        segment: Bytes,
+        gbit_per_s: f64,
+    ) -> Result<FlowStatus, PlatformError> {
+        let (registers, also) = registers_of(&request, segment, gbit_per_s)?;
+        Ok(FlowStatus {
+            shaped_gbit_per_s: gbit_per_s,
+            route,
+            segment,
+            registers,
+            also,
+            measured_gbit_per_s: None,
+            request,
+        })
+    }
+
+    /// Sets the rate to `gbit_per_s`: new registers.
+    pub(super) fn reshape(&mut self, gbit_per_s: f64) -> Result<(), PlatformError> {
+        (self.registers, self.also) = registers_of(&self.request, self.segment, gbit_per_s)?;
+        self.shaped_gbit_per_s = gbit_per_s;
+        Ok(())
+    }
+
+    /// The promised rate, in gigabits a second; `None` for an opportunistic flow.
+    pub fn slo_gbit_per_s(&self) -> Option<f64> {
+        let promised = self.request.class != ServiceClass::Opportunistic;
+        promised.then(|| self.request.asked_gbit_per_s()).flatten()
+    }
+
+    /// Its traffic in a profile if it has `gbit_per_s`.
+    pub(super) fn traffic(&self, gbit_per_s: f64) -> Vec<Traffic> {
+        parts(&self.request.sizes, &self.route, self.segment, gbit_per_s)
+    }
+
+    /// The flow for the platform with these arrivals, and its shaping.
+    pub fn deployed(&self, arrivals: Arrivals) -> (Flow, FlowConfig) {
+        let request = &self.request;
+        let largest = request.sizes.largest();
+        let flow = Flow::new(request.vm, self.route.path, largest, arrivals);
+        let port = (self.route.path == Path::InlineTx).then_some(0);
+        let flow = Flow {
+            port,
+            sizes: request.sizes.clone(),
+            ..flow
+        }
+        .through(&self.route.accelerators)
+        .by_engine(self.route.engine);
+        let shaping = FlowConfig {
+            also: self.also,
+            splitting: match largest > self.segment {
+                true => Splitting::Segments {
+                    segment: self.segment,
+                    header: Bytes(0),
+                },
+                false => Splitting::Never,
+            },
+            ..FlowConfig::new(request.unit(), self.registers)
+        };
+        (flow, shaping)
+    }
+
+    /// Its limits: unit of the tokens, and registers.
+    pub fn limits(&self) -> impl Iterator<Item = (Unit, Registers)> {
+        let unit = self.request.unit();
+        let also = self.also.map(|registers| (unit.other(), registers));
+        std::iter::once((unit, self.registers)).chain(also)
+    }
+
+    /// The part of the capacity that the promise takes, in gigabits a second.
+    pub fn counted_gbit_per_s(&self) -> f64 {
+        self.slo_gbit_per_s().unwrap_or(0.0)
+    }
+}
+
+/// The traffic of messages of these sizes on a route, cut to segments: each size by its part of the
+/// bytes.
+pub(super) fn parts(
+    sizes: &Sizes,
+    route: &RouteEntry,
+    segment: Bytes,
+    gbit_per_s: f64,
+) -> Vec<Traffic> {
+    let of = |size: Bytes, gbit_per_s: f64| Traffic {
+        route: route.clone(),
+        size: segment.min(size),
+        gbit_per_s,
+    };
+    match sizes {
+        Sizes::Fixed(size) => vec![of(*size, gbit_per_s)],
+        Sizes::Mix(mix) => {
+            let bytes = |size: &(Bytes, f64)| size.0.get() as f64 * size.1;
+            let total: f64 = mix.iter().map(bytes).sum();
+            let part = |size: &(Bytes, f64)| of(size.0, gbit_per_s * bytes(size) / total);
+            let mut found = Vec::new();
+            for traffic in mix.iter().map(part) {
+                super::route::add(&mut found, traffic);
+            }
+            found
+        }
+    }
+}
+
+/// Pieces of a message, in the mean.
+fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
+    let of = |size: Bytes| size.get().div_ceil(segment.get()) as f64;
+    match sizes {
+        Sizes::Fixed(size) => of(*size),
+        Sizes::Mix(mix) => {
+            let total: f64 = mix.iter().map(|size| size.1).sum();
+            mix.iter().map(|size| of(size.0) * size.1).sum::<f64>() / total
+        }
+    }
+}
+
+/// Registers of both limits for `gbit_per_s`: each as many times its SLO as that is of the promise, which
+/// is the smaller of them. Operations are segments there. An opportunistic flow has one limit, in bytes.
+fn registers_of(
+    request: &AdmissionRequest,
+    segment: Bytes,
+    gbit_per_s: f64,
+) -> Result<(Registers, Option<Registers>), PlatformError> {
+    let pieces = pieces(&request.sizes, segment);
+    let promised = request.class != ServiceClass::Opportunistic;
+    let (Some(slo), Some(asked)) = (request.slo.filter(|_| promised), request.asked_gbit_per_s())
+    else {
+        let registers = registers_for(Rate::GbitPerS(gbit_per_s), segment, Clock::PAPER)?;
+        return Ok((registers, None));
+    };
+    let factor = gbit_per_s / asked;
+    let registers = |rate: Rate| {
+        let rate = match rate {
+            Rate::OperationsPerS(rate) => Rate::OperationsPerS(rate * pieces * factor),
+            Rate::GbitPerS(rate) => Rate::GbitPerS(rate * factor),
+        };
+        registers_for(rate, segment, Clock::PAPER)
+    };
+    let also = request.also.map(registers).transpose()?;
+    Ok((registers(slo)?, also))
+}

@@ -1,0 +1,151 @@
+//! The algorithms that section 4.2 weighs for the rate limiter, beside one another: token bucket, leaky
+//! bucket, fixed window, sliding log. [`crate::TokenBucket`] is the one that was built, cycle by cycle;
+//! these release messages in continuous time, so that their behaviour can be compared.
+
+use std::collections::VecDeque;
+
+use accelflow_units::{Bandwidth, Bytes, Time};
+
+/// An algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Tokens come at the rate, up to a burst; a message passes with tokens for all its bytes.
+    TokenBucket,
+    /// Messages leave at the rate, one after the other.
+    LeakyBucket,
+    /// A counter that starts again each window.
+    FixedWindow,
+    /// A log of the messages of the last window.
+    SlidingLog,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Algorithm; 4] = [
+        Algorithm::TokenBucket,
+        Algorithm::LeakyBucket,
+        Algorithm::FixedWindow,
+        Algorithm::SlidingLog,
+    ];
+
+    /// The name in keys.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::TokenBucket => "token_bucket",
+            Algorithm::LeakyBucket => "leaky_bucket",
+            Algorithm::FixedWindow => "fixed_window",
+            Algorithm::SlidingLog => "sliding_log",
+        }
+    }
+}
+
+/// Bytes of a counter or a time in hardware.
+const WORD: usize = 8;
+
+/// A limiter of one flow to `rate`. Token bucket, fixed window and sliding log let `burst` bytes pass at
+/// once; the window of the latter two is the time in which the rate makes such a burst.
+#[derive(Clone, Debug)]
+pub struct Limiter {
+    algorithm: Algorithm,
+    rate: Bandwidth,
+    burst: Bytes,
+    window: Time,
+    /// When the last message passed.
+    last: Time,
+    /// Of the token bucket: when it would be full. Of the leaky bucket: when it is free.
+    due: Time,
+    /// Of the fixed window: its start, and what has passed in it.
+    counted: (Time, Bytes),
+    log: VecDeque<(Time, Bytes)>,
+    most_logged: usize,
+}
+
+impl Limiter {
+    /// A limiter that has been idle for long.
+    pub fn new(algorithm: Algorithm, rate: Bandwidth, burst: Bytes) -> Limiter {
+        Limiter {
+            algorithm,
+            rate,
+            burst,
+            window: rate.transfer(burst),
+            last: Time::ZERO,
+            due: Time::ZERO,
+            counted: (Time::ZERO, Bytes(0)),
+            log: VecDeque::new(),
+            most_logged: 0,
+        }
+    }
+
+    /// When a message that comes at `at` passes, behind all earlier ones. Messages larger than the burst
+    /// pass when nothing else has.
+    pub fn release(&mut self, at: Time, size: Bytes) -> Time {
+        let at = at.max(self.last);
+        let passed = match self.algorithm {
+            Algorithm::TokenBucket => self.by_tokens(at, size),
+            Algorithm::LeakyBucket => {
+                let begun = at.max(self.due);
+                self.due = begun + self.rate.transfer(size);
+                begun
+            }
+            Algorithm::FixedWindow => self.by_window(at, size),
+            Algorithm::SlidingLog => self.by_log(at, size),
+        };
+        self.last = passed;
+        passed
+    }
+
+    /// Bytes that the limiter keeps for the flow, at its most so far.
+    pub fn state_bytes(&self) -> usize {
+        match self.algorithm {
+            // Tokens and a timer.
+            Algorithm::TokenBucket | Algorithm::FixedWindow => 2 * WORD,
+            Algorithm::LeakyBucket => WORD,
+            Algorithm::SlidingLog => 2 * WORD * self.most_logged,
+        }
+    }
+
+    /// The bucket is full at `due`; the tokens that lack of it now are what the rate makes until then.
+    fn by_tokens(&mut self, at: Time, size: Bytes) -> Time {
+        let needed = self.rate.transfer(size.min(self.burst));
+        let passed = (self.due + needed).saturating_sub(self.window).max(at);
+        self.due = self.due.max(passed) + self.rate.transfer(size);
+        passed
+    }
+
+    fn by_window(&mut self, at: Time, size: Bytes) -> Time {
+        let mut passed = at;
+        let window = self.window.as_ps().max(1);
+        let start = |time: Time| Time::from_ps(time.as_ps() / window * window);
+        loop {
+            if start(passed) > self.counted.0 {
+                self.counted = (start(passed), Bytes(0));
+            }
+            if self.counted.1 == Bytes(0) || self.counted.1 + size <= self.burst {
+                self.counted.1 += size;
+                return passed;
+            }
+            passed = self.counted.0 + Time::from_ps(window);
+        }
+    }
+
+    fn by_log(&mut self, at: Time, size: Bytes) -> Time {
+        let mut passed = at;
+        loop {
+            while let Some((gone, _)) = self.log.front()
+                && *gone + self.window <= passed
+            {
+                self.log.pop_front();
+            }
+            let logged: u64 = self.log.iter().map(|entry| entry.1.get()).sum();
+            match self.log.front() {
+                Some((first, _)) if Bytes(logged) + size > self.burst => {
+                    passed = *first + self.window;
+                }
+                _ => break,
+            }
+        }
+        self.log.push_back((passed, size));
+        self.most_logged = self.most_logged.max(self.log.len());
+        passed
+    }
+}

@@ -1,0 +1,176 @@
+"""`accelflow arcus plan` and `accelflow arcus profile`: flows with promises on a platform."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+
+from accelflow import arcus
+from accelflow.cli.output import busy
+from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.files import write_whole
+from accelflow.page import command_line
+from accelflow.reports.arcus import plan_page
+
+__all__ = ["plan", "profile"]
+
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+_FILE = click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+
+#: How the verdicts of a plan are printed.
+_VERDICTS: Final = {"below": "BELOW ITS SLO"}
+
+
+@click.command("plan")
+@_FILE
+@click.option(
+    "--profiles",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A table that `accelflow arcus profile --out` wrote.",
+)
+@REPORT
+@_AS_JSON
+@click.pass_context
+def plan(
+    context: click.Context,
+    file: Path,
+    profiles: Path | None,
+    as_json: bool,
+    report_file: Path | None,
+) -> None:
+    """Admit the flows of FILE, choose their registers, and run them with and without shaping.
+
+    The last columns are each flow's promised rate, its rate with ARCUS and without shaping while it
+    was active, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits
+    with 1 if ARCUS broke a promise, or no flow was admitted.
+    """
+    check_report(report_file)
+    with busy(Console(stderr=True), "simulating"):
+        table = None if profiles is None else arcus.read_profiles(profiles)
+        result = arcus.plan(arcus.read_plan(file), profiles=table)
+    if report_file is not None:
+        written(plan_page(result, command_line(sys.argv)), report_file)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+    else:
+        _print_plan(result)
+    for warning in result["warnings"]:
+        click.echo(f"accelflow: warning: {warning}", err=True)
+    verdicts = [flow["verdict"]["Arcus"] for flow in result["admitted"]]
+    if "below" in verdicts or not verdicts:
+        context.exit(1)
+
+
+def _got(flow: dict[str, Any], run: str, width: int) -> str:
+    """The rate of a flow in a run, in Gbit/s, with a star if a promise was broken."""
+    gbit_per_s = flow["gbit_per_s"][run]
+    mark = "*" if flow["verdict"][run] == "below" else " "
+    return f"{'-' if gbit_per_s is None else f'{gbit_per_s:.3f}':>{width}}{mark}"
+
+
+def _print_plan(result: dict[str, Any]) -> None:
+    click.echo(
+        f"{'flow':12}{'accelerator':16}{'policy':15}{'refill':>8}{'bucket':>8}{'interval':>10}"
+        f"{'SLO':>10}{'Arcus':>10} {'no shaping':>12}  Gbit/s"
+    )
+    for flow in result["admitted"]:
+        _print_flow(flow)
+    for flow in result["rejected"]:
+        click.echo(
+            f"{flow['name']:12}rejected: {flow['asked_gbit_per_s']:.3f} Gbit/s of "
+            f"{flow['accelerator']} asked, {flow['left_gbit_per_s']:.3f} left"
+        )
+
+
+def _print_flow(flow: dict[str, Any]) -> None:
+    number = "" if flow["instance"] is None else f"#{flow['instance']}"
+    place = f"{flow['accelerator']}{number}" if len(flow["route"]) < 2 else "+".join(flow["route"])
+    slo = "-" if flow["slo_gbit_per_s"] is None else f"{flow['slo_gbit_per_s']:.3f}"
+    verdict = flow["verdict"]["Arcus"]
+    got = _got(flow, "Arcus", 10) + _got(flow, "Host_noTS", 12)
+    click.echo(
+        f"{flow['name']:12}{place:16}{flow['policy']:15}{flow['refill']:8,}{flow['bucket']:8,}"
+        f"{flow['interval_cycles']:10,}{slo:>10}{got} {_VERDICTS.get(verdict, verdict)}"
+    )
+    if flow["also"]:
+        also = flow["also"]
+        click.echo(
+            f"{'':43}{also['refill']:8,}{also['bucket']:8,}{also['interval_cycles']:10,}"
+            f"  in {also['unit']}"
+        )
+    if flow["registered_us"] or flow["released_us"] is not None:
+        released = flow["released_us"]
+        end = "" if released is None else f", released at {released:,.0f} us"
+        click.echo(f"{'':12}registered at {flow['registered_us']:,.0f} us{end}")
+    for line in _promises(flow):
+        click.echo(f"{'':12}{line}")
+
+
+def _promises(flow: dict[str, Any]) -> list[str]:
+    """A line for another path, each promise beyond a mean rate, and a predicted violation."""
+    lines = []
+    if flow["path"] != flow["asked_path"]:
+        lines.append(f"on {flow['path']}, which has room, in place of {flow['asked_path']}")
+    periods, latency = flow["slo"]["periods"], flow["slo"]["latency"]
+    if periods is not None:
+        kept = {
+            run: "-" if share is None else f"{share:.2f} %"
+            for run, share in periods["kept_percent"].items()
+        }
+        verdict = periods["verdict"]["Arcus"]
+        lines.append(
+            f"rate in {periods['percent']:g} % of periods of {periods['period_us']:,g} us: "
+            f"{kept['Arcus']} (no shaping {kept['Host_noTS']}) {_VERDICTS.get(verdict, verdict)}"
+        )
+    if latency is not None:
+        got = {
+            run: "-" if value is None else f"{value:,.2f} us"
+            for run, value in latency["got_us"].items()
+        }
+        verdict = latency["verdict"]["Arcus"]
+        lines.append(
+            f"P{latency['percentile']:g} within {latency['latency_us']:,g} us: {got['Arcus']} "
+            f"(no shaping {got['Host_noTS']}) {_VERDICTS.get(verdict, verdict)}"
+        )
+    predicted, slo = flow["predicted_gbit_per_s"], flow["slo_gbit_per_s"]
+    if predicted is not None and predicted < 0.99 * slo:
+        lines.append(f"predicted violation: {predicted:.3f} Gbit/s while all use their promises")
+    return lines
+
+
+@click.command("profile")
+@_FILE
+@click.option("--most", type=int, default=2, show_default=True, help="Flows of a combination.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the table here, for `plan --profiles`."
+)
+@_AS_JSON
+def profile(file: Path, most: int, out: Path | None, as_json: bool) -> None:
+    """Profile every combination of the flows of FILE, each on each of its routes.
+
+    A combination is SLO-Friendly if the platform delivers the SLOs of all its flows at once, and
+    else SLO-Violating.
+    """
+    with busy(Console(stderr=True), "simulating"):
+        table = arcus.profile(arcus.read_plan(file), most=most)
+    text = json.dumps(table, indent=2) + "\n"
+    if out is not None:
+        write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
+    if as_json:
+        click.echo(text, nl=False)
+        return
+    click.echo(f"{'SLOs':>10}{'capacity':>10}  {'Gbit/s':14}flows")
+    for row in table["combinations"]:
+        flows = " + ".join(_route(flow) for flow in row["flows"])
+        click.echo(
+            f"{row['asked_gbit_per_s']:10.3f}{row['gbit_per_s']:10.3f}  {row['tag']:14}{flows}"
+        )
+
+
+def _route(flow: dict[str, Any]) -> str:
+    places = [flow["path"], *flow["accelerators"]]
+    engine = f" by engine {flow['engine']}" if flow["engine"] else ""
+    return f"{flow['flow']} ({' '.join(places)}{engine})"

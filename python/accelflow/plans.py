@@ -1,0 +1,549 @@
+"""Plan files of :mod:`accelflow.arcus`: a platform, and flows with promises on it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import InputError, refused
+
+__all__ = ["STORAGE", "checked", "plan_schema", "profile_entries"]
+
+#: The accelerator of flows that go to the storage without one.
+STORAGE: Final = "storage"
+_NAMES: Final[dict[str, list[str]]] = json.loads(_native.arcus_plan_names())
+_ARRIVALS: Final = ("backlog", "poisson", "paced", "bursts", "closed")
+_MOST_BYTES: Final = 1 << 26
+_MOST_US: Final = 1_000_000
+#: Messages of a period at the promised rate: by default, so that one is 1 %, and at least.
+_PERIOD_MESSAGES: Final = 100
+_LEAST_PERIOD_MESSAGES: Final = 10
+_LEAST_PERIOD_US: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Field:
+    """A field of a plan: `kind` is a name of :data:`_KINDS`, `default` ... marks a required one.
+
+    Numbers are from `low` to `high`, names are of `known`.
+    """
+
+    kind: str
+    meaning: str
+    default: Any = None
+    low: float = 0
+    high: float = 2**63 - 1
+    known: Sequence[str] = ()
+
+
+_POSITIVE: Final = 1e-6
+
+_FLOW: Final[dict[str, _Field]] = {
+    "name": _Field(kind="text", default=..., meaning="The unique name."),
+    "vm": _Field(kind="whole", default=0, meaning="The tenant."),
+    "accelerator": _Field(
+        kind="text", default=..., meaning="The accelerator by name, or storage for the SSDs alone."
+    ),
+    "instead": _Field(
+        kind="texts", default=(), meaning="Other accelerators that would do as well."
+    ),
+    "then": _Field(
+        kind="texts",
+        default=(),
+        meaning="Accelerators that messages pass after that one, in order.",
+    ),
+    "path": _Field(kind="text", default=..., known=_NAMES["paths"], meaning="The path."),
+    "other_paths": _Field(
+        kind="texts", default=(), known=_NAMES["paths"], meaning="Paths that would do as well."
+    ),
+    "message_bytes": _Field(
+        kind="whole", low=1, high=_MOST_BYTES, meaning="The size of all messages."
+    ),
+    "sizes": _Field(
+        kind="pairs",
+        low=1,
+        high=_MOST_BYTES,
+        meaning="Sizes in bytes with their weights, in place of message_bytes.",
+    ),
+    "slo_gbit_per_s": _Field(kind="number", high=math.inf, meaning="The promised bits."),
+    "slo_operations_per_s": _Field(
+        kind="number",
+        high=math.inf,
+        meaning="The promised messages; with both, both are limits and the smaller is promised.",
+    ),
+    "slo_percent": _Field(
+        kind="number",
+        low=50,
+        high=99.999,
+        meaning="The rate is promised in so many percent of periods, not of the whole run.",
+    ),
+    "slo_period_us": _Field(
+        kind="number",
+        low=_POSITIVE,
+        high=_MOST_US,
+        meaning="The period; by default 100 messages at the promised rate, and at least 100 us.",
+    ),
+    "slo_latency_us": _Field(
+        kind="number", low=_POSITIVE, high=1e9, meaning="The promised percentile of latencies."
+    ),
+    "slo_latency_percentile": _Field(
+        kind="number", default=99.0, low=50, high=99.999, meaning="Which percentile that is."
+    ),
+    "policy": _Field(
+        kind="text",
+        default="on-demand",
+        known=_NAMES["policies"],
+        meaning="What is promised.",
+    ),
+    "burst_factor": _Field(
+        kind="number", high=math.inf, meaning="Managed bursts: the factor; default 10."
+    ),
+    "burst_us": _Field(kind="whole", meaning="Managed bursts: their time in each window."),
+    "window_us": _Field(kind="whole", meaning="Managed bursts: the window; default 1,000,000."),
+    "priority": _Field(
+        kind="whole",
+        default=0,
+        high=255,
+        meaning="Who is cut last if more is promised than there is: 0 before 1.",
+    ),
+    "from_us": _Field(kind="whole", default=0, meaning="When it asks for admission."),
+    "until_us": _Field(kind="whole", meaning="When it leaves; by default it stays."),
+    "arrivals": _Field(
+        kind="text", default="backlog", known=_ARRIVALS, meaning="How its messages come."
+    ),
+    "offered_gbit_per_s": _Field(
+        kind="number", low=_POSITIVE, high=1e6, meaning="What it sends, in bits."
+    ),
+    "offered_operations_per_s": _Field(
+        kind="number", low=_POSITIVE, high=1e12, meaning="What it sends, in messages."
+    ),
+    "burst_messages": _Field(
+        kind="whole", low=1, high=65_536, meaning="Bursts: messages that come at once."
+    ),
+    "clients": _Field(
+        kind="whole", low=1, high=65_536, meaning="Closed: clients that wait for their answers."
+    ),
+    "think_us": _Field(
+        kind="number", high=1e9, meaning="Closed: from an answer to the next message; default 0."
+    ),
+}
+_ACCELERATOR: Final[dict[str, _Field]] = {
+    "name": _Field(kind="text", default=..., meaning="The name by which flows ask for it."),
+    "instances": _Field(kind="whole", default=1, low=1, high=64, meaning="How many there are."),
+    "peak_gbit_per_s": _Field(
+        kind="number", low=_POSITIVE, high=1e6, meaning="The rate of the bytes."
+    ),
+    "setup_ns": _Field(kind="number", high=1e9, meaning="A time for each message beside that."),
+    "block_bytes": _Field(
+        kind="whole",
+        low=1,
+        high=_MOST_BYTES,
+        meaning="Messages take whole blocks; without a setup.",
+    ),
+    "points": _Field(
+        kind="pairs",
+        low=1,
+        high=_MOST_BYTES,
+        meaning="Sizes in bytes with the ns that such a message takes, in place of a peak.",
+    ),
+    "egress_ratio": _Field(
+        kind="number", high=1_000, meaning="R: bytes out for a byte in; default 1."
+    ),
+    "egress_bytes": _Field(
+        kind="whole", high=_MOST_BYTES, meaning="Bytes out for any message, in place of R."
+    ),
+    "call_egress_bytes": _Field(
+        kind="whole", high=_MOST_BYTES, meaning="Bytes back to a host that called it."
+    ),
+    "latency_ns": _Field(kind="number", high=1e9, meaning="The depth of the pipeline; default 0."),
+    "compute_times": _Field(
+        kind="text",
+        default="constant",
+        known=_NAMES["laws"],
+        meaning="How the times of equal messages vary.",
+    ),
+    "input_bytes": _Field(
+        kind="whole", low=1, high=_MOST_BYTES, meaning="Memory in front of it; default 4,096."
+    ),
+}
+_PLATFORM: Final[dict[str, _Field]] = {
+    "pcie_generation": _Field(kind="whole", low=1, high=5, meaning="Of the link; default 3."),
+    "pcie_lanes": _Field(
+        kind="whole", low=1, high=16, meaning="1, 2, 4, 8 or 16 lanes; default 8."
+    ),
+    "max_payload_bytes": _Field(
+        kind="whole", low=64, high=4096, meaning="The largest payload of a packet; default 256."
+    ),
+    "max_read_request_bytes": _Field(
+        kind="whole", low=64, high=4096, meaning="The most that one request reads; default 512."
+    ),
+    "read_latency_ns": _Field(
+        kind="number", high=1e6, meaning="Root complex and memory for a read; default 400."
+    ),
+    "dma_engines": _Field(kind="whole", low=1, high=64, meaning="DMA engines; default 1."),
+    "ports_gbit_per_s": _Field(
+        kind="numbers", low=_POSITIVE, high=1e6, meaning="Ethernet ports; default two of 50."
+    ),
+}
+_PLAN: Final[dict[str, _Field]] = {
+    "accelerators": _Field(
+        kind="texts",
+        known=_NAMES["accelerators"],
+        meaning="Built-in accelerators, a name twice for two; default: those that flows name.",
+    ),
+    "storage_devices": _Field(kind="whole", default=0, high=64, meaning="SSDs of the array."),
+    "duration_us": _Field(
+        kind="whole", default=2_000, low=1, high=_MOST_US, meaning="The measured time of a run."
+    ),
+    "seed": _Field(kind="whole", default=1, meaning="The seed of the runs."),
+    "oversubscription": _Field(
+        kind="number",
+        default=1.0,
+        low=1,
+        high=100,
+        meaning="As many times the capacity is promised.",
+    ),
+    "platform": _Field(kind="table", default={}, meaning="The link, engines and ports."),
+    "accelerator": _Field(kind="tables", default=(), meaning="Accelerators of one's own."),
+    "flow": _Field(kind="tables", default=..., meaning="The flows."),
+}
+
+
+def checked(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a plan as the engine takes it.
+
+    Raises InputError, which names the table, the field, the value and what is allowed.
+    """
+    given = _table("plan", request, _PLAN)
+    platform = _table("platform", given["platform"], _PLATFORM)
+    lanes = platform["pcie_lanes"]
+    if lanes not in (None, 1, 2, 4, 8, 16):
+        raise refused("platform: pcie_lanes", lanes, "must be 1, 2, 4, 8 or 16")
+    own = [
+        _accelerator(_table(_place("accelerator", number, it), it, _ACCELERATOR))
+        for number, it in enumerate(given["accelerator"])
+    ]
+    known = [*_NAMES["accelerators"], *(it["name"] for it in own)]
+    if len(set(known)) < len(known):
+        twice = next(name for name in known if known.count(name) > 1)
+        raise refused("accelerator: name", twice, "must be of one accelerator only")
+    if given["storage_devices"]:
+        known.append(STORAGE)
+    flows = [
+        _flow(_place("flow", number, it), it, known, given)
+        for number, it in enumerate(given["flow"])
+    ]
+    names = given["accelerators"]
+    if names is None:
+        asked = [name for it in flows for name in (it["accelerator"], *it["instead"], *it["then"])]
+        names = [name for name in dict.fromkeys(asked) if name in _NAMES["accelerators"]]
+    platform |= {
+        "accelerators": names,
+        "accelerator": own,
+        "storage_devices": given["storage_devices"],
+    }
+    plain = ("duration_us", "seed", "oversubscription")
+    return {"platform": platform, "flows": flows} | {key: given[key] for key in plain}
+
+
+def _place(kind: str, number: int, given: object) -> str:
+    name = given.get("name") if isinstance(given, Mapping) else None
+    return f"{kind} '{name}'" if isinstance(name, str) else f"{kind} {number}"
+
+
+def _table(place: str, given: object, known: Mapping[str, _Field]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise refused(place, given, "must be an object")
+    for key in given:
+        if key not in known:
+            raise refused(f"{place}: field", key, known=known)
+    values = {}
+    for key, field in known.items():
+        if key in given:
+            values[key] = _value(f"{place}: {key}", given[key], field)
+        elif field.default is ...:
+            raise InputError(f"{place}: {key} is missing")
+        else:
+            values[key] = field.default
+    return values
+
+
+#: Types and names of the kinds of fields, in refusals.
+_KINDS: Final[dict[str, tuple[Any, str]]] = {
+    "text": (str, "text"),
+    "whole": (int, "a whole number"),
+    "number": (int | float, "a number"),
+    "texts": (list | tuple, "a list of texts"),
+    "numbers": (list | tuple, "a list of numbers"),
+    "pairs": (list | tuple, "a list of pairs, each of bytes and a number above 0"),
+    "table": (Mapping, "a table"),
+    "tables": (list | tuple, "a list"),
+}
+
+
+def _value(place: str, value: Any, field: _Field) -> Any:
+    kind, name = _KINDS[field.kind]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise refused(place, value, f"must be {name}")
+    if field.kind in ("whole", "number"):
+        return _number(place, value, field)
+    if field.kind == "texts" and not all(isinstance(one, str) for one in value):
+        raise refused(place, value, f"must be {name}")
+    if field.kind == "numbers":
+        return [_number(place, one, field) for one in value]
+    if field.kind == "pairs":
+        return _pairs(place, value, field)
+    if field.known:
+        for one in [value] if field.kind == "text" else value:
+            if one not in field.known:
+                raise refused(place, one, known=field.known)
+    return value
+
+
+def _number(place: str, value: Any, field: _Field) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value):
+        raise refused(place, value, "must be a finite number")
+    if not field.low <= value <= field.high:
+        above = "above 0" if field.low == _POSITIVE else f"at least {field.low:,}"
+        both = f"from {field.low:,} to {field.high:,}"
+        raise refused(place, value, f"must be {above if field.high >= 2**62 else both}")
+    return value
+
+
+def _pairs(place: str, value: Sequence[Any], field: _Field) -> list[tuple[int, float]]:
+    found = []
+    for pair in value:
+        good = isinstance(pair, list | tuple) and len(pair) == 2
+        if not good or isinstance(pair[0], bool) or not isinstance(pair[0], int):
+            raise refused(place, pair, "must be a pair of bytes and a number above 0")
+        size = _number(place, pair[0], _Field(kind="whole", meaning="", low=1, high=field.high))
+        low = _Field(kind="number", meaning="", low=_POSITIVE, high=1e12)
+        found.append((size, _number(place, pair[1], low)))
+    if not found:
+        raise refused(place, value, "must have at least one pair")
+    return found
+
+
+def _accelerator(given: dict[str, Any]) -> dict[str, Any]:
+    place = f"accelerator '{given['name']}'"
+    if given["name"] == STORAGE:
+        raise refused(f"{place}: name", STORAGE, "must not be that of the SSDs")
+    peak, points = given["peak_gbit_per_s"], given["points"]
+    if (peak is None) == (points is None):
+        raise InputError(f"{place}: needs either peak_gbit_per_s or points")
+    _without(place, given, ("setup_ns", "block_bytes"), points is None, "points are left out")
+    _without(place, given, ("setup_ns",), given["block_bytes"] is None, "block_bytes is left out")
+    whole = given["egress_bytes"] is None
+    _without(place, given, ("egress_ratio",), whole, "egress_bytes is left out")
+    return given
+
+
+def _without(
+    place: str, given: Mapping[str, Any], fields: Sequence[str], allowed: bool, where: str
+) -> None:
+    """Refuse fields that mean nothing unless `allowed`, which is so `where` something holds."""
+    for field in fields:
+        if given[field] is not None and not allowed:
+            raise refused(f"{place}: {field}", given[field], f"must be left out unless {where}")
+
+
+def _flow(
+    place: str, given: object, known: Sequence[str], plan: Mapping[str, Any]
+) -> dict[str, Any]:
+    flow = _table(place, given, _FLOW)
+    for field in ("accelerator", "instead", "then"):
+        for name in [flow[field]] if field == "accelerator" else flow[field]:
+            if name not in known:
+                raise refused(f"{place}: {field}", name, known=known)
+    size, sizes = flow.pop("message_bytes"), flow["sizes"]
+    if (size is None) == (sizes is None):
+        raise InputError(f"{place}: needs either message_bytes or sizes")
+    flow["sizes"] = sizes if size is None else [(size, 1.0)]
+    _check_times(place, flow, plan["duration_us"])
+    _check_promise(place, flow)
+    flow["arrivals"] = _arrivals(place, flow)
+    return flow
+
+
+def _check_times(place: str, flow: Mapping[str, Any], duration_us: int) -> None:
+    if flow["from_us"] >= duration_us:
+        allowed = f"must be at most {duration_us - 1}, or the run is over"
+        raise refused(f"{place}: from_us", flow["from_us"], allowed)
+    if flow["until_us"] is not None and flow["until_us"] <= flow["from_us"]:
+        allowed = f"must be above from_us = {flow['from_us']}"
+        raise refused(f"{place}: until_us", flow["until_us"], allowed)
+
+
+def _check_promise(place: str, flow: dict[str, Any]) -> None:
+    managed = flow["policy"] == "managed-burst"
+    for field in ("burst_factor", "burst_us", "window_us"):
+        if flow[field] is not None and not managed:
+            allowed = (
+                "must be left out, or policy be 'managed-burst'; the flow's is"
+                f" '{flow['policy']}', which has no bursts"
+            )
+            raise refused(f"{place}: {field}", flow[field], allowed)
+    mean = _mean_bytes(flow)
+    rates = {
+        "slo_gbit_per_s": flow["slo_gbit_per_s"],
+        "slo_operations_per_s": flow["slo_operations_per_s"],
+    }
+    for field, rate in rates.items():
+        if rate is not None and not rate > 0:
+            raise refused(f"{place}: {field}", rate, "must be above 0")
+    asked = [
+        rate if field == "slo_gbit_per_s" else rate * mean * 8e-9
+        for field, rate in rates.items()
+        if rate is not None
+    ]
+    if flow["policy"] != "opportunistic" and not asked:
+        raise InputError(f"{place}: needs slo_gbit_per_s, slo_operations_per_s, or both")
+    where = "slo_percent says in how many"
+    _without(place, flow, ("slo_period_us",), flow["slo_percent"] is not None, where)
+    if flow["slo_percent"] is None:
+        return
+    if flow["policy"] == "opportunistic":
+        allowed = "must be left out of an opportunistic flow, which has no promise"
+        raise refused(f"{place}: slo_percent", flow["slo_percent"], allowed)
+    message_us = mean * 8e-3 / min(asked)
+    period, least = flow["slo_period_us"], _LEAST_PERIOD_MESSAGES * message_us
+    if period is None:
+        flow["slo_period_us"] = max(math.ceil(_PERIOD_MESSAGES * message_us), _LEAST_PERIOD_US)
+    elif period < least:
+        allowed = f"must be at least {least:,.1f}, the time of {_LEAST_PERIOD_MESSAGES} messages"
+        raise refused(f"{place}: slo_period_us", period, allowed)
+
+
+def _mean_bytes(flow: Mapping[str, Any]) -> float:
+    sizes = flow["sizes"]
+    return float(sum(size * weight for size, weight in sizes) / sum(weight for _, weight in sizes))
+
+
+#: Which arrivals a field is for.
+_OF_ARRIVALS: Final[dict[str, tuple[str, ...]]] = {
+    "offered_gbit_per_s": ("poisson", "paced", "bursts"),
+    "offered_operations_per_s": ("poisson", "paced", "bursts"),
+    "burst_messages": ("bursts",),
+    "clients": ("closed",),
+    "think_us": ("closed",),
+    "slo_latency_us": ("poisson", "paced", "bursts", "closed"),
+}
+
+
+def _arrivals(place: str, flow: dict[str, Any]) -> Any:
+    """The arrivals for the engine, with times in ns; removes the fields that they are made of."""
+    kind = flow["arrivals"]
+    for field, kinds in _OF_ARRIVALS.items():
+        where = f"arrivals are {' or '.join(kinds)}, and they are {kind}"
+        _without(place, flow, (field,), kind in kinds, where)
+    gbit, operations = flow.pop("offered_gbit_per_s"), flow.pop("offered_operations_per_s")
+    burst, clients, think = flow.pop("burst_messages"), flow.pop("clients"), flow.pop("think_us")
+    if kind == "backlog":
+        return kind
+    if kind == "closed":
+        if clients is None:
+            raise InputError(f"{place}: needs clients, since its arrivals are closed")
+        return {kind: (clients, (think or 0.0) * 1e3)}
+    if (gbit is None) == (operations is None):
+        raise InputError(
+            f"{place}: needs either offered_gbit_per_s or offered_operations_per_s, since its"
+            f" arrivals are {kind}"
+        )
+    every_ns = _mean_bytes(flow) * 8 / gbit if gbit else 1e9 / operations
+    if kind != "bursts":
+        return {kind: every_ns}
+    if burst is None:
+        raise InputError(f"{place}: needs burst_messages, since its arrivals are bursts")
+    return {kind: (burst, every_ns * burst)}
+
+
+_ENTRY: Final[dict[str, _Field]] = {
+    "flows": _Field(kind="tables", default=..., meaning="What shares the platform."),
+    "gbit_per_s": _Field(
+        kind="number", default=..., low=_POSITIVE, high=1e9, meaning="What it delivers."
+    ),
+}
+_ENTRY_FLOW: Final[dict[str, _Field]] = {
+    "path": _Field(kind="text", default=..., known=_NAMES["paths"], meaning="The path."),
+    "accelerators": _Field(
+        kind="numbers", default=..., high=65_536, meaning="Numbers of accelerators, in order."
+    ),
+    "engine": _Field(kind="whole", default=..., high=63, meaning="The DMA engine."),
+    "message_bytes": _Field(
+        kind="whole", default=..., low=1, high=_MOST_BYTES, meaning="The size of the pieces."
+    ),
+    "permille": _Field(
+        kind="whole", default=..., low=1, high=1_000, meaning="Its part of the traffic."
+    ),
+}
+
+
+def profile_entries(given: object) -> list[dict[str, Any]]:
+    """Return the entries of a table of profiles. Raises InputError for what none can be."""
+    if not isinstance(given, list):
+        raise refused("profiles: entries", given, "must be a list")
+    entries = []
+    for number, one in enumerate(given):
+        place = f"profiles: entries[{number}]"
+        entry = _table(place, one, _ENTRY)
+        flows = [_table(f"{place}: flows", flow, _ENTRY_FLOW) for flow in entry["flows"]]
+        if not flows:
+            raise refused(f"{place}: flows", [], "must have at least one")
+        entries.append(entry | {"flows": flows})
+    return entries
+
+
+def plan_schema() -> str:
+    """Return the JSON Schema of plan files, as text that ends with a newline."""
+    tables = {"platform": _PLATFORM, "accelerator": _ACCELERATOR, "flow": _FLOW}
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A plan of flows on a platform, for `accelflow arcus plan`",
+        **_object(_PLAN, tables),
+    }
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _object(
+    fields: Mapping[str, _Field], tables: Mapping[str, Mapping[str, _Field]]
+) -> dict[str, Any]:
+    properties = {
+        name: {"description": field.meaning, **_schema_of(name, field, tables)}
+        for name, field in fields.items()
+    }
+    required = [name for name, field in fields.items() if field.default is ...]
+    found: dict[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+    }
+    return found | ({"required": required} if required else {})
+
+
+def _schema_of(
+    name: str, field: _Field, tables: Mapping[str, Mapping[str, _Field]]
+) -> dict[str, Any]:
+    range_: dict[str, Any] = {"minimum": field.low}
+    if field.high < 2**62:
+        range_["maximum"] = field.high
+    name_of = {"type": "string"} | ({"enum": list(field.known)} if field.known else {})
+    pair = {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "number"}]}
+    found: dict[str, Any] = {
+        "text": name_of,
+        "whole": {"type": "integer", **range_},
+        "number": {"type": "number", **range_},
+        "texts": {"type": "array", "items": name_of},
+        "numbers": {"type": "array", "items": {"type": "number", **range_}},
+        "pairs": {"type": "array", "items": pair | {"minItems": 2, "maxItems": 2}},
+    }.get(field.kind, {})
+    if field.kind == "table":
+        found = _object(tables[name], tables)
+    elif field.kind == "tables":
+        found = {"type": "array", "items": _object(tables[name], tables)}
+    plain = field.default is not ... and field.default not in (None, (), {})
+    return found | ({"default": field.default} if plain else {})

@@ -1,0 +1,219 @@
+"""Plans of ARCUS with a platform, SLOs and arrivals of one's own; tables of profiles."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accelflow import InputError, arcus
+from accelflow.plans import plan_schema
+
+ROOT = Path(__file__).parents[1]
+LINK = ROOT / "examples" / "arcus" / "link.toml"
+SCRIPT = Path(sys.executable).with_name("accelflow")
+
+TWO: dict[str, Any] = {
+    "accelerator": [
+        {"name": "one", "peak_gbit_per_s": 50},
+        {"name": "two", "peak_gbit_per_s": 50},
+    ]
+}
+FLOW: dict[str, Any] = {
+    "name": "a",
+    "accelerator": "one",
+    "path": "inline_rx",
+    "message_bytes": 4096,
+    "slo_gbit_per_s": 40,
+    "policy": "reserved",
+}
+
+
+def accelflow(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPT, "arcus", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_two_accelerators_are_promised_no_more_than_their_link() -> None:
+    flows = [FLOW, FLOW | {"name": "b", "accelerator": "two"}]
+    planned = arcus.plan(TWO | {"flow": flows})
+    (a,), (b,) = planned["admitted"], planned["rejected"]
+    assert a["verdict"]["Arcus"] == "kept"
+    assert b["left_gbit_per_s"] == pytest.approx(10, abs=1.5)
+    # A link of the next generation carries both.
+    fast = TWO | {"flow": flows, "platform": {"pcie_generation": 4}}
+    planned = arcus.plan(fast)
+    assert [it["verdict"]["Arcus"] for it in planned["admitted"]] == ["kept", "kept"]
+
+
+def test_more_comes_out_of_a_decompressor_than_goes_in() -> None:
+    def left(ratio: float) -> float:
+        own = {"name": "it", "peak_gbit_per_s": 40, "egress_ratio": ratio}
+        flow = FLOW | {"accelerator": "it", "slo_gbit_per_s": 1000}
+        (rejected,) = arcus.plan({"accelerator": [own], "flow": [flow]})["rejected"]
+        return float(rejected["left_gbit_per_s"])
+
+    assert left(1) == pytest.approx(40 * 15 / 16, rel=0.02)
+    # The link's 53 Gbit/s are of what comes out.
+    assert left(2) == pytest.approx(26.5 * 15 / 16, rel=0.03)
+
+
+def test_sizes_may_be_mixed_and_accelerators_chained() -> None:
+    # 64 B take 113 ns and 1,500 B 375: equal numbers are 25.6 Gbit/s.
+    mixed = FLOW | {"accelerator": "ipsec", "sizes": [[64, 1], [1500, 1]], "slo_gbit_per_s": 1000}
+    del mixed["message_bytes"]
+    (rejected,) = arcus.plan({"flow": [mixed]})["rejected"]
+    expected = (64 + 1500) * 8 / (113 + 375) * 15 / 16
+    assert rejected["left_gbit_per_s"] == pytest.approx(expected, rel=0.02)
+    chain = FLOW | {"accelerator": "sha1-hmac", "then": ["aes-128-cbc"], "slo_gbit_per_s": 20}
+    (flow,) = arcus.plan({"flow": [chain]})["admitted"]
+    assert flow["route"] == ["sha1-hmac#0", "aes-128-cbc#1"]
+    assert flow["verdict"]["Arcus"] == "kept"
+
+
+def test_a_rate_in_percent_of_periods_and_a_percentile_are_judged() -> None:
+    flow = FLOW | {
+        "slo_gbit_per_s": 30,
+        "slo_percent": 99,
+        "arrivals": "poisson",
+        "offered_gbit_per_s": 25,
+        "slo_latency_us": 50,
+    }
+    plan = TWO | {"duration_us": 12_000, "flow": [flow]}
+    (kept,) = arcus.plan(plan)["admitted"]
+    assert kept["verdict"]["Arcus"] == "kept"
+    # 100 messages at 30 Gbit/s take 109.2 us.
+    assert kept["slo"]["periods"]["period_us"] == 110
+    assert kept["slo"]["periods"]["kept_percent"]["Arcus"] >= 99
+    latency = kept["slo"]["latency"]
+    assert latency["percentile"] == 99
+    tight = flow | {"slo_latency_us": 0.5 * latency["got_us"]["Arcus"]}
+    (late,) = arcus.plan(plan | {"flow": [tight]})["admitted"]
+    assert late["slo"]["latency"]["verdict"]["Arcus"] == "below"
+    assert (late["verdict"]["Arcus"], late["slo"]["periods"]["verdict"]["Arcus"]) == (
+        "below",
+        "kept",
+    )
+
+
+def test_a_percentage_needs_as_many_periods(tmp_path: Path) -> None:
+    flow = {key: json.dumps(value) for key, value in (FLOW | {"slo_percent": 99.9}).items()}
+    text = "[[flow]]\n" + "\n".join(f"{key} = {value}" for key, value in flow.items())
+    file = tmp_path / "plan.toml"
+    file.write_text(
+        "duration_us = 5_000\n[[accelerator]]\nname = 'one'\npeak_gbit_per_s = 50\n" + text
+    )
+    done = accelflow("plan", str(file))
+    assert done.returncode == 0
+    assert "in 99.9 % of periods of 100 us: that takes 100000 us" in done.stderr
+    assert "too short" in done.stdout
+
+
+def test_priorities_decide_who_gets_less_than_was_promised() -> None:
+    # Two of 40 Gbit/s, where the link has 53.
+    flows = [FLOW | {"priority": 1}, FLOW | {"name": "b", "accelerator": "two"}]
+    planned = arcus.plan(TWO | {"oversubscription": 2, "flow": flows, "duration_us": 4_000})
+    low, high = planned["admitted"]
+    assert high["verdict"]["Arcus"] == "kept"
+    assert low["verdict"]["Arcus"] == "below"
+    assert low["predicted_gbit_per_s"] == pytest.approx(13.5, abs=1.5)
+    assert low["gbit_per_s"]["Arcus"] == pytest.approx(low["predicted_gbit_per_s"], rel=0.05)
+    assert high["predicted_gbit_per_s"] == 40
+    assert planned["violations"] > 0
+
+
+def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "profiles.json"
+    done = accelflow("profile", str(LINK), "--out", str(file), "--json")
+    assert done.returncode == 0, done.stderr
+    table = arcus.read_profiles(file)
+    assert table == json.loads(done.stdout)
+    tags = {
+        tuple((flow["flow"], flow["path"]) for flow in row["flows"]): row["tag"]
+        for row in table["combinations"]
+    }
+    both = (("gateway", "inline_rx"), ("reader", "inline_rx"))
+    assert tags[both] == "SLO-Violating"
+    assert tags[(both[0], ("reader", "inline_tx"))] == "SLO-Friendly"
+    plan = arcus.read_plan(LINK) | {"duration_us": 1_000}
+    assert arcus.plan(plan, profiles=table) == arcus.plan(plan)
+    # What the table says counts: accelerators that were profiled as slower have less left.
+    slower = [row | {"gbit_per_s": 0.5 * row["gbit_per_s"]} for row in table["entries"]]
+    planned = arcus.plan(plan, profiles=table | {"entries": slower})
+    assert [it["name"] for it in planned["rejected"]] == ["reader", "backup"]
+    with pytest.raises(InputError, match="are of another platform than the plan's"):
+        arcus.plan(plan | {"platform": {"pcie_lanes": 4}}, profiles=table)
+    with pytest.raises(InputError, match=r"profiles: version = '0.0': must be"):
+        arcus.plan(plan, profiles=table | {"version": "0.0"})
+    wrong = [{"flows": [], "gbit_per_s": -1}]
+    with pytest.raises(InputError, match=r"profiles: entries\[0\]"):
+        arcus.plan(plan, profiles=table | {"entries": wrong})
+    file.write_text("{}")
+    with pytest.raises(InputError, match=r"schema = None: must be accelflow.arcus.profiles/1"):
+        arcus.read_profiles(file)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"arrivals": "poison"}, "arrivals = 'poison': must be .*did you mean poisson"),
+        ({"arrivals": "poisson"}, "needs either offered_gbit_per_s or offered_operations"),
+        ({"offered_gbit_per_s": 5}, "offered_gbit_per_s = 5: must be left out unless arrivals"),
+        ({"slo_latency_us": 5}, "slo_latency_us = 5: must be left out unless arrivals are"),
+        ({"arrivals": "closed"}, "needs clients"),
+        ({"slo_percent": 100}, "slo_percent = 100: must be from 50 to 99.999"),
+        ({"slo_period_us": 5}, "slo_period_us = 5: must be left out unless slo_percent"),
+        ({"slo_percent": 99, "slo_period_us": 5}, "slo_period_us = 5: must be at least 8.2"),
+        ({"sizes": [[64, 1]]}, "needs either message_bytes or sizes"),
+        ({"accelerator": "tow"}, "accelerator = 'tow': must be .*did you mean"),
+        ({"then": ["nobody"]}, "then = 'nobody': must be"),
+        ({"other_paths": ["bus"]}, "other_paths = 'bus': must be function_call"),
+        ({"priority": 256}, "priority = 256: must be from 0 to 255"),
+    ],
+)
+def test_a_flow_that_cannot_be_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=f"flow 'a': {message}"):
+        arcus.plan(TWO | {"flow": [FLOW | change]})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"platform": {"pcie_lanes": 3}}, "platform: pcie_lanes = 3: must be 1, 2, 4, 8 or 16"),
+        (
+            {"platform": {"pcie_lane": 8}},
+            "platform: field = 'pcie_lane': must be .*did you mean pcie_lanes",
+        ),
+        ({"platform": {"max_payload_bytes": 100}}, "pcie.max_payload_bytes = 100"),
+        ({"accelerator": [{"name": "x"}]}, "accelerator 'x': needs either peak_gbit_per_s or"),
+        (
+            {"accelerator": [{"name": "x", "points": [[64, 10], [32, 20]]}]},
+            "accelerator curve points",
+        ),
+        (
+            {"accelerator": [{"name": "x", "points": [[64, 10]], "setup_ns": 5}]},
+            "accelerator 'x': setup_ns = 5: must be left out unless points are left out",
+        ),
+        (
+            {"accelerator": [{"name": "ipsec", "peak_gbit_per_s": 5}]},
+            "accelerator: name = 'ipsec': must be of one accelerator only",
+        ),
+        ({"oversubscription": 0.5}, "plan: oversubscription = 0.5: must be from 1 to 100"),
+    ],
+)
+def test_a_platform_that_cannot_be_is_refused(change: dict[str, Any], message: str) -> None:
+    flow = FLOW | {"accelerator": "ipsec"}
+    with pytest.raises(InputError, match=message):
+        arcus.plan({"flow": [flow]} | change)
+
+
+def test_the_schema_is_the_committed_one() -> None:
+    committed = ROOT / "docs" / "schemas" / "plan.schema.json"
+    assert plan_schema() == committed.read_text(encoding="utf-8")
+    schema = json.loads(plan_schema())
+    flow = schema["properties"]["flow"]["items"]
+    assert flow["required"] == ["name", "accelerator", "path"]
+    assert "closed" in flow["properties"]["arrivals"]["enum"]
