@@ -102,7 +102,9 @@ pub fn delivered(bytes: &[u8], call: Call, function: FunctionId) -> Option<(Reco
     let deliver = |records: FunctionSet| {
         let mut job = Job::receive(bytes.to_vec(), Session::default());
         job.call = call.clone();
-        let mut dser = Dser::new(thrift_schema(), Limits::default()).with_records(records);
+        let mut dser = Dser::new(thrift_schema(), Limits::default())
+            .with_records(records)
+            .with_split_schema(true);
         dser.run(&mut job).map(|()| job)
     };
     let text = deliver([].into_iter().collect());

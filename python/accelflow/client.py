@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, CallError, DeclaredError, texts, whole_number
@@ -82,10 +82,14 @@ class Connections(NamedTuple):
     waiting: int
 
 
-class _Kept:
+_N = TypeVar("_N", _native.Client, _native.GrpcClient, _native.HttpClient)
+_M = TypeVar("_M", _native.GrpcClient, _native.HttpClient)
+
+
+class _Kept(Generic[_N]):
     """What every client has: connections that it keeps, and traces of its own."""
 
-    _native: _native.Client | _native.GrpcClient | _native.HttpClient
+    _native: _N
 
     def reload_traces(self) -> int:
         """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
@@ -101,10 +105,10 @@ class _Kept:
         return self._native.metrics()
 
 
-class _Traced(_Kept):
+class _Traced(_Kept[_M]):
     """What clients have whose calls are all answered."""
 
-    _native: _native.GrpcClient | _native.HttpClient
+    _native: _M
 
     def set_traces(
         self,
@@ -132,7 +136,7 @@ class _Traced(_Kept):
         )
 
 
-class Client(_Kept):
+class Client(_Kept[_native.Client]):
     """Calls the functions that a `.thrift` file declares, of the service at ``host:port``.
 
     Included files are looked for beside it, then in the folders `include_dirs`. `protocol` is
@@ -258,7 +262,7 @@ class Client(_Kept):
         )
 
 
-class GrpcClient(_Traced):
+class GrpcClient(_Traced[_native.GrpcClient]):
     """A client of the gRPC service at ``host:port``: calls the unary methods of a `.proto` file.
 
     With `compress`, requests are compressed with gzip. Compressed responses are accepted in either
@@ -368,7 +372,7 @@ class HttpResponse(NamedTuple):
         return value
 
 
-class HttpClient(_Traced):
+class HttpClient(_Traced[_native.HttpClient]):
     """Sends JSON to the HTTP/1.1 server at ``host:port`` and receives JSON.
 
     With `compress`, bodies are compressed with `codec`: ``zstd``, or ``gzip``. The other settings
