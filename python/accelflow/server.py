@@ -101,9 +101,9 @@ class Server:
     Replies are compressed as `compression` says: "never", "like_request" (as the request was) or
     "always". With `tenants`, each tenant's traffic is shaped before it is processed.
 
-    With `errors_to_caller`, clients of a Thrift server are told of exceptions of services that its
-    handlers call by the trace T10_error, and not by the handler, whose call ends with a CallError
-    of the reason ``answered``.
+    With `errors_to_caller`, clients are told of exceptions of services that its handlers call by
+    the trace T10_error (with gRPC, by the status), and not by the handler, whose call ends with a
+    CallError of the reason ``answered``.
 
     With `library`, requests are served with traces of your own: `receive` and `respond` name them,
     and `respond_compressed` the one for compressed replies (by default `respond`). `library` is a

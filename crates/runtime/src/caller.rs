@@ -29,6 +29,17 @@ pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     }
 }
 
+/// What the error in `job` says: the text of an exception or a status, or the JSON of an exception
+/// that a nested function declares.
+pub fn error_text(job: &Job) -> String {
+    match &job.call {
+        Call::Thrift(nested) if nested.message_type == MessageType::Reply => {
+            String::from_utf8_lossy(&job.bytes).into_owned()
+        }
+        call => message_of(call, job),
+    }
+}
+
 fn message_of(call: &Call, job: &Job) -> String {
     let body: Option<Value> = serde_json::from_slice(&job.bytes).ok();
     let given = body

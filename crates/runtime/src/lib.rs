@@ -47,7 +47,7 @@ pub mod trail;
 pub use accelflow_shaping::dispatch::Policy;
 pub use bodies::Bodies;
 pub use book::MAX_VISITS;
-pub use caller::{ERROR_TRACES, error_reply};
+pub use caller::{ERROR_TRACES, error_reply, error_text};
 pub use ensemble::{
     Busy, Finished, Notification, PoolCounters, PoolError, PoolSettings, PooledExecutor, Pools,
     Refused, TraceHandle, TraceRequest,

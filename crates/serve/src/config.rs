@@ -164,8 +164,8 @@ pub struct Config {
     pub verbose_errors: bool,
     /// Whether the ensemble answers clients itself when storage or another service has an error: by
     /// T6's, T7's and T10's error subtraces (AccelFlow, section IV.B), while the handler learns that it
-    /// was done. Default no: the error is the handler's. Thrift only; clients are told the error's
-    /// text.
+    /// was done. With gRPC the client is told by the status of the nested call, or NOT_FOUND or INTERNAL.
+    /// Default no: the error is the handler's. Clients are told the error's text.
     pub errors_to_caller: bool,
     /// The number of cores that LdB balances over. Default: the cores that the process may use.
     pub cores: usize,

@@ -173,6 +173,14 @@ fn shouted(client: &mut TcpStream, seen: &Receiver<String>, text: &str) -> (Stri
     (seen.recv().expect("the handler was called"), reply)
 }
 
+/// Checks that a call with this text is the service's error.
+fn failed(client: &mut TcpStream, text: &str, why: &str) {
+    let arguments = format!(r#"{{"value":{{"text":"{text}"}}}}"#);
+    let (kind, body) = call(client, "echo", Protocol::Binary, &arguments);
+    assert_eq!(kind, MessageType::Exception);
+    assert!(body.contains(why) && body.contains("\"type\":6"), "{body}");
+}
+
 #[test]
 fn accelerators_beside_the_nine_work_on_sockets() {
     let text = [SHOUT, SHOUTING].concat();
@@ -208,14 +216,16 @@ fn accelerators_beside_the_nine_work_on_sockets() {
         let (asked, reply) = shouted(&mut client, &seen, "quiet, quiet");
         assert!(asked.contains("LOUD!, LOUD!"), "{asked}");
         assert_eq!(reply, r#"{"success":{"text":"LOUD! reply"}}"#);
-        // What it refuses is the service's error, and the connection goes on.
-        let arguments = r#"{"value":{"text":"unspeakable"}}"#;
-        let (kind, body) = call(&mut client, "echo", Protocol::Binary, arguments);
-        assert_eq!(kind, MessageType::Exception);
-        assert!(
-            body.contains("not in this house") && body.contains("\"type\":6"),
-            "{body}"
-        );
+        // What it refuses is the service's error, and so is a panic; its worker lives.
+        for (text, why) in [
+            ("unspeakable", "not in this house"),
+            ("explosive", "on purpose"),
+        ] {
+            for _ in 0..3 {
+                failed(&mut client, text, why);
+                assert!(shouted(&mut client, &seen, "quiet").0.contains("LOUD!"));
+            }
+        }
         // Bodies are replaced along with the traces that call them.
         let second = own(Shout::bodies("quiet", "NOISY"));
         assert_eq!(running.set_traces(second).expect("they fit"), 1);

@@ -13,11 +13,12 @@ use accelflow_accel::Settings;
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{
-    CallError, Carried, Client, ClientConfig, ClientTraces, Config, Executed, Execution,
-    HandlerError, Policy, PoolSettings, Priority, Request, Running, Scope, Server, Tenant, Terms,
-    TraceLimit, begin_chain, current_terms, with_carried, with_deadline,
+    CallError, Carried, Client, ClientConfig, ClientTraces, Config, Executed, Execution, GrpcCode,
+    Handler, HandlerError, HandlerResult, Policy, PoolSettings, Priority, Request, Running, Scope,
+    Server, Tenant, Terms, TraceLimit, begin_chain, current_terms, with_carried, with_deadline,
 };
 use accelflow_workload::profile::RecordedPhase;
+use common::services::{LONG, client as grpc_client, once};
 use common::taken::source;
 use common::*;
 use socket2::{Domain, Socket, Type};
@@ -386,20 +387,90 @@ fn without_the_option_errors_are_the_handlers() {
     assert!(matches!(error, CallError::Application { .. }), "{error}");
     let sum = call(&mut stream, "add", Protocol::Binary, r#"{"a":1,"b":2}"#);
     assert_eq!(sum.1, r#"{"success":3}"#);
-    let mut grpc = common::grpc::server();
-    grpc.set_config(Config {
+}
+
+/// A handler that makes a call which fails, and tells what it learns.
+fn failing<T: 'static>(
+    call: impl Fn(&[u8]) -> Result<T, CallError> + Send + Sync + 'static,
+) -> (impl Handler + 'static, std::sync::mpsc::Receiver<CallError>) {
+    let (tell, told) = channel();
+    let tell = Mutex::new(tell);
+    let handler = move |request: &Request<'_>| -> HandlerResult {
+        let error = call(request.arguments).map(|_| ()).expect_err("it fails");
+        let tell = tell.lock().expect("no panic");
+        tell.send(error).expect("it is awaited");
+        Err(HandlerError::Internal("the handler's own error".to_owned()))
+    };
+    (handler, told)
+}
+
+const NO_SUCH: &[u8] = br#"{"text":"NOT_FOUND {\"message\":\"no such thing\"}"}"#;
+
+#[test]
+fn clients_of_grpc_are_told_by_a_status() {
+    let inner = common::grpc::start(common::grpc::server(), Config::default());
+    for handler_threads in [64, 0] {
+        let nested = grpc_client(inner.address(), None, once(LONG));
+        let (refused, of_refused) = failing(move |asked| nested.call("Refuse", asked));
+        let mut outer = common::grpc::server();
+        outer
+            .handle("test.Calculator.Fail", refused)
+            .expect("known");
+        let config = Config {
+            errors_to_caller: true,
+            handler_threads,
+            ..Config::default()
+        };
+        let running = common::grpc::start(outer, config);
+        let asking = grpc_client(running.address(), None, once(LONG));
+        let told = asking.call("test.Calculator.Fail", NO_SUCH);
+        match told.expect_err("a status") {
+            CallError::Status { code, message, .. } => {
+                assert_eq!((code, &*message), (GrpcCode::NotFound, "no such thing"));
+            }
+            other => panic!("{other}"),
+        }
+        let learnt = of_refused.recv().expect("the handler learns of it");
+        assert!(matches!(learnt, CallError::Answered { .. }), "{learnt}");
+        let series =
+            r#"accelflow_requests_total{function="test.Calculator.Fail",result="error_by_trace"}"#;
+        await_count(&running, series, 1);
+    }
+    // A status of a nested call is told to clients of Thrift, and an exception to those of gRPC.
+    let nested = grpc_client(inner.address(), None, once(LONG));
+    let (refused, of_refused) = failing(move |_| nested.call("Refuse", NO_SUCH));
+    let mut outer = server();
+    outer.handle("Test.nothing", refused).expect("known");
+    outer.set_config(Config {
+        errors_to_caller: true,
+        ..verbose()
+    });
+    let (kind, body) = call(
+        &mut connect(&start(outer)),
+        "nothing",
+        Protocol::Binary,
+        "{}",
+    );
+    assert_eq!(kind, MessageType::Exception);
+    assert!(body.contains("no such thing"), "{body}");
+    assert_eq!(of_refused.recv().expect("it learns").reason(), "answered");
+    let exceptional = start(server());
+    let thrift = client(&exceptional, ClientConfig::default());
+    let (excepted, of_excepted) = failing(move |_| thrift.call("Test.panics", b"{}"));
+    let mut outer = common::grpc::server();
+    outer
+        .handle("test.Calculator.Fail", excepted)
+        .expect("known");
+    let config = Config {
         errors_to_caller: true,
         ..Config::default()
-    });
-    let refused = grpc
-        .start("127.0.0.1:0".parse().expect("an address"))
-        .expect_err("statuses");
-    assert!(
-        refused
-            .to_string()
-            .starts_with("errors_to_caller = true: must be false"),
-        "{refused}"
-    );
+    };
+    let running = common::grpc::start(outer, config);
+    let told = grpc_client(running.address(), None, once(LONG)).call("test.Calculator.Fail", b"{}");
+    let told = told.expect_err("a status");
+    assert_eq!(told.code(), GrpcCode::Internal);
+    assert!(told.to_string().contains("panicked"), "{told}");
+    assert_eq!(of_excepted.recv().expect("it learns").reason(), "answered");
 }
 
 trait ReadWrite: std::io::Read + std::io::Write {}

@@ -231,10 +231,12 @@ impl Server {
     }
 
     fn kind(&self) -> Kind {
+        let grpc = matches!(self.protocol, Protocol::Grpc(_));
         Kind {
-            grpc: matches!(self.protocol, Protocol::Grpc(_)),
+            grpc,
             tls: self.identity.is_some(),
-            errors: self.config.errors_to_caller,
+            // gRPC's errors are statuses, which no trace on messages sends.
+            errors: self.config.errors_to_caller && !grpc,
         }
     }
 
@@ -267,13 +269,6 @@ impl Server {
     /// Settings that do not exist; threads that the system does not give.
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
-        if self.config.errors_to_caller && matches!(self.protocol, Protocol::Grpc(_)) {
-            return Err(ServeError::Setting {
-                name: "errors_to_caller",
-                value: "true".to_owned(),
-                allowed: "false for gRPC, whose errors are statuses".to_owned(),
-            });
-        }
         give_back_large_blocks();
         if !self.tenants.is_empty() {
             overwrite_freed_blocks();

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::grpc::GrpcCall;
 use accelflow_accel::protobuf::{MethodId, Schema};
-use accelflow_accel::{AccelError, Call, Codec, Settings};
+use accelflow_accel::{AccelError, Call, Codec, Job, Session, Settings};
 use accelflow_runtime::Step;
 use accelflow_runtime::trail::{self, TrailChain};
 use bytes::Bytes;
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use super::hub::{self, Counts};
@@ -36,7 +37,7 @@ use crate::error::ServeError;
 use crate::memory::wipe::Wiped;
 use crate::observe::ledger::whole_steps;
 use crate::observe::telemetry::headers_for_services;
-use crate::scope::{begin_chain, current_deadline};
+use crate::scope::{answer_caller, begin_chain, current_deadline};
 use crate::transport::engine::Engine;
 use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::grpc::code::Code;
@@ -224,6 +225,7 @@ impl GrpcClient {
     ) -> Result<Vec<u8>, CallError> {
         let start = Instant::now();
         let done = self.exchange(request, options);
+        let done = done.map_err(unless_told);
         let label = done.as_ref().err().map_or("ok", CallError::reason);
         self.setup.metrics.call(label, start.elapsed());
         done
@@ -498,5 +500,25 @@ impl Drop for GrpcClient {
             // The thread panics only if a library does.
             let _ = thread.join();
         }
+    }
+}
+
+/// The error of a call, unless the ensemble has told the caller's own caller of the service's status.
+fn unless_told(error: CallError) -> CallError {
+    let CallError::Status {
+        address,
+        code,
+        message,
+    } = &error
+    else {
+        return error;
+    };
+    let status = json!({"code": code.name(), "message": message});
+    let job = Job::receive(status.to_string().into_bytes(), Session::default());
+    match answer_caller("T10_error", &job) {
+        true => CallError::Answered {
+            address: address.clone(),
+        },
+        false => error,
     }
 }

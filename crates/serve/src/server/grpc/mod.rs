@@ -1,6 +1,7 @@
 //! Connections that speak gRPC: requests of HTTP/2 streams to the worker threads, and responses back.
 
 pub(crate) mod account;
+mod caller;
 pub(crate) mod connection;
 pub(crate) mod fair;
 pub(crate) mod gateway;

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;
 
@@ -14,6 +14,7 @@ use accelflow_runtime::{Conversation, Message, Terms};
 use opentelemetry::Context;
 use serde_json::Value as Json;
 
+use super::caller::StatusCaller;
 use super::status::{Detail, Status};
 use crate::config::Compression;
 use crate::handler::pending::Pending;
@@ -27,7 +28,7 @@ use crate::memory::wipe::Wiped;
 use crate::observe::ledger::Tally;
 use crate::observe::run::TraceRun;
 use crate::observe::telemetry::{RequestSpan, TraceParent};
-use crate::scope::Carried;
+use crate::scope::{Answering, Carried};
 use crate::server::executors::RunError;
 use crate::server::pace::Part;
 use crate::server::peer::Peer;
@@ -57,6 +58,8 @@ pub(crate) struct ReceivedRequest {
     pub(crate) metadata: Metadata,
     /// Set when the client no longer waits.
     pub(crate) abandoned: Arc<AtomicBool>,
+    /// The client, if the ensemble may tell it of errors itself.
+    pub(crate) caller: Option<Arc<Mutex<StatusCaller>>>,
     /// The costs of the request's TLS records, if it is recorded.
     pub(crate) records: Option<Tally>,
     /// The memory for the response.
@@ -199,7 +202,10 @@ impl ReceivedRequest {
     fn carried(&self) -> Carried {
         let tenants = self.shared.admission.tenants.as_ref();
         let limit = tenants.and_then(|all| all.chains(self.terms.tenant));
-        Carried::new(self.terms_of(Part::Handle), limit)
+        let mut carried = Carried::new(self.terms_of(Part::Handle), limit);
+        let caller = self.caller.clone();
+        carried.caller = caller.map(|caller| -> Arc<Mutex<dyn Answering>> { caller });
+        carried
     }
 
     /// Runs T1's message part and calls the handler.

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::Limits;
@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::time::{sleep_until, timeout};
 
 use super::account::{Account, Answered};
+use super::caller::StatusCaller;
 use super::fair::Flow;
 use super::head::{Head, Refusal};
 use super::request::{Answer, Progress, ReceivedRequest, Recorded};
@@ -214,7 +215,19 @@ impl Streams {
                 None => std::future::pending().await,
             }
         };
-        let work = self.work(head, body, deadline, abandoned.clone());
+        let errors_to_caller = self.shared.config.errors_to_caller;
+        let (caller, told) = errors_to_caller.then(StatusCaller::new).unzip();
+        let told = async {
+            match told {
+                Some(told) => match told.await {
+                    Ok(status) => status,
+                    // Nothing has failed.
+                    Err(_) => std::future::pending().await,
+                },
+                None => std::future::pending().await,
+            }
+        };
+        let work = self.work(head, body, deadline, abandoned.clone(), caller);
         tokio::select! {
             biased;
             _ = poll_fn(|cx| respond.poll_reset(cx)) => End::Reset,
@@ -223,6 +236,7 @@ impl Streams {
                 "deadline",
                 "the deadline was exceeded",
             )),
+            status = told => End::Status(status),
             done = work => match done {
                 Ok(answer) => End::Answer(answer),
                 Err(status) => End::Status(status),
@@ -236,6 +250,7 @@ impl Streams {
         body: RecvStream,
         deadline: Option<Instant>,
         abandoned: Arc<AtomicBool>,
+        caller: Option<Arc<Mutex<StatusCaller>>>,
     ) -> Result<Answer, Status> {
         let (arrived, patience) = (Instant::now(), self.shared.config.message_timeout);
         let (message, _permit) = self.receive(body, patience).await?;
@@ -275,11 +290,19 @@ impl Streams {
             deadline,
             metadata: head.metadata.clone(),
             abandoned,
+            caller,
             records,
             budget,
         };
         let begun = match self.shared.config.handler_threads {
-            0 => self.place.busy(|| request.begin()),
+            0 => {
+                let begun = self.place.busy(|| request.begin());
+                if self.shared.config.errors_to_caller {
+                    // A status that the client is told meanwhile comes first.
+                    tokio::task::yield_now().await;
+                }
+                begun
+            }
             _ => self.begin(request).await?,
         };
         match begun {

@@ -1,0 +1,48 @@
+//! The client of a gRPC request, whom the ensemble tells of errors of what its handler asks.
+//!
+//! An error of gRPC is a status, in the trailers of HTTP/2: no message is serialised, and of the error
+//! subtraces only the part on records is left, which sends the trailers (`T2_http2`).
+
+use std::sync::{Arc, Mutex};
+
+use accelflow_accel::{Call, Job};
+use accelflow_runtime::error_text;
+use serde_json::Value as Json;
+use tokio::sync::oneshot;
+
+use super::status::Status;
+use crate::scope::Answering;
+use crate::transport::grpc::code::Code;
+
+/// The client, until it is told of an error.
+pub(crate) struct StatusCaller(Option<oneshot::Sender<Status>>);
+
+impl StatusCaller {
+    /// A client, and the status that it is to be told.
+    pub(crate) fn new() -> (Arc<Mutex<StatusCaller>>, oneshot::Receiver<Status>) {
+        let (sender, told) = oneshot::channel();
+        (Arc::new(Mutex::new(StatusCaller(Some(sender)))), told)
+    }
+}
+
+impl Answering for StatusCaller {
+    fn answer(&mut self, _: &str, job: &Job) -> bool {
+        let sender = self.0.take();
+        sender.is_some_and(|sender| sender.send(status(job)).is_ok())
+    }
+}
+
+/// The status for the error in `job`: that of a nested gRPC call as it is, NOT_FOUND for what storage
+/// does not have, else INTERNAL.
+fn status(job: &Job) -> Status {
+    let body: Option<Json> = serde_json::from_slice(&job.bytes).ok();
+    let member = |name: &str| body.as_ref()?.get(name)?.as_str();
+    let code = match &job.call {
+        Call::Storage(_) if member("message").is_none() => Code::NotFound,
+        Call::None => member("code")
+            .and_then(Code::error_named)
+            .unwrap_or(Code::Internal),
+        _ => Code::Internal,
+    };
+    Status::new(code, "error_by_trace", error_text(job))
+}
