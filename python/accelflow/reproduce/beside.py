@@ -110,7 +110,10 @@ def _axes(axes: Axes, findings: Sequence[Finding]) -> None:
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=7.5)
     axes.set_ylim(len(findings) - 0.4, -0.6)
-    axes.set_xlim(left=0)
+    known = [finding.ours.mean for finding in findings if finding.ours is not None]
+    known += [float(finding.paper.low) for finding in findings if finding.paper is not None]
+    if min(known) >= 0:
+        axes.set_xlim(left=0)
     axes.margins(x=0.04)
     axes.grid(axis="x", color="#CCCCCC", linewidth=0.6)
     unit = findings[0].unit
