@@ -14,15 +14,19 @@ use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 
 use crate::config::Config;
+use crate::groups::groups;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
 use crate::server::{
     Load, Observer, Run, ServerOutcome, SimError, Watch, simulate_servers,
     simulate_servers_observed, simulate_servers_watched,
 };
+use crate::server_use::used;
 use crate::stats::Outcome;
 
-pub use results::{CalledResult, ServerUse, ServiceResult, SystemResult};
+pub use results::{CalledResult, ServiceResult, SystemResult};
+
+pub use crate::server_use::ServerUse;
 
 /// The placement of services on servers, which the paper's "average load per service" leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +141,7 @@ pub fn compare(
         plan: &plan,
         ..*comparison
     };
-    let groups = groups(comparison);
+    let groups = groups(comparison.plan);
     let slos = slos(comparison)?;
     let cells: Vec<(usize, &[usize])> = (0..comparison.orchestrators.len())
         .flat_map(|system| groups.iter().map(move |group| (system, group.as_slice())))
@@ -150,7 +154,9 @@ pub fn compare(
         .map(|system| (system.id().to_owned(), Vec::new(), Vec::new()))
         .collect();
     for (&(system, group), mut servers) in cells.iter().zip(outcomes) {
-        systems[system].2.extend(used(comparison, &mut servers));
+        systems[system]
+            .2
+            .extend(used(comparison.plan, &mut servers));
         for &service in group {
             if let Some(server) = server_of(&mut servers, service) {
                 let result = service_result(comparison, &slos, service, &mut server.outcome);
@@ -172,16 +178,6 @@ pub fn compare(
     Ok(Some(systems.collect()))
 }
 
-/// How busy the servers were, of those that say it.
-fn used(comparison: &Comparison<'_>, servers: &mut [ServerOutcome]) -> Vec<ServerUse> {
-    let name = |&service: &usize| comparison.plan.services[service].name.clone();
-    let used = servers.iter_mut().map(|server| ServerUse {
-        services: server.services.iter().map(name).collect(),
-        intervals: std::mem::take(&mut server.outcome.used),
-    });
-    used.filter(|used| !used.intervals.is_empty()).collect()
-}
-
 /// Simulates the services of `comparison` under its system number `system` once more, and shows
 /// `observer` what happens to each request: the same as in [`compare`].
 ///
@@ -198,7 +194,7 @@ pub fn observe(
         ..*comparison
     };
     let slos = slos(comparison)?;
-    for group in groups(comparison) {
+    for group in groups(comparison.plan) {
         let watch = Watch::default();
         run_cell(comparison, &slos, &(system, &group), &watch, Some(observer))?;
     }
@@ -211,32 +207,6 @@ fn placed<'c>(comparison: &Comparison<'c>) -> Cow<'c, Plan> {
         Placement::Isolated => Cow::Owned(comparison.plan.clone().isolated()),
         Placement::Colocated => Cow::Borrowed(comparison.plan),
     }
-}
-
-/// The services whose servers have to be simulated together, as they share a server or call each
-/// other; the order is that of the plan.
-fn groups(comparison: &Comparison<'_>) -> Vec<Vec<usize>> {
-    let plan = comparison.plan;
-    let mut group: Vec<usize> = (0..plan.services.len()).collect();
-    let mut unite = |a: usize, b: usize| {
-        let (from, to) = (group[a].max(group[b]), group[a].min(group[b]));
-        for number in group.iter_mut().filter(|number| **number == from) {
-            *number = to;
-        }
-    };
-    for service in 0..plan.services.len() {
-        let server = plan.services[service].server;
-        let first = plan.services.iter().position(|s| s.server == server);
-        first
-            .into_iter()
-            .chain(plan.callees(service))
-            .for_each(|other| unite(service, other));
-    }
-    let mut groups = BTreeMap::new();
-    for (service, number) in group.into_iter().enumerate() {
-        groups.entry(number).or_insert_with(Vec::new).push(service);
-    }
-    groups.into_values().collect()
 }
 
 /// The server that a service is on.

@@ -7,10 +7,12 @@
 
 pub mod compare;
 pub mod config;
+mod groups;
 mod hardware;
 pub mod orchestrators;
 pub mod plan;
 mod server;
+mod server_use;
 pub mod stats;
 
 pub use config::Config;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats, Used};
+use crate::server_use::ServerUse;
+use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats};
 
 /// The result of one service under one orchestrator.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,15 +123,6 @@ pub struct SystemResult {
     /// How busy its servers were over time, if
     /// [`Comparison::use_intervals`](crate::compare::Comparison::use_intervals) asks for it.
     pub used: Vec<ServerUse>,
-}
-
-/// How busy a server was over time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ServerUse {
-    /// The services on it.
-    pub services: Vec<String>,
-    /// Interval by interval, from its start to the last arrival.
-    pub intervals: Vec<Used>,
 }
 
 impl CalledResult {

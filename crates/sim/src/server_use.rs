@@ -1,0 +1,24 @@
+//! How busy the servers of a comparison were over time.
+
+use crate::plan::Plan;
+use crate::server::ServerOutcome;
+use crate::stats::Used;
+
+/// How busy a server was over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerUse {
+    /// The services on it.
+    pub services: Vec<String>,
+    /// Interval by interval, from its start to the last arrival.
+    pub intervals: Vec<Used>,
+}
+
+/// How busy the servers were, of those that say it.
+pub(crate) fn used(plan: &Plan, servers: &mut [ServerOutcome]) -> Vec<ServerUse> {
+    let name = |&service: &usize| plan.services[service].name.clone();
+    let used = servers.iter_mut().map(|server| ServerUse {
+        services: server.services.iter().map(name).collect(),
+        intervals: std::mem::take(&mut server.outcome.used),
+    });
+    used.filter(|used| !used.intervals.is_empty()).collect()
+}
