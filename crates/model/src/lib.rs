@@ -8,7 +8,8 @@
 //! * [`rpc_place`]: what do RPC accelerators cost that each core has for itself?
 //!
 //! Everything here is arithmetic on stated inputs, so it is deterministic to the bit; the only
-//! dice are those of [`accelerometer::uncertainty`], and they are seeded.
+//! dice are those of [`accelerometer::uncertainty`] and [`accelerometer::simulation`], and they are
+//! seeded.
 
 pub mod accelerometer;
 pub mod area;
