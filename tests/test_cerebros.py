@@ -305,9 +305,9 @@ def test_a_service_of_ones_own_is_given_on_the_command_line(tmp_path: Path) -> N
         (served("find", None, 60, 60), "recording, service find, phase 1: app_ns = null: must be"),
         (
             {"service": "find", "phases": [{"chains": [{"steps": outgoing(9)}]}]},
-            "recording, service find = its path: must begin with a message that Dser reads",
+            "recording, service find: payloads = Ser: must begin with a message that Dser reads",
         ),
-        ({"service": "find", "phases": []}, "recording, service find = no messages: must have"),
+        ({"service": "find", "phases": []}, "recording, service find: payloads = none: must begin"),
     ],
 )
 def test_a_recording_that_does_not_go_with_the_interface_is_one_error(

@@ -180,14 +180,10 @@ fn function(
 ) -> Result<Function, String> {
     let place = format!("recording, service {}", service.service);
     let all = payloads(service, code);
-    let (Some(first), Some(last)) = (all.first(), all.last()) else {
-        let allowed = "must have a message that Dser reads and one that Ser writes";
-        return Err(Refusal::new(place, "no messages", allowed).to_string());
+    let (first, last) = match &all[..] {
+        [first, .., last] if first.incoming && !last.incoming => (first, last),
+        _ => return Err(no_call(&place, &all)),
     };
-    if !first.incoming || last.incoming || all.len() < 2 {
-        let allowed = "must begin with a message that Dser reads and end with one that Ser writes";
-        return Err(Refusal::new(place, "its path", allowed).to_string());
-    }
     let message = |shapes: &[Shape], payload: &Payload| Message {
         software_cycles: Some(payload.cycles),
         ..filled(shapes, payload.bytes)
@@ -209,6 +205,19 @@ fn function(
         passes: 1,
         nested: nested(&all[1..all.len() - 1]),
     })
+}
+
+/// The refusal of a path without a request at its beginning and a response at its end.
+fn no_call(place: &str, payloads: &[Payload]) -> String {
+    let name = |payload: &Payload| if payload.incoming { "Dser" } else { "Ser" };
+    let found: Vec<&str> = payloads.iter().map(name).collect();
+    let value = if found.is_empty() {
+        "none".to_owned()
+    } else {
+        found.join(" ")
+    };
+    let allowed = "must begin with a message that Dser reads and end with one that Ser writes";
+    Refusal::new(format!("{place}: payloads"), value, allowed).to_string()
 }
 
 /// Each message that goes out is a nested call, which the next message that comes in answers.

@@ -220,7 +220,7 @@ fn numbers_in_a_list_share_an_address_and_strings_have_one_each() {
     let nested = Value::Struct(vec![Value::I64(1), Value::Text(4)]);
     let of = |fields: &[Value]| message(fields).address_schema();
     assert_eq!(of(&[]), Bytes(0));
-    assert_eq!(of(&[numbers.clone()]), Bytes(8));
+    assert_eq!(of(std::slice::from_ref(&numbers)), Bytes(8));
     assert_eq!(of(&[strings]), Bytes(8 * 4));
     assert_eq!(of(&[numbers, nested]), Bytes(8 * 4));
 }
