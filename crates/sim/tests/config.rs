@@ -104,9 +104,9 @@ fn what_no_server_has_is_refused_with_key_value_and_range() {
         ),
         (
             "core.balancing",
-            5.0,
-            "core.balancing = 5: must be least_loaded, random, round_robin, two_choices or \
-             join_idle_queue",
+            6.0,
+            "core.balancing = 6: must be least_loaded, random, round_robin, two_choices, \
+             join_idle_queue or affinity",
         ),
         (
             "network.chiplets",

@@ -265,7 +265,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             key: "accelerator.rpc_payload_ns",
             unit: "ns",
             kind: Kind::number(0.0, 1000000.0),
-            default: 3.6875,
+            default: 3.688,
             provenance: Provenance::Derived,
             source: "Cerebros, MICRO 2021, section 6.1",
             why: "A task's access to the cache hierarchy: 7.375 cycles of 2 GHz, as in the simulated Cerebros (docs/cerebros.md); without effect unless accelerator.rpc_processor is whole.",
