@@ -436,7 +436,11 @@ fn clients_of_grpc_are_told_by_a_status() {
             r#"accelflow_requests_total{function="test.Calculator.Fail",result="error_by_trace"}"#;
         await_count(&running, series, 1);
     }
-    // A status of a nested call is told to clients of Thrift, and an exception to those of gRPC.
+}
+
+#[test]
+fn statuses_are_told_to_clients_of_thrift_and_exceptions_to_those_of_grpc() {
+    let inner = common::grpc::start(common::grpc::server(), Config::default());
     let nested = grpc_client(inner.address(), None, once(LONG));
     let (refused, of_refused) = failing(move |_| nested.call("Refuse", NO_SUCH));
     let mut outer = server();
