@@ -32,7 +32,8 @@ fn run(platform: &Platform, runtime: &mut Runtime) -> RunResult {
 fn coming_and_going(platform: &Platform) -> Runtime {
     let mut manager = Manager::new(platform.clone());
     manager.register(request("first", 12.0)).unwrap();
-    let register = |name, rate| Command::Register(request(name, rate), Arrivals::Backlogged);
+    let register =
+        |name, rate| Command::Register(Box::new(request(name, rate)), Arrivals::Backlogged);
     Runtime::new(manager)
         .at(Time::from_us(1_000), register("second", 10.0))
         .at(Time::from_us(1_500), register("third", 15.0))
@@ -125,7 +126,7 @@ fn an_opportunistic_flow_makes_room_for_who_comes_and_gets_it_back() {
         ..request("scavenger", 30.0)
     };
     manager.register(scavenger).unwrap();
-    let come = Command::Register(request("tenant", 20.0), Arrivals::Backlogged);
+    let come = Command::Register(Box::new(request("tenant", 20.0)), Arrivals::Backlogged);
     let mut runtime = Runtime::new(manager)
         .at(Time::from_us(1_500), come)
         .at(Time::from_us(3_000), Command::Release("tenant".to_owned()));
@@ -159,7 +160,7 @@ fn without_the_runtime_the_same_flows_come_and_go() {
     let mut runtime = Runtime::new(manager)
         .at(
             Time::from_us(1_000),
-            Command::Register(small, Arrivals::Backlogged),
+            Command::Register(Box::new(small), Arrivals::Backlogged),
         )
         .at(Time::from_us(3_000), Command::Release("second".to_owned()));
     let (flows, _) = runtime.manager().deploy(|_| Arrivals::Backlogged);

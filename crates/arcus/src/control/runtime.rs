@@ -19,7 +19,7 @@ const CATCH_UP: f64 = 1.05;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Registers a flow with these arrivals.
-    Register(AdmissionRequest, Arrivals),
+    Register(Box<AdmissionRequest>, Arrivals),
     /// Releases the flow of this name: its share is free, and messages that it has brought are
     /// still served.
     Release(String),
@@ -142,7 +142,7 @@ impl Runtime {
             let (name, done) = match command {
                 Command::Register(request, arrivals) => (
                     request.name.clone(),
-                    self.register(request, arrivals, flows),
+                    self.register(*request, arrivals, flows),
                 ),
                 Command::Release(name) => {
                     let done = self.release(&name);

@@ -100,7 +100,7 @@ fn register(
         let release = Command::Release(it.name.clone());
         let from = Time::from_us(flow.from_us);
         if from > Time::ZERO {
-            later.push((from, Command::Register(it, flow.arrivals())));
+            later.push((from, Command::Register(Box::new(it), flow.arrivals())));
         } else if let Err(error) = manager.register(it) {
             planned.reject(error)?;
             continue;
