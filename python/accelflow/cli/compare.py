@@ -313,7 +313,7 @@ def _compared(
     asked: Precision | None,
     loads: Sequence[float],
 ) -> Comparison:
-    """Simulate, also at `loads`; single requests go into a file of their own if there is to be one."""
+    """Simulate, also at `loads`; single requests go into a file of their own if asked for."""
     options = context.params
 
     def run(samples_to: Callable[[pa.Table], None] | None = None) -> Comparison:
