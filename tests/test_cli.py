@@ -71,6 +71,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
     files = {path.stem for path in (ROOT / "python/accelflow/cli").glob("*.py")}
     helpers = {
         "__init__",
+        "arcus_plan",
         "asking",
         "assignments",
         "campaigns",
@@ -82,6 +83,8 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "offered",
         "output",
         "pages",
+        "precise",
+        "recorded",
         "watch",
     }
     assert {listed.file for listed in COMMANDS} == files - helpers - {"parameter_page"}
