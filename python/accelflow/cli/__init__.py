@@ -74,7 +74,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "find",
         "find",
         "find",
-        "Find the least or most of one thing that keeps limits.",
+        "Find the least or most of one thing that keeps limits, or the cheapest design.",
     ),
     Listed(
         "reproduce",
