@@ -96,7 +96,11 @@ def main() -> None:
     for name in sys.argv[1:]:
         path = Path(name)
         check = problems_of_wheel if path.suffix == ".whl" else problems_of_source
-        problems = check(path)
+        try:
+            problems = check(path)
+        except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+            reason = str(error).partition("\n")[0].rstrip(":")
+            sys.exit(f"distributions: error: {path}: not a wheel or source distribution: {reason}")
         wrong = wrong or bool(problems)
         size = f"{path.stat().st_size / 1e6:.1f} MB"
         print(f"{path.name}: {size}, {'as it must be' if not problems else 'wrong'}")

@@ -22,7 +22,7 @@ from accelflow.errors import (
     refused,
     whole_number,
 )
-from accelflow.files import parse_json, parse_toml, read_text
+from accelflow.files import parse_json, parse_toml, read_text, why
 from accelflow.findings import TOLERANCE, Reported, targets
 from accelflow.plans import STORAGE, checked, profile_entries
 
@@ -212,7 +212,7 @@ def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         return parse_toml(read_text(path))
     except ValueError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {why(error)}") from error
 
 
 def plan(

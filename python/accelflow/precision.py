@@ -109,7 +109,10 @@ def parse_precision(text: str) -> Precision:
 def first_requests(precision: Precision) -> int:
     """The requests of each service in the first round."""
     thousandths = precision.thousandths
-    return _LEAST_REQUESTS if thousandths is None else _BEYOND * 1_000 // (1_000 - thousandths)
+    if thousandths is None:  # a mean
+        return _LEAST_REQUESTS
+    # As many as leave _BEYOND responses beyond the percentile.
+    return _BEYOND * 1_000 // (1_000 - thousandths)
 
 
 def reached(found: Mapping[str, tuple[float, float]]) -> Reached:

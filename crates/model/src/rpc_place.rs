@@ -49,7 +49,7 @@ impl Place {
 }
 
 /// The area of the accelerators at `place` on the processor of `area`, in mm2. One for all cores has
-/// the same area on any number of them, since 16 leave most of it idle; private ones are as many as
+/// the same area on any number of them, since 16 cores use a small share of it; private ones are as many as
 /// there are cores.
 pub fn area_mm2(area: &Area, place: Place) -> f64 {
     let inputs = area.inputs();

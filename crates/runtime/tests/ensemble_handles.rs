@@ -188,7 +188,8 @@ fn traces_that_wait_for_a_response_hold_no_worker() {
             (begin(&pools, request), replies)
         })
         .collect();
-    // All have been sent, nobody has answered, and each accelerator has but one worker.
+    // All requests have been sent and none is answered. Each accelerator has one worker, so parked
+    // traces hold none.
     let replies = parked
         .iter()
         .map(|(_, replies)| replies.recv().expect("it was sent"));

@@ -145,7 +145,7 @@ impl TraceHandle {
         self.shared.lock().early.pop_front()
     }
 
-    /// The end of the run if it has ended and nobody has taken it yet.
+    /// Takes the run's result; `None` before the run ends and after a first call took it.
     pub fn take(&self) -> Option<Finished> {
         self.shared.lock().finished.take()
     }

@@ -30,19 +30,27 @@ pub(crate) struct Decoded<'a> {
     pub(crate) envelope: Option<(i8, &'a [u8])>,
 }
 
-/// The destination of the values that are read.
+/// The destination of the values that are read. By default it writes nothing.
 trait Output {
-    fn put(&mut self, json: &[u8]);
-    fn number(&mut self, value: i64);
-    fn double(&mut self, value: f64) -> Result<(), AccelError>;
-    fn text(&mut self, value: &str);
-    fn base64(&mut self, value: &[u8]);
+    fn put(&mut self, _: &[u8]) {}
+    fn number(&mut self, _: i64) {}
+    fn double(&mut self, _: f64) -> Result<(), AccelError> {
+        Ok(())
+    }
+    fn text(&mut self, _: &str) {}
+    fn base64(&mut self, _: &[u8]) {}
     /// The size of the text so far, in bytes.
-    fn len(&self) -> usize;
+    fn len(&self) -> usize {
+        0
+    }
     /// The bytes that `text` will add, or an upper bound if that is at most `room`.
-    fn text_len(&self, value: &str, room: usize) -> usize;
+    fn text_len(&self, _: &str, _: usize) -> usize {
+        0
+    }
     /// The bytes that `base64` will add.
-    fn base64_len(&self, value: &[u8]) -> usize;
+    fn base64_len(&self, _: &[u8]) -> usize {
+        0
+    }
     /// A container or struct begins at this byte of the message; the result goes to `end`.
     fn begin(&mut self, _: usize) -> usize {
         0
@@ -91,58 +99,10 @@ impl Output for Vec<u8> {
 /// Writes no text.
 struct Checked;
 
-impl Output for Checked {
-    fn put(&mut self, _: &[u8]) {}
-
-    fn number(&mut self, _: i64) {}
-
-    fn double(&mut self, _: f64) -> Result<(), AccelError> {
-        Ok(())
-    }
-
-    fn text(&mut self, _: &str) {}
-
-    fn base64(&mut self, _: &[u8]) {}
-
-    fn len(&self) -> usize {
-        0
-    }
-
-    fn text_len(&self, _: &str, _: usize) -> usize {
-        0
-    }
-
-    fn base64_len(&self, _: &[u8]) -> usize {
-        0
-    }
-}
+impl Output for Checked {}
 
 /// Writes no text, and notes where containers and structs lie.
 impl Output for Addresses {
-    fn put(&mut self, _: &[u8]) {}
-
-    fn number(&mut self, _: i64) {}
-
-    fn double(&mut self, _: f64) -> Result<(), AccelError> {
-        Ok(())
-    }
-
-    fn text(&mut self, _: &str) {}
-
-    fn base64(&mut self, _: &[u8]) {}
-
-    fn len(&self) -> usize {
-        0
-    }
-
-    fn text_len(&self, _: &str, _: usize) -> usize {
-        0
-    }
-
-    fn base64_len(&self, _: &[u8]) -> usize {
-        0
-    }
-
     fn begin(&mut self, at: usize) -> usize {
         Addresses::begin(self, at)
     }

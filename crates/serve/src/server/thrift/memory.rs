@@ -76,7 +76,7 @@ impl Connection<'_> {
     }
 
     /// Takes the memory that the arguments need beyond what was reserved for them. Returns false if
-    /// there is none, and the client was told to come again.
+    /// there is none; the client has then been sent a refusal that it may repeat.
     pub(super) fn cover(
         &mut self,
         call: &ThriftCall,

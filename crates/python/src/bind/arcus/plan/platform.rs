@@ -7,7 +7,7 @@ use accelflow_arcus::{
 use accelflow_units::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
-/// The host and its device; what is left out is the prototype's.
+/// The host and its device. Fields that are left out have the values of ARCUS's prototype.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlatformRequest {
