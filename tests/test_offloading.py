@@ -1,57 +1,24 @@
-"""Accelerometer beyond the equations: inputs from measurements, decisions, and the simulation."""
+"""Accelerometer beyond the equations: inputs from measurements, and the simulation."""
 
 import json
 import math
 import tempfile
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accelflow import AccelflowError, InputError, accelerometer
 from accelflow.accelerometer import Kernel, Queue, Range, Service, Sizes, measured, validation
-from accelflow.accelerometer.decisions import Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import read_question
-from accelflow.accelerometer.fleet import plan, read_fleet
 from accelflow.accelerometer.histograms import read_histogram
 from accelflow.accelerometer.recorded import read_recording, service_of, to_toml
 from accelflow.accelerometer.simulated import Run, simulate
-from accelflow.cli import program
 from conftest import ROOT
-
-EXAMPLES = ROOT / "examples" / "accelerometer"
-
-INFERENCE = Service(
-    host_cycles_per_s=2.5e9,
-    kernels=[
-        Kernel(
-            name="inference",
-            threading="async_distinct_thread",
-            placement="remote",
-            kernel_share_ratio=0.52,
-            offloads_per_s=10,
-            setup_cycles=25e6,
-            thread_switch_cycles=12_500,
-            acceleration_ratio=1.0,
-        )
-    ],
-)
-
-
-def command(*arguments: str) -> Result:
-    return CliRunner().invoke(program, ["accelerometer", *arguments])
-
-
-def refusal(*arguments: str) -> str:
-    found = command(*arguments).exception
-    assert isinstance(found, InputError), found
-    return str(found)
-
+from offloads import EXAMPLES, INFERENCE, command, refusal
 
 # Histograms of bpftrace.
 
@@ -243,239 +210,6 @@ def test_command_takes_a_recording(tmp_path: Path) -> None:
     assert "--out" in unwritable
     wrong = refusal("--recording", str(recording(tmp_path)), "--service", "UniqIt")
     assert "did you mean UniqId" in wrong
-
-
-# Decisions.
-
-
-def test_fig_20_side_by_side() -> None:
-    decision = decide(read_question(EXAMPLES / "fig20.toml"))
-    gains = {row["name"]: 100 * (row["speedup_ratio"] - 1) for row in decision["alternatives"]}
-    assert gains["as given"] == pytest.approx(13.64, abs=0.01)
-    assert gains["off the chip, Sync"] == pytest.approx(9.06, abs=0.01)
-    assert gains["off the chip, Sync-OS"] == pytest.approx(1.62, abs=0.01)
-    assert gains["off the chip, Async"] == pytest.approx(9.63, abs=0.01)
-    assert gains["remote, Sync-OS"] < 0
-    assert decision["best"] == "as given"
-
-
-def test_alternatives_are_drawn(tmp_path: Path) -> None:
-    question = read_question(EXAMPLES / "fig20.toml")
-    paths = accelerometer.write_plots(question.service, tmp_path, decision=decide(question))
-    assert tmp_path / "alternatives.png" in paths
-    assert (tmp_path / "alternatives.png").stat().st_size > 1_000
-
-
-def test_slo_rules_out_what_throughput_would_choose() -> None:
-    question = read_question(EXAMPLES / "ads1-inference.toml")
-    decision = decide(question)
-    (row,) = decision["alternatives"]
-    assert row["speedup_ratio"] == pytest.approx(1.724, abs=0.001)
-    assert row["slo"]["met"] is False
-    # Section 4: only an accelerator with A > 1 makes up for the network.
-    assert row["slo"]["met_from_acceleration_ratio"]["inference"] == pytest.approx(1.238, abs=1e-3)
-    assert decision["best"] is None
-    faster = replace(question.service.kernels[0], acceleration_ratio=1.24)
-    service = replace(question.service, kernels=[faster])
-    assert decide(replace(question, service=service))["best"] == "as given"
-
-
-@pytest.mark.parametrize(
-    ("parameter", "goal", "at_least"),
-    [
-        ("acceleration_ratio", Goal("latency", 1.0), True),
-        ("offloads_per_s", Goal("speedup", 1.5), False),
-        ("setup_cycles", Goal("speedup", 1.9), False),
-        ("thread_switch_cycles", Goal("speedup", 1.5), False),
-    ],
-)
-def test_sought_value_is_the_border(parameter: str, goal: Goal, at_least: bool) -> None:
-    found = seek(INFERENCE, parameter, goal)
-    assert found.at_least is at_least
-    assert found.value is not None
-
-    def reached(value: float) -> bool:
-        kernel = replace(INFERENCE.kernels[0], **{parameter: value})
-        outcome = accelerometer.evaluate(replace(INFERENCE, kernels=[kernel]))
-        name = "speedup_ratio" if goal.of == "speedup" else "latency_reduction_ratio"
-        return bool(outcome[name] >= goal.ratio)
-
-    better, worse = (1 + 1e-6, 1 - 1e-6) if at_least else (1 - 1e-6, 1 + 1e-6)
-    assert reached(found.value * better)
-    assert not reached(found.value * worse)
-
-
-def test_fewest_offloads_that_are_worth_it() -> None:
-    question = read_question(EXAMPLES / "fig20.toml")
-    service = question.alternatives["off the chip, Sync"]
-    found = seek(service, "offloads_per_s", Goal("speedup", 1.05))
-    assert found.at_least
-    assert found.value is not None
-    assert 0 < found.value < 9_629
-
-
-def test_goals_out_of_reach_and_always_reached() -> None:
-    never = seek(INFERENCE, "acceleration_ratio", Goal("latency", 3.0))
-    assert (never.value, never.always) == (None, False)
-    # Who does not wait for the accelerator does not care how fast it is.
-    always = seek(INFERENCE, "acceleration_ratio", Goal("speedup", 1.5))
-    assert (always.value, always.always) == (None, True)
-
-
-def test_questions_that_cannot_be_answered(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="goal = 'speed:5': must be speedup:GAIN"):
-        parse_goal("speed:5")
-    with pytest.raises(InputError, match="did you mean acceleration_ratio"):
-        seek(INFERENCE, "aceleration_ratio", Goal("speedup", 1.1))
-    shared = accelerometer.read(EXAMPLES / "shared.toml")
-    with pytest.raises(InputError, match="kernel = left out: must be one of compression"):
-        seek(shared, "offloads_per_s", Goal("speedup", 1.1))
-    with pytest.raises(InputError, match="encryption has the same offloads"):
-        seek(shared, "offloads_per_s", Goal("speedup", 1.1), kernel="compression")
-    text = (EXAMPLES / "fig20.toml").read_text()
-    for old, new, message in (
-        ('name = "off the chip, Async"', "", "alternatives[2].name = None: must be a text"),
-        (
-            'name = "off the chip, Sync"',
-            'name = "a"\nkernel = "compresion"',
-            "kernel = 'compresion': must be compression, did you mean compression?",
-        ),
-        ("host_ghz = 2.3", "host_ghz = 2.3\n[slo]\nlimit_us = 3", "slo: latency_us missing"),
-        (
-            "host_ghz = 2.3",
-            "host_ghz = 2.3\n[slo]\nlimit_us = 0\nlatency_us = 1",
-            "slo.limit_us = 0: must be above 0",
-        ),
-    ):
-        path = tmp_path / "service.toml"
-        assert old in text
-        path.write_text(text.replace(old, new, 1))
-        with pytest.raises(InputError) as caught:
-            decide(read_question(path))
-        assert message in str(caught.value)
-
-
-def test_command_decides_and_seeks() -> None:
-    done = command(str(EXAMPLES / "fig20.toml"))
-    assert done.stdout.rstrip().endswith("The most throughput: as given.")
-    missed = command(str(EXAMPLES / "ads1-inference.toml"))
-    assert "met if inference is accelerated 1.24 times or more" in missed.stdout
-    sought = command(
-        str(EXAMPLES / "fig20.toml"), "--seek", "acceleration_ratio", "--goal", "speedup:10%"
-    )
-    assert "acceleration_ratio must be at least" in sought.stdout
-    wrong = refusal(str(EXAMPLES / "fig20.toml"), "--seek", "acceleration_ratio")
-    assert "--goal: must be given with --seek" in wrong
-    for arguments, message in (
-        (
-            ("fig20.toml", "--threads", "3"),
-            "--threads: must be left out, as it does nothing for FILE",
-        ),
-        (
-            ("fig20.toml", "--host-ghz", "3"),
-            "--host-ghz: must be left out, as it does nothing for FILE",
-        ),
-        (
-            ("fleet.toml", "--simulate"),
-            "--simulate: must be left out, as it does nothing for a fleet",
-        ),
-        (("fig20.toml", "--goal", "speedup:1%"), "--goal: must be left out without --seek"),
-    ):
-        assert message in refusal(str(EXAMPLES / arguments[0]), *arguments[1:])
-    assert command().exit_code == 2
-    assert command(str(EXAMPLES / "fig20.toml"), "--measure").exit_code == 2
-
-
-# Kernels that share an offload, or an accelerator and its queue.
-
-
-def test_two_kernels_for_the_price_of_one_offload() -> None:
-    service = accelerometer.read(EXAMPLES / "shared.toml")
-    apart = [
-        replace(k, rides_on=None, transfer_cycles=2_300) if k.rides_on else k
-        for k in service.kernels
-    ]
-    together = accelerometer.evaluate(service)["speedup_ratio"]
-    assert together > accelerometer.evaluate(replace(service, kernels=apart))["speedup_ratio"]
-    # The device works on both: 18 hosts x (0.25 / 20 + 0.05 / 10) of its time.
-    used = {
-        row["name"]: row["accelerator_utilization_ratio"]
-        for row in accelerometer.evaluate(service)["kernels"]
-    }
-    assert used["compression"] == pytest.approx(18 * (0.25 / 20 + 0.05 / 10))
-    assert used["checksum"] == used["compression"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rides_on": "compresion"}, "encryption.rides_on = 'compresion'"),
-        ({"rides_on": "encryption"}, "must be a kernel that rides on no other"),
-        ({"transfer_cycles": 1}, "encryption.transfer_cycles = 1: must be left out"),
-        (
-            {"offloads_per_s": 8_000},
-            "encryption.offloads_per_s = 8000: must be that of compression",
-        ),
-        ({"selection": "lucrative"}, "must be all for kernels that share an offload"),
-    ],
-)
-def test_riders_that_cannot_ride(change: dict[str, Any], message: str) -> None:
-    service = accelerometer.read(EXAMPLES / "shared.toml")
-    kernels = [replace(k, **change) if k.rides_on else k for k in service.kernels]
-    with pytest.raises(InputError) as caught:
-        accelerometer.evaluate(replace(service, kernels=kernels))
-    assert message in str(caught.value)
-
-
-# Fleets.
-
-
-def test_fleet_saves_what_its_services_do() -> None:
-    fleet = read_fleet(EXAMPLES / "fleet.toml")
-    result = plan(fleet)
-    feed, cache = result["services"]
-    assert feed["servers"]["after"] == pytest.approx(20_000 / feed["speedup_ratio"])
-    assert feed["servers"]["saved_p5"] is None
-    assert cache["servers"]["saved_p5"] < cache["servers"]["saved"] < cache["servers"]["saved_p95"]
-    whole = result["fleet"]
-    saved = feed["servers"]["saved"] + cache["servers"]["saved"]
-    assert whole["servers"]["saved"] == pytest.approx(saved)
-    after = whole["servers"]["after"]
-    assert whole["kilowatts"]["after"] == pytest.approx(after * 0.415 * 1.1)
-    per_server = 12_000 / 4 + 300 / 4 + 0.415 * 1.1 * 8_766 * 0.08
-    assert whole["money_per_year"]["after"] == pytest.approx(after * per_server)
-
-
-def test_service_that_would_be_slower_keeps_its_servers() -> None:
-    fleet = read_fleet(EXAMPLES / "fleet.toml")
-    slow = replace(INFERENCE.kernels[0], setup_cycles=200e6)
-    member = replace(fleet.members[0], service=replace(INFERENCE, kernels=[slow]))
-    (row,) = plan(replace(fleet, members=[member]))["services"]
-    assert row["speedup_ratio"] < 1
-    for name in ("servers", "kilowatts", "money_per_year"):
-        assert row[name]["saved"] == 0
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("servers = 20_000", "servers = 0", "services[0].servers = 0: must be a number from 1"),
-        ('file = "feed1-compression.toml"', "", "services[0].file = None: must be the name"),
-        ("pue_ratio = 1.1", "pue_ratio = 0.9", "electricity.pue_ratio = 0.9: must be a number"),
-        ("[device]", "[devise]", "did you mean device?"),
-        ('name = "cache"', 'name = "feed"', "services[1].name = 'feed': must be a text"),
-    ],
-)
-def test_fleets_that_cannot_be_planned(old: str, new: str, message: str, tmp_path: Path) -> None:
-    text = (EXAMPLES / "fleet.toml").read_text()
-    assert old in text
-    for file in ("feed1-compression.toml", "two-accelerators.toml"):
-        (tmp_path / file).write_text((EXAMPLES / file).read_text())
-    path = tmp_path / "fleet.toml"
-    path.write_text(text.replace(old, new))
-    with pytest.raises(InputError) as caught:
-        read_fleet(path)
-    assert message in str(caught.value)
 
 
 # The simulation beside the equations.
