@@ -1,0 +1,134 @@
+//! What the server cannot simulate: one error that names the place, the value and what is allowed.
+
+#![allow(clippy::unwrap_used)]
+
+use accelflow_cerebros::services::Service;
+use accelflow_cerebros::{Arrivals, Design, Load, Platform, Steering, simulate};
+
+const LEAST: Steering = Steering::LeastLoaded;
+
+fn service(name: &str) -> Service {
+    Service::named(name).unwrap()
+}
+
+#[test]
+fn what_cannot_be_is_one_error_that_names_it() {
+    let uid = service("UID");
+    let load = Load::new(Arrivals::Closed(1), 1);
+    let said = |platform: &Platform, load: &Load| {
+        let error = simulate(&uid, platform, Design::Full, LEAST, load).unwrap_err();
+        error.to_string()
+    };
+    let mut none = Platform {
+        cores: 0.0,
+        ..Platform::default()
+    };
+    assert_eq!(
+        said(&none, &load),
+        "cores = 0: must be a whole number from 1 to 1e12 cores"
+    );
+    none.cores = 1.0;
+    assert_eq!(
+        said(&none, &load),
+        "cores = 1: must be above system_cores = 1"
+    );
+    let odd = Platform {
+        l1i_bytes: 100.0,
+        ..Platform::default()
+    };
+    assert_eq!(
+        said(&odd, &load),
+        "l1i_bytes = 100: must be a multiple of ways x block = 256"
+    );
+    let unset = Platform::default()
+        .set("core", 4.0)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        unset,
+        "parameter = 'core': must be a key that `accelflow explain` lists, did you mean cores?"
+    );
+}
+
+#[test]
+fn loads_that_cannot_be_are_one_error() {
+    let (uid, good) = (service("UID"), Platform::default());
+    let load = Load::new(Arrivals::Closed(1), 1);
+    for (load, start) in [
+        (
+            Load {
+                requests: 0,
+                ..load
+            },
+            "requests = 0",
+        ),
+        (
+            Load { warmup: 1, ..load },
+            "requests = 1: must be above the warm-up's 1",
+        ),
+        (
+            Load {
+                arrivals: Arrivals::Closed(0),
+                ..load
+            },
+            "senders = 0",
+        ),
+        (
+            Load {
+                arrivals: Arrivals::Rate(-1.0),
+                ..load
+            },
+            "rate_rps = -1",
+        ),
+        (
+            Load {
+                arrivals: Arrivals::Share(f64::NAN),
+                ..load
+            },
+            "load_ratio = NaN",
+        ),
+        (
+            Load {
+                unknown: 1.5,
+                ..load
+            },
+            "unknown_ratio = 1.5",
+        ),
+        (
+            Load {
+                unknown: 0.6,
+                malformed: 0.6,
+                ..load
+            },
+            "unknown_ratio + malformed_ratio = 1.2",
+        ),
+    ] {
+        let error = simulate(&uid, &good, Design::Full, LEAST, &load).unwrap_err();
+        let said = error.to_string();
+        assert!(said.starts_with(start), "{said}");
+    }
+}
+
+#[test]
+fn services_that_cannot_be_are_one_error() {
+    let (uid, good) = (service("UID"), Platform::default());
+    let load = Load::new(Arrivals::Closed(1), 1);
+    let affinity = simulate(&uid, &good, Design::None, Steering::Affinity, &load).unwrap_err();
+    assert!(
+        affinity
+            .to_string()
+            .starts_with("steering by affinity = None")
+    );
+    assert!(
+        Service::named("FOO")
+            .unwrap_err()
+            .to_string()
+            .starts_with("service = FOO")
+    );
+    let mut empty = uid.clone();
+    empty.functions.clear();
+    assert!(simulate(&empty, &good, Design::None, LEAST, &load).is_err());
+    let mut unpopular = uid.clone();
+    unpopular.functions[0].popularity = 0.0;
+    assert!(simulate(&unpopular, &good, Design::None, LEAST, &load).is_err());
+}
