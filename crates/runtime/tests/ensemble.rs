@@ -1,6 +1,6 @@
 //! The ensemble does what the calling core does, byte for byte, and no more than it has room for.
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::balance::{Affinity, CoreLoads};
@@ -165,8 +165,41 @@ proptest! {
 /// An LdB that waits at a gate if it is the accelerator's and not a core's, tells who came through,
 /// and panics at the number 13.
 struct Gate {
-    open: Arc<(Mutex<bool>, Condvar)>,
+    door: Arc<Door>,
     order: Arc<Mutex<Vec<u64>>>,
+}
+
+#[derive(Default)]
+struct Door {
+    state: Mutex<DoorState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct DoorState {
+    open: bool,
+    /// How many have come to it so far.
+    came: usize,
+}
+
+impl Door {
+    fn state(&self) -> MutexGuard<'_, DoorState> {
+        self.state.lock().expect("no panic holds it")
+    }
+
+    fn pass(&self) {
+        let mut state = self.state();
+        state.came += 1;
+        self.changed.notify_all();
+        let passed = self.changed.wait_while(state, |state| !state.open);
+        drop(passed.expect("no panic holds it"));
+    }
+
+    fn await_came(&self, count: usize) {
+        let state = self.state();
+        let came = self.changed.wait_while(state, |state| state.came < count);
+        drop(came.expect("no panic holds it"));
+    }
 }
 
 impl Accelerator for Gate {
@@ -180,11 +213,7 @@ impl Accelerator for Gate {
             job.core = Some(0);
             return Ok(());
         }
-        let mut open = self.open.0.lock().expect("no panic holds it");
-        while !*open {
-            open = self.open.1.wait(open).expect("no panic holds it");
-        }
-        drop(open);
+        self.door.pass();
         assert_ne!(job.affinity, 13, "unlucky");
         self.order.lock().expect("short").push(job.affinity);
         job.core = Some(7);
@@ -209,19 +238,26 @@ impl Accelerator for Pass {
 struct Gated {
     pools: Pools,
     image: Arc<Image>,
-    gate: Arc<(Mutex<bool>, Condvar)>,
+    door: Arc<Door>,
     order: Arc<Mutex<Vec<u64>>>,
+}
+
+/// A test that fails ends: the ensemble waits for its runs, and they for the gate.
+impl Drop for Gated {
+    fn drop(&mut self) {
+        self.set_open(true);
+    }
 }
 
 impl Gated {
     fn start(settings: PoolSettings) -> Gated {
-        let gate = Arc::new((Mutex::new(false), Condvar::new()));
+        let door = Arc::<Door>::default();
         let order = Arc::new(Mutex::new(Vec::new()));
-        let inside = (gate.clone(), order.clone());
+        let inside = (door.clone(), order.clone());
         let make = move || {
             let mut ensemble = Ensemble::with_cores(1)?;
-            let (open, order) = inside.clone();
-            ensemble.replace(Box::new(Gate { open, order }));
+            let (door, order) = inside.clone();
+            ensemble.replace(Box::new(Gate { door, order }));
             ensemble.replace(Box::new(Pass));
             Ok(ensemble)
         };
@@ -234,7 +270,7 @@ impl Gated {
         Gated {
             pools: Pools::start(settings, make).expect("starts"),
             image: Arc::new(library.link().expect("links")),
-            gate,
+            door,
             order,
         }
     }
@@ -262,8 +298,8 @@ impl Gated {
     }
 
     fn set_open(&self, open: bool) {
-        *self.gate.0.lock().expect("free") = open;
-        self.gate.1.notify_all();
+        self.door.state().open = open;
+        self.door.changed.notify_all();
     }
 
     fn done(&self) -> u64 {
@@ -304,10 +340,8 @@ fn a_full_queue_overflows_and_then_falls_back_to_the_core() {
         (2, Priority::Normal, 3),
     ] {
         waits.push(gated.begin("through", key, at(priority)));
-        let cmp = Accel::Cmp.index();
-        while gated.pools.counters()[cmp].done < waits.len() as u64 {
-            std::thread::yield_now();
-        }
+        // Once the worker is at the gate, the number that waits only grows.
+        gated.door.await_came(1);
         gated.await_waiting(waiting);
     }
     // There is no room: a core does it, and without delay.
