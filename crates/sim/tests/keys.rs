@@ -105,7 +105,7 @@ const ROWS: &[Row] = &[
     ("core.cold_code_ns", 0.0, 100.0, AF, NONE),
     ("core.notice_ns", 50.0, 51.0, AF, NONE),
     ("core.context_switch_ns", 1_000.0, 1_001.0, AF, NONE),
-    ("core.interrupt_ns", 2_000.0, 2_001.0, "cpu_centric", NONE),
+    ("core.interrupt_ns", 1_333.0, 1_334.0, "cpu_centric", NONE),
     ("core.submit_ns", 800.0, 801.0, "relief", NONE),
     (
         "core.transform_ns_per_kib",
