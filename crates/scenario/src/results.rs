@@ -209,17 +209,17 @@ fn called_json(called: &CalledResult) -> Value {
     })
 }
 
-/// Operations that ran on a core instead, by every reason; that the chip does not have an accelerator
-/// is a reason only where it was one.
+/// Operations that ran on a core instead, by every reason; what chips and settings of one's own alone
+/// can cause is a reason only where it was one.
 fn fallbacks_json(result: &ServiceResult) -> Value {
     let count = |reason: &Fallback| {
         let count = result.fallbacks.get(reason).copied().unwrap_or(0);
         (reason.name(), count)
     };
     let counts = Fallback::ALL.iter().map(count);
-    let absent = Fallback::NoAccelerator.name();
+    let rare = [Fallback::NoAccelerator, Fallback::CoreSooner].map(Fallback::name);
     let counts: BTreeMap<&str, u64> = counts
-        .filter(|(reason, count)| *count > 0 || *reason != absent)
+        .filter(|(reason, count)| *count > 0 || !rare.contains(reason))
         .collect();
     json!(counts)
 }

@@ -14,6 +14,8 @@ pub enum Fallback {
     EnqueueDenied,
     /// A dispatcher found the input queue and the overflow area of the next accelerator full.
     OverflowFull,
+    /// The core would end the operation sooner than the accelerator (`accelerator.fallback`).
+    CoreSooner,
     /// An exception stopped the accelerator, and it could not go on.
     Exception,
     /// A message did not arrive in time, and the core terminated the request.
@@ -24,9 +26,10 @@ pub enum Fallback {
 
 impl Fallback {
     /// All reasons.
-    pub const ALL: [Fallback; 5] = [
+    pub const ALL: [Fallback; 6] = [
         Fallback::EnqueueDenied,
         Fallback::OverflowFull,
+        Fallback::CoreSooner,
         Fallback::Exception,
         Fallback::TimedOut,
         Fallback::NoAccelerator,
@@ -37,6 +40,7 @@ impl Fallback {
         match self {
             Fallback::EnqueueDenied => "enqueue_denied",
             Fallback::OverflowFull => "overflow_full",
+            Fallback::CoreSooner => "core_sooner",
             Fallback::Exception => "exception",
             Fallback::TimedOut => "timed_out",
             Fallback::NoAccelerator => "no_accelerator",

@@ -81,6 +81,7 @@ const ROWS: &[Row] = &[
     ("accelerator.rpc_payload_gb_per_s", 16.0, 15.0, AF, WHOLE),
     ("accelerator.reuse", 0.0, 1.0, AF, ONE_ELEMENT),
     ("accelerator.reuse_speed", 1.0, 0.9, AF, REUSED),
+    ("accelerator.fallback", 0.0, 1.0, AF, ONE_ELEMENT),
     (
         "cohort.poll_period_ns",
         5_000.0,

@@ -5,10 +5,10 @@ use accelflow_units::{Bytes, Cycles, Time};
 
 use super::parts::{
     AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, CoreConfig, DispatcherConfig,
-    ExceptionConfig, FactsConfig, FallbackTo, Generation, Heaps, InterruptPolicy, Isolation, Looks,
-    MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy, ReliefConfig, Reuse,
-    RpcProcessor, SchedulingConfig, ShapingOrder, SoftwareBalancing, TcpConfig, TenantConfig,
-    TlbConfig,
+    ExceptionConfig, FactsConfig, FallBackWhen, FallbackTo, Generation, Heaps, InterruptPolicy,
+    Isolation, Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy,
+    ReliefConfig, Reuse, RpcProcessor, SchedulingConfig, ShapingOrder, SoftwareBalancing,
+    TcpConfig, TenantConfig, TlbConfig,
 };
 use super::rates::{ONE_BYTE_PER_S, ONE_HERTZ};
 use super::server::Config;
@@ -105,6 +105,7 @@ fn accelerator() -> AcceleratorConfig {
         rpc_payload_bandwidth: ONE_BYTE_PER_S,
         speedup: [1.0; Accel::MOST],
         reuse: Reuse::None,
+        fallback: FallBackWhen::Full,
         reuse_speed: 1.0,
         own: [OwnSizes::default(); Accel::MOST],
     }

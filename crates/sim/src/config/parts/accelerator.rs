@@ -50,6 +50,8 @@ pub struct AcceleratorConfig {
     pub speedup: [f64; Accel::MOST],
     /// Whether idle elements execute operations of other accelerators.
     pub reuse: Reuse,
+    /// When an operation that is handed over falls back to its core.
+    pub fallback: FallBackWhen,
     /// Their speed at these, as a share of the speed of the operation's own accelerator.
     pub reuse_speed: f64,
     /// Sizes of single types in place of the numbers above, by [`Accel::index`].
@@ -127,4 +129,21 @@ pub enum Reuse {
 impl Reuse {
     /// Both, by their numbers in `accelerator.reuse`.
     pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
+}
+
+/// When the rest of a trace falls back to its core at a hand-over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FallBackWhen {
+    /// Input queue and overflow area of the next accelerator are full (section IV.A).
+    #[default]
+    Full,
+    /// Also if the core is idle and would end the operation sooner than the queue lets the
+    /// accelerator: one of the "adaptive control-flow decisions based on real-time system load" of
+    /// section IX.
+    Sooner,
+}
+
+impl FallBackWhen {
+    /// Both, by their numbers in `accelerator.fallback`.
+    pub const ALL: [FallBackWhen; 2] = [FallBackWhen::Full, FallBackWhen::Sooner];
 }

@@ -19,7 +19,7 @@ mod tcp;
 mod tenant;
 mod tlb;
 
-pub use accelerator::{AcceleratorConfig, Reuse, RpcProcessor};
+pub use accelerator::{AcceleratorConfig, FallBackWhen, Reuse, RpcProcessor};
 pub use atm::AtmConfig;
 pub use cohort::CohortConfig;
 pub use core::{Balancing, CoreConfig, InterruptPolicy, Looks, SoftwareBalancing};

@@ -3,7 +3,7 @@
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::{Bytes, Time};
 
-use crate::config::parts::{Reuse, RpcProcessor};
+use crate::config::parts::{FallBackWhen, Reuse, RpcProcessor};
 use crate::config::rates::{gb, rate};
 use crate::config::server::Config;
 
@@ -213,6 +213,30 @@ pub(super) const ROWS: &[Row<Config>] = &[
         },
         get: |config| config.accelerator.reuse_speed,
         set: |config, value| config.accelerator.reuse_speed = value,
+    },
+    Row {
+        parameter: Parameter {
+            key: "accelerator.fallback",
+            unit: "",
+            kind: Kind::Choice(&[
+                Choice::named(
+                    0.0,
+                    "full",
+                    "a hand-over falls back to the core if input queue and overflow area are full",
+                ),
+                Choice::named(
+                    1.0,
+                    "sooner",
+                    "also if the core is idle and would end the operation sooner than the entries ahead of it let the accelerator",
+                ),
+            ]),
+            default: 0.0,
+            provenance: Provenance::Paper,
+            source: "AccelFlow, sections IV.A and IX",
+            why: "\"In the rare case that this area is also full\" the core takes the trace. `sooner` is one of section IX's \"adaptive control-flow decisions based on real-time system load and microservice behavior\": the load is the queue's length and whether the core is idle, the behaviour what the operation takes either.",
+        },
+        get: |config| config.accelerator.fallback as usize as f64,
+        set: |config, value| config.accelerator.fallback = FallBackWhen::ALL[value as usize],
     },
     Row {
         parameter: Parameter {

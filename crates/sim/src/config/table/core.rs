@@ -94,7 +94,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 800.0,
             provenance: Provenance::Assumed,
             source: "no source",
-            why: "Driver work to hand one operation to an accelerator. With an interrupt and two context switches a completion costs a core 4.8 us.",
+            why: "Driver work to hand one operation to an accelerator. With an interrupt and two context switches a completion costs a core 4.1 us.",
         },
         get: |config| config.core.submit.as_ns_f64(),
         set: |config, value| config.core.submit = Time::from_ns_f64(value),

@@ -24,6 +24,11 @@ impl Engine<'_> {
                 self.forward_centrally(id, to, Some(unit), now)
             }
             Next::Forward(to) => {
+                if self.core_is_sooner(id, to) {
+                    let request = job.request;
+                    self.count_fallback(request, Fallback::CoreSooner);
+                    return self.rescue(id, unit, now);
+                }
                 let Some(kind) = self.reserve(id, to) else {
                     return self.fall_back(id, Some(unit), now);
                 };
@@ -74,11 +79,16 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), SimError> {
         let job = self.jobs.get(id);
-        let (request, unit, input) = (job.request, job.unit, job.operation.input);
-        self.count_turned_away(request, unit);
-        let Some(source) = source else {
-            return self.run_software(id, false, now);
-        };
+        self.count_turned_away(job.request, job.unit);
+        match source {
+            Some(source) => self.rescue(id, source, now),
+            None => self.run_software(id, false, now),
+        }
+    }
+
+    /// Moves the payload of a job from `source` to memory, where its core takes the trace on.
+    fn rescue(&mut self, id: JobId, source: Unit, now: Time) -> Result<(), SimError> {
+        let input = self.jobs.get(id).operation.input;
         let movement = self.result_movement(id, input, source.place());
         self.transfer_from(source, id, TransferKind::Rescue, movement, now);
         Ok(())

@@ -3,7 +3,7 @@
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use crate::config::Reuse;
+use crate::config::{FallBackWhen, Reuse};
 use crate::server::engine::Engine;
 use crate::server::state::{CoreId, Job, JobId, RequestId, Unit};
 
@@ -31,6 +31,30 @@ impl Engine<'_> {
         let free = others.map(unit).filter(|unit| self.has_free_element(*unit));
         let least = free.min_by_key(|unit| self.ensemble.station(*unit).load());
         least.unwrap_or(own)
+    }
+
+    /// Whether the core of `job`, idle now, would end its operation of `accel` sooner than the
+    /// accelerator, by what the entries ahead of it take if they are like it. False unless
+    /// `accelerator.fallback` is sooner.
+    pub(crate) fn core_is_sooner(&self, id: JobId, accel: Accel) -> bool {
+        let config = self.run.config;
+        if config.accelerator.fallback == FallBackWhen::Full {
+            return false;
+        }
+        let job = self.jobs.get(id);
+        let unit = self.host_for(id, accel);
+        let core = self.requests.get(job.request).core;
+        if !self.has(unit.accel) || !self.cores.is_idle(core) {
+            return false;
+        }
+        let station = self.ensemble.station(unit);
+        let (load, elements) = (station.load() as u64, station.elements());
+        let operation = job.operation;
+        let compute = self.timing.compute(accel, operation.core, operation.input);
+        let turns = (load + 1).saturating_sub(elements) as f64 / elements as f64;
+        let there = compute + compute.scale(turns);
+        let here = config.core.context_switch + config.tax_time(operation.core);
+        here < there
     }
 
     /// Whether the chip has `accel`.
