@@ -1,5 +1,8 @@
 //! The ensemble does what the calling core does, byte for byte, and no more than it has room for.
 
+#[path = "common/waits.rs"]
+mod waits;
+
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -13,6 +16,7 @@ use accelflow_runtime::{
 use accelflow_trace::{Accel, Image, Library, Node, templates};
 use accelflow_workload::services::social_network;
 use proptest::prelude::*;
+use waits::{LONG, eventually};
 
 fn image() -> Image {
     templates().expect("templates").link().expect("links")
@@ -191,14 +195,19 @@ impl Door {
         let mut state = self.state();
         state.came += 1;
         self.changed.notify_all();
-        let passed = self.changed.wait_while(state, |state| !state.open);
-        drop(passed.expect("no panic holds it"));
+        let passed = (self.changed).wait_timeout_while(state, LONG, |state| !state.open);
+        let (state, late) = passed.expect("no panic holds it");
+        drop(state);
+        assert!(!late.timed_out(), "nobody opened the gate");
     }
 
     fn await_came(&self, count: usize) {
         let state = self.state();
-        let came = self.changed.wait_while(state, |state| state.came < count);
-        drop(came.expect("no panic holds it"));
+        let came = (self.changed).wait_timeout_while(state, LONG, |state| state.came < count);
+        let (state, late) = came.expect("no panic holds it");
+        let came = state.came;
+        drop(state);
+        assert!(!late.timed_out(), "{came} and not {count} came to the gate");
     }
 }
 
@@ -292,9 +301,10 @@ impl Gated {
 
     /// Waits until exactly so many jobs are in LdB's queues.
     fn await_waiting(&self, count: usize) {
-        while self.pools.waiting()[Accel::Ldb.index()] != count {
-            std::thread::yield_now();
-        }
+        let waiting = || self.pools.waiting()[Accel::Ldb.index()];
+        eventually(&format!("{count} are in LdB's queues"), || {
+            waiting() == count
+        });
     }
 
     fn set_open(&self, open: bool) {
@@ -378,9 +388,7 @@ fn a_step_that_would_be_late_changes_places_with_one_that_is_in_no_hurry() {
     std::thread::sleep(Duration::from_millis(400));
     gated.set_open(true);
     first.wait().result.expect("runs");
-    while gated.done() == 0 {
-        std::thread::yield_now();
-    }
+    eventually("the first step is counted", || gated.done() > 0);
     let step = begun.elapsed();
     gated.set_open(false);
     // One is with the worker for longer than that, so that it may end at any time, and two

@@ -1,6 +1,9 @@
 //! Handles of traces that run in the ensemble: waiting, awaiting, callbacks, many at once; and
 //! traces that wait for a response without a thread.
 
+#[path = "common/waits.rs"]
+mod waits;
+
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::pin;
@@ -19,6 +22,7 @@ use accelflow_runtime::{
 };
 use accelflow_trace::source::seq;
 use accelflow_trace::{Accel, Image, templates};
+use waits::{LONG, eventually};
 
 fn image() -> Arc<Image> {
     Arc::new(templates().expect("templates").link().expect("links"))
@@ -61,11 +65,12 @@ fn a_core_learns_of_the_end_in_every_way() {
     let handle = begin(&pools, receive());
     let (told, ends) = mpsc::channel();
     handle.on_done(move || told.send(()).expect("the test waits"));
-    ends.recv().expect("the callback is called");
+    ends.recv_timeout(LONG).expect("the callback is called");
     assert!(handle.is_done());
     let (told, ends) = mpsc::channel();
     handle.on_done(move || told.send(()).expect("the test waits"));
-    ends.recv().expect("it is called at once after the end");
+    ends.recv_timeout(LONG)
+        .expect("it is called at once after the end");
     assert!(handle.take().is_some());
     assert!(handle.take().is_none());
 }
@@ -83,11 +88,13 @@ fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Arc::new(Unpark(thread::current())).into();
     let mut context = Context::from_waker(&waker);
+    let begun = Instant::now();
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
+            Poll::Pending => thread::park_timeout(LONG),
         }
+        assert!(begun.elapsed() < LONG, "never: a wake-up and its result");
     }
 }
 
@@ -111,9 +118,7 @@ fn a_dropped_handle_and_a_callback_that_panics_harm_nobody() {
     let pools = pools();
     drop(begin(&pools, receive()));
     begin(&pools, receive()).on_done(|| panic!("on purpose"));
-    while pools.running() > 0 {
-        thread::yield_now();
-    }
+    eventually("both end", || pools.running() == 0);
     assert_eq!(method(begin(&pools, receive())), "ComposePost");
 }
 
@@ -175,7 +180,7 @@ fn read(answers: Answers) -> (TraceRequest, Replies) {
 }
 
 fn answer(replies: &Replies) {
-    let (reply, response) = replies.recv().expect("it was sent");
+    let (reply, response) = replies.recv_timeout(LONG).expect("it was sent");
     reply.give(response);
 }
 
@@ -192,7 +197,7 @@ fn traces_that_wait_for_a_response_hold_no_worker() {
     // traces hold none.
     let replies = parked
         .iter()
-        .map(|(_, replies)| replies.recv().expect("it was sent"));
+        .map(|(_, replies)| replies.recv_timeout(LONG).expect("it was sent"));
     let replies: Vec<_> = replies.collect();
     assert!(parked.iter().all(|(handle, _)| !handle.is_done()));
     assert_eq!(method(begin(&pools, receive())), "ComposePost");
@@ -227,7 +232,7 @@ fn the_core_has_the_data_while_the_cache_is_written() {
     let arrival = handle.next_arrival(None).expect("T6 has forked");
     assert_eq!((&*arrival.trace, arrival.arm), ("T6", 0));
     // The write is under way: its response has not been given.
-    let (reply, response) = replies.recv().expect("the cache is written");
+    let (reply, response) = replies.recv_timeout(LONG).expect("the cache is written");
     assert!(!handle.is_done());
     reply.give(response);
     let outcome = handle.wait().result.expect("runs");
@@ -269,7 +274,7 @@ fn a_thread_that_waits_for_a_run_waits_for_its_responses_too() {
     let peer = Box::new(Witness(peer, seen));
     let run = executor.run_trace("T4", &message, &mut conversation, peer);
     assert_eq!(run.expect("runs").arrivals.len(), 1);
-    assert_eq!(threads.recv(), Ok(thread::current().id()));
+    assert_eq!(threads.recv_timeout(LONG), Ok(thread::current().id()));
 }
 
 /// A peer that no other thread may have.
@@ -375,7 +380,7 @@ fn a_response_that_does_not_come_ends_the_run() {
     answer(&replies);
     let (request, replies) = read(Answers::default());
     let handle = begin(&pools, request);
-    drop(replies.recv().expect("it was sent"));
+    drop(replies.recv_timeout(LONG).expect("it was sent"));
     assert_eq!(reason(handle), "peer_dropped");
 }
 
@@ -423,5 +428,5 @@ fn pinned_workers_have_one_core_each_and_accelerators_workers_of_their_own() {
     };
     let pools = Pools::start(settings, make).expect("starts");
     assert_eq!(reason(begin(&pools, receive())), "device_failed");
-    assert_eq!(cores.recv().expect("it ran").len(), 1);
+    assert_eq!(cores.recv_timeout(LONG).expect("it ran").len(), 1);
 }

@@ -4,7 +4,6 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Config, Running};
@@ -24,10 +23,7 @@ fn start_with_admin(records: bool) -> (Running, SocketAddr) {
 
 /// Status and body of whatever is said.
 fn ask(admin: SocketAddr, request: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(admin).expect("it listens");
-    stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
-        .expect("a socket");
+    let mut stream = patient(TcpStream::connect(admin).expect("it listens"));
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);

@@ -16,7 +16,7 @@ use accelflow_serve::{Config, HandlerError, Request, Returned, Server};
 use serde_json::{Value, json};
 
 use common::grpc;
-use common::{connect, counted, receive, start};
+use common::{LONG, connect, counted, receive, start};
 
 const INTERFACE: &str = "
     struct Empty {}
@@ -163,8 +163,11 @@ impl Begun {
 
     fn wait_for(&self, count: usize) {
         let found = self.count.lock().expect("nobody panics");
-        let waited = self.changed.wait_while(found, |found| *found < count);
-        drop(waited.expect("nobody panics"));
+        let waited = (self.changed).wait_timeout_while(found, LONG, |found| *found < count);
+        let (found, late) = waited.expect("nobody panics");
+        let begun = *found;
+        drop(found);
+        assert!(!late.timed_out(), "{begun} have begun, and not {count}");
     }
 
     fn now(&self) -> usize {
@@ -305,6 +308,8 @@ fn responses_that_are_larger_than_expected_need_room() {
         assert!(!block.is_empty() || kind == grpc::SETTINGS);
     }
     let unsent = r#"accelflow_requests_total{function="test.Calculator.Make",result="unsent"}"#;
+    // A refusal is counted after it was sent.
+    common::await_count(&running, unsent, 5);
     assert_eq!(counted(&running, unsent), 5);
     open_windows(&mut greedy);
     let mut ended = 0;

@@ -4,7 +4,7 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,6 @@ use accelflow_serve::{
 };
 use common::*;
 
-const LONG: Duration = Duration::from_secs(60);
 const ADD: &[u8] = br#"{"a":1,"b":1}"#;
 
 fn config() -> ClientConfig {
@@ -56,7 +55,7 @@ fn scripted(scripts: Vec<Script>) -> (SocketAddr, JoinHandle<()>) {
     let address = listener.local_addr().expect("bound");
     let thread = std::thread::spawn(move || {
         for script in scripts {
-            script(listener.accept().expect("a client").0);
+            script(waits::accept(&listener));
         }
     });
     (address, thread)
@@ -284,7 +283,7 @@ fn a_pool_without_room_is_a_value() {
     let (address, thread) = scripted(vec![Box::new(move |mut stream: TcpStream| {
         let call = receive(&mut stream).expect("a call");
         entered.send(()).expect("the test waits");
-        released.recv().expect("the test says when");
+        released.recv_timeout(LONG).expect("the test says when");
         stream.write_all(&reply(read_call(&call).1)).expect("reads");
         answer(&mut stream);
     })]);
@@ -300,7 +299,7 @@ fn a_pool_without_room_is_a_value() {
     };
     std::thread::scope(|scope| {
         let first = scope.spawn(|| client.call("add", ADD));
-        wait.recv().expect("the service was called");
+        wait.recv_timeout(LONG).expect("the service was called");
         let late = client
             .call_with("add", ADD, &soon)
             .expect_err("no connection");
@@ -309,9 +308,7 @@ fn a_pool_without_room_is_a_value() {
             ("pool_timeout", Executed::No)
         );
         let second = scope.spawn(|| client.call("add", ADD));
-        while client.connections().waiting == 0 {
-            std::thread::yield_now();
-        }
+        eventually("one waits", || client.connections().waiting > 0);
         let full = client.call("add", ADD).expect_err("one waits already");
         assert_eq!(
             (full.reason(), full.executed()),
@@ -334,7 +331,7 @@ fn connections_that_died_while_idle_are_replaced_unseen() {
         Box::new(move |mut stream| {
             answer(&mut stream);
             let was_read = was_read.lock().expect("no panic");
-            was_read.recv().expect("the test reads");
+            was_read.recv_timeout(LONG).expect("the test reads");
             stream.write_all(last_words).expect("the client is there");
             if last_words.is_empty() {
                 drop(stream);
@@ -356,7 +353,7 @@ fn connections_that_died_while_idle_are_replaced_unseen() {
         assert_eq!(client.call("add", ADD).expect("adds"), b"2");
         assert_eq!(metric(&client, r#"ended_total|end="dead""#), turn);
         read.send(()).expect("the service waits");
-        finished.recv().expect("the service goes on");
+        finished.recv_timeout(LONG).expect("the service goes on");
     }
     thread.join().expect("no panic");
     assert_eq!(metric(&client, "retries_total"), 0);
@@ -433,9 +430,7 @@ fn calls_end_when_they_are_cancelled() {
     std::thread::scope(|scope| {
         // One waits for its response, the other for the connection.
         let calls = [0, 1].map(|_| scope.spawn(|| client.call_with("add", ADD, &options)));
-        while client.connections().waiting == 0 {
-            std::thread::yield_now();
-        }
+        eventually("one waits", || client.connections().waiting > 0);
         cancel.cancel();
         let mut reasons = calls.map(|call| {
             let error = call.join().expect("no panic").expect_err("cancelled");
@@ -487,11 +482,10 @@ fn deadlines_are_passed_on() {
 
 #[test]
 fn requests_that_outgrow_socket_buffers_are_sent_whole() {
-    let barrier = Arc::new(Barrier::new(2));
+    let (begin, begins) = mpsc::channel();
     let size = 8 << 20;
-    let begin = barrier.clone();
     let (address, thread) = scripted(vec![Box::new(move |mut stream: TcpStream| {
-        begin.wait();
+        begins.recv_timeout(LONG).expect("the test calls");
         let call = receive(&mut stream).expect("a call");
         assert!(call.len() > size);
         // It goes without an answer: half-closed, then closed.
@@ -502,7 +496,7 @@ fn requests_that_outgrow_socket_buffers_are_sent_whole() {
     let arguments = format!(r#"{{"value":{{"text":"{}"}}}}"#, "x".repeat(size));
     std::thread::scope(|scope| {
         let call = scope.spawn(|| client.call("echo", arguments.as_bytes()));
-        barrier.wait();
+        begin.send(()).expect("the service waits");
         let lost = call.join().expect("no panic").expect_err("half-closed");
         assert_eq!(lost.reason(), "lost", "{lost}");
     });

@@ -12,7 +12,7 @@ use accelflow_serve::{CallOptions, ClientConfig, Executed, GrpcClient, GrpcCode}
 use bytes::Bytes;
 use common::grpc::{self, prefixed, schema};
 use common::services::*;
-use common::{Certificate, server as thrift_server, start};
+use common::{Certificate, server as thrift_server, start, waits};
 use h2::Reason;
 use h2::server::{self, SendResponse};
 
@@ -300,8 +300,7 @@ fn streams_beyond_the_last_of_a_goaway_are_repeated_and_others_are_not() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
     let service = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("a client");
-        stream.set_read_timeout(Some(LONG)).expect("a socket");
+        let mut stream = waits::accept(&listener);
         let mut preface = [0; 24];
         std::io::Read::read_exact(&mut stream, &mut preface).expect("a preface");
         let settings = grpc::frame(grpc::SETTINGS, 0, 0, &[]);
@@ -345,7 +344,7 @@ fn scripted_on(listener: TcpListener) -> JoinHandle<()> {
             .build()
             .expect("a runtime");
         tokio::task::LocalSet::new().block_on(&runtime, async {
-            let (stream, _) = listener.accept().expect("a client");
+            let stream = waits::accept(&listener);
             stream.set_nonblocking(true).expect("a socket");
             let stream = tokio::net::TcpStream::from_std(stream).expect("a socket");
             let mut connection = server::handshake(stream).await.expect("HTTP/2");

@@ -1,5 +1,8 @@
 //! JSON over HTTP/1.1, from servers that frame their responses as servers may.
 
+#[path = "../../runtime/tests/common/waits.rs"]
+mod waits;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
@@ -7,6 +10,7 @@ use std::time::Duration;
 
 use accelflow_accel::Settings;
 use accelflow_serve::{ClientConfig, HttpClient, HttpRequest, HttpResponse, RetryPolicy};
+use waits::accept;
 
 /// A request as a server reads it: the head's lines, and the body.
 type Seen = (Vec<String>, Vec<u8>);
@@ -40,8 +44,7 @@ fn scripted(responses: Vec<(Vec<&'static [u8]>, bool)>) -> (SocketAddr, JoinHand
         let mut stream: Option<BufReader<TcpStream>> = None;
         for (pieces, close) in responses {
             let request = loop {
-                let reader = stream
-                    .get_or_insert_with(|| BufReader::new(listener.accept().expect("a client").0));
+                let reader = stream.get_or_insert_with(|| BufReader::new(accept(&listener)));
                 match read_request(reader) {
                     Some(request) => break request,
                     None => stream = None,

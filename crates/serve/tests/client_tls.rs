@@ -70,7 +70,7 @@ fn scripted(
     let address = listener.local_addr().expect("bound");
     let thread = std::thread::spawn(move || {
         for script in scripts {
-            let (stream, _) = listener.accept().expect("a client");
+            let stream = waits::accept(&listener);
             let connection = ServerConnection::new(config.clone()).expect("a server");
             script(&mut StreamOwned::new(connection, stream));
         }
@@ -118,8 +118,6 @@ fn client(address: SocketAddr, trust: TlsTrust, timeout: Duration) -> Client {
     let made = Client::new(address, settings, Protocol::Compact, Some(trust), config);
     made.expect("settings that exist")
 }
-
-const LONG: Duration = Duration::from_secs(60);
 
 fn fallbacks(client: &Client, reason: &str) -> u64 {
     let text = client.metrics();
@@ -382,10 +380,8 @@ fn a_handshake_has_a_time_limit() {
     );
     let greeter = std::thread::spawn(move || {
         // The first connection waits in the queue; it is gone by now.
-        for stream in listener.incoming().take(2) {
-            let _ = stream
-                .expect("a client")
-                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        for _ in 0..2 {
+            let _ = waits::accept(&listener).write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
     let error = client.call("add", ADD).expect_err("no TLS");

@@ -246,13 +246,9 @@ fn one_wrong_byte_anywhere_harms_nobody() {
     let panics = r#"accelflow_connections_total{end="panic"}"#;
     assert_eq!(counted(&running, panics), 0);
     // All but the bystander's connection are gone.
-    for _ in 0..600 {
-        if counted(&running, "accelflow_connections_open") == 1 {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{}", running.metrics());
+    eventually("all other connections end", || {
+        counted(&running, "accelflow_connections_open") == 1
+    });
 }
 
 #[test]
@@ -359,13 +355,7 @@ fn clients_that_do_not_trust_the_certificate_are_gone_before_they_say_anything()
             .map(|sery| counted(&running, sery))
             .sum::<u64>()
     };
-    for _ in 0..600 {
-        if ended() == 2 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    assert_eq!(ended(), 2, "{}", running.metrics());
+    eventually("both are counted", || ended() == 2);
 }
 
 /// Panics whenever the payload asks for it.

@@ -3,7 +3,8 @@
 mod common;
 
 use std::io::Write;
-use std::sync::{Barrier, Mutex, mpsc};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use accelflow_accel::compress::{Cmp, Dcmp};
@@ -18,7 +19,7 @@ use common::grpc::{
     GOAWAY, HEADERS, PING, PREFACE, ask_for, connect, exchange, farewell, frame, message, prefixed,
     raw, read_frame, request, server, start, text,
 };
-use common::{Certificate, await_count, counted, verbose};
+use common::{Certificate, LONG, await_count, counted, eventually, verbose};
 
 /// Name, headers, body, and the code of the status.
 type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], Vec<u8>, u8);
@@ -244,9 +245,10 @@ fn requests_that_are_not_grpc_get_a_status_of_http() {
 fn calls_on_one_connection_run_at_once() {
     let mut server = server();
     // Each waits for the other.
-    let barrier = Barrier::new(2);
+    let came = AtomicUsize::new(0);
     let meet = move |request: &Request<'_>| {
-        barrier.wait();
+        came.fetch_add(1, Ordering::SeqCst);
+        eventually("both are there", || came.load(Ordering::SeqCst) == 2);
         Ok(request.arguments.to_vec())
     };
     server.handle("Unhandled", meet).expect("declared");
@@ -310,7 +312,7 @@ fn deadlines_and_cancelling_free_the_client_and_not_the_handler() {
     let gate = Mutex::new(gate);
     let wait = move |request: &Request<'_>| {
         assert!(request.deadline.is_some() || request.arguments.len() < 100);
-        let _ = gate.lock().expect("nobody panics").recv();
+        let _ = gate.lock().expect("nobody panics").recv_timeout(LONG);
         Ok(Vec::new())
     };
     server.handle("Unhandled", wait).expect("declared");
@@ -373,7 +375,7 @@ fn calls_of_handlers_keep_the_clients_deadline() {
         for headers in [&[("grpc-timeout", "1H")][..], &[]] {
             let reply = client.call_with("Unhandled", headers, text("x"));
             assert_eq!(reply.code(), 0, "{}", reply.why());
-            let (deadline, kept) = told.recv().expect("the handler was called");
+            let (deadline, kept) = told.recv_timeout(LONG).expect("the handler was called");
             assert_eq!(deadline.is_some(), !headers.is_empty());
             assert_eq!(kept, deadline);
         }
@@ -388,7 +390,7 @@ fn stopping_lets_calls_end_and_says_goodbye() {
     let (begun, gate) = (Mutex::new(begun), Mutex::new(gate));
     let wait = move |request: &Request<'_>| {
         let _ = begun.lock().expect("nobody panics").send(());
-        let _ = gate.lock().expect("nobody panics").recv();
+        let _ = gate.lock().expect("nobody panics").recv_timeout(LONG);
         Ok(request.arguments.to_vec())
     };
     server.handle("Unhandled", wait).expect("declared");
@@ -399,7 +401,7 @@ fn stopping_lets_calls_end_and_says_goodbye() {
     busy.write_all(&frame(HEADERS, end_headers, 1, &ask_for("Unhandled")))
         .and_then(|()| busy.write_all(&frame(0, 1, 1, &text("late"))))
         .expect("it reads");
-    begins.recv().expect("the handler begins");
+    begins.recv_timeout(LONG).expect("the handler begins");
     let stopping = std::thread::spawn(move || running.stop(Duration::from_secs(30)));
     let mut data = Vec::new();
     let mut told = false;

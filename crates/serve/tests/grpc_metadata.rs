@@ -10,7 +10,7 @@ use accelflow_serve::{
     Steering, SteeringPolicy, current_deadline,
 };
 use common::grpc::{connect, exchange, request, schema, server, start, text};
-use common::services::{client, config, eventually};
+use common::services::{LONG, client, config, eventually};
 
 fn with_and_without_steering() -> [Config; 2] {
     let steering = Steering {
@@ -55,7 +55,7 @@ fn handlers_read_the_callers_metadata() {
         client
             .request_with(&request, &CallOptions::default())
             .expect("a response");
-        let came = told.recv().expect("the handler was called");
+        let came = told.recv_timeout(LONG).expect("the handler was called");
         assert_eq!(came.get("authorization"), Some("Bearer one"));
         assert_eq!(came.get_bytes("x-key-bin"), Some(vec![0, 255]));
         let of = |name: &str| -> Vec<MetadataValue<'_>> {
@@ -68,7 +68,11 @@ fn handlers_read_the_callers_metadata() {
         assert_eq!(came.iter().count(), 5, "{came:?}");
         // Calls that say nothing have none.
         client.call("Unhandled", b"{}").expect("a response");
-        assert!(told.recv().expect("the handler was called").is_empty());
+        assert!(
+            told.recv_timeout(LONG)
+                .expect("the handler was called")
+                .is_empty()
+        );
     }
 }
 
@@ -107,8 +111,6 @@ fn waiting(settings: Config) -> (Running, mpsc::Receiver<&'static str>) {
     server.handle("Unhandled", wait).expect("declared");
     (start(server, settings), told)
 }
-
-const LONG: Duration = Duration::from_secs(60);
 
 #[test]
 fn handlers_learn_of_deadlines_and_cancelling() {
@@ -153,6 +155,7 @@ fn handlers_learn_that_their_connection_is_gone() {
         leaving.runtime.block_on(async {
             tokio::select! {
                 _ = asked => panic!("nobody answers"),
+                () = tokio::time::sleep(LONG) => panic!("the handler is not called"),
                 () = async { while told.try_recv().is_err() { tokio::task::yield_now().await } } => {}
             }
         });
@@ -196,7 +199,7 @@ fn a_scope_takes_the_deadline_to_other_threads() {
     let running = start(server, Config::default());
     let mut client = connect(running.address());
     client.call_with("Unhandled", &[("grpc-timeout", "1H")], text("x"));
-    let (deadline, elsewhere) = told.recv().expect("the handler was called");
+    let (deadline, elsewhere) = told.recv_timeout(LONG).expect("the handler was called");
     let (within, left) = elsewhere.expect("a deadline");
     assert_eq!(deadline, Some(within));
     let hour = Duration::from_secs(3_600);
@@ -205,6 +208,6 @@ fn a_scope_takes_the_deadline_to_other_threads() {
         "{left:?}"
     );
     client.call_with("Unhandled", &[], text("x"));
-    let without = told.recv().expect("the handler was called");
+    let without = told.recv_timeout(LONG).expect("the handler was called");
     assert_eq!(without, (None, None), "no deadline to take along");
 }

@@ -13,8 +13,6 @@ use accelflow_workload::profile::{RecordedPhase, RecordedStep};
 use common::grpc::schema;
 use common::*;
 
-const LONG: Duration = Duration::from_secs(60);
-
 fn client(running: &Running, certificate: Option<&Certificate>, compress: bool) -> GrpcClient {
     let config = ClientConfig {
         timeout: LONG,

@@ -170,7 +170,10 @@ fn shouted(client: &mut TcpStream, seen: &Receiver<String>, text: &str) -> (Stri
     let arguments = format!(r#"{{"value":{{"text":"{text}"}}}}"#);
     let (kind, reply) = call(client, "echo", Protocol::Compact, &arguments);
     assert_eq!(kind, MessageType::Reply, "{reply}");
-    (seen.recv().expect("the handler was called"), reply)
+    (
+        seen.recv_timeout(LONG).expect("the handler was called"),
+        reply,
+    )
 }
 
 /// Checks that a call with this text is the service's error.
@@ -427,7 +430,7 @@ fn gated(server: &mut Server) -> (Receiver<()>, std::sync::mpsc::Sender<()>) {
     let (begun, opened) = (Mutex::new(begun), Mutex::new(opened));
     let wait = move |_: &Request<'_>| {
         let _ = begun.lock().expect("no panic").send(());
-        let _ = opened.lock().expect("no panic").recv();
+        let _ = opened.lock().expect("no panic").recv_timeout(LONG);
         Ok(Vec::new())
     };
     server.handle("Test.nothing", wait).expect("known");
@@ -442,7 +445,7 @@ fn a_request_ends_with_the_traces_that_received_it() {
     let mut client = connect(&running);
     let bytes = frame("nothing", Protocol::Binary, 1, "{}");
     client.write_all(&bytes).expect("the server reads");
-    begins.recv().expect("the handler is called");
+    begins.recv_timeout(LONG).expect("the handler is called");
     let generation = running.set_traces(plain("new_receive", "new_respond"));
     assert_eq!(generation.expect("they fit"), 1);
     open.send(()).expect("the handler waits");
@@ -470,7 +473,7 @@ fn nothing_is_lost_while_traces_are_replaced() {
         .map(|_| {
             let stop = stop.clone();
             thread::spawn(move || {
-                let mut client = TcpStream::connect(address).expect("the server listens");
+                let mut client = patient(TcpStream::connect(address).expect("the server listens"));
                 let mut calls = 0_u64;
                 while !stop.load(Ordering::Relaxed) {
                     let sum = call(&mut client, "add", Protocol::Binary, r#"{"a":20,"b":22}"#);
@@ -501,7 +504,7 @@ fn nothing_is_lost_while_traces_are_replaced() {
 
 fn ask(running: &Running, method: &str, path: &str) -> String {
     let address = running.admin_address().expect("it has one");
-    let mut stream = TcpStream::connect(address).expect("it listens");
+    let mut stream = patient(TcpStream::connect(address).expect("it listens"));
     write!(
         stream,
         "{method} {path} HTTP/1.1\r\nhost: test\r\ncontent-length: 0\r\n\r\n"

@@ -34,10 +34,7 @@ fn connect_from(address: [u8; 4], running: &Running) -> TcpStream {
     socket
         .connect(&running.address().into())
         .expect("the server listens");
-    let stream = TcpStream::from(socket);
-    let patience = Some(Duration::from_secs(60));
-    stream.set_read_timeout(patience).expect("a socket");
-    stream
+    patient(TcpStream::from(socket))
 }
 
 /// Waits until the server has ended the connection.
@@ -143,7 +140,7 @@ fn answers_from_before_the_stop_arrive_whatever_else_was_sent() {
     let wait = move |_: &Request<'_>| {
         let gate = gate.lock().expect("nobody panics");
         let _ = gate.0.send(());
-        let _ = gate.1.recv();
+        let _ = gate.1.recv_timeout(LONG);
         Ok(b"\"at last\"".to_vec())
     };
     server.handle("unhandled", wait).expect("declared");
@@ -151,15 +148,15 @@ fn answers_from_before_the_stop_arrive_whatever_else_was_sent() {
     let mut client = connect(&running);
     let waits = frame("unhandled", Protocol::Binary, 1, "{}");
     client.write_all(&waits).expect("it reads");
-    begins.recv().expect("the handler begins");
+    begins.recv_timeout(LONG).expect("the handler begins");
     // Nobody reads these while the handler runs.
     let more = frame("nothing", Protocol::Binary, 2, "{}").repeat(2_000);
     client.write_all(&more).expect("there is room on the way");
     let address = running.address();
     let stopping = std::thread::spawn(move || running.stop(Duration::from_secs(60)));
-    while TcpStream::connect(address).is_ok() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually("the port is closed", || {
+        TcpStream::connect(address).is_err()
+    });
     drop(release);
     let (_, _, body) = read_reply(&receive(&mut client).expect("a reply"));
     assert_eq!(body, r#"{"success":"at last"}"#);

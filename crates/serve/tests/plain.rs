@@ -300,7 +300,7 @@ fn stopping_waits_for_requests_but_not_for_ever() {
     let (enter, may_go) = (std::sync::Mutex::new(enter), std::sync::Mutex::new(may_go));
     let waits = move |_: &accelflow_serve::Request<'_>| {
         let _ = enter.lock().map(|sender| sender.send(()));
-        let _ = may_go.lock().map(|receiver| receiver.recv());
+        let _ = may_go.lock().map(|receiver| receiver.recv_timeout(LONG));
         Ok(b"\"at last\"".to_vec())
     };
     server.handle("Test.unhandled", waits).expect("a function");
@@ -314,14 +314,13 @@ fn stopping_waits_for_requests_but_not_for_ever() {
         .expect("the server reads");
     entered
         .take()
-        .and_then(|receiver| receiver.recv().ok())
+        .and_then(|receiver| receiver.recv_timeout(LONG).ok())
         .expect("called");
     let address = running.address();
     let stopping = std::thread::spawn(move || running.stop(Duration::from_secs(60)));
     // The listener closes first, and only then are requests waited for.
-    while std::net::TcpStream::connect(address).is_ok() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let connect = || std::net::TcpStream::connect(address);
+    eventually("the port is closed", || connect().is_err());
     drop(release);
     let (_, _, body) = read_reply(&receive(&mut client).expect("a reply"));
     assert_eq!(body, r#"{"success":"at last"}"#);

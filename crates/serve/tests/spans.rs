@@ -26,7 +26,7 @@ fn collector() -> (SocketAddr, Receiver<ExportTraceServiceRequest>) {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.expect("a connection"));
+            let mut stream = BufReader::new(patient(stream.expect("a connection")));
             let mut head = String::new();
             while !head.ends_with("\r\n\r\n") {
                 if stream.read_line(&mut head).expect("a head") == 0 {
@@ -193,7 +193,7 @@ fn http_service() -> (SocketAddr, Receiver<String>) {
     let (sender, heads) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.expect("a connection"));
+            let mut stream = BufReader::new(patient(stream.expect("a connection")));
             let mut head = String::new();
             while !head.ends_with("\r\n\r\n")
                 && stream.read_line(&mut head).is_ok_and(|read| read > 0)
@@ -307,7 +307,10 @@ fn parent_of_calls(spans: &[Span]) -> String {
 
 /// The `traceparent` headers of the next request.
 fn told_parents(heads: &Receiver<String>) -> Vec<String> {
-    let head = heads.recv().expect("a request").to_ascii_lowercase();
+    let head = heads
+        .recv_timeout(LONG)
+        .expect("a request")
+        .to_ascii_lowercase();
     assert!(!head.contains("tracestate"), "{head}");
     let told = head
         .lines()

@@ -125,14 +125,14 @@ fn the_least_loaded_worker_is_one_that_is_idle() {
     let gate = Mutex::new(gate);
     let slow = move |_: &Request<'_>| {
         let _ = inside.lock().expect("short").send(());
-        let _ = gate.lock().expect("one at a time").recv();
+        let _ = gate.lock().expect("one at a time").recv_timeout(LONG);
         Ok(b"\"late\"".to_vec())
     };
     server.handle("Test.unhandled", slow).expect("declared");
     let running = start(server);
     let mut late = connect(&running);
     let blocked = std::thread::spawn(move || call(&mut late, "unhandled", Protocol::Binary, "{}"));
-    wait.recv().expect("the worker is in it");
+    wait.recv_timeout(LONG).expect("the worker is in it");
     let mut client = connect(&running);
     for _ in 0..20 {
         let added = call(&mut client, "add", Protocol::Compact, r#"{"a":1,"b":1}"#);

@@ -39,10 +39,7 @@ fn connect_from(running: &Running, address: IpAddr) -> TcpStream {
     socket
         .connect(&running.address().into())
         .expect("the server listens");
-    let stream: TcpStream = socket.into();
-    let patience = Some(Duration::from_secs(60));
-    stream.set_read_timeout(patience).expect("a socket");
-    stream
+    patient(socket.into())
 }
 
 fn start_with(tenants: Vec<Tenant>) -> Running {

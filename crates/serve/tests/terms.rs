@@ -86,7 +86,7 @@ fn handlers_have_the_terms_of_their_requests() {
     for (last, number, priority) in [(2, 0, Priority::Normal), (3, 1, Priority::High)] {
         let sent = Instant::now();
         call_from(&running, last, "nothing");
-        let (terms, elsewhere) = told.recv().expect("it is told");
+        let (terms, elsewhere) = told.recv_timeout(LONG).expect("it is told");
         assert_eq!((terms.tenant, terms.priority), (number, priority));
         assert_eq!(terms, elsewhere);
         // Due when the function says, which is earlier than the tenant does.
@@ -166,7 +166,7 @@ fn a_tenant_has_so_many_calls_at_once() {
             .expect("no panic")
             .send(())
             .expect("it is awaited");
-        let _ = opened.lock().expect("no panic").recv();
+        let _ = opened.lock().expect("no panic").recv_timeout(LONG);
         Ok(Vec::new())
     };
     slow.handle("Test.nothing", wait).expect("known");
@@ -177,7 +177,7 @@ fn a_tenant_has_so_many_calls_at_once() {
         let first = scope.spawn(|| {
             with_carried(Some(&limited), || client.call("Test.nothing", b"{}")).map(|_| ())
         });
-        begins.recv().expect("the call is under way");
+        begins.recv_timeout(LONG).expect("the call is under way");
         let soon = Instant::now() + Duration::from_millis(50);
         let busy = with_carried(Some(&limited), || {
             with_deadline(soon, || client.call("Test.add", br#"{"a":1,"b":2}"#))
@@ -331,13 +331,16 @@ fn the_ensemble_tells_callers_of_exceptions_itself() {
             // A declared exception passes on as it is, and nothing of the handler's.
             let refused = call(&mut stream, "add", Protocol::Compact, &max);
             assert_eq!(refused, (MessageType::Reply, overflow.to_owned()));
-            let error = told.recv().expect("the handler learns of it");
+            let error = told.recv_timeout(LONG).expect("the handler learns of it");
             assert!(matches!(error, CallError::Answered { .. }), "{error}");
             // Others become exceptions of the RPC layer.
             let (kind, body) = call(&mut stream, "nothing", Protocol::Binary, "{}");
             assert_eq!(kind, MessageType::Exception);
             assert!(body.contains("panicked"), "{body}");
-            assert_eq!(told.recv().expect("it learns").reason(), "answered");
+            assert_eq!(
+                told.recv_timeout(LONG).expect("it learns").reason(),
+                "answered"
+            );
             // The connection goes on.
             let sum = call(&mut stream, "add", Protocol::Binary, r#"{"a":1,"b":2}"#);
             assert_eq!(sum.1, r#"{"success":3}"#);
@@ -374,7 +377,7 @@ fn without_the_option_errors_are_the_handlers() {
     let (kind, body) = call(&mut connect(&running), "nothing", Protocol::Binary, "{}");
     assert_eq!(kind, MessageType::Exception);
     assert!(body.contains("the handler's own error"), "{body}");
-    let error = told.recv().expect("the handler learns of it");
+    let error = told.recv_timeout(LONG).expect("the handler learns of it");
     assert!(matches!(error, CallError::Application { .. }), "{error}");
     // Oneway calls are never answered.
     let (server, told) = passing_on(&inner, true);
@@ -383,7 +386,7 @@ fn without_the_option_errors_are_the_handlers() {
     stream
         .write_all(&frame("note", Protocol::Binary, 1, r#"{"text":""}"#))
         .expect("it reads");
-    let error = told.recv().expect("the handler learns of it");
+    let error = told.recv_timeout(LONG).expect("the handler learns of it");
     assert!(matches!(error, CallError::Application { .. }), "{error}");
     let sum = call(&mut stream, "add", Protocol::Binary, r#"{"a":1,"b":2}"#);
     assert_eq!(sum.1, r#"{"success":3}"#);
@@ -430,7 +433,9 @@ fn clients_of_grpc_are_told_by_a_status() {
             }
             other => panic!("{other}"),
         }
-        let learnt = of_refused.recv().expect("the handler learns of it");
+        let learnt = of_refused
+            .recv_timeout(LONG)
+            .expect("the handler learns of it");
         assert!(matches!(learnt, CallError::Answered { .. }), "{learnt}");
         let series =
             r#"accelflow_requests_total{function="test.Calculator.Fail",result="error_by_trace"}"#;
@@ -457,7 +462,10 @@ fn statuses_are_told_to_clients_of_thrift_and_exceptions_to_those_of_grpc() {
     );
     assert_eq!(kind, MessageType::Exception);
     assert!(body.contains("no such thing"), "{body}");
-    assert_eq!(of_refused.recv().expect("it learns").reason(), "answered");
+    assert_eq!(
+        of_refused.recv_timeout(LONG).expect("it learns").reason(),
+        "answered"
+    );
     let exceptional = start(server());
     let thrift = client(&exceptional, ClientConfig::default());
     let (excepted, of_excepted) = failing(move |_| thrift.call("Test.panics", b"{}"));
@@ -474,7 +482,10 @@ fn statuses_are_told_to_clients_of_thrift_and_exceptions_to_those_of_grpc() {
     let told = told.expect_err("a status");
     assert_eq!(told.code(), GrpcCode::Internal);
     assert!(told.to_string().contains("panicked"), "{told}");
-    assert_eq!(of_excepted.recv().expect("it learns").reason(), "answered");
+    assert_eq!(
+        of_excepted.recv_timeout(LONG).expect("it learns").reason(),
+        "answered"
+    );
 }
 
 trait ReadWrite: std::io::Read + std::io::Write {}

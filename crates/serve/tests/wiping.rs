@@ -9,7 +9,6 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
-use std::time::Duration;
 
 use accelflow_accel::balance::{CoreLoads, RoundRobin};
 use accelflow_accel::compress::{Cmp, Codec};
@@ -81,9 +80,9 @@ fn the_server() {
     let running = serve(&task);
     println!("\nport {}", running.address().port());
     for _ in std::io::stdin().lock().lines() {
-        while !running.metrics().contains("accelflow_connections_open 0\n") {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        eventually("all connections have ended", || {
+            running.metrics().contains("accelflow_connections_open 0\n")
+        });
         println!("\nquiet");
     }
 }
@@ -134,10 +133,7 @@ impl Served {
     }
 
     fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).expect("it listens");
-        let patience = Some(Duration::from_secs(60));
-        stream.set_read_timeout(patience).expect("a socket");
-        stream
+        patient(TcpStream::connect(self.address).expect("it listens"))
     }
 
     /// How often `marker` is in the process's memory once all connections have ended.

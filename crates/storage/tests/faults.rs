@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_serve::with_deadline;
 use accelflow_storage::{Storage, StorageConfig, StorageError};
+use common::waits::eventually;
 use common::world;
 
 #[test]
@@ -43,9 +44,9 @@ fn nothing_acknowledged_is_lost_when_the_database_dies() {
         .collect();
     let await_writes = |more: u64| {
         let goal = acknowledged.load(Ordering::Relaxed) + more;
-        while acknowledged.load(Ordering::Relaxed) < goal {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        eventually("writes are acknowledged", || {
+            acknowledged.load(Ordering::Relaxed) >= goal
+        });
     };
     await_writes(50);
     world.postgres.kill();

@@ -14,6 +14,7 @@ use accelflow_serve::{
 use accelflow_storage::{Storage, StorageConfig, StorageError, StorageTraces};
 use common::shout::Shout;
 use common::taken::{self, source};
+use common::waits::{eventually, patient};
 use common::world;
 
 const OWN: &str = "
@@ -157,9 +158,7 @@ fn a_tenant_that_floods_storage_leaves_it_to_others() {
         let limit = greedy.limit.clone().expect("set");
         let first =
             scope.spawn(|| with_carried(Some(&greedy), || storage.write("plain", "a", b"2")));
-        while limit.running() == 0 {
-            std::thread::yield_now();
-        }
+        eventually("the write is under way", || limit.running() > 0);
         for _ in 0..3 {
             let soon = Instant::now() + Duration::from_millis(20);
             let write = || with_deadline(soon, || storage.write("plain", "b", b"3"));
@@ -191,7 +190,7 @@ fn asked(address: SocketAddr, key: &str) -> Vec<u8> {
     call.extend((key.len() as u32).to_be_bytes());
     call.extend(key.as_bytes());
     call.push(0);
-    let mut stream = TcpStream::connect(address).expect("it listens");
+    let mut stream = patient(TcpStream::connect(address).expect("it listens"));
     stream
         .write_all(&(call.len() as u32).to_be_bytes())
         .expect("it reads");

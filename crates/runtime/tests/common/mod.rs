@@ -5,6 +5,8 @@
     reason = "each test file uses its part, and fails by panicking"
 )]
 
+pub(crate) mod waits;
+
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::messages::document;
 use accelflow_accel::rpc::ThriftCall;

@@ -4,7 +4,6 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
 
 use accelflow_accel::Limits;
 use accelflow_accel::protobuf::{Schema, message_from_json, message_to_json};
@@ -14,6 +13,8 @@ use h2::client::SendRequest;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
+
+use super::waits::LONG;
 
 pub(crate) const INTERFACE: &str = r#"
     syntax = "proto3";
@@ -185,7 +186,7 @@ pub(crate) async fn increment(
     let request = request("/test.Calculator/Add", headers);
     let pair = message("test.Pair", &json!({"a": number.to_string(), "b": "1"}));
     let reply = exchange(requests, request, prefixed(0, &pair));
-    let reply = tokio::time::timeout(Duration::from_secs(60), reply).await;
+    let reply = tokio::time::timeout(LONG, reply).await;
     let sum = reply.expect("it does not hang").expect("a reply");
     let sum = &sum.json("test.Pair")["a"];
     sum.as_str()
@@ -258,7 +259,7 @@ impl Client {
         let reply = exchange(self.requests.clone(), request, body);
         let reply = self
             .runtime
-            .block_on(async { tokio::time::timeout(Duration::from_secs(60), reply).await });
+            .block_on(async { tokio::time::timeout(LONG, reply).await });
         reply.expect("it does not hang").expect("a reply")
     }
 

@@ -1,17 +1,19 @@
 //! A server of a small interface, and clients that share nothing with it but the message formats.
 
-#![allow(dead_code, reason = "no test uses all of it")]
+#![allow(dead_code, unused_imports, reason = "no test uses all of it")]
 
 pub(crate) mod grpc;
 pub(crate) mod services;
 pub(crate) mod shout;
 pub(crate) mod taken;
+#[path = "../../../runtime/tests/common/waits.rs"]
+pub(crate) mod waits;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::Limits;
 use accelflow_accel::rpc::{MessageType, ThriftCall, read_message, write_message};
@@ -22,6 +24,8 @@ use accelflow_serve::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+pub(crate) use waits::{LONG, eventually, patient};
 
 pub(crate) const INTERFACE: &str = "
     exception Refused { 1: i32 code, 2: string why }
@@ -142,8 +146,7 @@ pub(crate) fn receive(stream: &mut impl Read) -> std::io::Result<Vec<u8>> {
 
 pub(crate) fn connect(running: &Running) -> TcpStream {
     let stream = TcpStream::connect(running.address()).expect("the server listens");
-    let patience = Some(Duration::from_secs(60));
-    stream.set_read_timeout(patience).expect("a socket");
+    let stream = patient(stream);
     stream.set_nodelay(true).expect("a socket");
     stream
 }
@@ -172,13 +175,16 @@ pub(crate) fn counted(running: &Running, series: &str) -> u64 {
 
 /// Waits until a metric has a value: connections end on threads of their own.
 pub(crate) fn await_count(running: &Running, series: &str, least: u64) {
-    for _ in 0..600 {
-        if counted(running, series) >= least {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
+    let begun = Instant::now();
+    while counted(running, series) < least {
+        let metrics = || running.metrics();
+        assert!(
+            begun.elapsed() < LONG,
+            "{series} stays below {least}:\n{}",
+            metrics()
+        );
+        std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("{series} stays below {least}:\n{}", running.metrics());
 }
 
 /// A certificate for localhost, signed by itself, in files that live as long as this.

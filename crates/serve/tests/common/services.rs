@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use accelflow_accel::Settings;
 use accelflow_serve::{
@@ -16,8 +16,8 @@ use http::{HeaderMap, HeaderValue, Response};
 use serde_json::json;
 
 use super::grpc::{message, prefixed, schema};
+pub(crate) use super::waits::{LONG, eventually};
 
-pub(crate) const LONG: Duration = Duration::from_secs(60);
 pub(crate) const ADD: &[u8] = br#"{"a":"40","b":"2"}"#;
 
 pub(crate) fn config() -> ClientConfig {
@@ -64,15 +64,6 @@ pub(crate) fn metric(text: &str, series: &str) -> u64 {
     found.map_or(0, |value| value.parse().expect("a count"))
 }
 
-/// Waits for what other threads bring about, and fails if they do not.
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < LONG, "never: {what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 pub(crate) type Conn = Connection<tokio::net::TcpStream, Bytes>;
 
 /// A service that treats each of so many connections by a script, at the same time.
@@ -98,11 +89,13 @@ where
                     return;
                 };
                 let stream = accepted.expect("a client").0;
-                let connection = server::handshake(stream).await.expect("HTTP/2");
+                let shaken = tokio::time::timeout(LONG, server::handshake(stream)).await;
+                let connection = shaken.expect("a preface").expect("HTTP/2");
                 running.push(tokio::task::spawn_local(script(number, connection)));
             }
             for script in running {
-                script.await.expect("no panic");
+                let ended = tokio::time::timeout(LONG, script).await;
+                ended.expect("the client ends").expect("no panic");
             }
         });
     });

@@ -6,6 +6,8 @@
 pub(crate) mod shout;
 #[path = "../../../serve/tests/common/taken.rs"]
 pub(crate) mod taken;
+#[path = "../../../runtime/tests/common/waits.rs"]
+pub(crate) mod waits;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
