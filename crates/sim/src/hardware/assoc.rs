@@ -50,15 +50,26 @@ impl Associative {
     pub(crate) fn touch(&mut self, key: u64, set: u64, writes: bool) -> Result<(), Option<Victim>> {
         let number = if set < self.sets {
             set
+        } else if self.sets.is_power_of_two() {
+            set & (self.sets - 1)
         } else {
             set % self.sets
         };
         let first = number as usize * self.ways;
         let set = &mut self.tags[first..first + self.ways];
         let tag = tag(key);
-        match <&mut [u32; 16]>::try_from(&mut *set) {
-            Ok(set) => touch_16(set, tag, writes),
-            Err(_) => touch_any(set, tag, writes),
+        if let Some(first) = set.first_mut()
+            && *first >> 1 == tag
+        {
+            *first |= u32::from(writes);
+            return Ok(());
+        }
+        if let Ok(set) = <&mut [u32; 16]>::try_from(&mut *set) {
+            touch_16(set, tag, writes)
+        } else if let Ok(set) = <&mut [u32; 4]>::try_from(&mut *set) {
+            touch_4(set, tag, writes)
+        } else {
+            touch_any(set, tag, writes)
         }
     }
 }
@@ -76,6 +87,25 @@ fn touch_any(set: &mut [u32], tag: u32, writes: bool) -> Result<(), Option<Victi
         moved = old;
     }
     Err(victim(moved))
+}
+
+/// The same for 4 ways.
+#[inline]
+fn touch_4(set: &mut [u32; 4], tag: u32, writes: bool) -> Result<(), Option<Victim>> {
+    let used = tag << 1 | u32::from(writes);
+    let [a, b, c, d] = *set;
+    if a >> 1 == tag {
+        set[0] = a | used;
+    } else if b >> 1 == tag {
+        *set = [used | b & 1, a, c, d];
+    } else if c >> 1 == tag {
+        *set = [used | c & 1, a, b, d];
+    } else {
+        let here = d >> 1 == tag;
+        *set = [used | d & u32::from(here), a, b, c];
+        return if here { Ok(()) } else { Err(victim(d)) };
+    }
+    Ok(())
 }
 
 /// The same for 16 ways, which are compared at once.
@@ -148,6 +178,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn four_ways_are_compared_as_one_by_one(
+            keys in vec((0_u64..8, any::<bool>()), 1..300),
+        ) {
+            let (mut four, mut one_by_one) = ([EMPTY; 4], [EMPTY; 4]);
+            for (key, writes) in keys {
+                let found = touch_4(&mut four, tag(key), writes);
+                prop_assert_eq!(found, touch_any(&mut one_by_one, tag(key), writes));
+                prop_assert_eq!(four, one_by_one);
+            }
+        }
+
         #[test]
         fn sixteen_ways_are_compared_at_once_as_one_by_one(
             keys in vec((0_u64..24, any::<bool>()), 1..300),

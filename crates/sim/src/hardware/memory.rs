@@ -28,7 +28,8 @@ pub(crate) struct Memory {
     /// Size of a block as a power of two.
     block_bits: u32,
     slices: Vec<Pipe>,
-    sets_of_a_slice: u64,
+    /// The number of slices, of sets of a slice, and of controllers.
+    counts_of: [Divisor; 3],
     kept: Associative,
     slice_latency: Time,
     slice_rate: Bandwidth,
@@ -41,8 +42,8 @@ pub(crate) struct Memory {
     /// Remainder of the fills of cores, in bytes times picoseconds per second.
     fill_left: u128,
     fills: u64,
-    /// The size that was moved last, and how long it occupied a slice and a controller.
-    last: (Bytes, Time, Time),
+    /// How long a block, a line and the size that was moved last occupy a slice and a controller.
+    sizes: [(Bytes, Time, Time); 3],
     pub(crate) counts: MemoryCounts,
 }
 
@@ -77,11 +78,11 @@ impl Memory {
         let sets = (memory.llc_slice.get() / block.get()) as usize / memory.llc_ways;
         let sets = sets.max(1);
         let rate = memory.llc_bytes.saturating_mul(clock.as_hz());
-        Memory {
+        let mut new = Memory {
             block_bits: block.get().trailing_zeros(),
-            last: (Bytes(0), Time::ZERO, Time::ZERO),
+            sizes: [(Bytes(0), Time::ZERO, Time::ZERO); 3],
             slices: vec![Pipe::IDLE; slices],
-            sets_of_a_slice: sets as u64,
+            counts_of: [slices, sets, memory.controllers].map(Divisor::new),
             kept: Associative::new(slices * sets, memory.llc_ways),
             slice_latency: memory.llc.at(clock),
             slice_rate: Bandwidth::from_bytes_per_s(rate).unwrap_or(memory.dram_bandwidth),
@@ -94,7 +95,11 @@ impl Memory {
             fill_left: 0,
             fills: 0,
             counts: MemoryCounts::default(),
+        };
+        for (place, size) in [block, LINE].into_iter().enumerate() {
+            new.sizes[place] = new.lengths_of(size);
         }
+        new
     }
 
     /// Latency of a slice.
@@ -195,26 +200,26 @@ impl Memory {
         &mut self,
         network: &mut Network,
         address: u64,
-        to: Place,
+        to: Site,
         now: Time,
     ) -> Time {
         let block = address >> self.block_bits;
         let (slice, set) = self.home(block);
         let there = network.site(Place::Slice(slice as u16));
-        let way = network.latency(network.site(to), there);
+        let way = network.latency(to, there);
         let length = self.lengths(LINE).0;
         self.counts.read_bytes += LINE.get();
         let passed = self.slices[slice].pass(Flow::at(now + way), length, self.slice_latency);
-        let mut known = passed.head;
         let found = self.kept.touch(block, set, false);
-        if found.is_err() {
-            self.counts.missed_bytes += LINE.get();
-            let controller = self.controller(block);
-            let place = network.site(Place::Controller(controller as u16));
-            let further = network.latency(there, place);
-            let read = self.dram(controller, LINE, Flow::at(known + further));
-            known = read.head + self.dram_latency + further;
+        if found.is_ok() {
+            return passed.head + way;
         }
+        self.counts.missed_bytes += LINE.get();
+        let controller = self.controller(block);
+        let place = network.site(Place::Controller(controller as u16));
+        let further = network.latency(there, place);
+        let read = self.dram(controller, LINE, Flow::at(passed.head + further));
+        let known = read.head + self.dram_latency + further;
         self.evict(network, found, there, known);
         known + way
     }
@@ -235,6 +240,7 @@ impl Memory {
     }
 
     /// Writes back an evicted block that was written; nothing waits for it.
+    #[inline]
     fn evict(
         &mut self,
         network: &mut Network,
@@ -243,7 +249,7 @@ impl Memory {
         now: Time,
     ) {
         if let Err(Some(Victim { tag, written: true })) = found {
-            let controller = tag as usize % self.controllers.len();
+            let controller = self.counts_of[2].divide(tag).1 as usize;
             let size = Bytes(1 << self.block_bits);
             let there = network.site(Place::Controller(controller as u16));
             let flow = network.transfer(slice, there, size, Flow::at(now));
@@ -260,30 +266,72 @@ impl Memory {
     /// How long `size` occupies a slice, and a controller.
     #[inline]
     fn lengths(&mut self, size: Bytes) -> (Time, Time) {
-        if size != self.last.0 {
-            let (slice, controller) = (self.slice_rate, self.dram_rate);
-            self.last = (size, slice.transfer(size), controller.transfer(size));
-        }
-        (self.last.1, self.last.2)
+        let known = self.sizes.iter().find(|known| known.0 == size);
+        let (_, slice, controller) = match known {
+            Some(known) => *known,
+            None => {
+                self.sizes[2] = self.lengths_of(size);
+                self.sizes[2]
+            }
+        };
+        (slice, controller)
+    }
+
+    /// The size with the same.
+    fn lengths_of(&self, size: Bytes) -> (Bytes, Time, Time) {
+        let (slice, controller) = (self.slice_rate, self.dram_rate);
+        (size, slice.transfer(size), controller.transfer(size))
     }
 
     /// Slice and set of a block. Addresses are interleaved by a multiplicative hash.
+    #[inline]
     pub(super) fn home(&self, block: u64) -> (usize, u64) {
-        let slices = self.slices.len() as u64;
-        let hash = spread(block);
-        let slice = hash % slices;
-        let set = hash / slices % self.sets_of_a_slice;
-        (slice as usize, slice * self.sets_of_a_slice + set)
+        let [slices, sets, _] = self.counts_of;
+        let (row, slice) = slices.divide(spread(block));
+        let (_, set) = sets.divide(row);
+        (
+            slice as usize,
+            u64::from(slice) * u64::from(sets.by) + u64::from(set),
+        )
     }
 
+    #[inline]
     pub(super) fn controller(&self, block: u64) -> usize {
-        (spread(block + 1) % self.controllers.len() as u64) as usize
+        self.counts_of[2].divide(spread(block + 1)).1 as usize
+    }
+}
+
+/// A number by which many are divided: with a multiplication by its inverse (Lemire, Kaser and Kurz,
+/// Faster remainder by direct computation, 2019).
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    by: u32,
+    /// 2^64 over it, rounded up; 0 for 1.
+    inverse: u64,
+}
+
+impl Divisor {
+    fn new(by: usize) -> Divisor {
+        let by = u32::try_from(by).unwrap_or(u32::MAX).max(1);
+        let inverse = (u64::MAX / u64::from(by)).wrapping_add(1);
+        Divisor { by, inverse }
+    }
+
+    /// Quotient and remainder of `number`.
+    #[inline]
+    fn divide(self, number: u32) -> (u32, u32) {
+        if self.by == 1 {
+            return (number, 0);
+        }
+        let quotient = (u128::from(self.inverse) * u128::from(number) >> 64) as u32;
+        (quotient, number - quotient * self.by)
     }
 }
 
 /// A multiplicative hash with 2^64 over the golden ratio, which spreads consecutive numbers.
-fn spread(number: u64) -> u64 {
-    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
+#[inline]
+fn spread(number: u64) -> u32 {
+    (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
 
 /// The blocks of `size` bytes at `address`, and the number of bytes in each.
@@ -339,6 +387,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use accelflow_trace::Accel;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -485,6 +534,17 @@ mod tests {
                 .iter()
                 .all(|count| (800..=1_000).contains(count))
         );
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_divided_by_multiplication(number: u32, by in 1_u32..5_000, shift in 0..20) {
+            let by = by.saturating_mul(1_u32 << shift);
+            let found = Divisor::new(by as usize).divide(number);
+            prop_assert_eq!(found, (number / by, number % by));
+            let ends = Divisor::new(by as usize).divide(u32::MAX);
+            prop_assert_eq!(ends, (u32::MAX / by, u32::MAX % by));
+        }
     }
 
     #[test]

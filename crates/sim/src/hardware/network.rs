@@ -4,7 +4,7 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 use super::pipe::{Flow, Pipe};
 use super::topology::{Place, Topology};
 use super::ways::{Site, Way, Ways};
-use crate::config::Config;
+use crate::config::{Config, TRANSACTION};
 
 /// The on-package network: a mesh in each chiplet, a link from each chiplet to each other one
 /// (AccelFlow, Fig. 6, section V.3 and Table III).
@@ -25,11 +25,14 @@ pub(crate) struct Network {
     links: Vec<Pipe>,
     /// What links carry, while an observer asks for it: link, from, until.
     log: Option<Vec<(usize, Time, Time)>>,
-    /// The size that was moved last, and by [`LinkKind`] how long it occupied a link.
-    ///
-    /// [`LinkKind`]: super::ways::LinkKind
-    last: (Bytes, [Time; 3]),
+    /// How long a transaction and the size that was moved last occupy links.
+    sizes: [(Bytes, Lengths); 2],
 }
+
+/// By [`LinkKind`], how long a transfer occupies a link.
+///
+/// [`LinkKind`]: super::ways::LinkKind
+type Lengths = [Time; 3];
 
 /// How long links have carried data.
 #[derive(Clone, Debug, Default)]
@@ -57,16 +60,18 @@ impl Network {
         let (hop, crossing) = (network.hop.at(clock), network.inter_chiplet.at(clock));
         let link_rate = network.link_bytes.saturating_mul(clock.as_hz());
         let counts = (config.memory.llc_slices, controllers);
-        Network {
+        let mut network = Network {
             latencies: [Time::ZERO, hop, crossing],
             link_rate: Bandwidth::from_bytes_per_s(link_rate)
                 .unwrap_or(network.inter_chiplet_bandwidth),
             crossing_rate: network.inter_chiplet_bandwidth,
             links: vec![Pipe::IDLE; topology.links()],
-            last: (Bytes(0), [Time::ZERO; 3]),
+            sizes: [(Bytes(0), [Time::ZERO; 3]); 2],
             ways: Ways::new(topology, counts, &instances, (hop, crossing)),
             log: None,
-        }
+        };
+        network.sizes[0] = (TRANSACTION, network.lengths(TRANSACTION));
+        network
     }
 
     /// Time of `size` on the slowest link.
@@ -91,29 +96,43 @@ impl Network {
     /// Moves `size` from `from`, where it is at `flow`, to `to`: when it is there.
     pub(crate) fn transfer(&mut self, from: Site, to: Site, size: Bytes, flow: Flow) -> Flow {
         let way = self.ways.between(from, to);
-        if size != self.last.0 {
-            self.last = (size, self.lengths(size));
-        }
-        let (lengths, latencies) = (self.last.1, self.latencies);
-        let mut flow = flow;
+        let lengths = self.known_lengths(size);
         if self.log.is_some() {
             return self.transfer_logged(way, lengths, flow);
         }
+        let (latencies, links) = (self.latencies, &mut self.links[..]);
+        let mut flow = flow;
         for stage in self.ways.stages(way) {
             let kind = stage.kind as usize;
-            flow = self.links[stage.link as usize].pass(flow, lengths[kind], latencies[kind]);
+            flow = links[stage.link as usize].pass(flow, lengths[kind], latencies[kind]);
         }
         flow
     }
 
+    /// The same as [`Network::lengths`], of a transaction or the size that was moved last without
+    /// a division.
+    #[inline]
+    fn known_lengths(&mut self, size: Bytes) -> Lengths {
+        let [transaction, last] = &self.sizes;
+        if size == transaction.0 {
+            transaction.1
+        } else if size == last.0 {
+            last.1
+        } else {
+            let lengths = self.lengths(size);
+            self.sizes[1] = (size, lengths);
+            lengths
+        }
+    }
+
     /// By kind of link, how long `size` occupies it.
-    fn lengths(&self, size: Bytes) -> [Time; 3] {
+    fn lengths(&self, size: Bytes) -> Lengths {
         let on_link = self.link_rate.transfer(size);
         [on_link, on_link, self.crossing_rate.transfer(size)]
     }
 
     /// As the transfer on `way`, and logs what each link carries.
-    fn transfer_logged(&mut self, way: Way, lengths: [Time; 3], flow: Flow) -> Flow {
+    fn transfer_logged(&mut self, way: Way, lengths: Lengths, flow: Flow) -> Flow {
         let mut flow = flow;
         for stage in self.ways.stages(way) {
             let kind = stage.kind as usize;

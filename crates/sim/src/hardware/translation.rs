@@ -5,6 +5,7 @@ use super::assoc::Associative;
 use super::memory::{Memory, touched};
 use super::network::Network;
 use super::topology::Place;
+use super::ways::Site;
 use crate::config::Config;
 
 /// Address translation: a TLB in each accelerator, and in each chiplet an IOMMU that walks the
@@ -18,13 +19,32 @@ pub(crate) struct Translation {
     page: u64,
     hit: Time,
     levels: u32,
-    tlbs: Vec<Associative>,
+    /// By accelerator and instance, after that of the manager.
+    tlbs: Vec<Tlb>,
     sets: u64,
     /// When each walker becomes free.
     walkers: Vec<Time>,
     /// By chiplet, the fully associative cache of its IOMMU's walkers; `None` without entries.
     directories: Vec<Option<Associative>>,
     pub(crate) counts: TranslationCounts,
+}
+
+/// The TLB of an accelerator, and its way to an IOMMU.
+#[derive(Clone, Debug)]
+struct Tlb {
+    kept: Associative,
+    /// The way, once a page has been missing.
+    walks: Option<WalkWay>,
+}
+
+/// The way of the walks for an accelerator.
+#[derive(Clone, Copy, Debug)]
+struct WalkWay {
+    chiplet: u16,
+    iommu: Site,
+    /// Times of a command to the IOMMU, and back.
+    there: Time,
+    back: Time,
 }
 
 /// Counts of address translations.
@@ -52,7 +72,7 @@ impl Translation {
             page: tlb.page.get(),
             hit: tlb.hit.at(config.core.clock),
             levels: tlb.walk_levels,
-            tlbs: vec![Associative::new(sets, tlb.ways); 1 + Accel::COUNT],
+            tlbs: vec![Tlb::empty(sets, tlb.ways); 1 + Accel::COUNT],
             sets: sets as u64,
             walkers: vec![Time::ZERO; tlb.walkers],
             directories: vec![directories; chiplets],
@@ -78,22 +98,35 @@ impl Translation {
             _ => return now,
         };
         if tlb >= self.tlbs.len() {
-            let empty = Associative::new(self.sets as usize, self.tlbs[0].ways());
+            let empty = Tlb::empty(self.sets as usize, self.tlbs[0].kept.ways());
             self.tlbs.resize(tlb + 1, empty);
         }
-        let end = touched(address + size.get(), address).div_ceil(self.page);
+        let (first, end) = self.pages(address, touched(address + size.get(), address));
+        let looked_up = now + self.hit;
+        self.counts.lookups += end - first;
         let mut known = now;
-        for page in address / self.page..end {
-            self.counts.lookups += 1;
-            let looked_up = now + self.hit;
-            let there = self.tlbs[tlb].touch(page, page % self.sets, false).is_ok();
+        let mut page = first;
+        while page < end {
+            let there = self.tlbs[tlb].kept.touch(page, page, false).is_ok();
             known = known.max(if there {
                 looked_up
             } else {
-                self.walk(network, memory, page, place, looked_up)
+                self.walk(network, memory, page, (tlb, place), looked_up)
             });
+            page += 1;
         }
         known
+    }
+
+    /// The first page of the addresses from `address` to `end`, and one past the last.
+    #[inline]
+    fn pages(&self, address: u64, end: u64) -> (u64, u64) {
+        if self.page.is_power_of_two() {
+            let bits = self.page.trailing_zeros();
+            (address >> bits, (end + self.page - 1) >> bits)
+        } else {
+            (address / self.page, end.div_ceil(self.page))
+        }
     }
 
     fn walk(
@@ -101,39 +134,62 @@ impl Translation {
         network: &mut Network,
         memory: &mut Memory,
         page: u64,
-        place: Place,
+        (tlb, place): (usize, Place),
         now: Time,
     ) -> Time {
         self.counts.misses += 1;
-        let chiplet = network.chiplet_of(place);
-        let at = Place::Iommu(chiplet);
-        let (from, there) = (network.site(place), network.site(at));
-        let request = network.latency(from, there);
+        let tlb = &mut self.tlbs[tlb];
+        let way = *tlb.walks.get_or_insert_with(|| WalkWay::new(network, place));
         let mut walker = 0;
-        for (number, free) in self.walkers.iter().enumerate() {
-            if *free < self.walkers[walker] {
-                walker = number;
+        let mut free = Time::MAX;
+        for (number, &from) in self.walkers.iter().enumerate() {
+            if from < free {
+                (walker, free) = (number, from);
             }
         }
-        let walker = &mut self.walkers[walker];
-        let mut done = (now + request).max(*walker);
+        let mut done = (now + way.there).max(free);
         let directory = page >> LEVEL_BITS;
-        let known = self.directories[usize::from(chiplet)]
+        let known = self.directories[usize::from(way.chiplet)]
             .as_mut()
             .is_some_and(|kept| kept.touch(directory, 0, false).is_ok());
-        let levels = if known {
+        let mut level = if known {
             self.levels.min(1)
         } else {
             self.levels
         };
-        for level in (0..levels).rev() {
-            self.counts.table_reads += 1;
+        self.counts.table_reads += u64::from(level);
+        while level > 0 {
+            level -= 1;
             let entry = (page >> (LEVEL_BITS * level)) * ENTRY_BYTES;
             let address = TABLES + (u64::from(level) << 56) + entry;
-            done = memory.read_word(network, address, at, done);
+            done = memory.read_word(network, address, way.iommu, done);
         }
-        *walker = done;
-        done + network.latency(there, from)
+        self.walkers[walker] = done;
+        done + way.back
+    }
+}
+
+impl Tlb {
+    fn empty(sets: usize, ways: usize) -> Tlb {
+        Tlb {
+            kept: Associative::new(sets, ways),
+            walks: None,
+        }
+    }
+}
+
+impl WalkWay {
+    /// The way of walks for the accelerator at `place`.
+    #[cold]
+    fn new(network: &mut Network, place: Place) -> WalkWay {
+        let chiplet = network.chiplet_of(place);
+        let (from, iommu) = (network.site(place), network.site(Place::Iommu(chiplet)));
+        WalkWay {
+            chiplet,
+            iommu,
+            there: network.latency(from, iommu),
+            back: network.latency(iommu, from),
+        }
     }
 }
 
