@@ -70,13 +70,6 @@ impl Config {
         }
     }
 
-    /// The time that a whole RPC processor takes for a payload of `size`, if it is there for `accel`.
-    pub(crate) fn payload_time(&self, accel: Accel, size: Bytes) -> Option<Time> {
-        let hardware = &self.accelerator;
-        let bytes = || hardware.rpc_payload_bandwidth.transfer(size);
-        (self.element_of(accel) != accel).then(|| hardware.rpc_payload + bytes())
-    }
-
     /// The time that `accel` takes for an operation that takes a core of the base server `on_core`.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);

@@ -194,6 +194,33 @@ impl Memory {
         }
     }
 
+    /// Reads another word for a component that read the word before from the same block, when nothing
+    /// has come between: when it is there. The block is the most recently used of its set.
+    #[inline]
+    pub(crate) fn read_beside(&mut self, (slice, way): (usize, Time), now: Time) -> Time {
+        let length = self.lengths(LINE).0;
+        self.counts.read_bytes += LINE.get();
+        let passed = self.slices[slice].pass(Flow::at(now + way), length, self.slice_latency);
+        passed.head + way
+    }
+
+    /// The size of a block.
+    pub(crate) fn block_size(&self) -> u64 {
+        1 << self.block_bits
+    }
+
+    /// The block of an address.
+    pub(crate) fn block(&self, address: u64) -> u64 {
+        address >> self.block_bits
+    }
+
+    /// The slice of a block, and the time of a command from `to` there.
+    pub(crate) fn way_to(&self, network: &mut Network, block: u64, to: Site) -> (usize, Time) {
+        let slice = self.home(block).0;
+        let there = network.site(Place::Slice(slice as u16));
+        (slice, network.latency(to, there))
+    }
+
     /// Reads a word at `address` for a component at `to`: when it is there. A word uses the command
     /// lanes, and occupies a slice and a controller for a line.
     pub(crate) fn read_word(
@@ -264,17 +291,25 @@ impl Memory {
     }
 
     /// How long `size` occupies a slice, and a controller.
-    #[inline]
+    #[inline(always)]
     fn lengths(&mut self, size: Bytes) -> (Time, Time) {
-        let known = self.sizes.iter().find(|known| known.0 == size);
-        let (_, slice, controller) = match known {
-            Some(known) => *known,
-            None => {
-                self.sizes[2] = self.lengths_of(size);
-                self.sizes[2]
-            }
-        };
-        (slice, controller)
+        let [block, line, last] = &self.sizes;
+        if size == block.0 {
+            (block.1, block.2)
+        } else if size == line.0 {
+            (line.1, line.2)
+        } else if size == last.0 {
+            (last.1, last.2)
+        } else {
+            self.other_lengths(size)
+        }
+    }
+
+    #[inline(never)]
+    fn other_lengths(&mut self, size: Bytes) -> (Time, Time) {
+        let lengths = self.lengths_of(size);
+        self.sizes[2] = lengths;
+        (lengths.1, lengths.2)
     }
 
     /// The size with the same.

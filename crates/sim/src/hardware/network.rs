@@ -20,6 +20,8 @@ pub(crate) struct Network {
     ///
     /// [`LinkKind`]: super::ways::LinkKind
     latencies: [Time; 3],
+    /// No link is slower than an interface, so the end of a way sets the pace.
+    even: bool,
     link_rate: Bandwidth,
     crossing_rate: Bandwidth,
     links: Vec<Pipe>,
@@ -62,6 +64,7 @@ impl Network {
         let counts = (config.memory.llc_slices, controllers);
         let mut network = Network {
             latencies: [Time::ZERO, hop, crossing],
+            even: false,
             link_rate: Bandwidth::from_bytes_per_s(link_rate)
                 .unwrap_or(network.inter_chiplet_bandwidth),
             crossing_rate: network.inter_chiplet_bandwidth,
@@ -71,6 +74,7 @@ impl Network {
             log: None,
         };
         network.sizes[0] = (TRANSACTION, network.lengths(TRANSACTION));
+        network.even = network.crossing_rate >= network.link_rate;
         network
     }
 
@@ -97,16 +101,23 @@ impl Network {
     pub(crate) fn transfer(&mut self, from: Site, to: Site, size: Bytes, flow: Flow) -> Flow {
         let way = self.ways.between(from, to);
         let lengths = self.known_lengths(size);
-        if self.log.is_some() {
-            return self.transfer_logged(way, lengths, flow);
-        }
         let (latencies, links) = (self.latencies, &mut self.links[..]);
-        let mut flow = flow;
-        for stage in self.ways.stages(way) {
-            let kind = stage.kind as usize;
-            flow = links[stage.link as usize].pass(flow, lengths[kind], latencies[kind]);
+        let stages = self.ways.stages(way);
+        if self.log.is_some() || !self.even || size == Bytes(0) {
+            return self.transfer_by_link(way, lengths, flow);
         }
-        flow
+        // The last byte leaves the last link, an interface, its length after the first, or after it
+        // has come: no link before it is slower.
+        let mut head = flow.head;
+        for stage in stages {
+            let kind = stage.kind as usize;
+            let start = links[stage.link as usize].take_some(head, lengths[kind]);
+            head = start + latencies[kind];
+        }
+        Flow {
+            head,
+            tail: (head + lengths[0]).max(flow.tail + way.latency()),
+        }
     }
 
     /// The same as [`Network::lengths`], of a transaction or the size that was moved last without
@@ -131,8 +142,9 @@ impl Network {
         [on_link, on_link, self.crossing_rate.transfer(size)]
     }
 
-    /// As the transfer on `way`, and logs what each link carries.
-    fn transfer_logged(&mut self, way: Way, lengths: Lengths, flow: Flow) -> Flow {
+    /// The transfer on `way`, link by link, which are logged if an observer asks for it.
+    #[inline(never)]
+    fn transfer_by_link(&mut self, way: Way, lengths: Lengths, flow: Flow) -> Flow {
         let mut flow = flow;
         for stage in self.ways.stages(way) {
             let kind = stage.kind as usize;
@@ -224,6 +236,10 @@ impl Carried {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
 
     use super::*;
 
@@ -319,6 +335,31 @@ mod tests {
             {
                 let latency: Time = stages.iter().map(|(_, _, latency)| *latency).sum();
                 assert_eq!(command(&mut network, from, to), latency, "{from:?} {to:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_way_at_once_is_the_way_link_by_link(
+            transfers in vec((0_usize..40, 0_usize..40, 0_u64..3_000, 0_u64..99, 0_u64..99), 1..200),
+            chiplets in select(vec![1.0, 2.0, 6.0]),
+        ) {
+            let mut at_once = network(&[("network.chiplets", chiplets)]);
+            let mut by_link = at_once.clone();
+            by_link.even = false;
+            let place = |number: usize| match number {
+                0..4 => Place::Controller(number as u16),
+                4..31 => Place::Slice(number as u16),
+                _ => at(Accel::ALL[number - 31]),
+            };
+            for (number, (from, to, size, late, slow)) in transfers.into_iter().enumerate() {
+                let head = ns(number as u64 * 20 + late);
+                let flow = Flow { head, tail: head + ns(slow) };
+                let sites = (at_once.site(place(from)), at_once.site(place(to)));
+                let found = [&mut at_once, &mut by_link]
+                    .map(|network| network.transfer(sites.0, sites.1, Bytes(size), flow));
+                prop_assert_eq!(found[0], found[1]);
             }
         }
     }

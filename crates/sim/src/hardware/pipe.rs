@@ -79,10 +79,16 @@ impl Pipe {
 
     /// Takes the first free interval of `length` from `wanted` on: its beginning.
     #[inline(always)]
-    fn take(&mut self, wanted: Time, length: Time) -> Time {
+    pub(super) fn take(&mut self, wanted: Time, length: Time) -> Time {
         if length == Time::ZERO {
             return self.take_between(wanted, length);
         }
+        self.take_some(wanted, length)
+    }
+
+    /// The same for a `length` that is not zero.
+    #[inline(always)]
+    pub(super) fn take_some(&mut self, wanted: Time, length: Time) -> Time {
         if wanted > self.end {
             // Most transfers come after all others.
             if self.count == KEPT {

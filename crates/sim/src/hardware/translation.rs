@@ -104,14 +104,16 @@ impl Translation {
         let (first, end) = self.pages(address, touched(address + size.get(), address));
         let looked_up = now + self.hit;
         self.counts.lookups += end - first;
-        let mut known = now;
+        let (mut known, mut last) = (now, LastWalk::NONE);
         let mut page = first;
         while page < end {
             let there = self.tlbs[tlb].kept.touch(page, page, false).is_ok();
             known = known.max(if there {
                 looked_up
+            } else if last.serves(page) {
+                self.walk_beside(memory, &last, looked_up)
             } else {
-                self.walk(network, memory, page, (tlb, place), looked_up)
+                self.walk(network, memory, page, (tlb, place), looked_up, &mut last)
             });
             page += 1;
         }
@@ -129,6 +131,7 @@ impl Translation {
         }
     }
 
+    /// Walks the tables for `page`: when it is translated. `last` becomes this walk.
     fn walk(
         &mut self,
         network: &mut Network,
@@ -136,22 +139,21 @@ impl Translation {
         page: u64,
         (tlb, place): (usize, Place),
         now: Time,
+        last: &mut LastWalk,
     ) -> Time {
         self.counts.misses += 1;
         let tlb = &mut self.tlbs[tlb];
-        let way = *tlb.walks.get_or_insert_with(|| WalkWay::new(network, place));
-        let mut walker = 0;
-        let mut free = Time::MAX;
-        for (number, &from) in self.walkers.iter().enumerate() {
-            if from < free {
-                (walker, free) = (number, from);
-            }
-        }
+        let way = *tlb
+            .walks
+            .get_or_insert_with(|| WalkWay::new(network, place));
+        let (walker, free) = self.free_walker();
         let mut done = (now + way.there).max(free);
         let directory = page >> LEVEL_BITS;
-        let known = self.directories[usize::from(way.chiplet)]
+        let kept = &mut self.directories[usize::from(way.chiplet)];
+        let known = kept
             .as_mut()
             .is_some_and(|kept| kept.touch(directory, 0, false).is_ok());
+        let has_directories = kept.is_some();
         let mut level = if known {
             self.levels.min(1)
         } else {
@@ -160,13 +162,81 @@ impl Translation {
         self.counts.table_reads += u64::from(level);
         while level > 0 {
             level -= 1;
-            let entry = (page >> (LEVEL_BITS * level)) * ENTRY_BYTES;
-            let address = TABLES + (u64::from(level) << 56) + entry;
+            let address = table_entry(page, level);
             done = memory.read_word(network, address, way.iommu, done);
         }
         self.walkers[walker] = done;
+        if has_directories && self.levels > 0 {
+            let block = memory.block(table_entry(page, 0));
+            let pages = memory.block_size() / ENTRY_BYTES;
+            let first = page / pages * pages;
+            *last = LastWalk {
+                pages: first.max(directory << LEVEL_BITS)
+                    ..(first + pages).min((directory + 1) << LEVEL_BITS),
+                slice: memory.way_to(network, block, way.iommu),
+                way,
+            };
+        }
         done + way.back
     }
+
+    /// Walks the tables for a page that `last` serves: when it is translated. The walkers' cache has
+    /// the directory, and the last-level cache the entry, both as the most recently used.
+    fn walk_beside(&mut self, memory: &mut Memory, last: &LastWalk, now: Time) -> Time {
+        self.counts.misses += 1;
+        self.counts.table_reads += 1;
+        let (walker, free) = self.free_walker();
+        let asked = (now + last.way.there).max(free);
+        let done = memory.read_beside(last.slice, asked);
+        self.walkers[walker] = done;
+        done + last.way.back
+    }
+
+    /// The walker that is free first, and when.
+    #[inline]
+    fn free_walker(&self) -> (usize, Time) {
+        let mut first = (0, Time::MAX);
+        for (walker, &free) in self.walkers.iter().enumerate() {
+            if free < first.1 {
+                first = (walker, free);
+            }
+        }
+        first
+    }
+}
+
+/// The walk before, of the same transfer.
+struct LastWalk {
+    /// The pages whose walks read the same directory and the same block of the last tables.
+    pages: std::ops::Range<u64>,
+    /// The slice of the block, and the time of a command there.
+    slice: (usize, Time),
+    way: WalkWay,
+}
+
+impl LastWalk {
+    const NONE: LastWalk = LastWalk {
+        pages: 0..0,
+        slice: (0, Time::ZERO),
+        way: WalkWay {
+            chiplet: 0,
+            iommu: Site::FIRST,
+            there: Time::ZERO,
+            back: Time::ZERO,
+        },
+    };
+
+    #[inline]
+    fn serves(&self, page: u64) -> bool {
+        self.pages.contains(&page)
+    }
+}
+
+/// The address of the entry for `page` in the tables of a level, of which the last has number 0.
+#[inline]
+fn table_entry(page: u64, level: u32) -> u64 {
+    let entry = (page >> (LEVEL_BITS * level)) * ENTRY_BYTES;
+    TABLES + (u64::from(level) << 56) + entry
 }
 
 impl Tlb {

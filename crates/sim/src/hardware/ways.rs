@@ -9,6 +9,11 @@ use super::topology::{Place, Step, Stop, Topology};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site(u32);
 
+impl Site {
+    /// The first place.
+    pub(crate) const FIRST: Site = Site(0);
+}
+
 /// The kind of a link, which says how long a transfer occupies it and takes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkKind {
@@ -43,6 +48,12 @@ impl Way {
         end: 0,
         latency: Time::MAX,
     };
+
+    /// The sum of the times to the ends of its links.
+    #[inline]
+    pub(crate) fn latency(&self) -> Time {
+        self.latency
+    }
 }
 
 /// The ways of a package. A way is found when it is first asked for, and kept.
@@ -149,6 +160,7 @@ impl Ways {
 
     #[cold]
     fn find(&mut self, index: usize, from: Site, to: Site) -> Way {
+        self.find_latency(index, from, to);
         let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);
         let first = self.stages.len() as u32;
         let stages = &mut self.stages;

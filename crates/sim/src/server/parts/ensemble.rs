@@ -18,6 +18,8 @@ pub(crate) struct Ensemble {
     stations: Vec<Station<JobId>>,
     /// By [`Accel::index`], the stations of that type.
     of_types: [Range<usize>; Accel::MOST],
+    /// By [`Accel::index`], the number of instances; 0 if the chip does not have the accelerator.
+    instances: [usize; Accel::MOST],
     /// Number of shares of an instance: one for each tenant if tenants reserve them, else 1.
     shares: usize,
     /// Jobs that have been given an output entry and await a decision.
@@ -35,6 +37,7 @@ impl Ensemble {
         Ok(Ensemble {
             stations: stations(run, properties.policy, shares)?,
             of_types: of_types(run, shares),
+            instances: Accel::EVERY.map(|accel| run.config.accelerator.instances_of(accel)),
             shares,
             unblocked: Vec::new(),
         })
@@ -68,6 +71,12 @@ impl Ensemble {
     fn index_of(&self, unit: Unit) -> usize {
         let first = self.of_types[unit.accel.index()].start;
         first + usize::from(unit.instance) * self.shares + usize::from(unit.share)
+    }
+
+    /// Instances of `accel`; 0 if the chip does not have it.
+    #[inline]
+    pub(crate) fn instances_of(&self, accel: Accel) -> usize {
+        self.instances[accel.index()]
     }
 
     /// The stations of a type.

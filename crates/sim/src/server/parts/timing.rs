@@ -14,8 +14,21 @@ pub(crate) struct Timing<'r> {
     config: &'r Config,
     /// By [`Accel::index`], the speedup for endless payloads over the mean speedup.
     endless: [f64; Accel::MOST],
-    /// By [`Accel::index`], the speedup over a core.
-    speedup: [f64; Accel::MOST],
+    /// By [`Accel::index`], what the time of an operation depends on.
+    laws: [Law; Accel::MOST],
+    /// The largest payload that both a queue entry and the scratchpad hold.
+    held: Bytes,
+}
+
+/// What the time of an operation depends on.
+#[derive(Clone, Copy, Debug)]
+enum Law {
+    /// The payload: a whole RPC processor executes it.
+    Payload,
+    /// Nothing.
+    Fixed(Time),
+    /// What a core takes; and the time over that.
+    Core(f64),
 }
 
 impl<'r> Timing<'r> {
@@ -24,7 +37,12 @@ impl<'r> Timing<'r> {
         Timing {
             config: run.config,
             endless: endless(run),
-            speedup: speedups(run),
+            laws: laws(run),
+            held: run
+                .config
+                .accelerator
+                .inline
+                .min(run.config.accelerator.scratchpad),
         }
     }
 
@@ -60,7 +78,16 @@ impl<'r> Timing<'r> {
     }
 
     /// Time of a payload into or out of the scratchpad on an idle server.
+    #[inline]
     pub(crate) fn expected_move(&self, uncore: &Uncore, accel: Accel, payload: Bytes) -> Time {
+        if payload <= self.held {
+            return self.pad(payload);
+        }
+        self.expected_beyond(uncore, accel, payload)
+    }
+
+    /// The same of a payload that is too large for a queue entry or for the scratchpad.
+    fn expected_beyond(&self, uncore: &Uncore, accel: Accel, payload: Bytes) -> Time {
         let beyond = match payload.beyond(self.config.accelerator.inline) {
             Bytes(0) => Time::ZERO,
             rest => uncore.unloaded(accel, rest),
@@ -81,20 +108,31 @@ impl<'r> Timing<'r> {
     }
 
     /// The accelerator's time for an operation that takes a core `on_core`, on `size` bytes.
+    #[inline]
     pub(crate) fn compute(&self, accel: Accel, on_core: Time, size: Bytes) -> Time {
-        let half = self.config.accelerator.speedup_half;
-        if let Some(payload) = self.config.payload_time(accel, size) {
-            return payload;
-        }
-        if let Some(fixed) = self.config.fixed(accel) {
-            return fixed;
-        }
-        let mean = on_core.scale(1.0 / self.speedup[accel.index()]);
-        if half == Bytes(0) {
+        let hardware = &self.config.accelerator;
+        let mean = match self.laws[accel.index()] {
+            Law::Payload => {
+                return hardware.rpc_payload + hardware.rpc_payload_bandwidth.transfer(size);
+            }
+            Law::Fixed(fixed) => return fixed,
+            Law::Core(share) => on_core.scale(share),
+        };
+        if hardware.speedup_half == Bytes(0) {
             return mean;
         }
-        mean.scale(1.0 / (self.endless[accel.index()] * share(size, half)))
+        let share = share(size, hardware.speedup_half);
+        mean.scale(1.0 / (self.endless[accel.index()] * share))
     }
+}
+
+fn laws(run: &Run<'_>) -> [Law; Accel::MOST] {
+    let (config, speedups) = (run.config, speedups(run));
+    Accel::EVERY.map(|accel| match config.fixed(accel) {
+        _ if config.element_of(accel) != accel => Law::Payload,
+        Some(fixed) => Law::Fixed(fixed),
+        None => Law::Core(1.0 / speedups[accel.index()]),
+    })
 }
 
 /// The chip's speedups, but of accelerators beside the nine those that the workload states.

@@ -47,7 +47,7 @@ impl Engine<'_> {
             true => job.accel,
             false => config.element_of(job.accel),
         };
-        let instances = config.accelerator.instances_of(accel) as u64;
+        let instances = self.ensemble.instances_of(accel) as u64;
         if instances == 0 {
             self.count_fallback(request, Fallback::NoAccelerator);
             return self.run_software(id, running, now);

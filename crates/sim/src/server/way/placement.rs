@@ -59,7 +59,7 @@ impl Engine<'_> {
 
     /// Whether the chip has `accel`.
     pub(crate) fn has(&self, accel: Accel) -> bool {
-        self.run.config.accelerator.has(accel)
+        self.ensemble.instances_of(accel) > 0
     }
 
     /// Whether `unit` has an element that no operation runs on or is on its way to.
@@ -77,7 +77,9 @@ impl Engine<'_> {
         let time = self
             .timing
             .compute(job.accel, operation.core, operation.input);
-        match [job.accel, self.run.config.element_of(job.accel)].contains(&job.unit.accel) {
+        let own =
+            job.unit.accel == job.accel || job.unit.accel == self.run.config.element_of(job.accel);
+        match own {
             true => time,
             false => time.scale(1.0 / self.run.config.accelerator.reuse_speed),
         }
@@ -86,7 +88,7 @@ impl Engine<'_> {
     /// The instance of `accel` for `job`. Responses leave by the TCP of the connection, which has
     /// its state; otherwise it is the least loaded instance, the first of equals.
     pub(crate) fn instance_for(&self, id: JobId, accel: Accel) -> u8 {
-        let instances = self.run.config.accelerator.instances_of(accel);
+        let instances = self.ensemble.instances_of(accel);
         if instances == 1 {
             return 0;
         }

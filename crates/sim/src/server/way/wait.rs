@@ -34,7 +34,7 @@ impl Engine<'_> {
     /// at last, of which TCP may have fewer.
     pub(crate) fn tcp_of(&self, id: JobId) -> Unit {
         let unit = self.jobs.get(id).unit;
-        let instances = self.run.config.accelerator.instances_of(Accel::Tcp);
+        let instances = self.ensemble.instances_of(Accel::Tcp);
         Unit {
             accel: Accel::Tcp,
             instance: (usize::from(unit.instance) % instances.max(1)) as u8,
