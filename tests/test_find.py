@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 import accelflow
 from accelflow import InputError, studies
@@ -146,3 +147,27 @@ def test_a_value_that_cannot_be_simulated_is_refused(tmp_path: Path):
     text = QUESTION.replace("to = 8", "to = 1e9")
     with pytest.raises(InputError, match=r"pes\.TCP = 1000000000"):
         studies.find(ask(text, tmp_path), tmp_path / "out")
+
+
+def test_only_the_rows_of_a_point_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    axis = studies.Axis(name="rate_rps", values=(1_000, 2_000))
+    fields = {"services": ["UniqId"], "profile": "paper", "requests": 100}
+    others = studies.Study(scenario=fields, axes=[axis], seeds=range(1, 11))
+    place = tmp_path / "out"
+    studies.sweep(others, place)
+    parts = sorted(part.name for part in (place / "rows").iterdir())
+    assert len(parts) == 20
+    keys, whole = [], []
+
+    def read(part: Path, **options: object) -> object:
+        (keys if "columns" in options else whole).append(part.name)
+        return read_table(part, **options)
+
+    read_table = parquet.read_table
+    monkeypatch.setattr(parquet, "read_table", read)
+    answer = studies.find(ask(QUESTION, tmp_path), place)
+    assert sorted(keys) == parts  # once each, whatever the number of values
+    assert not set(whole) & set(parts)
+    assert len(whole) == 2 * 4 * len(answer.tried)  # for the answer, and for results.parquet
+    rows = read_table(place / "results.parquet").to_pylist()
+    assert {row["axis.config.pes.TCP"] for row in rows} == {one.value for one in answer.tried}

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import resource
-import signal
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ import accelflow
 from accelflow import InputError, studies
 from accelflow.cli.sweep import sweep as command
 from accelflow.studies.design import number_of_points, points
+from dask_cluster import wait_for_rows
 
 STUDY = """
 schema = "accelflow.study/1"
@@ -146,12 +146,6 @@ def start(study_file: Path, place: Path, *more: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for_rows(place: Path, count: int, process: subprocess.Popen[str]) -> None:
-    while len(list(place.glob("rows/[!.]*.parquet"))) < count:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.005)
-
-
 LONG = STUDY.replace("requests = 200", "requests = 3000")
 
 
@@ -182,7 +176,9 @@ def test_a_full_disk_loses_nothing(study_file: Path, tmp_path: Path):
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "File too large" in done.stderr
+    message = f"accelflow: error: {place}: File too large; simulations that had ended are kept, "
+    assert message in done.stderr
+    assert not list(place.glob("rows/*"))  # no half file, and none beside it
     assert resource.getrlimit(resource.RLIMIT_FSIZE) != (6_000, 6_000)
     assert studies.sweep(studies.read_study(study_file), place).known == 0
     assert len(rows(place)) == 24
@@ -315,122 +311,7 @@ def test_the_command_reports_and_prints_json(study_file: Path, tmp_path: Path):
         "schema": "accelflow.sweep/1",
         "simulated": 0,
         "known": 12,
+        "left": 0,
         "skipped": [],
         "results": str(place / "results.parquet"),
     }
-
-
-class Dask:
-    """A scheduler and workers without nannies, which stay dead when they are killed."""
-
-    def __init__(self, folder: Path, workers: int) -> None:
-        self.file = folder / "scheduler.json"
-        self._folder = folder
-        code = "from distributed.cli.dask_scheduler import main; main()"
-        self._processes = [self._start(code, "--port", "0", "--no-dashboard")]
-        self.workers = [self.worker() for _ in range(workers)]
-
-    def worker(self) -> subprocess.Popen[str]:
-        code = "from distributed.cli.dask_worker import main; main()"
-        options = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60")
-        started = self._start(code, *options)
-        self._processes.append(started)
-        return started
-
-    def _start(self, code: str, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-c", code, "--scheduler-file", str(self.file), *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder,
-            text=True,
-        )
-
-    @property
-    def address(self) -> str:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                address: str = json.loads(self.file.read_text())["address"]
-            except (OSError, ValueError):
-                time.sleep(0.02)
-            else:
-                return address
-        raise AssertionError("no scheduler")
-
-    def stop(self) -> None:
-        for process in self._processes:
-            process.kill()
-            process.wait()
-
-
-@pytest.fixture
-def dask(tmp_path: Path):
-    pytest.importorskip("distributed")
-    found = Dask(tmp_path, workers=3)
-    yield found
-    found.stop()
-
-
-IMPATIENT = """
-import sys
-from pathlib import Path
-from accelflow import studies
-from accelflow.studies.cluster import Patience, on_cluster
-
-study = studies.read_study(sys.argv[1])
-with on_cluster(sys.argv[3], Patience(factor=3.0, least_s=1.0)) as runner:
-    print(studies.sweep(study, Path(sys.argv[2]), runner=runner).simulated)
-"""
-
-
-def test_workers_that_die_or_hang_change_nothing(study_file: Path, tmp_path: Path, dask: Dask):
-    study_file.write_text(LONG)
-    place = tmp_path / "out"
-    running = subprocess.Popen(
-        [sys.executable, "-c", IMPATIENT, str(study_file), str(place), dask.address],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for_rows(place, 1, running)
-    dask.workers[0].kill()
-    os.kill(dask.workers[1].pid, signal.SIGSTOP)  # hangs, and the scheduler does not know
-    out, err = running.communicate(timeout=120)
-    assert running.returncode == 0, err
-    assert out.strip() == "12"
-    studies.sweep(studies.read_study(study_file), tmp_path / "here")
-    assert rows(place) == rows(tmp_path / "here")
-
-
-def test_a_worker_with_other_code_is_refused(study_file: Path, tmp_path: Path, dask: Dask):
-    code = IMPATIENT.replace(
-        "study =", 'import accelflow.studies.cluster as c; c.code_version = lambda: "1"\nstudy ='
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(study_file), str(tmp_path / "out"), dask.address],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert "has accelflow" in done.stderr
-    assert "must be 1, as here" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("where", "message"),
-    [
-        ("local", "must be a scheduler's address, local:N, slurm:N or kubernetes:N"),
-        ("local:0", "must be a scheduler's address"),
-        ("slrum:4", "did you mean slurm"),
-    ],
-)
-def test_clusters_are_checked(study_file: Path, tmp_path: Path, where: str, message: str):
-    pytest.importorskip("distributed")
-    found = CliRunner().invoke(
-        command, [str(study_file), "--out", str(tmp_path / "out"), "--cluster", where]
-    )
-    assert isinstance(found.exception, InputError)
-    assert message in str(found.exception)

@@ -13,7 +13,15 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from accelflow.chips import named_chips
-from accelflow.errors import AccelflowError, InputError, finite_number, refused, whole_number
+from accelflow.errors import (
+    AccelflowError,
+    InputError,
+    file_path,
+    finite_number,
+    refused,
+    whole_number,
+)
+from accelflow.kept_runs import KeptRuns
 from accelflow.policies import OrchestratorSource, QueuePolicySource, System, systems_in_python
 from accelflow.precision import (
     Precision,
@@ -29,6 +37,7 @@ from accelflow.report.samples import Sampled, samples_table
 from accelflow.report.use import read_use
 from accelflow.scenario import Fields, HasDocument, Scenario, loaded, resolved
 from accelflow.simulation import check, check_samples, costed, run_sampled
+from accelflow.time_limit import TimeLimit, TimeUpError
 from accelflow.warmup import PILOTS, settled
 
 if TYPE_CHECKING:
@@ -68,6 +77,8 @@ class SimulateOptions(Fields, total=False):
     use_over_time: bool
     loads: Sequence[float]
     precision: str | None
+    time_limit_s: float | None
+    keep_in: str | PathLike[str] | None
     mser5: bool
     exact: bool | None
     policies: Policies | None
@@ -81,6 +92,8 @@ def compare(  # noqa: PLR0913 (options, by name)
     *,
     seeds: int = 1,
     precision: str | None = None,
+    time_limit_s: float | None = None,
+    keep_in: str | PathLike[str] | None = None,
     mser5: bool = False,
     exact: bool | None = None,
     samples: bool | int = False,
@@ -112,7 +125,10 @@ def compare(  # noqa: PLR0913 (options, by name)
     With a `precision` such as ``p99:2%`` or ``mean:1%``, the length of the run is not `requests`:
     ten seeds, or `seeds`, are simulated longer and longer until the 95 % interval of this measure
     is that narrow for each service under each system (docs/precision.md). `on_round` is called
-    after each length with the requests and what they reached.
+    after each length with the requests and what they reached. After `time_limit_s` seconds the
+    results are those of the last length that had ended, and ``source["precision"]`` says what they
+    reached. `keep_in` is a folder for what ended before, so that the same call goes on with it; it
+    is emptied when the precision is reached.
 
     The first tenth of the requests, or as many as `warmup` says, is not counted. With `mser5` a
     pilot of five seeds finds how many instead (:mod:`accelflow.warmup`).
@@ -143,9 +159,13 @@ def compare(  # noqa: PLR0913 (options, by name)
     number of requests that have ended and of all.
 
     Raises InputError for a value that is not allowed and for more samples than are kept,
-    AccelflowError for what cannot be simulated.
+    AccelflowError for what cannot be simulated, and for a time limit that passed before the first
+    length had ended.
     """
     whole_number("seeds", seeds, 1, MAX_SEEDS)
+    if time_limit_s is not None and precision is None:
+        raise refused("time_limit_s", time_limit_s, "must stand beside a precision")
+    limit = TimeLimit(time_limit_s)
     most = _samples(samples or samples_to is not None)
     if samples_to is not None and precision is not None:
         raise InputError("samples_to: must be left out beside a precision, which simulates anew")
@@ -167,15 +187,14 @@ def compare(  # noqa: PLR0913 (options, by name)
         use_over_time=use_over_time,
         exact=exact,
         threads=threads,
-        progress=progress,
+        progress=progress if time_limit_s is None else limit.checked(progress),
         others=others,
     )
+    runs = replace(runs, kept=_kept_runs(keep_in, runs))
     if mser5:
         first = scenario if asked is None else replace(scenario, requests=first_requests(asked))
         scenario = replace(scenario, warmup=runs.warmup(first))
-    comparison = (
-        runs.of(scenario) if asked is None else _precise(scenario, asked, runs.of, on_round)
-    )
+    comparison = runs.of(scenario) if asked is None else _precise(scenario, asked, runs, on_round)
     if not loads:
         return comparison
     return replace(comparison, loads=at_loads(scenario, loads, threads=threads, others=others))
@@ -194,6 +213,7 @@ class _Replications:
     threads: int | None
     progress: Callable[[int, int], object] | None
     others: list[System]
+    kept: KeptRuns | None = None
 
     def of(self, scenario: Scenario) -> Comparison:
         """Simulate `scenario` with all seeds."""
@@ -203,16 +223,7 @@ class _Replications:
         by_seed: dict[int, list[Sampled]] = {}
         use: list[dict[str, Any]] = []
         for number, seed in enumerate(range(scenario.seed, scenario.seed + self.seeds)):
-            found, sampled = run_sampled(
-                replace(scenario, seed=seed),
-                threads=self.threads,
-                progress=self._progress(number, self.seeds),
-                tail_share=0.0 if self.asked is None else self.asked.tail_share(self.seeds),
-                exact=self.exact,
-                samples=self.samples,
-                use_intervals=_USE_INTERVALS if self.use_over_time and number == 0 else 0,
-                others=self.others,
-            )
+            found, sampled = self._one(replace(scenario, seed=seed), number)
             use += found.pop("use_over_time", ())
             if self.asked is not None:
                 _check_unsaturated(found, self.asked)
@@ -225,6 +236,30 @@ class _Replications:
         comparison = Comparison.from_dict(_together(results, self.asked))
         names = [system_id(row) for row in comparison.source["systems"]]
         return _with_samples(replace(comparison, use=read_use(use, names)), by_seed)
+
+    def _one(self, scenario: Scenario, number: int) -> tuple[dict[str, Any], list[Sampled]]:
+        """Simulate `scenario`, whose seed has this number, unless its results are kept."""
+        kept = self.kept.find(scenario) if self.kept is not None else None
+        if kept is not None:
+            return kept, []
+        found, sampled = run_sampled(
+            scenario,
+            threads=self.threads,
+            progress=self._progress(number, self.seeds),
+            tail_share=self.tail_share,
+            exact=self.exact,
+            samples=self.samples,
+            use_intervals=_USE_INTERVALS if self.use_over_time and number == 0 else 0,
+            others=self.others,
+        )
+        if self.kept is not None:
+            self.kept.add(scenario, found)
+        return found, sampled
+
+    @property
+    def tail_share(self) -> float:
+        """The share of response times, the longest, that each run returns."""
+        return 0.0 if self.asked is None else self.asked.tail_share(self.seeds)
 
     def warmup(self, scenario: Scenario) -> int:
         """The warm-up of `scenario` by MSER-5."""
@@ -348,22 +383,42 @@ def _together(results: list[dict[str, Any]], asked: Precision | None) -> dict[st
 def _precise(
     scenario: Scenario,
     asked: Precision,
-    replicated: Callable[[Scenario], Comparison],
+    runs: _Replications,
     on_round: Callable[[int, Reached], object] | None,
 ) -> Comparison:
     """Simulate `scenario` longer and longer until `asked` is reached."""
     found: list[Comparison] = []
 
     def replicate(requests: int) -> dict[str, tuple[float, float]]:
-        found[:] = [replicated(replace(scenario, requests=requests))]
+        found[:] = [runs.of(replace(scenario, requests=requests))]
         return _intervals(found[0], asked.field)
 
-    for requests, reached in until_precise(asked, replicate):
-        if on_round is not None:
-            on_round(requests, reached)
+    try:
+        for requests, reached in until_precise(asked, replicate):
+            if on_round is not None:
+                on_round(requests, reached)
+    except TimeUpError as error:
+        if not found:
+            raise AccelflowError(
+                f"precision {asked.measure}:{asked.ratio:.3g}: {error}; the first length, "
+                f"{first_requests(asked):,} requests of each service, did not end"
+            ) from error
+    else:
+        if runs.kept is not None:
+            runs.kept.clear()
     (comparison,) = found
     said = {"measure": asked.field, "asked_ratio": asked.ratio, "reached_ratio": reached.ratio}
     return replace(comparison, source={**comparison.source, "precision": said})
+
+
+def _kept_runs(place: str | PathLike[str] | None, runs: _Replications) -> KeptRuns | None:
+    """What keeps runs in the folder `place`. Raises InputError for runs that cannot be kept."""
+    if place is None:
+        return None
+    if runs.asked is None or runs.samples or runs.use_over_time or runs.others:
+        allowed = "must stand beside a precision, and without samples, use_over_time and systems "
+        raise refused("keep_in", str(place), allowed + "in Python")
+    return KeptRuns(file_path("keep_in", place), runs.tail_share, runs.exact)
 
 
 def _pack_tails(results: Mapping[str, Any]) -> None:

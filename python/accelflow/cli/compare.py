@@ -28,7 +28,9 @@ from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
 from accelflow.cli.precise import (
     asked_precision,
+    check_reached,
     check_samples_file,
+    kept_in,
     length_options,
     rounds_shown,
     warmup_of,
@@ -304,6 +306,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     if options["report_file"]:
         _write_page(comparison, options["report_file"])
     console.print(f"took {time.monotonic() - started:.1f} s", highlight=False)
+    check_reached(comparison, context)
 
 
 def _compared(
@@ -322,6 +325,8 @@ def _compared(
                 experiment,
                 seeds=options["seeds"],
                 precision=options["precision"],
+                time_limit_s=options["time_limit_s"],
+                keep_in=kept_in(context),
                 mser5=warmup_of(context)[1],
                 exact=_EXACT[options["percentiles"]],
                 samples=_kept(experiment, options),

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypedDict
 
 import click
 from rich.console import Console
 
 from accelflow import studies
 from accelflow.cli.output import bar
+from accelflow.cli.running import TIME_LIMIT, runner_at, worker_options
 from accelflow.errors import AccelflowError
+from accelflow.studies.sweep import Runner
+from accelflow.time_limit import seconds_text
 
 
 @click.command("find")
@@ -20,42 +25,68 @@ from accelflow.errors import AccelflowError
     type=click.Path(path_type=Path),
     help="Folder of the simulations. Default: out/studies/NAME for NAME.toml.",
 )
-@click.option("--workers", type=click.IntRange(1, 4_096), help="Threads. Default: one a core.")
+@worker_options
+@TIME_LIMIT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def find(study_file: Path, out: Path | None, workers: int | None, as_json: bool) -> None:
+def find(  # noqa: PLR0913, PLR0917 (options)
+    study_file: Path,
+    out: Path | None,
+    workers: int | None,
+    cluster: str | None,
+    time_limit_s: float | None,
+    as_json: bool,
+) -> None:
     """Find the least or most of one thing that keeps limits, or the cheapest design.
 
     STUDY is a TOML file with a scenario and a table [find] (docs/studies.md). For one thing its
     range is halved; for a design of several, Optuna searches. Each value or design is simulated
-    with as many seeds as it takes to tell.
+    with as many seeds as it takes to tell. A search that was stopped goes on where it was.
     """
     question = studies.read_find(study_file)
     place = out or Path("out/studies") / study_file.stem
-    if isinstance(question, studies.Goal):
-        _design(question, study_file, place, workers, as_json=as_json)
-        return
-    with bar(Console(stderr=True), "searching") as advance:
-        answer = studies.find(question, place, workers=workers, progress=advance)
-    if as_json:
-        click.echo(json.dumps(_object(question, answer), indent=2, allow_nan=False))
-    else:
-        click.echo(_text(question, answer))
-    if answer.best is None:
-        raise AccelflowError(f"{study_file}: no value of {question.name} keeps the limits")
-
-
-def _design(
-    goal: studies.Goal, study_file: Path, place: Path, workers: int | None, *, as_json: bool
-) -> None:
-    with bar(Console(stderr=True), "searching") as advance:
-        found = studies.optimize(goal, place, workers=workers, progress=advance)
-    if as_json:
-        click.echo(json.dumps(_front_object(goal, found), indent=2, allow_nan=False))
-    else:
-        click.echo(_front_text(goal, found))
-        click.echo(f"All designs: {place / 'front.parquet'}")
+    with bar(Console(stderr=True), "searching") as advance, runner_at(cluster, workers) as runner:
+        how = _How(workers=workers, runner=runner, time_limit_s=time_limit_s, progress=advance)
+        found: studies.Answer | studies.Front
+        if isinstance(question, studies.Goal):
+            found = studies.optimize(question, place, **how)
+        else:
+            found = studies.find(question, place, **how)
+    _say(question, found, place, as_json=as_json)
+    if not found.ended:
+        raise AccelflowError(
+            f"--time-limit {seconds_text(time_limit_s or 0.0)}: the search did not end; the same "
+            "command goes on with it"
+        )
     if found.best is None:
-        raise AccelflowError(f"{study_file}: no design that was tried keeps the limits")
+        what = "design that was tried keeps"
+        if isinstance(question, studies.Question):
+            what = f"value of {question.name} keeps"
+        raise AccelflowError(f"{study_file}: no {what} the limits")
+
+
+class _How(TypedDict):
+    """How a search simulates."""
+
+    workers: int | None
+    runner: Runner | None
+    time_limit_s: float | None
+    progress: Callable[[int, int], None]
+
+
+def _say(
+    question: studies.Question | studies.Goal,
+    found: studies.Answer | studies.Front,
+    place: Path,
+    *,
+    as_json: bool,
+) -> None:
+    """Print what was found."""
+    if isinstance(question, studies.Goal) and isinstance(found, studies.Front):
+        value, text = _front_object(question, found), _front_text(question, found)
+        text += f"\nAll designs: {place / 'front.parquet'}"
+    elif isinstance(question, studies.Question) and isinstance(found, studies.Answer):
+        value, text = _object(question, found), _text(question, found)
+    click.echo(json.dumps(value, indent=2, allow_nan=False) if as_json else text)
 
 
 def _front_object(goal: studies.Goal, found: studies.Front) -> dict[str, object]:
@@ -65,6 +96,7 @@ def _front_object(goal: studies.Goal, found: studies.Front) -> dict[str, object]
         "system": goal.system,
         "minimize": goal.minimize,
         "best": None if found.best is None else found.best.to_dict(),
+        "ended": found.ended,
         "front": [one.to_dict() for one in found.front],
         "tried": [one.to_dict() for one in found.tried],
     }
@@ -104,6 +136,7 @@ def _object(question: studies.Question, answer: studies.Answer) -> dict[str, obj
         "best": None if answer.best is None else answer.best.to_dict(),
         "beyond": None if answer.beyond is None else answer.beyond.to_dict(),
         "clear": answer.clear,
+        "ended": answer.ended,
         "tried": [one.to_dict() for one in answer.tried],
     }
 
@@ -113,7 +146,9 @@ def _text(question: studies.Question, answer: studies.Answer) -> str:
     for one in answer.tried:
         lines.append(f"{one.value:24g}  {one.seeds:5}  {_fared(one)}")
     wanted = "Most" if question.most else "Least"
-    if answer.best is not None:
+    if not answer.ended:
+        lines += ["", f"{wanted} {question.name} under {question.system}: {_reached(answer)}"]
+    elif answer.best is not None:
         said = f"{wanted} {question.name} under {question.system}: {answer.best.value:g}."
         if answer.beyond is None:
             said += " The end of the range keeps the limits too."
@@ -122,6 +157,13 @@ def _text(question: studies.Question, answer: studies.Answer) -> str:
             said += " (most_seeds), or longer runs."
         lines += ["", said]
     return "\n".join(lines)
+
+
+def _reached(answer: studies.Answer) -> str:
+    """How far a search came that the time limit ended."""
+    if answer.best is None or answer.beyond is None:
+        return "not narrowed down yet."
+    return f"{answer.best.value:g} keeps the limits, {answer.beyond.value:g} does not."
 
 
 def _fared(one: studies.Tried | studies.Design) -> str:

@@ -12,17 +12,21 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from accelflow.cli.output import check_file
-from accelflow.errors import InputError, refused
+from accelflow.cli.running import TIME_LIMIT
+from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.files import why, write_whole
 from accelflow.precision import Precision, Reached, parse_precision
 from accelflow.report import Comparison
+from accelflow.time_limit import seconds_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
     "asked_precision",
+    "check_reached",
     "check_samples_file",
+    "kept_in",
     "length_options",
     "rounds_shown",
     "warmup_of",
@@ -50,7 +54,7 @@ class _Warmup(click.ParamType[int | str]):
 
 
 def length_options(command: _Command) -> _Command:
-    """Add `--precision`, `--warmup`, `--percentiles` and `--samples`."""
+    """Add `--precision`, `--time-limit`, `--warmup`, `--percentiles` and `--samples`."""
     precision = click.option(
         "--precision",
         metavar="MEASURE:SHARE",
@@ -77,13 +81,16 @@ def length_options(command: _Command) -> _Command:
         help="Write a row for each counted request, 2,000,000 of a seed at most: arrival, response "
         "time, and what it was spent on.",
     )
-    return precision(warmup(percentiles(samples(command))))
+    return precision(TIME_LIMIT(warmup(percentiles(samples(command)))))
 
 
 def asked_precision(context: click.Context) -> Precision | None:
     """The precision asked for. Raises InputError for options that it decides itself."""
-    text = context.params["precision"]
+    text, seconds = context.params["precision"], context.params["time_limit_s"]
     if text is None:
+        if seconds is not None:
+            allowed = "must stand beside --precision, which takes as long as it needs"
+            raise refused("--time-limit", seconds_text(seconds), allowed)
         return None
     for name in _OTHERS:
         typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -94,6 +101,29 @@ def asked_precision(context: click.Context) -> Precision | None:
                 "finds the number of requests"
             )
     return parse_precision(text)
+
+
+def kept_in(context: click.Context) -> Path | None:
+    """The folder for runs that a time limit would lose; None if nothing can be kept."""
+    options = context.params
+    if options["time_limit_s"] is None or options["report_file"] is not None:
+        return None
+    out: Path = options["out"]
+    return out / "unfinished"
+
+
+def check_reached(comparison: Comparison, context: click.Context) -> None:
+    """Raise AccelflowError if the time limit ended the search for the precision."""
+    said = comparison.source.get("precision")
+    if said is None or said["reached_ratio"] <= said["asked_ratio"]:
+        return
+    seconds, again = context.params["time_limit_s"], ""
+    if kept_in(context) is not None:
+        again = "; the same command goes on"
+    raise AccelflowError(
+        f"--precision {context.params['precision']}: not reached in {seconds_text(seconds)}, which "
+        f"sufficed for {said['reached_ratio']:.2%} with {comparison.requests:,} requests{again}"
+    )
 
 
 def warmup_of(context: click.Context) -> tuple[int | None, bool]:

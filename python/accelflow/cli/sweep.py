@@ -11,7 +11,9 @@ from rich.console import Console
 
 from accelflow import studies
 from accelflow.cli.output import bar
-from accelflow.errors import AccelflowError, InputError
+from accelflow.cli.running import TIME_LIMIT, runner_at, worker_options
+from accelflow.errors import AccelflowError
+from accelflow.time_limit import seconds_text
 
 
 @click.command("sweep")
@@ -21,8 +23,7 @@ from accelflow.errors import AccelflowError, InputError
     type=click.Path(path_type=Path),
     help="Folder of the study. Default: out/studies/NAME for NAME.toml.",
 )
-@click.option("--workers", type=click.IntRange(1, 4_096), help="Threads. Default: one a core.")
-@click.option("--cluster", help="Simulate on Dask: a scheduler's address, or local:N processes.")
+@worker_options
 @click.option(
     "--batch",
     type=click.IntRange(1, 1_000_000),
@@ -30,6 +31,7 @@ from accelflow.errors import AccelflowError, InputError
     show_default=True,
     help="Simulations that go to a worker at once.",
 )
+@TIME_LIMIT
 @click.option("--strict", is_flag=True, help="Refuse points that cannot be simulated.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def sweep(  # noqa: PLR0913, PLR0917 (options)
@@ -38,6 +40,7 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
     workers: int | None,
     cluster: str | None,
     batch: int,
+    time_limit_s: float | None,
     strict: bool,
     as_json: bool,
 ) -> None:
@@ -47,27 +50,29 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
     (docs/studies.md). A run that was interrupted goes on where it was. The folder's
     results.parquet has a row for each system and service of each point and seed.
     """
-    if cluster is not None and workers is not None:
-        raise InputError("--workers: must be left out with --cluster, which has workers of its own")
     study = studies.read_study(study_file)
     place = out or Path("out/studies") / study_file.stem
     began, cpu = time.monotonic(), time.process_time()
-    with bar(Console(stderr=True), "simulating") as advance:
-        if cluster is None:
-            found = studies.sweep(
-                study, place, workers=workers, strict=strict, batch_size=batch, progress=advance
-            )
-        else:
-            from accelflow.studies.cluster import on_cluster  # noqa: PLC0415 (an extra)
-
-            with on_cluster(cluster) as runner:
-                found = studies.sweep(
-                    study, place, runner=runner, strict=strict, batch_size=batch, progress=advance
-                )
+    with bar(Console(stderr=True), "simulating") as advance, runner_at(cluster, workers) as runner:
+        found = studies.sweep(
+            study,
+            place,
+            workers=workers,
+            runner=runner,
+            strict=strict,
+            batch_size=batch,
+            time_limit_s=time_limit_s,
+            progress=advance,
+        )
     if as_json:
         click.echo(json.dumps(_object(found), indent=2, allow_nan=False))
     else:
         _say(found, place, time.monotonic() - began, time.process_time() - cpu)
+    if found.left:
+        raise AccelflowError(
+            f"--time-limit {seconds_text(time_limit_s or 0.0)}: {found.left} simulations are left; "
+            "the same command goes on with them"
+        )
     if found.results is None:
         raise AccelflowError(f"{place}: no simulation has results")
 
@@ -77,6 +82,7 @@ def _object(found: studies.Outcome) -> dict[str, object]:
         "schema": "accelflow.sweep/1",
         "simulated": found.simulated,
         "known": found.known,
+        "left": found.left,
         "skipped": [one.to_dict() for one in found.skipped],
         "results": None if found.results is None else str(found.results),
     }

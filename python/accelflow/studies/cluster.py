@@ -22,6 +22,7 @@ from accelflow.scenario import Scenario
 from accelflow.studies.batches import Batch
 from accelflow.studies.sweep import Runner
 from accelflow.studies.tasks import code_version, simulate
+from accelflow.time_limit import TimeLimit
 
 __all__ = ["Patience", "on_cluster"]
 
@@ -71,7 +72,7 @@ def on_cluster(where: str, patience: Patience | None = None) -> Iterator[Runner]
         except (OSError, TimeoutError, ValueError) as error:
             raise AccelflowError(f"--cluster {where}: cannot be used: {error}") from error
         _check_versions(client)
-        yield lambda batches: _Run(client, distributed, patience or Patience()).run(batches)
+        yield _Run(client, distributed, patience or Patience()).run
 
 
 def _imported(module: str, package: str) -> Any:
@@ -148,7 +149,7 @@ class _Asked:
 
 
 class _Run:
-    """One pass over batches."""
+    """Passes over batches, one at a time; recordings that workers have stay for later passes."""
 
     def __init__(self, client: Any, distributed: Any, patience: Patience) -> None:
         self._client, self._distributed, self._patience = client, distributed, patience
@@ -158,8 +159,8 @@ class _Run:
         self._took_s: list[float] = []
         self._numbers = itertools.count()
 
-    def run(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, bytes]]:
-        """Yield each batch with its rows, as they come."""
+    def run(self, batches: Iterable[Batch], limit: TimeLimit) -> Iterator[tuple[Batch, bytes]]:
+        """Yield each batch with its rows, as they come, until `limit` passes."""
         waiting = iter(batches)
         try:
             while True:
@@ -167,12 +168,13 @@ class _Run:
                     asked = _Asked(batch, time.monotonic())
                     self._asked[batch.keys[0]] = asked
                     self._submit(asked, None)
-                if not self._asked:
+                if not self._asked or limit.passed:
                     return
                 yield from self._ended()
                 self._hurry()
         finally:
             self._client.cancel([one for asked in self._asked.values() for one in asked.futures])
+            self._asked.clear()
 
     def _room(self) -> int:
         threads: int = sum(self._client.nthreads().values())

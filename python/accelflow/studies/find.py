@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.studies.look import Look, look_until_clear, rows_of
+from accelflow.studies.look import Look, look_until_clear
+from accelflow.studies.points import Points, check_point
 from accelflow.studies.question import Question
-from accelflow.studies.study import Study
-from accelflow.studies.sweep import Runner, sweep
+from accelflow.studies.sweep import Runner, runner_of
+from accelflow.time_limit import TimeLimit, TimeUpError
 
 __all__ = ["Answer", "Tried", "find"]
 
@@ -36,12 +37,15 @@ class Answer:
     """The best value that keeps the limits, and the next one that does not.
 
     `best` is None if no value of the range holds, and `beyond` if all hold. `clear` says that both
-    are clear of noise. `tried` are all values in order.
+    are clear of noise. `tried` are all values in order. If the time limit passed before the search
+    ended, `ended` is False: then the answer lies between `best` and `beyond`, and one that is None
+    was not reached.
     """
 
     best: Tried | None
     beyond: Tried | None
     tried: tuple[Tried, ...]
+    ended: bool = True
 
     @property
     def clear(self) -> bool:
@@ -49,55 +53,86 @@ class Answer:
         return all(one.clear for one in (self.best, self.beyond) if one is not None)
 
 
-def find(
+def find(  # noqa: PLR0913 (options, by name)
     question: Question,
     place: Path,
     *,
     workers: int | None = None,
     runner: Runner | None = None,
+    time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Answer:
     """Answer `question`, with the simulations in the folder at `place`, where they are kept.
 
     The range is halved until neighbouring whole numbers, or numbers within 2 % of each other, are
     on both sides. A value is simulated with four seeds, and with twice as many as long as the
-    interval of its worst measure has the limit inside, up to the question's `most_seeds`.
+    interval of its worst measure has the limit inside, up to the question's `most_seeds`. `workers`
+    threads simulate (default: one a core), or `runner` (:mod:`accelflow.studies.cluster`); neither
+    influences the answer. After `time_limit_s` what is under way is given up, and the answer is how
+    far the search came.
 
-    Raises InputError for a value that cannot be simulated, AccelflowError for a folder in use.
+    Raises InputError for a value that cannot be simulated, AccelflowError for a folder in use and
+    for a time limit that passed before the first value was simulated.
     """
+    limit = TimeLimit(time_limit_s)
+    for end in (question.values.low, question.values.high):
+        check_point(question.study, _point(question, end))
     tried: dict[float, Tried] = {}
 
-    def rows(value: float, seeds: int) -> list[dict[str, Any]]:
-        one = _one_point(question, value, seeds)
-        return rows_of(sweep(one, place, workers=workers, runner=runner, strict=True))
+    with Points.of(question.study, place, runner_of(workers, runner), limit) as points:
 
-    def at(value: float) -> Tried:
-        if value not in tried:
-            found = look_until_clear(question, partial(rows, value))
-            tried[value] = Tried(value=value, **found.to_dict())
-            if progress is not None:
-                progress(len(tried), max(len(tried) + 1, _expected(question)))
-        return tried[value]
+        def at(value: float) -> Tried:
+            if value not in tried:
+                limit.check()
+                rows = partial(points.rows, _point(question, value))
+                tried[value] = Tried(value=value, **look_until_clear(question, rows).to_dict())
+                if progress is not None:
+                    progress(len(tried), max(len(tried) + 1, _expected(question)))
+            return tried[value]
 
-    best, beyond = _bisect(question, at)
-    return Answer(best=best, beyond=beyond, tried=tuple(tried[value] for value in sorted(tried)))
+        search = _Bisection(question, at)
+        try:
+            search.run()
+            ended = True
+        except TimeUpError:
+            if not tried:
+                raise
+            ended = False
+    in_order = tuple(tried[value] for value in sorted(tried))
+    return Answer(best=search.best, beyond=search.beyond, tried=in_order, ended=ended)
 
 
-def _bisect(question: Question, at: Callable[[float], Tried]) -> tuple[Tried | None, Tried | None]:
-    """The best value that holds, and the neighbour that does not."""
-    low, high = question.values.low, question.values.high
-    easy, hard = (low, high) if question.most else (high, low)
-    if not at(easy).holds:
-        return None, at(easy)
-    if at(hard).holds:
-        return at(hard), None
-    while not _close(question, easy, hard):
-        middle = _middle(question, easy, hard)
-        if at(middle).holds:
-            easy = middle
+class _Bisection:
+    """A search for neighbours of which one holds: `best`, and `beyond`, which does not."""
+
+    def __init__(self, question: Question, at: Callable[[float], Tried]) -> None:
+        self._question, self._at = question, at
+        self.best: Tried | None = None
+        self.beyond: Tried | None = None
+
+    def run(self) -> None:
+        """Halve the range until the two are close; `at` may raise to end it before."""
+        low, high = self._question.values.low, self._question.values.high
+        easy, hard = (low, high) if self._question.most else (high, low)
+        self._try(easy)
+        if self.best is None:
+            return
+        self._try(hard)
+        while self.beyond is not None and not _close(
+            self._question, self.best.value, self.beyond.value
+        ):
+            self._try(_middle(self._question, self.best.value, self.beyond.value))
+
+    def _try(self, value: float) -> None:
+        found = self._at(value)
+        if found.holds:
+            self.best = found
         else:
-            hard = middle
-    return at(easy), at(hard)
+            self.beyond = found
+
+
+def _point(question: Question, value: float) -> dict[str, float]:
+    return {question.name: int(value) if question.values.whole else value}
 
 
 def _close(question: Question, one: float, other: float) -> bool:
@@ -121,9 +156,3 @@ def _expected(question: Question) -> int:
     if not question.values.whole:
         steps /= _PRECISION * max(abs(low), abs(high))
     return 2 + math.ceil(math.log2(max(steps, 2.0)))
-
-
-def _one_point(question: Question, value: float, seeds: int) -> Study:
-    given = int(value) if question.values.whole else value
-    point = {question.name: given}
-    return replace(question.study, kind="list", points=(point,), seeds=range(1, seeds + 1))

@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +24,7 @@ from accelflow.studies.tasks import Skipped, Task
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SCHEMA", "Folder"]
+__all__ = ["SCHEMA", "Folder", "errors_of"]
 
 SCHEMA: Final = "accelflow.study-folder/1"
 _ABOUT, _LOCK, _ROWS = "study.json", "lock", "rows"
@@ -38,6 +38,11 @@ class Folder:
     def __init__(self, place: Path) -> None:
         """Name the folder; nothing is read or written yet."""
         self.place = place
+        #: The file of each simulation; None until they are read, which is once.
+        self._files: dict[str, Path] | None = None
+        #: How many simulations each file has, and the rows of files that have several.
+        self._counts: dict[Path, int] = {}
+        self._shared: dict[Path, pa.Table] = {}
 
     @contextmanager
     def opened(self) -> Iterator[Folder]:
@@ -55,15 +60,17 @@ class Folder:
             self._join()
             yield self
 
-    def done(self) -> set[str]:
-        """The keys of all simulations that have their rows."""
+    def done(self) -> Mapping[str, Path]:
+        """The file of each simulation that has its rows, by key. They are read the first time."""
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
-        found: set[str] = set()
-        for part in self._parts():
-            table = _readable(part, lambda part: pq.read_table(part, columns=["key"]))
-            found.update(table.column("key").to_pylist())
-        return found
+        if self._files is None:
+            files: dict[str, Path] = {}
+            for part in self._parts():
+                table = _readable(part, lambda part: pq.read_table(part, columns=["key"]))
+                self._know(files, part, table.column("key").unique().to_pylist())
+            self._files = files
+        return self._files
 
     def add(self, keys: Sequence[str], table: pa.Table) -> None:
         """Write the rows of the simulations `keys`, all of them or none."""
@@ -71,7 +78,10 @@ class Folder:
 
         name = keys[0] if len(keys) == 1 else f"{keys[0]}-{len(keys)}"
         part = self.place / _ROWS / f"{name}.parquet"
-        write_whole(part, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+        with self._writing():
+            write_whole(part, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+        if self._files is not None:
+            self._know(self._files, part, keys)
 
     def write_design(self, found: Sequence[Task], names: Sequence[str]) -> None:
         """Write `design.parquet`: key, point, seed, and the axes' values as ``axis.NAME``."""
@@ -85,49 +95,80 @@ class Folder:
         """Write `skipped.json`: the points that could not be simulated, with the reasons."""
         self._write_json("skipped.json", [one.to_dict() for one in skipped])
 
-    def errors(self) -> dict[str, str]:
-        """The reasons of simulations that failed, by key."""
-        table = self._rows()
-        if table is None or "error" not in table.column_names:
-            return {}
-        pairs = zip(table["key"].to_pylist(), table["error"].to_pylist(), strict=True)
-        return {key: error for key, error in pairs if error is not None}
+    def errors(self, keys: Iterable[str]) -> dict[str, str]:
+        """The reasons of those of the simulations `keys` that failed."""
+        table = self.rows(keys)
+        return {} if table is None else errors_of(table)
 
     def write_results(self, found: Sequence[Task], names: Sequence[str]) -> Path | None:
         """Write `results.parquet`, in the order of the design; returns its place, None if empty."""
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
-        rows = self._rows()
+        rows = self.rows(task.key for task in found)
         if rows is None:
             return None
         if "error" in rows.column_names:
             rows = rows.filter(pc.is_null(rows["error"])).drop_columns(["error"])
         joined = _joined(_design(found, names), rows)
         place = self.place / "results.parquet"
-        write_whole(place, lambda scratch: pq.write_table(joined, scratch, compression="zstd"))
+        with self._writing():
+            write_whole(place, lambda scratch: pq.write_table(joined, scratch, compression="zstd"))
         return place
+
+    def rows(self, keys: Iterable[str]) -> pa.Table | None:
+        """The rows of those of the simulations `keys` that have some; None if none has.
+
+        Only their files are read. Should two files have a simulation, one of them counts.
+        """
+        import pyarrow as pa  # noqa: PLC0415 (slow to load)
+        import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
+
+        wanted: dict[Path, list[str]] = {}
+        files = self.done()
+        for key in dict.fromkeys(keys):
+            if key in files:
+                wanted.setdefault(files[key], []).append(key)
+        tables = []
+        for part in sorted(wanted):
+            table = self._table(part)
+            if len(wanted[part]) < self._counts[part]:
+                these = pa.array(wanted[part], pa.string())
+                table = table.filter(pc.is_in(table["key"], these))
+            tables.append(table)
+        return pa.concat_tables(tables, promote_options="default") if tables else None
+
+    def _table(self, part: Path) -> pa.Table:
+        """The rows in `part`. Files of several simulations, which are asked for often, are kept."""
+        import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
+
+        if self._counts[part] == 1:
+            return _readable(part, pq.read_table)
+        if part not in self._shared:
+            self._shared[part] = _readable(part, pq.read_table)
+        return self._shared[part]
+
+    def _know(self, files: dict[str, Path], part: Path, keys: Sequence[str]) -> None:
+        """Remember that `part` has the rows of `keys`."""
+        for key in keys:
+            files.setdefault(key, part)
+        self._counts[part] = len(keys)
+        self._shared.pop(part, None)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raise AccelflowError, such as for a full disk, that says what is left of the work."""
+        try:
+            yield
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else why(error)
+            raise AccelflowError(
+                f"{self.place}: {reason}; simulations that had ended are kept, and the same "
+                "command goes on"
+            ) from error
 
     def _parts(self) -> list[Path]:
         return sorted((self.place / _ROWS).glob("[!.]*.parquet"))
-
-    def _rows(self) -> pa.Table | None:
-        """All rows; those of a simulation once, should two files have them."""
-        import pyarrow as pa  # noqa: PLC0415 (slow to load)
-        import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
-        import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
-
-        tables: list[pa.Table] = []
-        seen: set[str] = set()
-        for part in self._parts():
-            table = _readable(part, pq.read_table)
-            keys = set(table["key"].to_pylist())
-            if again := keys & seen:
-                again_too = pa.array(sorted(again), pa.string())
-                table = table.filter(pc.invert(pc.is_in(table["key"], again_too)))
-            seen |= keys
-            tables.append(table)
-        return pa.concat_tables(tables, promote_options="default") if tables else None
 
     def _join(self) -> None:
         """Join many files of rows to one; after a kill in between, rows are there twice."""
@@ -136,13 +177,14 @@ class Folder:
         parts = self._parts()
         if len(parts) <= _MOST_FILES:
             return
-        table = self._rows()
+        table = self.rows(self.done())
         last = parts[-1].stem.split("-")[0]
         place = self.place / _ROWS / f"all-{last}-{len(parts)}.parquet"
         write_whole(place, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
         for part in parts:
             if part != place:
                 part.unlink()
+        self._files, self._counts, self._shared = None, {}, {}
 
     def _check(self) -> None:
         about = self.place / _ABOUT
@@ -178,6 +220,14 @@ class Folder:
     def _write_json(self, name: str, value: object) -> None:
         text = json.dumps(value, indent=2, allow_nan=False) + "\n"
         write_whole(self.place / name, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+
+
+def errors_of(rows: pa.Table) -> dict[str, str]:
+    """The reasons of simulations that failed, by key."""
+    if "error" not in rows.column_names:
+        return {}
+    pairs = zip(rows["key"].to_pylist(), rows["error"].to_pylist(), strict=True)
+    return {key: error for key, error in pairs if error is not None}
 
 
 def _readable(part: Path, read: Any) -> pa.Table:

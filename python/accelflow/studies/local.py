@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from accelflow.studies.batches import Batch
 from accelflow.studies.tasks import simulate
+from accelflow.time_limit import TimeLimit, TimeUpError
 
 __all__ = ["run_here"]
 
@@ -15,23 +16,46 @@ __all__ = ["run_here"]
 _AHEAD = 2
 
 
-def run_here(batches: Iterable[Batch], workers: int) -> Iterator[tuple[Batch, bytes]]:
+def run_here(
+    batches: Iterable[Batch], limit: TimeLimit, workers: int
+) -> Iterator[tuple[Batch, bytes]]:
     """Simulate `batches` on `workers` threads, and yield each with its rows as it ends.
 
-    After an exception nothing that waits is started.
+    After an exception, and when `limit` has passed, nothing that waits is started and what runs is
+    given up.
     """
     waiting = iter(batches)
     running: dict[Future[bytes], Batch] = {}
+    given_up = _GivenUp(limit)
     # A simulation runs without the interpreter, so threads are as good as processes.
     pool = ThreadPoolExecutor(workers, thread_name_prefix="study")
     try:
         while True:
             for batch in itertools.islice(waiting, workers + _AHEAD - len(running)):
-                running[pool.submit(simulate, batch.scenarios, batch.recording)] = batch
+                given = (batch.scenarios, batch.recording, given_up.check)
+                running[pool.submit(simulate, *given)] = batch
             if not running:
                 return
             ended, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ended:
-                yield running.pop(future), future.result()
+                batch = running.pop(future)
+                if not isinstance(future.exception(), TimeUpError):
+                    yield batch, future.result()
+            if limit.passed:
+                return
     finally:
+        given_up.now = True
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _GivenUp:
+    """Whether simulations shall end without their rows: after a time limit, or `now`."""
+
+    def __init__(self, limit: TimeLimit) -> None:
+        self._limit, self.now = limit, False
+
+    def check(self, _done: int, _total: int) -> None:
+        """Raise TimeUpError to end the simulation that reports its progress."""
+        if self.now:
+            raise TimeUpError("the simulation was given up")
+        self._limit.check()

@@ -9,9 +9,8 @@ from typing import Any, Final, Protocol
 
 from accelflow import _native
 from accelflow.errors import AccelflowError
-from accelflow.studies.sweep import Outcome
 
-__all__ = ["Limited", "Look", "look_until_clear", "rows_of"]
+__all__ = ["Limited", "Look", "look_until_clear"]
 
 #: Seeds of the first look at a point; each further look doubles them.
 _FIRST_SEEDS: Final = 4
@@ -67,16 +66,6 @@ def look_until_clear(limited: Limited, rows: Callable[[int], Sequence[Mapping[st
         if found.clear or seeds >= limited.most_seeds:
             return found
         seeds = min(seeds * 2, limited.most_seeds)
-
-
-def rows_of(outcome: Outcome) -> list[dict[str, Any]]:
-    """The rows of a study. Raises AccelflowError if no simulation has results."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
-
-    if outcome.results is None:
-        raise AccelflowError("no simulation has results")
-    found: list[dict[str, Any]] = pq.read_table(outcome.results).to_pylist()
-    return found
 
 
 def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Look:

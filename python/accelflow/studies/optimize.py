@@ -15,7 +15,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -24,10 +24,12 @@ from accelflow import chip
 from accelflow.errors import AccelflowError, InputError
 from accelflow.files import write_whole
 from accelflow.parameters import configured
-from accelflow.studies.look import Look, look_until_clear, rows_of
+from accelflow.studies.look import Look, look_until_clear
+from accelflow.studies.points import Points, check_point
 from accelflow.studies.question import Goal
 from accelflow.studies.study import Study
-from accelflow.studies.sweep import Runner, sweep
+from accelflow.studies.sweep import Runner, runner_of
+from accelflow.time_limit import TimeLimit, TimeUpError
 
 __all__ = ["Design", "Front", "optimize"]
 
@@ -56,31 +58,52 @@ class Front:
 
     `best` keeps the limits at the least cost, None if no design does. `front` are the designs that
     no other beats in both cost and distance to the limits, the cheapest first, and `tried` are all
-    in the order in which they were tried.
+    in the order in which they were tried. `ended` is False if the time limit passed before.
     """
 
     best: Design | None
     front: tuple[Design, ...]
     tried: tuple[Design, ...]
+    ended: bool = True
 
 
-def optimize(
+def optimize(  # noqa: PLR0913 (options, by name)
     goal: Goal,
     place: Path,
     *,
     workers: int | None = None,
     runner: Runner | None = None,
+    time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Front:
     """Search for the design that `goal` asks for, with the simulations in the folder at `place`.
 
-    `front.parquet` in the folder then has a row for each design that was tried. Raises InputError
-    for axes that change no cost and for a design that cannot be simulated, AccelflowError for a
-    folder in use, and if Optuna is not installed.
+    `front.parquet` in the folder then has a row for each design that was tried. `workers`, `runner`
+    and `time_limit_s` are as in :func:`accelflow.studies.find`. Raises InputError for axes that
+    change no cost and for a design that cannot be simulated, AccelflowError for a folder in use, if
+    Optuna is not installed, and for a time limit that passed before the first design was simulated.
     """
     optuna = _imported()
-    search = _Search(goal, place, workers, runner, progress)
-    search.check_cost()
+    limit, run = TimeLimit(time_limit_s), runner_of(workers, runner)
+    _check_cost(goal)
+    check_point(goal.study, {name: _given(axis.high, axis) for name, axis in goal.ranges.items()})
+    with Points.of(goal.study, place, run, limit) as points:
+        search = _Search(goal, points, limit, progress)
+        try:
+            _propose(optuna, goal, search)
+            search.descend()
+            ended = True
+        except TimeUpError:
+            if not search.tried:
+                raise
+            ended = False
+        found = search.front(ended=ended)
+        _write(found, place)
+    return found
+
+
+def _propose(optuna: Any, goal: Goal, search: _Search) -> None:
+    """Have Optuna propose designs, and try them."""
     with _quiet(optuna):
         study = _study(optuna, goal)
         for _ in range(goal.trials):
@@ -90,10 +113,20 @@ def optimize(
             ratio = _SATURATED if design.worst_ratio is None else design.worst_ratio
             trial.set_constraint("worst measure over its limit", ratio - 1.0)
             study.tell(trial, [design.cost, ratio])
-    search.descend()
-    found = search.front()
-    _write(found, place)
-    return found
+
+
+def _check_cost(goal: Goal) -> None:
+    """Raise InputError if the cheapest corner costs as much as the dearest."""
+    ranges = goal.ranges
+    cheap, dear = (
+        _cost(goal.study, goal.minimize, {name: axis.at(share) for name, axis in ranges.items()})
+        for share in (0.0, 1.0)
+    )
+    if cheap == dear:
+        raise InputError(
+            f"find.minimize = {goal.minimize}: must depend on an axis; none of "
+            f"{', '.join(ranges)} changes it"
+        )
 
 
 class _Search:
@@ -102,40 +135,27 @@ class _Search:
     def __init__(
         self,
         goal: Goal,
-        place: Path,
-        workers: int | None,
-        runner: Runner | None,
+        points: Points,
+        limit: TimeLimit,
         progress: Callable[[int, int], object] | None,
     ) -> None:
-        self._goal, self._place, self._workers, self._runner = goal, place, workers, runner
+        self._goal, self._points, self._limit = goal, points, limit
         self._progress = progress
-        self._tried: dict[tuple[float, ...], Design] = {}
+        self.tried: dict[tuple[float, ...], Design] = {}
         self._asked = 0
-
-    def check_cost(self) -> None:
-        """Raise InputError if the cheapest corner costs as much as the dearest."""
-        ranges = self._goal.ranges
-        cheap, dear = (
-            self._cost({name: axis.at(share) for name, axis in ranges.items()})
-            for share in (0.0, 1.0)
-        )
-        if cheap == dear:
-            raise InputError(
-                f"find.minimize = {self._goal.minimize}: must depend on an axis; none of "
-                f"{', '.join(ranges)} changes it"
-            )
 
     def at(self, values: Point) -> Design:
         """How the design `values` fares, simulated once."""
         self._asked += 1
         key = tuple(values.values())
-        if key not in self._tried:
-            look = look_until_clear(self._goal, partial(self._rows, values))
+        if key not in self.tried:
+            self._limit.check()
+            look = look_until_clear(self._goal, partial(self._points.rows, values))
             cost = self._cost(values)
-            self._tried[key] = Design(values=values, cost=cost, **look.to_dict())
+            self.tried[key] = Design(values=values, cost=cost, **look.to_dict())
         if self._progress is not None:
             self._progress(self._asked, max(self._asked + 1, self._goal.trials))
-        return self._tried[key]
+        return self.tried[key]
 
     def descend(self) -> None:
         """Lower whole numbers of the best design one by one, as long as the limits hold."""
@@ -150,9 +170,9 @@ class _Search:
                     lowered = True
                     break
 
-    def front(self) -> Front:
+    def front(self, *, ended: bool) -> Front:
         """All that was tried, the best of it, and what nothing beats."""
-        tried = tuple(self._tried.values())
+        tried = tuple(self.tried.values())
         ordered = sorted(
             (one for one in tried if one.worst_ratio is not None),
             key=lambda one: (one.cost, one.worst_ratio),
@@ -161,16 +181,11 @@ class _Search:
         for one in ordered:
             if not front or _ratio(one) < _ratio(front[-1]):
                 front.append(one)
-        return Front(best=self._best(), front=tuple(front), tried=tried)
+        return Front(best=self._best(), front=tuple(front), tried=tried, ended=ended)
 
     def _best(self) -> Design | None:
-        holding = [one for one in self._tried.values() if one.holds]
+        holding = [one for one in self.tried.values() if one.holds]
         return min(holding, key=lambda one: (one.cost, _ratio(one)), default=None)
-
-    def _rows(self, values: Point, seeds: int) -> list[dict[str, Any]]:
-        study = replace(self._goal.study, kind="list", points=(values,), seeds=range(1, seeds + 1))
-        outcome = sweep(study, self._place, workers=self._workers, runner=self._runner, strict=True)
-        return rows_of(outcome)
 
     def _cost(self, values: Point) -> float:
         return _cost(self._goal.study, self._goal.minimize, values)

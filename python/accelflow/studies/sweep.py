@@ -13,11 +13,12 @@ from accelflow.studies.folder import Folder
 from accelflow.studies.local import run_here
 from accelflow.studies.study import Study
 from accelflow.studies.tasks import Skipped, Task, tasks
+from accelflow.time_limit import TimeLimit
 
-__all__ = ["Outcome", "Runner", "sweep"]
+__all__ = ["Outcome", "Runner", "complete", "runner_of", "sweep"]
 
-#: Simulates batches and yields each with its rows, in any order.
-Runner = Callable[[Iterable[Batch]], Iterator[tuple[Batch, bytes]]]
+#: Simulates batches and yields each with its rows, in any order; ends early when the limit passes.
+Runner = Callable[[Iterable[Batch], TimeLimit], Iterator[tuple[Batch, bytes]]]
 
 _MOST_WORKERS = 4_096
 
@@ -26,15 +27,16 @@ _MOST_WORKERS = 4_096
 class Outcome:
     """What a run of a study did.
 
-    `simulated` counts simulations of this run and `known` those that the folder had before.
-    `skipped` are those that cannot be made, with the reasons. `results` is the file with all rows,
-    None if there are no rows.
+    `simulated` counts simulations of this run, `known` those that the folder had before, and `left`
+    those for which the time limit left no time. `skipped` are those that cannot be made, with the
+    reasons. `results` is the file with all rows, None if there are no rows.
     """
 
     simulated: int
     known: int
     skipped: tuple[Skipped, ...]
     results: Path | None
+    left: int = 0
 
 
 def sweep(  # noqa: PLR0913 (options, by name)
@@ -45,46 +47,71 @@ def sweep(  # noqa: PLR0913 (options, by name)
     strict: bool = False,
     batch_size: int = 1,
     runner: Runner | None = None,
+    time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Outcome:
     """Simulate what the folder at `place` lacks of `study`, and write all rows together.
 
     `workers` threads simulate (default: one a core), or `runner`, which may be a cluster
     (:mod:`accelflow.studies.cluster`); neither influences the results. `batch_size` simulations go
-    to a worker at once, and are lost together by a kill. `progress` is called with the number of
+    to a worker at once, and are lost together by a kill. After `time_limit_s` what is under way is
+    given up, and the rest is left for another run. `progress` is called with the number of
     simulations that have ended and of all that are new.
 
     A point that cannot be simulated is skipped, and its reason is in the folder; with `strict` it
     is refused before anything runs. Raises InputError for it, and if no point can be simulated;
     AccelflowError for a folder in use; OSError for a place that cannot be written.
     """
-    workers = whole_number("workers", workers or os.cpu_count() or 1, 1, _MOST_WORKERS)
+    limit = TimeLimit(time_limit_s)
+    run = runner_of(workers, runner)
     whole_number("batch_size", batch_size, 1, 1_000_000)
     found, skipped = _planned(study, strict=strict)
     names = study.names
     with Folder(place).opened() as folder:
-        done = folder.done()
-        missing = {task.key: task for task in found if task.key not in done}
+        keys = {task.key for task in found}
+        known = len(keys & folder.done().keys())
         folder.write_design(found, names)
         folder.write_skipped(skipped)
-        run = runner or (lambda batches: run_here(batches, workers))
-        ended = 0
-        for batch, rows in run(batched(missing.values(), batch_size)):
-            folder.add(batch.keys, _table(rows))
-            ended += len(batch.keys)
-            if progress is not None:
-                progress(ended, len(missing))
-        failed = _failed(found, folder.errors())
+        simulated = complete(folder, found, run, limit, batch_size=batch_size, progress=progress)
+        failed = _failed(found, folder.errors(keys))
         folder.write_skipped([*skipped, *failed])
         results = folder.write_results(found, names)
     if failed and strict:
         raise InputError(_told(failed[0]))
     return Outcome(
-        simulated=ended,
-        known=len({task.key for task in found} & done),
+        simulated=simulated,
+        known=known,
         skipped=(*skipped, *failed),
         results=results,
+        left=len(keys) - known - simulated,
     )
+
+
+def runner_of(workers: int | None, runner: Runner | None) -> Runner:
+    """`runner`, or else `workers` threads here. Raises InputError for a number out of range."""
+    count = whole_number("workers", workers or os.cpu_count() or 1, 1, _MOST_WORKERS)
+    return runner or (lambda batches, limit: run_here(batches, limit, count))
+
+
+def complete(  # noqa: PLR0913 (options, by name)
+    folder: Folder,
+    found: Iterable[Task],
+    run: Runner,
+    limit: TimeLimit,
+    *,
+    batch_size: int = 1,
+    progress: Callable[[int, int], object] | None = None,
+) -> int:
+    """Simulate those of `found` that `folder` lacks, until `limit`; returns how many have ended."""
+    done = folder.done()
+    missing = {task.key: task for task in found if task.key not in done}
+    ended = 0
+    for batch, rows in run(batched(missing.values(), batch_size), limit):
+        folder.add(batch.keys, _table(rows))
+        ended += len(batch.keys)
+        if progress is not None:
+            progress(ended, len(missing))
+    return ended
 
 
 def _planned(study: Study, *, strict: bool) -> tuple[list[Task], list[Skipped]]:

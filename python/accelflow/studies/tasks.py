@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import accelflow
-from accelflow import _native
 from accelflow.comparing import compare
 from accelflow.errors import AccelflowError
+from accelflow.kept_runs import code_version
 from accelflow.report.export import to_table
 from accelflow.scenario import Scenario, hashed
 from accelflow.simulation import costed, loaded
 from accelflow.studies.design import points
 from accelflow.studies.study import Study
+from accelflow.time_limit import TimeUpError
 
 __all__ = ["Skipped", "Task", "code_version", "simulate", "tasks"]
-
-_CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,36 +79,34 @@ def _task(study: Study, version: str, number: int, values: Mapping[str, Any], se
     )
 
 
-@functools.cache
-def code_version() -> str:
-    """The version of the code that simulates: that of the package, and a hash of its engine."""
-    digest = hashlib.sha256()
-    with Path(_native.__file__).open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return f"{accelflow.__version__}+{digest.hexdigest()[:16]}"
-
-
-def simulate(batch: Iterable[tuple[str, Scenario]], recording: str | None) -> bytes:
+def simulate(
+    batch: Iterable[tuple[str, Scenario]],
+    recording: str | None,
+    progress: Callable[[int, int], object] | None = None,
+) -> bytes:
     """Simulate scenarios, and return their rows as a stream of Arrow.
 
     `batch` has the key of each scenario, and `recording` is that of all of them. A scenario that
-    cannot be simulated has one row with its key and the reason, ``error``, alone.
+    cannot be simulated has one row with its key and the reason, ``error``, alone. `progress` is
+    called with that of each simulation, and ends all of them by TimeUpError, which is passed on.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
     tables = []
     for key, scenario in batch:
         try:
-            results = compare(replace(scenario, recording=recording), threads=1)
-            table = to_table(results).replace_schema_metadata(None)
+            whole = replace(scenario, recording=recording)
+            table = to_table(compare(whole, threads=1, progress=progress))
+            table = table.replace_schema_metadata(None)
+        except TimeUpError:
+            raise
         except AccelflowError as error:
             table = pa.table({"error": pa.array([str(error)], pa.string())})
         column = pa.array([key] * table.num_rows, pa.string())
         tables.append(table.add_column(0, pa.field("key", pa.string()), column))
-    whole = pa.concat_tables(tables, promote_options="default")
+    joined = pa.concat_tables(tables, promote_options="default")
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, whole.schema) as stream:
-        stream.write_table(whole)
+    with pa.ipc.new_stream(sink, joined.schema) as stream:
+        stream.write_table(joined)
     taken: bytes = sink.getvalue().to_pybytes()
     return taken

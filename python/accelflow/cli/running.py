@@ -1,0 +1,66 @@
+"""Options for where simulations run, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from accelflow.errors import InputError
+from accelflow.studies.sweep import Runner
+from accelflow.time_limit import parse_time_limit
+
+__all__ = ["TIME_LIMIT", "runner_at", "worker_options"]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Duration(click.ParamType[float]):
+    """A time with its unit, as seconds."""
+
+    name = "TIME"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds. Raises InputError for what is no time."""
+        return value if isinstance(value, float) else parse_time_limit(value)
+
+
+TIME_LIMIT = click.option(
+    "--time-limit",
+    "time_limit_s",
+    type=_Duration(),
+    help="Stop cleanly after this time, such as 90s, 10m or 2h, and say how far it came.",
+)
+
+
+def worker_options(command: _Command) -> _Command:
+    """Add `--workers` and `--cluster`."""
+    workers = click.option(
+        "--workers", type=click.IntRange(1, 4_096), help="Threads. Default: one a core."
+    )
+    cluster = click.option(
+        "--cluster",
+        help="Simulate on Dask: a scheduler's address, local:N processes, slurm:N, kubernetes:N.",
+    )
+    return workers(cluster(command))
+
+
+@contextmanager
+def runner_at(cluster: str | None, workers: int | None) -> Iterator[Runner | None]:
+    """Yield what simulates on `cluster`, None for the threads of this process.
+
+    Raises InputError if both are given, and as :func:`accelflow.studies.cluster.on_cluster` does.
+    """
+    if cluster is None:
+        yield None
+        return
+    if workers is not None:
+        raise InputError("--workers: must be left out with --cluster, which has workers of its own")
+    from accelflow.studies.cluster import on_cluster  # noqa: PLC0415 (an extra)
+
+    with on_cluster(cluster) as runner:
+        yield runner

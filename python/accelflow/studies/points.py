@@ -1,0 +1,101 @@
+"""Points of a search: simulated one by one, in a folder that stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.errors import AccelflowError, InputError
+from accelflow.studies.folder import Folder, errors_of
+from accelflow.studies.study import Study
+from accelflow.studies.sweep import Runner, complete
+from accelflow.studies.tasks import Skipped, Task, tasks
+from accelflow.time_limit import TimeLimit, TimeUpError
+
+__all__ = ["Points", "check_point"]
+
+#: Axes are numbers here, so these values tell points apart.
+_Values = Mapping[str, float]
+
+
+def check_point(study: Study, values: _Values) -> None:
+    """Raise InputError for a point that cannot be simulated, before anything is written."""
+    _planned(study, values, seeds=1)
+
+
+class Points:
+    """Simulates points of a study's scenario, and reads of its folder what a point needs alone."""
+
+    def __init__(self, study: Study, folder: Folder, run: Runner, limit: TimeLimit) -> None:
+        """Simulate into `folder`, which is open, with `run`, until `limit`."""
+        self._study, self._folder, self._run, self._limit = study, folder, run, limit
+        self._tasks: Final[dict[tuple[int, str], Task]] = {}
+        self._numbers: Final[dict[tuple[float, ...], int]] = {}
+
+    @staticmethod
+    @contextmanager
+    def of(study: Study, place: Path, run: Runner, limit: TimeLimit) -> Iterator[Points]:
+        """Open the folder at `place`; at the end it has the results of all points.
+
+        Raises InputError for a folder of something else, AccelflowError for one in use.
+        """
+        with Folder(place).opened() as folder:
+            points = Points(study, folder, run, limit)
+            try:
+                yield points
+            finally:
+                points._write()
+
+    def rows(self, values: _Values, seeds: int) -> list[dict[str, Any]]:
+        """A row for each service of the point `values` with each of `seeds` seeds.
+
+        Raises InputError for a point that cannot be simulated, TimeUpError after the time limit.
+        """
+        number = self._numbers.setdefault(tuple(values.values()), len(self._numbers))
+        found = [replace(task, point=number) for task in _planned(self._study, values, seeds)]
+        self._tasks.update(((number, task.key), task) for task in found)
+        keys = [task.key for task in found]
+        complete(self._folder, found, self._run, self._limit)
+        if any(key not in self._folder.done() for key in keys):
+            raise TimeUpError(f"the time limit of {self._limit} has passed")
+        rows = self._folder.rows(keys)
+        if rows is None:
+            raise AccelflowError("no simulation has results")
+        for reason in errors_of(rows).values():
+            raise InputError(_told(values, reason))
+        by_key: dict[str, list[dict[str, Any]]] = {}
+        for row in rows.to_pylist():
+            by_key.setdefault(row.pop("key"), []).append(row)
+        return [row for key in keys for row in by_key[key]]
+
+    def _write(self) -> None:
+        """Write `design.parquet` and `results.parquet` of all points that have rows."""
+        found = [task for task in self._tasks.values() if task.key in self._folder.done()]
+        if not found:
+            return
+        names = _names(found)
+        self._folder.write_design(found, names)
+        self._folder.write_skipped(())
+        self._folder.write_results(found, names)
+
+
+def _planned(study: Study, values: _Values, seeds: int) -> list[Task]:
+    """The simulations of a point. Raises InputError if one of them cannot be made."""
+    found = []
+    one_point = replace(study, kind="list", points=(values,), seeds=range(1, seeds + 1))
+    for one in tasks(one_point):
+        if isinstance(one, Skipped):
+            raise InputError(_told(values, one.reason))
+        found.append(one)
+    return found
+
+
+def _names(found: Iterable[Task]) -> list[str]:
+    return list(dict.fromkeys(name for task in found for name in task.values))
+
+
+def _told(values: _Values, reason: str) -> str:
+    return f"point ({', '.join(f'{name} = {value}' for name, value in values.items())}): {reason}"

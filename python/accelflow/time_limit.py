@@ -1,0 +1,89 @@
+"""A limit of the time that work may take, after which it stops cleanly."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable
+from typing import Final
+
+from accelflow.errors import AccelflowError, InputError, refused
+
+__all__ = ["TimeLimit", "TimeUpError", "parse_time_limit", "seconds_text"]
+
+_UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+_FORM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.ASCII)
+_LEAST_S: Final = 0.1
+_MOST_S: Final = 366 * 86_400.0
+
+
+class TimeUpError(AccelflowError):
+    """The time limit has passed before there was anything to return."""
+
+
+class TimeLimit:
+    """A time from now on; without `seconds` it never passes.
+
+    It counts with a clock that does not jump when the time of day is set.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        """Start the clock. Raises InputError unless `seconds` is from 0.1 to those of 366 days."""
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if seconds is not None and not (number and _LEAST_S <= seconds <= _MOST_S):
+            raise refused("time_limit_s", seconds, "must be a number from 0.1 to 31622400")
+        self.seconds = math.inf if seconds is None else float(seconds)
+        self._end_s = time.monotonic() + self.seconds
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self._end_s
+
+    def check(self) -> None:
+        """Raise TimeUpError if the time is up."""
+        if self.passed:
+            raise TimeUpError(f"the time limit of {self} has passed")
+
+    def checked(self, progress: Callable[[int, int], object] | None) -> Callable[[int, int], None]:
+        """Return what is to be called with progress: it passes that on, and raises TimeUpError.
+
+        Raises InputError for what cannot be called.
+        """
+        if progress is not None and not callable(progress):
+            raise InputError(f"progress = {progress!r}: must be a function or None")
+
+        def report(done: int, total: int) -> None:
+            self.check()
+            if progress is not None:
+                progress(done, total)
+
+        return report
+
+    def __str__(self) -> str:
+        """The time as users write it."""
+        return seconds_text(self.seconds)
+
+
+def parse_time_limit(text: str) -> float:
+    """Read a time such as ``90s``, ``10m``, ``1.5h`` or ``2d``, and return its seconds.
+
+    Raises InputError for another form, and for less than 0.1 s or more than 366 days.
+    """
+    allowed = "must be a number with a unit, s, m, h or d, such as 10m"
+    found = _FORM.fullmatch(text.strip())
+    if found is None or found[2] not in _UNITS_S:
+        raise refused("--time-limit", text, allowed)
+    seconds = float(found[1]) * _UNITS_S[found[2]]
+    if not _LEAST_S <= seconds <= _MOST_S:
+        raise refused("--time-limit", text, "must be from 0.1s to 366d")
+    return seconds
+
+
+def seconds_text(seconds: float) -> str:
+    """`seconds` in the largest unit that leaves few digits: ``90s``, ``10m``, ``1.5h``."""
+    for unit, size in reversed(_UNITS_S.items()):
+        if seconds >= size and (seconds / size * 10).is_integer():
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"

@@ -1,0 +1,266 @@
+"""Time limits: work stops cleanly, says how far it came, and goes on to the same results."""
+
+import itertools
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import accelflow
+from accelflow import AccelflowError, InputError, comparing, studies, time_limit
+from accelflow.cli.compare import compare as compare_command
+from accelflow.cli.find import find as find_command
+from accelflow.cli.sweep import sweep as sweep_command
+from accelflow.time_limit import parse_time_limit, seconds_text
+
+STUDY = """
+schema = "accelflow.study/1"
+[scenario]
+services = ["UniqId"]
+profile = "paper"
+requests = 200
+slo_factor = 10
+orchestrators = ["accelflow"]
+[design]
+seeds = 4
+[axes]
+rate_rps = [1000, 2000, 4000, 8000]
+"""
+
+FIND = """
+schema = "accelflow.study/1"
+[scenario]
+services = ["UniqId"]
+profile = "paper"
+requests = 300
+rate_rps = 600000
+slo_factor = 5
+[find]
+least = "config.pes.TCP"
+range = { from = 1, to = 8, whole = true }
+most_seeds = 4
+[find.limits]
+p99_us = 40
+"""
+
+#: A load at which the mean is within 0.5 % after the first length, and not within 0.3 %.
+LOADED = {"services": ["UniqId"], "profile": "paper", "rate_rps": 1_500_000}
+FIELDS = {**LOADED, "orchestrators": ["accelflow"], "seeds": 5}
+
+
+class Clock:
+    """A clock that stands still until it is told to go past every limit."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(time_limit, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def after(self, count: int):
+        """Progress that passes every limit at its call with this number."""
+        calls = itertools.count(1)
+
+        def progress(_done: int, _total: int) -> None:
+            if next(calls) == count:
+                self.now = 1e9
+
+        return progress
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def written(text: str, folder: Path) -> Path:
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def rows(place: Path) -> list[dict[str, object]]:
+    return pq.read_table(place / "results.parquet").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90.0), ("10m", 600.0), ("1.5h", 5_400.0), ("2 d", 172_800.0)]
+)
+def test_times_are_read_and_written(text: str, seconds: float):
+    assert parse_time_limit(text) == seconds
+    assert parse_time_limit(seconds_text(seconds)) == seconds
+
+
+@pytest.mark.parametrize("text", ["10", "ten minutes", "10w", "-1s", "0s", "367d", "nans", ""])
+def test_other_times_are_refused(text: str, tmp_path: Path):
+    arguments = [str(written(STUDY, tmp_path)), "--out", str(tmp_path / "out")]
+    found = CliRunner().invoke(sweep_command, [*arguments, "--time-limit", text])
+    assert isinstance(found.exception, InputError)
+    assert f"--time-limit = '{text}': must be " in str(found.exception)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(InputError, match=r"time_limit_s = -1: must be a number from 0\.1"):
+        studies.sweep(studies.read_study(tmp_path / "study.toml"), tmp_path, time_limit_s=-1)
+
+
+def test_a_study_stops_and_goes_on(tmp_path: Path, clock: Clock):
+    study, place = studies.read_study(written(STUDY, tmp_path)), tmp_path / "out"
+    first = studies.sweep(study, place, workers=1, time_limit_s=60, progress=clock.after(3))
+    assert 3 <= first.simulated < 16
+    assert first.left == 16 - first.simulated
+    assert len(rows(place)) == first.simulated
+    second = studies.sweep(study, place)
+    assert (second.known, second.simulated, second.left) == (first.simulated, first.left, 0)
+    studies.sweep(study, tmp_path / "undisturbed")
+    assert rows(place) == rows(tmp_path / "undisturbed")
+
+
+def test_a_long_simulation_is_given_up(tmp_path: Path):
+    text = STUDY.replace("requests = 200", "requests = 1000000000")
+    file, place = written(text, tmp_path), tmp_path / "out"
+    arguments = [str(file), "--out", str(place), "--time-limit", "0.2s", "--json"]
+    found = CliRunner().invoke(sweep_command, arguments)
+    assert isinstance(found.exception, AccelflowError)
+    message = "--time-limit 0.2s: 16 simulations are left; the same command goes on with them"
+    assert str(found.exception) == message
+    assert json.loads(found.stdout)["left"] == 16
+
+
+def test_a_search_says_how_far_it_came_and_goes_on(tmp_path: Path, clock: Clock):
+    question = studies.read_question(written(FIND, tmp_path))
+    whole = studies.find(question, tmp_path / "undisturbed")
+    assert whole.ended
+    assert len(whole.tried) > 3
+    place = tmp_path / "out"
+    first = studies.find(question, place, time_limit_s=60, progress=clock.after(2))
+    assert not first.ended
+    assert len(first.tried) == 2
+    assert (first.best.value, first.beyond.value) == (8.0, 1.0)
+    assert {row["axis.config.pes.TCP"] for row in rows(place)} == {1.0, 8.0}
+    assert studies.find(question, place) == whole
+    assert rows(place) == rows(tmp_path / "undisturbed")
+
+
+def test_the_command_says_how_far_a_search_came(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    file, place = written(FIND, tmp_path), tmp_path / "out"
+
+    def find(*given: object, **options: object) -> studies.Answer:
+        return studies_find(*given, **{**options, "progress": clock.after(2)})
+
+    studies_find = studies.find
+    monkeypatch.setattr(studies, "find", find)
+    found = CliRunner().invoke(find_command, [str(file), "--out", str(place), "--time-limit", "9s"])
+    said = "Least config.pes.TCP under accelflow: 8 keeps the limits, 1 does not."
+    assert said in found.stdout
+    message = "--time-limit 9s: the search did not end; the same command goes on with it"
+    assert str(found.exception) == message
+
+
+def test_a_search_without_time_for_anything_says_so(tmp_path: Path, clock: Clock):
+    question = studies.read_question(written(FIND, tmp_path))
+    clock.now = 0.0
+
+    def never(*_: object):
+        clock.now = 1e9
+        return iter(())
+
+    with pytest.raises(AccelflowError, match="the time limit of 1m has passed"):
+        studies.find(question, tmp_path / "out", time_limit_s=60, runner=never)
+
+
+def test_designs_that_were_tried_are_kept(tmp_path: Path, clock: Clock):
+    pytest.importorskip("optuna")
+    text = FIND.replace('least = "config.pes.TCP"', 'minimize = "elements"\ntrials = 4')
+    text = text.replace("range = ", '[find.axes]\n"config.pes.TCP" = ')
+    text = text.replace("most_seeds = 4\n", "").replace("trials = 4", "trials = 4\nmost_seeds = 4")
+    goal = studies.read_find(written(text, tmp_path))
+    whole = studies.optimize(goal, tmp_path / "undisturbed")
+    first = studies.optimize(goal, tmp_path / "out", time_limit_s=60, progress=clock.after(2))
+    assert (first.ended, len(first.tried)) == (False, 2)
+    assert first.tried == whole.tried[:2]
+    assert studies.optimize(goal, tmp_path / "out") == whole
+
+
+def test_a_precision_stops_at_the_last_length_and_goes_on(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    asked = {**FIELDS, "precision": "mean:0.3%"}
+    whole = accelflow.compare(**asked)
+    runs = []
+
+    def run(scenario, **options):
+        runs.append((scenario.requests, scenario.seed))
+        return run_sampled(scenario, **options)
+
+    run_sampled = comparing.run_sampled
+    monkeypatch.setattr(comparing, "run_sampled", run)
+    kept = tmp_path / "kept"
+
+    def stop(_requests: int, _found: object) -> None:
+        clock.now = 1e9
+
+    first = accelflow.compare(**asked, time_limit_s=60, keep_in=kept, on_round=stop)
+    said = first.source["precision"]
+    assert said["reached_ratio"] > said["asked_ratio"]
+    assert first.requests == 2_000
+    ended = [one for one in runs if one[0] == 2_000]
+    assert len(ended) == len(list(kept.iterdir())) == 5
+    runs.clear()
+    assert accelflow.compare(**asked, keep_in=kept).source == whole.source
+    assert runs
+    assert not set(runs) & set(ended)
+    assert not kept.exists()
+
+
+def test_a_damaged_run_is_named(tmp_path: Path, clock: Clock):
+    def stop(_requests: int, _found: object) -> None:
+        clock.now = 1e9
+
+    asked = {**FIELDS, "precision": "mean:0.3%", "keep_in": tmp_path / "kept"}
+    accelflow.compare(**asked, time_limit_s=60, on_round=stop)
+    file = next((tmp_path / "kept").iterdir())
+    file.write_bytes(file.read_bytes()[:50])
+    with pytest.raises(AccelflowError, match=f"{file.name}: is damaged; delete it"):
+        accelflow.compare(**asked)
+
+
+def test_a_first_length_that_does_not_end_is_said(tmp_path: Path):
+    options = ["socialnetwork", "--profile", "paper", "--precision", "p999:0.1%"]
+    options += ["--out", str(tmp_path / "out"), "--time-limit", "0.1s"]
+    found = CliRunner().invoke(compare_command, options)
+    assert "the time limit of 0.1s has passed; the first length, 100,000 requests" in str(
+        found.exception
+    )
+
+
+def test_what_a_time_limit_stands_beside(tmp_path: Path):
+    options = ["socialnetwork", "--profile", "paper", "--out", str(tmp_path / "out")]
+    found = CliRunner().invoke(compare_command, [*options, "--time-limit", "10m"])
+    assert "--time-limit = '10m': must stand beside --precision" in str(found.exception)
+    with pytest.raises(InputError, match=r"time_limit_s = 5: must stand beside a precision"):
+        accelflow.compare(**FIELDS, time_limit_s=5)
+    with pytest.raises(InputError, match=r"keep_in = .*: must stand beside a precision, and with"):
+        accelflow.compare(**FIELDS, keep_in=tmp_path, precision="p99:5%", samples=True)
+
+
+def test_a_command_that_does_not_reach_its_precision_says_what_it_reached(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    def compare(*given: object, **options: object) -> object:
+        def stop(_requests: int, _found: object) -> None:
+            clock.now = 1e9
+
+        return comparing_compare(*given, **{**options, "on_round": stop})
+
+    comparing_compare = comparing.compare
+    monkeypatch.setattr(comparing, "compare", compare)
+    options = ["socialnetwork", "--service", "UniqId", "--profile", "paper", "--seeds", "5"]
+    options += ["--rate", "1500000"]
+    options += ["--orchestrator", "accelflow", "--precision", "mean:0.3%", "--time-limit", "9s"]
+    found = CliRunner().invoke(compare_command, [*options, "--out", str(tmp_path / "out")])
+    assert "--precision mean:0.3%: not reached in 9s, which sufficed for" in str(found.exception)
+    assert "the same command goes on" in str(found.exception)
+    assert "mean within" in found.stdout
+    assert len(list((tmp_path / "out/unfinished").iterdir())) == 5
