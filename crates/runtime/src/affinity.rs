@@ -7,7 +7,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// The cores that this thread may use.
 ///
 /// # Errors
-/// Those of the operating system.
+/// Errors of the operating system.
 pub fn usable_cores() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU)
@@ -18,7 +18,7 @@ pub fn usable_cores() -> io::Result<Vec<usize>> {
 /// Binds this thread to a core.
 ///
 /// # Errors
-/// Those of the operating system, as for a core that is not usable any more.
+/// Errors of the operating system, for example when the core is no longer usable.
 pub fn pin(core: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(core);

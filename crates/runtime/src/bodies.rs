@@ -1,4 +1,4 @@
-//! The bodies of the accelerators as executors call them.
+//! The interface through which executors call the bodies of the accelerators.
 
 use accelflow_accel::{AccelError, Ensemble, Job};
 use accelflow_trace::{Accel, Kind, Transform};
@@ -9,13 +9,13 @@ use crate::terms::Terms;
 ///
 /// [`Bodies::run`] and [`Bodies::transform`] leave the job as it was when they fail.
 pub trait Bodies {
-    /// Announces a run of `trace` and the terms of all its steps. Bodies without queues ignore
+    /// Announces a run of `trace` and the [`Terms`] of all its steps. Bodies without queues ignore
     /// them.
     fn begin(&mut self, trace: &str, terms: Terms) {
         let _ = (trace, terms);
     }
 
-    /// Gives up what is held of earlier jobs, before a run for another tenant. Workers of pools do so
+    /// Discards the data of earlier jobs, before a run for another tenant. Workers of pools do so
     /// themselves.
     fn forget(&mut self) {}
 
@@ -25,8 +25,8 @@ pub trait Bodies {
     /// The accelerator's refusal.
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError>;
 
-    /// Runs the accelerator beside the nine that traces declare as `kind` on a job. By default there
-    /// is none.
+    /// Runs on a job the accelerator that traces declare as `kind`, which is not one of the nine.
+    /// By default there is none.
     ///
     /// # Errors
     /// Those of [`Ensemble::run_own`].

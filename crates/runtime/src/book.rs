@@ -127,14 +127,14 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         execution.job.direction = accelflow_accel::Direction::Receive;
     }
 
-    /// The number and the place of an execution that the one at `seat` forks.
+    /// Returns the number and the place of an execution that the one at `seat` forks.
     pub(crate) fn fork(&mut self, seat: Option<Seat>) -> (usize, Option<Seat>) {
         let seat = self.joins.fork(seat);
         (self.number(), seat)
     }
 
-    /// The number and the place of an execution that `execution` scatters, and which a join waits
-    /// for as well as for `execution`.
+    /// Returns the number and the place of an execution that `execution` scatters. A join waits for
+    /// both.
     pub(crate) fn scatter(&mut self, execution: &mut Execution) -> (usize, Option<Seat>) {
         let [own, other] = self.joins.scatter(execution.seat);
         execution.seat = Some(own);
@@ -146,8 +146,8 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         self.arms - 1
     }
 
-    /// An execution has come to a join. It waits there, unless it is the last: then it goes on
-    /// with the first arm's job, which has the payloads of all, in the order of the arms.
+    /// Lets an execution arrive at a join. It waits there unless it is the last. The last goes on
+    /// with the first arm's job, which has the payloads of all arms, in their order.
     pub(crate) fn meet(&mut self, last: Execution) -> Result<Option<Execution>, Cause> {
         let seat = last.seat.ok_or(Fault::NoJoin)?;
         let arm = last.arm;
@@ -173,14 +173,14 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         }
     }
 
-    /// Corrects the last visit: the execution at a join was the last one to come there.
+    /// Corrects the last visit: the execution at the join was the last to arrive.
     pub(crate) fn note_join(&mut self) {
         if let Some(last) = self.outcome.visits.last_mut() {
             *last = Visit::Join;
         }
     }
 
-    /// The end of an execution, of which the core is notified.
+    /// Records the end of an execution, of which the core is notified.
     pub(crate) fn arrive(&mut self, mut execution: Execution, trace: &str) -> Arrival {
         self.exposed |= matches!(execution.connection, Connection::Given);
         self.put_back(&mut execution, true);
@@ -240,7 +240,8 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
 }
 
 impl Outcome {
-    /// Adds facts that a branch has read of the output of the last step of `trace` to its record.
+    /// Adds the facts that a branch has read from the output of the last step of `trace` to the
+    /// record of that step.
     pub(crate) fn add_facts(&mut self, trace: &str, facts: ReadFacts) {
         if facts.is_empty() {
             return;
@@ -251,15 +252,15 @@ impl Outcome {
         }
     }
 
-    /// Moves the packets of the last message sent into its record, unless it has a copy: the
-    /// execution no longer needs them.
+    /// Moves the packets of the last message sent into its record, unless the record has a copy.
+    /// The execution no longer needs them.
     fn hand_over(&mut self, execution: &mut Execution) {
         if let Some(sent) = self.without_packets(execution) {
             sent.bytes = std::mem::take(&mut execution.job.bytes);
         }
     }
 
-    /// Copies them, where the execution still needs them; else as [`Outcome::hand_over`].
+    /// As [`Outcome::hand_over`], but copies the packets, which the execution still needs.
     pub(crate) fn lend(&mut self, execution: &Execution) {
         if let Some(sent) = self.without_packets(execution) {
             sent.bytes = execution.job.bytes.clone();
@@ -272,7 +273,7 @@ impl Outcome {
     }
 }
 
-/// The kind of message as which a response to `call` is read. RPC finds its kind in the header.
+/// The kind of message to expect in response to `call`. RPC finds its kind in the header.
 fn expected(call: &Call) -> Call {
     match call {
         Call::Http(http) => Call::Http(http.response(http.status)),

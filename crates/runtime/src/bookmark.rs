@@ -1,4 +1,4 @@
-//! The state of a connection before a run, which a run that fails gives back.
+//! The state of a connection before a run, restored when the run fails.
 
 use accelflow_accel::Session;
 use accelflow_accel::tcp::TcpSession;
@@ -36,8 +36,8 @@ impl Bookmark {
     }
 }
 
-/// The payload of a run's first execution. A message that was opened already goes to the session,
-/// where Decr looks for it.
+/// Returns the payload of a run's first execution. A message that is already decrypted goes to the
+/// session, where Decr looks for it.
 pub(crate) fn open_ahead(session: &mut Session, payload: Vec<u8>, opened: bool) -> Vec<u8> {
     match &mut session.tls {
         Some(tls) if opened => {

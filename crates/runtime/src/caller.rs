@@ -29,7 +29,7 @@ pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     }
 }
 
-/// What the error in `job` says: the text of an exception or a status, or the JSON of an exception
+/// The text of the error in `job`: that of an exception or a status, or the JSON of an exception
 /// that a nested function declares.
 pub fn error_text(job: &Job) -> String {
     match &job.call {

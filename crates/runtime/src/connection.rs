@@ -19,11 +19,11 @@ pub fn secrets(number: u64) -> [[u8; 32]; 2] {
 /// Both ends of a connection: the client's, the server's. Equal numbers give equal connections,
 /// different ones different addresses and keys ([`secrets`]).
 ///
-/// The client of number `256 * x + y` is at 10.0.x.y and the server at 10.1.x.y. Both send from
-/// TCP sequence number 1 and TLS record number 0 on.
+/// The client of number `256 * x + y` is at 10.0.x.y and the server at 10.1.x.y. Both start at TCP
+/// sequence number 1 and TLS record number 0.
 ///
 /// # Errors
-/// None in practice; the constructors are the fallible ones that users have.
+/// None in practice: the same constructors can fail for keys that users give.
 pub fn connection(number: u64) -> Result<(Session, Session), AccelError> {
     let [high, low] = (number as u16).to_be_bytes();
     let port = 32_768 + (number % 28_000) as u16;

@@ -88,7 +88,7 @@ pub fn run_trace<E: RunTraces>(
 
 /// Runs a trace on a message of any kind. Received messages and replies travel over the demo
 /// client's connection (a message with the call of a store's response is read as that response);
-/// requests go to a [`LoopbackPeer`] that gives `answers`; error subtraces answer the demo's
+/// requests go to a [`LoopbackPeer`] that gives `answers`; error subtraces reply to the demo's
 /// client, which has called [`CALLER_METHOD`].
 ///
 /// # Errors
@@ -118,11 +118,11 @@ pub fn run_trace_as<E: RunTraces>(
     executor.run_trace(name, message, &mut conversation, Box::new(peer))
 }
 
-/// A run in the ensemble of the trace called `name` on a message, over the connections and with the
+/// Builds the request to run the trace called `name` in the ensemble, with the connections and
 /// peers of [`run_trace_as`].
 ///
 /// # Errors
-/// None in practice; the constructors are the fallible ones that users have.
+/// None in practice: the same constructors can fail for keys that users give.
 pub fn trace_request(
     name: &str,
     message: &Message<'_>,

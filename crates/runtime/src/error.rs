@@ -43,7 +43,7 @@ impl TraceError {
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
-    /// Why.
+    /// The reason of the early end.
     pub error: TraceError,
     /// All visits; the last is the step that failed.
     pub visits: Vec<Visit>,
@@ -139,7 +139,7 @@ impl Cause {
         }
     }
 
-    /// At one of the nine; messages of others name them.
+    /// Sets the accelerator, one of the nine. Messages of other accelerators name them.
     pub(crate) fn at(self, accelerator: Accel) -> Cause {
         Cause {
             accelerator: Some(accelerator).filter(|accel| accel.own_number().is_none()),

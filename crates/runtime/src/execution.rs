@@ -13,10 +13,10 @@ use crate::peer::Peer;
 pub(crate) struct Execution {
     pub(crate) job: Job,
     pub(crate) arm: usize,
-    /// Its place among the executions that a join waits for.
+    /// The place of this execution among those that a join waits for.
     pub(crate) seat: Option<Seat>,
     pub(crate) connection: Connection,
-    /// Whether it has called an accelerator.
+    /// Whether the execution has called an accelerator.
     pub(crate) begun: bool,
     /// Whether the last call sent `job.bytes`, which a response may follow.
     pub(crate) sent: bool,
@@ -67,8 +67,8 @@ impl Execution {
         }
     }
 
-    /// Prepares a call that is no response's. An execution needs a connection to send on, which
-    /// `peer` lends.
+    /// Prepares a call that does not receive a response. `peer` lends the connection that an
+    /// execution sends on.
     pub(crate) fn prepare<P: Peer>(
         &mut self,
         accel: Accel,
@@ -77,7 +77,7 @@ impl Execution {
     ) -> Result<(), Cause> {
         if receives {
             if self.begun {
-                let message = "it waits for a response, but nothing was sent before";
+                let message = "the trace waits for a response, but has sent nothing before";
                 return Err(Cause::new("no_message", message));
             }
             self.job.direction = Direction::Receive;
@@ -130,7 +130,7 @@ impl Execution {
 /// Facts that a branch has read of a payload, by name.
 pub(crate) type ReadFacts = Vec<(String, i64)>;
 
-/// Reads a fact of `job`, and notes in `read` what only the payload of this step tells.
+/// Reads a fact of `job`. Adds it to `read` if only the payload of this step has it.
 pub(crate) fn read_fact(job: &Job, field: Field<'_>, read: &RefCell<ReadFacts>) -> Option<i64> {
     let operand = field.operand();
     let value = job.read(operand)?;

@@ -69,8 +69,8 @@ impl<B: Bodies> Executor<B> {
     /// Runs the trace called `name` to the end of all its executions, tails included.
     ///
     /// # Errors [`Failure`] with the first error of any step. A body that panics is an error like
-    /// any other (`panic`). Connections return to `conversation` and `peer` in either case; see
-    /// [`Conversation::session`].
+    /// any other (`panic`). Connections return to `conversation` and `peer` with or without an
+    /// error; see [`Conversation::session`].
     pub fn run(
         &mut self,
         name: &str,
@@ -111,7 +111,8 @@ impl<B: Bodies> Executor<B> {
         }
     }
 
-    /// The error tells whether something was sent over the conversation's own connection.
+    /// Runs all executions. The error tells whether anything was sent over the conversation's own
+    /// connection.
     fn follow(
         &mut self,
         name: &str,

@@ -83,7 +83,7 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// Faults in the order in which they apply: a step meets every fault that is meant for it.
+    /// Makes faults that apply in this order. A step suffers every fault that affects it.
     ///
     /// # Errors
     /// [`FaultError`].
@@ -172,10 +172,10 @@ impl Accelerator for Faulty {
             }
             match armed.fault.kind {
                 FaultKind::Fail => {
-                    let why = "a fault was injected".to_owned();
+                    let why = "injected fault".to_owned();
                     return Err(AccelError::Device { why });
                 }
-                FaultKind::Panic => panic!("a fault was injected into {kind}"),
+                FaultKind::Panic => panic!("injected fault in {kind}"),
                 FaultKind::Delay(time) => thread::sleep(time),
             }
         }

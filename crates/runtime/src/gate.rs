@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The answer to the first thread of the queue.
+/// The decision on the first thread of the queue: pass or wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn<T> {
     /// The thread passes.
     Pass(T),
-    /// The thread waits until the state has changed, or until this time, and asks again.
+    /// The thread waits until the state has changed, or until this time, and tries again.
     Wait(Option<Instant>),
 }
 
@@ -92,7 +92,7 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Changes the state, and lets the first thread ask again.
+    /// Changes the state, and lets the first thread try again.
     pub fn change<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
         let mut inner = self.lock();
         let done = change(&mut inner.state);

@@ -20,5 +20,5 @@ pub(crate) fn guard<E: Into<Cause>>(body: impl FnOnce() -> Result<(), E>) -> Res
     }
 }
 
-/// The reason of a run that a body's panic has ended.
+/// The reason of a run that was ended by a panic in a body.
 pub(crate) const PANIC: &str = "panic";

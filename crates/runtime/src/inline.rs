@@ -60,7 +60,7 @@ impl<'r, B: Bodies> Run<'r, B> {
     /// Makes the next visit.
     fn visit(&mut self, trace: &'r str) -> Result<(), Cause> {
         let Some(execution) = &mut self.current else {
-            return Err(Cause::new("no_execution", "nothing is being executed"));
+            return Err(Cause::new("no_execution", "no execution is in progress"));
         };
         let job = &execution.job;
         let read = RefCell::default();

@@ -19,7 +19,7 @@ pub struct Message<'a> {
     pub opened: bool,
     /// The format of application data.
     pub format: Format,
-    /// The kind of message. A received RPC message needs none: its header tells.
+    /// The kind of message. A received RPC message needs none: RPC reads it from the header.
     pub call: Call,
     /// The type of the record, if the bytes are one instead of JSON text.
     pub record: Option<Record>,
@@ -73,7 +73,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The connections that a run may use. They return here when it ends.
+/// The connections that a run may use. They return here when the run ends.
 #[derive(Debug, Default)]
 pub struct Conversation {
     /// The connection of the message that the run begins with. Without one, a message that is
@@ -119,7 +119,7 @@ pub struct Outcome {
     pub steps: Vec<Step>,
     /// The packets of every message that was sent, in order.
     pub sent: Vec<Sent>,
-    /// When each of `steps` began, and how long it took with its wait in the queue. Only the
+    /// When each of `steps` began, and how long it took including its wait in the queue. Only the
     /// accelerators of [`Pools`](crate::Pools) have clocks; empty otherwise.
     pub times: Vec<(Instant, Duration)>,
 }
@@ -152,8 +152,7 @@ pub struct Arrival {
     pub trace: String,
     /// The number of the execution: 0 for the first, then one for each fork.
     pub arm: usize,
-    /// The payload, the facts and the core that LdB chose. The session has gone back to where it
-    /// came from.
+    /// The payload, the facts and the core that LdB chose. Its session has returned to its owner.
     pub job: Job,
 }
 
@@ -162,9 +161,9 @@ pub struct Arrival {
 pub struct Sent {
     /// The trace that sent it.
     pub trace: String,
-    /// Its kind.
+    /// The kind of the message.
     pub call: Call,
-    /// Its packets.
+    /// The packets of the message.
     pub bytes: Vec<u8>,
 }
 
@@ -175,9 +174,9 @@ pub struct Step {
     pub trace: String,
     /// The accelerator.
     pub accel: Accel,
-    /// Its declaration, if it is beside the paper's nine.
+    /// The accelerator's declaration, if it is not one of the paper's nine.
     pub own: Option<Arc<Kind>>,
-    /// Whether it is a TCP that receives.
+    /// Whether the accelerator is TCP and receives.
     pub receives: bool,
     /// The direction of the message.
     pub direction: Direction,

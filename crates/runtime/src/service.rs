@@ -16,7 +16,7 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// Peers that runs use while this keeps them.
+/// Peers that stay here while runs use them.
 type SharedPeer = Arc<Mutex<LoopbackPeer>>;
 
 fn lock(peer: &SharedPeer) -> MutexGuard<'_, LoopbackPeer> {
@@ -30,15 +30,14 @@ pub struct ServiceRun {
     pub request: Vec<u8>,
     /// The phases of the service's path, in order.
     pub phases: Vec<PhaseRun>,
-    /// The JSON of the result that the client read from the last reply it was sent; `None` if the
-    /// path sends none.
+    /// The JSON of the result in the last reply to the client; `None` if the path sends no reply.
     pub response: Option<Vec<u8>>,
 }
 
 /// The results of a phase.
 #[derive(Debug)]
 pub enum PhaseRun {
-    /// Application logic, which is not part of this project: nothing was run.
+    /// Application logic, which is not part of this project and was not run.
     Cpu,
     /// The chains, in the order of the path. They ran one after another.
     Chains(Vec<Outcome>),
@@ -57,7 +56,8 @@ impl PhaseRun {
 /// Errors of running a service.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceRunError {
-    /// A service without messages: neither its name nor its method is one of SocialNetwork's.
+    /// A service without built-in messages: neither its name nor its method is one of
+    /// SocialNetwork's.
     #[error(
         "service {name}: method = '{method}': must be the remote procedure of a service whose \
          messages are built in: {known}"
@@ -70,7 +70,7 @@ pub enum ServiceRunError {
         /// The methods that have messages.
         known: String,
     },
-    /// A chain that none of the service's messages fits.
+    /// A chain for which the service has no message.
     #[error("service {service}, phase {phase}, chain {chain}: {why}")]
     NoMessage {
         /// The service.
@@ -91,7 +91,7 @@ pub enum ServiceRunError {
         phase: usize,
         /// The chain in the phase, counted from 0.
         chain: usize,
-        /// The error and its place, with everything done before.
+        /// The error and its place, with all earlier steps.
         failure: Box<Failure>,
     },
     /// The client could not make its request or read its response.
@@ -419,7 +419,7 @@ impl Contents {
 
     fn stored(&self, operation: Operation) -> Result<(Vec<u8>, Call), AccelError> {
         let Some(document) = &self.document else {
-            let why = "the service stores nothing";
+            let why = "the service has no data to store";
             return Err(AccelError::NoCall { step: "Ser", why });
         };
         let call = StorageCall::request(operation, document.collection, &document.key);
@@ -429,7 +429,7 @@ impl Contents {
     /// The request of the nested call with this number.
     fn nested(&self, number: usize) -> Result<(Vec<u8>, Call), AccelError> {
         let Some(method) = self.messages.nested.get(number) else {
-            let why = "the service calls no further function";
+            let why = "the service does not call another function";
             return Err(AccelError::NoCall { step: "Ser", why });
         };
         let body = messages::request(method, self.seed, self.index)?;

@@ -21,6 +21,6 @@ pub struct Terms {
     pub tenant: u16,
     /// The urgency of the run, under [`crate::Policy::Priority`].
     pub priority: Priority,
-    /// The deadline of the run. It is soft: a step that misses it is counted, and done all the same.
+    /// The deadline of the run. It is soft: a step that misses it is counted and still done.
     pub due: Option<Instant>,
 }

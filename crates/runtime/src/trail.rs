@@ -1,5 +1,5 @@
-//! A request's work at a service between arrival and answer: application logic, and the chains of
-//! traces that its handler starts.
+//! Trails: the work for a request from its arrival to its response. It consists of application
+//! logic and the chains of traces that the handler starts.
 //!
 //! A server opens a trail on the thread that calls a handler ([`follow`]); the code that runs
 //! traces for that handler adds them ([`add`]). Chains that run at the same time on other threads
@@ -25,8 +25,8 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// This trail with the wall time `wall` of a handler that has started no traces: other threads
-    /// may have worked for it, whose processor time is not known.
+    /// Uses the wall time `wall` if the handler has started no traces. Other threads may have
+    /// worked for it, and their processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
@@ -50,21 +50,22 @@ pub enum TrailPhase {
 pub struct TrailChain {
     /// The accelerator calls in order.
     pub steps: Vec<Step>,
-    /// Costs in nanoseconds, one for each step: time in the body, for TCP also the processor time
-    /// of the system calls.
+    /// Costs in nanoseconds, one for each step: the time in the body, and for TCP also the
+    /// processor time of the system calls.
     pub costs_ns: Vec<f64>,
     /// The waits for responses, by the trace that received them.
     pub waits: Vec<(String, Duration)>,
 }
 
-/// Times in the operating system for a message and its response.
+/// The operating system's times for sending a message and receiving its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange {
     /// Processor time of sending.
     pub send: Duration,
     /// Processor time of receiving.
     pub receive: Duration,
-    /// Wall time from the end of sending to the end of receiving, less the processor time in it.
+    /// Wall time from the end of sending to the end of receiving, without the processor time spent
+    /// in it.
     pub wait: Duration,
 }
 
@@ -189,7 +190,8 @@ pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
 }
 
-/// Calls `work` on a thread that does one of several chains, and returns them.
+/// Calls `work` on a thread that runs one of several parallel chains, and returns the chains it
+/// added.
 pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>) {
     let (done, trail) = follow(wanted, work);
     let phases = trail.unwrap_or_default().phases.into_iter();
@@ -217,14 +219,15 @@ fn add_phase(begun: Duration, chains: Vec<TrailChain>) {
     });
 }
 
-/// The processor time that this thread has used: of a system call that waits, what it works.
+/// The processor time that this thread has used. A system call that blocks counts only while it
+/// runs.
 pub fn thread_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// Exact below 2^53 ns, which is 104 days.
+/// A duration in nanoseconds. Exact below 2^53 ns, which is 104 days.
 fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }

@@ -13,7 +13,7 @@ pub(super) struct Cursor {
     entered: bool,
 }
 
-/// What comes next in a trace.
+/// The next element of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Next {
     Enter,
@@ -48,8 +48,8 @@ impl Cursor {
         image.name(self.trace)
     }
 
-    /// What comes next with these facts, and the cursor behind it. After [`Next::Enter`] the
-    /// cursor is in the trace that is entered.
+    /// Returns the next element, given these facts, and the cursor behind it. After [`Next::Enter`]
+    /// the cursor is in the trace that is entered.
     pub(super) fn next<F: Facts + ?Sized>(
         mut self,
         image: &Image,

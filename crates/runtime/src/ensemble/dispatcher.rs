@@ -2,8 +2,8 @@
 //!
 //! "The output dispatcher performs multiple operations": it resolves branches, transforms the
 //! payload, reads the next trace from the trace memory, moves the entry to the input queue of the
-//! next accelerator, or notifies a core (AccelFlow, section V.2 and Fig. 8). It is run by the
-//! worker that has put the entry into the output queue, and waits for nothing.
+//! next accelerator, or notifies a core (AccelFlow, section V.2 and Fig. 8). The worker that has
+//! put the entry into the output queue runs it. It never blocks.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -21,19 +21,22 @@ use crate::execution::read_fact;
 use crate::guard::guard;
 use crate::peer::{PeerError, Reply};
 
-/// What a dispatcher needs beside the execution.
+/// An output dispatcher: the state that it needs in addition to the execution.
 pub(super) struct Dispatcher {
     pub(super) hub: Arc<Hub>,
     pub(super) limits: Limits,
 }
 
-/// Executions to be moved on, in the boxes in which they move from queue to queue.
-#[allow(clippy::vec_box, reason = "they move on in these boxes")]
+/// Executions to be moved on. They stay in the boxes in which they move from queue to queue.
+#[allow(
+    clippy::vec_box,
+    reason = "executions keep their boxes from queue to queue"
+)]
 type Ready = Vec<Box<Flow>>;
 
 impl Dispatcher {
-    /// Moves an execution on, and those that it forks or passes its turn to, each until it is in a
-    /// queue, waits or has ended.
+    /// Moves an execution on until it is in a queue, waits or has ended; likewise the executions
+    /// that it forks or passes its turn to.
     pub(super) fn dispatch(&self, flow: Box<Flow>) {
         let mut ready = vec![flow];
         while let Some(flow) = ready.pop() {
@@ -58,7 +61,7 @@ impl Dispatcher {
             if matches!(flow.standing, Standing::Ahead { .. })
                 && (needs_turn(&flow, &next) || flow.is_far_ahead())
             {
-                // What comes next does not change meanwhile.
+                // The next element does not change meanwhile.
                 match flow.wait_for_turn() {
                     Some(now_in_turn) => flow = now_in_turn,
                     None => return,
@@ -76,7 +79,8 @@ impl Dispatcher {
         }
     }
 
-    /// Does what comes next; returns the execution if it is still here.
+    /// Carries out the next element of the trace. Returns the execution if this dispatcher still
+    /// has it.
     fn follow(
         &self,
         mut flow: Box<Flow>,
@@ -134,8 +138,7 @@ impl Dispatcher {
         guard(|| transform::run(&mut flow.execution.job, change, &self.limits))
     }
 
-    /// Moves the execution to an accelerator, or parks it until the response to what it has sent
-    /// is there.
+    /// Moves the execution to an accelerator, or parks it until its response has arrived.
     fn call(&self, mut flow: Box<Flow>, accel: Accel, receives: bool) -> Option<Box<Flow>> {
         flow.call = Some(Called {
             accel,
@@ -161,7 +164,8 @@ impl Dispatcher {
         None
     }
 
-    /// Sends what the execution has for its peer, and leaves it where the response finds it.
+    /// Sends the execution's message to its peer, and parks the execution until the response
+    /// arrives.
     fn park(&self, mut flow: Box<Flow>) {
         let parked = Arc::<Parked>::default();
         let (hub, place) = (self.hub.clone(), parked.clone());
@@ -181,7 +185,7 @@ impl Dispatcher {
     }
 }
 
-/// Moves an execution on that has its response; without one, its run ends.
+/// Moves an execution on when its response has arrived. Without a response its run ends.
 pub(super) fn resume(hub: &Hub, mut flow: Box<Flow>, response: Result<Vec<u8>, PeerError>) {
     let response = match response {
         Ok(response) => response,
@@ -192,14 +196,14 @@ pub(super) fn resume(hub: &Hub, mut flow: Box<Flow>, response: Result<Vec<u8>, P
     }
     if let Some(call) = &mut flow.call {
         call.input_bytes = flow.execution.job.bytes.len();
-        // The time for which a trace is parked is nobody's work.
+        // The time for which a trace is parked counts as no accelerator's work.
         call.queued = Instant::now();
     }
     hub.push(flow, Accel::Tcp);
 }
 
-/// Whether an arm must wait for its turn before it does what comes next: connections, the core
-/// and errors are for those in turn.
+/// Whether an arm must wait for its turn before the next element. Only the arm in turn may use
+/// connections, notify the core, or report errors.
 fn needs_turn(flow: &Flow, next: &Result<(Next, Cursor), Fault>) -> bool {
     match next {
         Err(_) | Ok((Next::Join | Next::Notify, _)) => true,
@@ -211,7 +215,7 @@ fn needs_turn(flow: &Flow, next: &Result<(Next, Cursor), Fault>) -> bool {
     }
 }
 
-/// The visit that is noted. Whether an execution waits at a join is known afterwards.
+/// The visit to record. Whether the execution waits at a join is known only afterwards.
 fn visit(flow: &Flow, next: Next, behind: Cursor) -> Visit {
     match next {
         Next::Enter => Visit::Enter(behind.trace(&flow.run.image).to_owned()),
@@ -224,7 +228,7 @@ fn visit(flow: &Flow, next: Next, behind: Cursor) -> Visit {
     }
 }
 
-/// The execution has come to a join: it waits there, or goes on for all.
+/// Lets the execution arrive at a join: it waits there or, as the last, goes on for all.
 fn meet(flow: Box<Flow>, ready: &mut Ready) -> Option<Box<Flow>> {
     let Flow {
         run,
@@ -262,7 +266,7 @@ fn meet(flow: Box<Flow>, ready: &mut Ready) -> Option<Box<Flow>> {
     }
 }
 
-/// The execution has ended: the core is notified.
+/// Ends the execution and notifies the core.
 fn notify(flow: Box<Flow>, ready: &mut Ready) {
     let Flow {
         run,

@@ -1,4 +1,4 @@
-//! What remains to be done when a run ends, however it ends.
+//! The end of a run: notifying the core, and giving up the run's place.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::bookmark::Bookmark;
 use crate::error::Failure;
 use crate::outcome::{Conversation, Outcome};
 
-/// The end of a run: the core is notified, and another run may begin.
+/// Ends a run: notifies the core, and lets another run begin.
 pub(super) struct Ending(Option<Open>);
 
 struct Open {
@@ -50,7 +50,8 @@ impl Ending {
         }
     }
 
-    /// `sent` tells whether the conversation's own connection has been used irrevocably.
+    /// Ends the run with a failure. `sent` tells whether the conversation's own connection has been
+    /// used irrevocably.
     pub(super) fn failed(
         mut self,
         failure: Box<Failure>,
@@ -80,17 +81,17 @@ impl Ending {
     }
 }
 
-/// The place of the run is free before its end is reported.
+/// Reports the end of the run. Its place is freed first.
 fn tell(shared: &Shared, running: Running, finished: Finished) {
     drop(running);
     shared.finish(finished);
 }
 
-/// A run that was lost, since a peer has panicked, tells so.
+/// Reports a run that was lost because a peer panicked.
 impl Drop for Ending {
     fn drop(&mut self) {
         if let Some(open) = self.0.take() {
-            let mut finished = ended("lost", "the run was lost, since its peer panicked");
+            let mut finished = ended("lost", "the run was lost because its peer panicked");
             if let Err(failure) = &mut finished.result {
                 failure.error.trace.clone_from(&open.trace);
             }

@@ -57,8 +57,9 @@ impl PooledExecutor {
         &self.counters
     }
 
-    /// Runs the trace called `name` to the end of all its executions, tails included, and waits
-    /// as the ensemble's settings say. Takes the bytes from `payload` instead of the message.
+    /// Runs the trace called `name` to the end of all its executions, tails included, and waits in
+    /// the way that [`PoolSettings::notification`](super::PoolSettings::notification) states. Takes
+    /// the bytes from `payload` instead of the message.
     ///
     /// # Errors
     /// As [`Executor::run_on`].
@@ -97,7 +98,7 @@ impl PooledExecutor {
         result
     }
 
-    /// Runs a trace in the ensemble, or gives the request back.
+    /// Runs a trace in the ensemble, or returns the request when it is refused.
     fn enqueue(&self, request: TraceRequest) -> Result<Finished, Box<TraceRequest>> {
         match self.pools.enqueue(&self.image, request) {
             Ok(handle) => {

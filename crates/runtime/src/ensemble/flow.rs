@@ -1,9 +1,10 @@
 //! Executions on their way through the ensemble, and the turn that the arms of a fork take.
 //!
-//! The arms of a fork run at the same time, but a run keeps its account, uses its connections and
-//! notifies the core in the order of inline execution. The account is the *turn*: one arm has it,
-//! and passes it on when it ends. The others run ahead, note what they do, and wait where they
-//! need it. So a run has the bytes and visits of inline execution, whichever arm was faster.
+//! The arms of a fork run at the same time, but a run keeps its record, uses its connections and
+//! notifies the core in the order of inline execution. One arm at a time holds the record, which is
+//! called its *turn*, and passes it on when it ends. The others run ahead, log their steps, and
+//! wait where they need the turn. So a run has the bytes and visits of inline execution, whichever
+//! arm was faster.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,15 +28,15 @@ use crate::outcome::{Conversation, Detail, Step};
 use crate::peer::Peer;
 use crate::terms::Terms;
 
-/// What the executions of a run share.
+/// The state that all executions of a run share.
 pub(super) struct Run {
     pub(super) image: Arc<Image>,
     pub(super) detail: Detail,
     pub(super) terms: Terms,
-    /// Whether the handle is given arrivals before the run ends.
+    /// Whether the handle gets arrivals before the run ends.
     pub(super) early: bool,
     pub(super) shared: Arc<Shared>,
-    /// Visits of arms that have run ahead, which bounds how far they do.
+    /// The number of visits of arms that have run ahead. It limits how far they may run.
     pub(super) ahead: AtomicUsize,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Turn {
     pub(super) book: Book<Box<dyn Peer + Send>, Box<Conversation>>,
     /// The arms whose turn comes next, in order.
     pub(super) queue: VecDeque<Queued>,
-    /// The work of the longest execution, if the run has a deadline.
+    /// The expected work of the longest execution, if the run has a deadline.
     pub(super) work: Time,
     pub(super) ending: Ending,
 }
@@ -55,7 +56,7 @@ pub(super) struct Queued {
     place: (usize, Option<Seat>),
 }
 
-/// Where an arm waits for its turn, or finds it.
+/// The place where an arm gets its turn, which may be there before it.
 pub(super) type Arm = Rendezvous<Box<Flow>, Granted>;
 
 /// The turn, with the number of the arm and its place among those that a join waits for.
@@ -64,14 +65,14 @@ pub(super) struct Granted {
     place: (usize, Option<Seat>),
 }
 
-/// An execution on its way: the queue entry.
+/// An execution in flight: the queue entry.
 pub(super) struct Flow {
     pub(super) run: Arc<Run>,
     pub(super) execution: Execution,
     pub(super) cursor: Cursor,
     pub(super) standing: Standing,
     pub(super) pace: Pace,
-    /// The call that it is queued for, or has made.
+    /// The call that the execution is queued for, or has made.
     pub(super) call: Option<Called>,
 }
 
@@ -81,11 +82,11 @@ pub(super) enum Standing {
     Ahead { arm: Arc<Arm>, log: Vec<Event> },
 }
 
-/// What an execution did ahead of its turn.
+/// An event of an execution that ran ahead of its turn.
 pub(super) enum Event {
     Visit(Visit),
     Step(Option<Step>, (Instant, Duration)),
-    /// What a branch of this trace has read.
+    /// The facts that a branch of this trace has read.
     Facts(String, ReadFacts),
     Fork {
         arm: Arc<Arm>,
@@ -122,7 +123,7 @@ impl Turn {
         self.book.visited().saturating_sub(1)
     }
 
-    /// Notes what an arm has done ahead.
+    /// Records the events of an arm that ran ahead.
     fn commit(&mut self, flow: &mut Flow, log: Vec<Event>) -> Result<(), Failed> {
         for event in log {
             match event {
@@ -165,7 +166,7 @@ fn end(turn: Box<Turn>) {
 }
 
 impl Granted {
-    /// Gives the execution its turn; `None` if what it did ahead ends the run.
+    /// Gives the execution its turn; `None` if its logged events end the run.
     fn take_up(self, mut flow: Box<Flow>) -> Option<Box<Flow>> {
         let Granted { mut turn, place } = self;
         (flow.execution.arm, flow.execution.seat) = place;
@@ -192,7 +193,7 @@ impl Granted {
 }
 
 impl Flow {
-    /// Takes the turn if it has been offered. `None` if the run has ended, or ends here.
+    /// Takes the turn if it has been offered; `None` if the run has ended, or ends here.
     pub(super) fn look_for_turn(self: Box<Self>) -> Option<Box<Flow>> {
         let Standing::Ahead { arm, .. } = &self.standing else {
             return Some(self);
@@ -204,7 +205,8 @@ impl Flow {
         }
     }
 
-    /// Waits here for the turn, without a thread; returns if it has been offered.
+    /// Parks the execution until its turn, without blocking a thread. Returns it if the turn has
+    /// already been offered.
     pub(super) fn wait_for_turn(self: Box<Self>) -> Option<Box<Flow>> {
         let Standing::Ahead { arm, .. } = &self.standing else {
             return Some(self);
@@ -214,7 +216,8 @@ impl Flow {
         granted.take_up(flow)
     }
 
-    /// Whether it must not run further ahead: the longest run has so many visits.
+    /// Whether the execution must not run further ahead: the arms that did have as many visits as a
+    /// run may have.
     pub(super) fn is_far_ahead(&self) -> bool {
         matches!(self.standing, Standing::Ahead { .. })
             && self.run.ahead.load(Ordering::Relaxed) >= MAX_VISITS
@@ -235,7 +238,7 @@ impl Flow {
         }
     }
 
-    /// Notes what a branch has read of the output of the last step.
+    /// Records the facts that a branch has read from the output of the last step.
     pub(super) fn note_facts(&mut self, facts: ReadFacts) {
         if facts.is_empty() {
             return;
@@ -271,7 +274,7 @@ impl Flow {
         })
     }
 
-    /// Makes the call that it was queued for.
+    /// Makes the call that the execution was queued for.
     pub(super) fn perform<E: Into<Cause>>(&mut self, body: impl FnOnce(&mut Job) -> Result<(), E>) {
         if let Some(call) = &mut self.call {
             call.done = guard(|| body(&mut self.execution.job));
@@ -279,7 +282,7 @@ impl Flow {
         }
     }
 
-    /// Notes the call that was made; the error is its own.
+    /// Records the call that was made, and returns its error if it failed.
     pub(super) fn note_call(&mut self, call: Called) -> Result<(), Cause> {
         let (accel, receives) = (call.accel, call.receives);
         call.done.map_err(|cause| cause.at(accel))?;
@@ -303,7 +306,8 @@ impl Flow {
         Ok(())
     }
 
-    /// Ends the run with the error of the last visit; before its turn, once that has come.
+    /// Ends the run with the error of the last visit. An execution that is ahead of its turn waits
+    /// for the turn first.
     pub(super) fn fail_here(mut self: Box<Self>, cause: Cause) {
         match &mut self.standing {
             Standing::InTurn(turn) => {
@@ -312,13 +316,13 @@ impl Flow {
             }
             Standing::Ahead { log, .. } => {
                 log.push(Event::Failed(cause));
-                // What was offered meanwhile ends the run.
+                // If the turn was offered meanwhile, the run ends now.
                 let _ = self.wait_for_turn();
             }
         }
     }
 
-    /// Ends the run with the error of a visit that was not noted: the trace cannot go on.
+    /// Ends the run with a fault of the trace, which has no visit in the record.
     pub(super) fn fault(self: Box<Self>, fault: Fault) {
         let step = match &self.standing {
             Standing::InTurn(turn) => turn.book.visited(),

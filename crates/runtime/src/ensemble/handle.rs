@@ -1,4 +1,4 @@
-//! What the core has of a trace that runs in the ensemble.
+//! The core's handle of a trace that runs in the ensemble.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,13 +16,14 @@ use crate::outcome::{Arrival, Conversation, Outcome};
 /// How a core learns that a trace has ended (AccelFlow, section IV.A).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notification {
-    /// It sleeps, and is woken: the paper's MWAIT-like instruction.
+    /// The core sleeps until it is woken: the paper's MWAIT-like instruction.
     #[default]
     Wake,
-    /// It reads the flag without a pause. That holds a processor, which the accelerators' workers
-    /// may need.
+    /// The core polls the flag without a pause. That occupies a processor, which the accelerators'
+    /// workers may need.
     Poll,
-    /// It does other work, and checks the flag every so often: here it sleeps that long.
+    /// The core does other work and checks the flag after each interval of this length; here it
+    /// sleeps in between.
     Check(Duration),
 }
 
@@ -49,7 +50,7 @@ impl std::fmt::Debug for TraceHandle {
     }
 }
 
-/// What the run and its handle share.
+/// The state that the run and its handle share.
 #[derive(Default)]
 pub(super) struct Shared {
     slot: Mutex<Slot>,
@@ -77,7 +78,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Notifies the core of the end. A callback that panics harms nobody else.
+    /// Notifies the core of the end. A panic in the callback is caught.
     pub(super) fn finish(&self, mut finished: Finished) {
         let mut slot = self.lock();
         let early = std::mem::take(&mut slot.early);
@@ -116,7 +117,7 @@ impl TraceHandle {
         self.take().unwrap_or_else(taken)
     }
 
-    /// Waits until the run has ended, or until `until`; whether it has ended.
+    /// Waits until the run has ended, at most until `until`. Returns whether it has ended.
     pub fn wait_by(&self, notification: Notification, until: Option<Instant>) -> bool {
         let late = || until.is_some_and(|until| until <= Instant::now());
         match notification {
@@ -136,8 +137,8 @@ impl TraceHandle {
         self.is_done()
     }
 
-    /// Waits for the next execution that ends, while others go on: the data that a core was
-    /// notified of, say, while the write to the cache runs. `None` once the run has ended or after
+    /// Waits for the next execution that ends while others go on, for example for the data of a
+    /// read while the write to the cache still runs. `None` once the run has ended or after
     /// `until`. An arrival that was taken is not in the outcome. Only for requests with
     /// [`early`](super::TraceRequest::early) arrivals.
     pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
@@ -150,9 +151,9 @@ impl TraceHandle {
         self.shared.lock().finished.take()
     }
 
-    /// Calls `callback` when the run ends; at once if it has. It runs on the thread of the
-    /// accelerator that was last, and should be short; if it panics, nothing else is harmed. A
-    /// second callback replaces the first.
+    /// Calls `callback` when the run ends; at once if it has. It runs on the thread of the last
+    /// accelerator and should be short. A panic in it is caught. A second callback replaces the
+    /// first.
     pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
         let mut slot = self.shared.lock();
         if !self.is_done() {
@@ -185,7 +186,7 @@ impl TraceHandle {
     }
 }
 
-/// Gives the end of the run, once.
+/// Resolves to the end of the run. It can be awaited once.
 impl Future for TraceHandle {
     type Output = Finished;
 
@@ -199,12 +200,12 @@ impl Future for TraceHandle {
     }
 }
 
-/// The second answer to who asks twice for the end of a run.
+/// The result of asking a second time for the end of a run.
 fn taken() -> Finished {
-    ended("result_taken", "the run's results were taken before")
+    ended("result_taken", "the results of this run were already taken")
 }
 
-/// The end of a run that says nothing but why it ended.
+/// The end of a run without results: only the reason.
 pub(super) fn ended(reason: &'static str, message: &str) -> Finished {
     let error = TraceError {
         reason,

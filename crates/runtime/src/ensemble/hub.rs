@@ -1,4 +1,5 @@
-//! What the threads of the ensemble share: all instances, the cores' queue, parked traces.
+//! The state that the threads of the ensemble share: all instances, the cores' queue, parked
+//! traces.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,28 +23,28 @@ use crate::peer::PeerError;
 /// Makes the bodies of a worker.
 pub(super) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// Called after each step with its accelerator, and its time with the wait in the queue.
+/// Called after each step with its accelerator, and its time including the wait in the queue.
 pub(super) type Observe = dyn Fn(Accel, Duration) + Send + Sync;
 
 /// Where an execution waits for the response to what it has sent.
 pub(super) type Parked = Rendezvous<Box<Flow>, Result<Vec<u8>, PeerError>>;
 
-/// What the threads of the ensemble share.
+/// The state that the threads of the ensemble share.
 pub(super) struct Hub {
     pub(super) settings: PoolSettings,
     pub(super) epoch: Instant,
     pub(super) instances: [Vec<Arc<Instance>>; Accel::COUNT],
     retried: [AtomicU64; Accel::COUNT],
     full: [AtomicU64; Accel::COUNT],
-    /// Steps that found all instances full. It has no bound of its own: it holds executions of
-    /// runs, whose number is bounded.
+    /// The cores' queue: steps that found all instances full. It needs no bound, since the number
+    /// of runs is bounded.
     pub(super) core: Station<Box<Flow>>,
     /// Executions that wait for a response, in the order in which they run out of time.
     pub(super) parked: Mutex<VecDeque<(Instant, Weak<Parked>)>>,
     pub(super) runs: Arc<Runs>,
     pub(super) traces: Arc<TraceWork>,
     pub(super) make: Box<MakeEnsemble>,
-    /// How often cores were to take new bodies.
+    /// How often cores were asked to replace their bodies.
     pub(super) renewals: AtomicU64,
     pub(super) observe: Option<Box<Observe>>,
 }
@@ -109,8 +110,8 @@ impl Hub {
     }
 
     /// Moves an execution to the accelerator that it calls: to the least loaded instance, or the
-    /// next with room. If all are full, a core does the step, as all of accelerators beside the
-    /// nine. Never waits.
+    /// next with room. If all are full, a core does the step. A core also does all steps of
+    /// accelerators beside the nine. Never blocks.
     pub(super) fn push(&self, mut flow: Box<Flow>, accel: Accel) {
         let at = accel.index();
         let Some(instances) = self.instances.get(at) else {
@@ -137,7 +138,7 @@ impl Hub {
         self.push_to_core(entry);
     }
 
-    /// Lets a core do what comes before the first accelerator of an execution.
+    /// Lets a core do the work before the first accelerator of an execution.
     pub(super) fn begin_on_core(&self, mut flow: Box<Flow>) {
         let due = flow.pace.next(Time::ZERO);
         self.push_to_core(entry(flow, due, Time::ZERO));
@@ -159,7 +160,7 @@ impl Hub {
         all.push_back((until, Arc::downgrade(parked)));
     }
 
-    /// Tells an observer of a step of one of the nine.
+    /// Reports a step of one of the nine to the observer.
     pub(super) fn observe(&self, accel: Accel, spent: Duration) {
         if accel.own_number().is_none()
             && let Some(observe) = &self.observe

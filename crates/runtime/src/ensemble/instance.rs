@@ -1,4 +1,4 @@
-//! One instance of an accelerator: a station, and what is counted there.
+//! One instance of an accelerator: a station and its counters.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -17,7 +17,7 @@ pub(super) struct Instance {
     pub(super) accel: Accel,
     pub(super) station: Station<Box<Flow>>,
     pub(super) epoch: Instant,
-    /// Jobs that wait or run, for a look without the lock.
+    /// The number of jobs that wait or run, readable without the lock.
     load: AtomicUsize,
     /// The mean time in the body, in picoseconds.
     mean_ps: AtomicU64,

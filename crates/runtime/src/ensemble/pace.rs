@@ -3,7 +3,7 @@
 //! Software assigns a deadline to each step, relative to the start of the execution, and a step
 //! that ends early passes its slack on (AccelFlow, section IV.C). As in the simulated server, the
 //! time left until the run's deadline is divided over its steps in proportion to their expected
-//! work. The simulator knows that work; here it is learned from earlier runs.
+//! work. The simulator knows that work in advance; here it is learned from earlier runs.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -33,7 +33,7 @@ impl TraceWork {
         known.get(trace).copied().unwrap_or_default()
     }
 
-    /// Learns the work of a run that has ended; nothing of one that kept no account of it.
+    /// Learns the work of a run that has ended. Ignores runs whose work was not measured.
     pub(super) fn learn(&self, trace: &str, work: Time) {
         if work == Time::ZERO {
             return;
@@ -98,14 +98,14 @@ impl Pace {
         }
     }
 
-    /// The work of the execution so far, with that of those that it was forked from; zero for a
-    /// run without a deadline.
+    /// The work of the execution so far, including that of the executions it was forked from; zero
+    /// for a run without a deadline.
     pub(super) fn work(&self) -> Time {
         self.work
     }
 }
 
-/// The time from `epoch` to `at`; zero for what was before.
+/// The time from `epoch` to `at`; zero if `at` is earlier.
 pub(super) fn since(epoch: Instant, at: Instant) -> Time {
     let ns = at.saturating_duration_since(epoch).as_nanos();
     // 2^64 ps are 213 days; a deadline beyond counts as none.
@@ -123,19 +123,19 @@ mod tests {
         let epoch = Instant::now();
         let known = TraceWork::default();
         let far = Duration::from_secs(1_000);
-        // Nothing is known of the trace: its steps are due when it is.
+        // Nothing is known of the trace: each step has the deadline of the run.
         let mut pace = Pace::begin("T", Some(epoch + far), epoch, &known);
         for ns in [100, 300] {
             assert_eq!(pace.next(Time::from_ns(ns)), Time::from_s_f64(1_000.0));
         }
         known.learn("T", pace.work());
-        // Now it is: a step that is a quarter of the work has a quarter of the time.
+        // The work is known now: a step with a quarter of the work gets a quarter of the time.
         let mut pace = Pace::begin("T", Some(epoch + far), epoch, &known);
         let first = pace.next(Time::from_ns(100));
         let last = pace.next(Time::from_ns(300));
         assert!((249.9..251.0).contains(&first.as_s_f64()), "{first:?}");
         assert!((999.9..1_000.1).contains(&last.as_s_f64()), "{last:?}");
-        // A run that is overdue gives its steps no time, and one without a deadline all of it.
+        // Steps of an overdue run get no time; steps of a run without a deadline are never due.
         let now = Instant::now();
         let mut pace = Pace::begin("T", Some(now), epoch, &known);
         assert!(pace.next(Time::from_ns(100)) <= since(epoch, Instant::now()));

@@ -140,13 +140,13 @@ impl Pools {
         Ok(())
     }
 
-    /// Has cores make new bodies before their next steps: what the function that makes ensembles
-    /// gives has changed. Workers keep theirs.
+    /// Has cores make new bodies before their next steps. Call it when the function that makes
+    /// ensembles gives other bodies than before. Workers keep theirs.
     pub fn renew_cores(&self) {
         self.dispatcher.hub.renewals.fetch_add(1, Ordering::Release);
     }
 
-    /// Bodies such as each worker has.
+    /// Makes the bodies of one worker.
     pub(super) fn make_bodies(&self) -> Result<Ensemble, AccelError> {
         (self.dispatcher.hub.make)()
     }
@@ -174,11 +174,11 @@ impl Pools {
     }
 
     /// Begins a run of a trace of `image`, and returns at once: the paper's `Enqueue`. The calling
-    /// thread does what comes before the first accelerator, and nothing else.
+    /// thread does only the work before the first accelerator.
     ///
     /// # Errors
-    /// [`Refused`], with the request, if the ensemble has no room for it now. A trace that fails
-    /// is no error here but the end of its run.
+    /// [`Refused`], with the request, if the ensemble has no room for it now. A trace that fails is
+    /// not an error here: its run ends with the failure.
     pub fn enqueue(
         &self,
         image: &Arc<Image>,
@@ -285,8 +285,8 @@ impl Drop for Pools {
         hub.runs.close();
         self.alarm.end();
         while hub.runs.running() > 0 {
-            // A run that is under way may come to wait for a response yet.
-            give_up(hub, |_| true, "the peer, since the ensemble was ended");
+            // A run in progress may still come to wait for a response.
+            give_up(hub, |_| true, "the peer before the ensemble was shut down");
             hub.runs.wait_for_none(Duration::from_millis(10));
         }
         for instance in hub.instances.iter().flatten() {

@@ -1,4 +1,4 @@
-//! Where an execution and what it waits for meet, whichever comes first.
+//! A meeting place of an execution and the value it waits for, whichever comes first.
 
 use super::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ enum State<W, O> {
     Empty,
     Waiting(W),
     Offered(O),
-    /// Both have met, or nobody is wanted any more.
+    /// Both have met, or neither is expected any more.
     Closed,
 }
 
@@ -86,7 +86,7 @@ impl<W, O> Rendezvous<W, O> {
     }
 }
 
-/// What [`Rendezvous::take`] has found.
+/// The result of [`Rendezvous::take`].
 pub(super) enum Taken<O> {
     Nothing,
     Offer(O),

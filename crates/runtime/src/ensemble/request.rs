@@ -1,4 +1,4 @@
-//! What a core asks of the ensemble, and why it is refused.
+//! Requests to run a trace in the ensemble, and their refusals.
 
 use accelflow_accel::{Call, Record};
 use accelflow_trace::{Accel, Format};
@@ -48,8 +48,8 @@ impl std::fmt::Debug for TraceRequest {
 }
 
 impl TraceRequest {
-    /// A run of the trace called `name` on `payload`, which is what `message` describes; the bytes
-    /// of `message` do not matter.
+    /// A request to run the trace called `name` on `payload`, which `message` describes. The bytes
+    /// of `message` are ignored.
     pub fn new(
         name: &str,
         payload: Vec<u8>,
@@ -72,7 +72,7 @@ impl TraceRequest {
         }
     }
 
-    /// What the run begins with, but for the payload.
+    /// The message that the run begins with, without its payload.
     pub(super) fn message(&self) -> Message<'static> {
         Message {
             bytes: &[],
@@ -90,11 +90,11 @@ impl TraceRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Busy {
-    /// The input queues of the trace's first accelerator are full, those of all instances.
+    /// The input queues of all instances of the trace's first accelerator are full.
     #[error("the input queues of {0} are full")]
     Queue(Accel),
     /// The ensemble runs as many traces as it may.
-    #[error("{most} runs have begun and not ended, the largest number allowed")]
+    #[error("{most} runs are in progress, the largest number allowed")]
     Runs {
         /// The largest number.
         most: usize,
@@ -102,8 +102,8 @@ pub enum Busy {
     /// The tenant runs as many traces as its limit allows.
     #[error(transparent)]
     Tenant(#[from] TenantBusy),
-    /// The ensemble is being ended.
-    #[error("the ensemble is being ended")]
+    /// The ensemble is shutting down.
+    #[error("the ensemble is shutting down")]
     Ended,
 }
 
@@ -123,7 +123,7 @@ impl Busy {
 #[derive(Debug, thiserror::Error)]
 #[error("trace {}: {why}", request.name)]
 pub struct Refused {
-    /// Why.
+    /// The reason.
     pub why: Busy,
     /// The request, as it was given.
     pub request: Box<TraceRequest>,

@@ -1,4 +1,4 @@
-//! The runs that have begun and not ended, and who may begin another.
+//! The runs in progress, and the admission of further ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::request::Busy;
 use crate::limit::TenantBusy;
 
-/// The runs that have begun and not ended.
+/// The runs in progress.
 pub(super) struct Runs {
     most: usize,
-    /// The largest number of one tenant's; 0 for any.
+    /// The largest number of runs of one tenant; 0 for no limit.
     most_of_tenant: usize,
     state: Mutex<State>,
     none: Condvar,
@@ -23,7 +23,7 @@ struct State {
     closed: bool,
 }
 
-/// A run that has begun; dropping this ends it.
+/// A run in progress. Dropping this value ends it.
 pub(super) struct Running {
     runs: Arc<Runs>,
     tenant: u16,
@@ -43,7 +43,7 @@ impl Runs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run of a tenant, if there may be another.
+    /// Begins a run of a tenant if the limits allow another.
     pub(super) fn begin(self: &Arc<Self>, tenant: u16) -> Result<Running, Busy> {
         let mut state = self.lock();
         if state.closed {
@@ -71,12 +71,12 @@ impl Runs {
         self.lock().running
     }
 
-    /// Lets no other run begin.
+    /// Refuses all further runs.
     pub(super) fn close(&self) {
         self.lock().closed = true;
     }
 
-    /// Waits until all runs have ended, or so long.
+    /// Waits until all runs have ended, for at most `most`.
     pub(super) fn wait_for_none(&self, most: Duration) {
         let state = self.lock();
         let waited = self

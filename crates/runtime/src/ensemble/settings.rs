@@ -32,18 +32,17 @@ pub struct PoolSettings {
     pub overflow_entries: usize,
     /// The order in which a queue is served. Default first in, first out, as in the paper.
     pub policy: Policy,
-    /// The largest number of runs that have begun and not ended. Default 4,096, an assumption of
-    /// this project.
+    /// The largest number of runs in progress. Default 4,096, an assumption of this project.
     pub most_runs: usize,
-    /// The largest number of runs of one tenant at once, the paper's N (section IV.D); 0 for any
-    /// number. Default 0.
+    /// The largest number of runs of one tenant at once, the paper's N (section IV.D); 0 for no
+    /// limit. Default 0.
     pub tenant_runs: usize,
-    /// Time for the response that a trace waits for, after which the core is notified of a failure
-    /// (section IV.B). Default 30 s, an assumption of this project.
+    /// The time limit for a response, after which the core is notified of a failure (section IV.B).
+    /// Default 30 s, an assumption of this project.
     pub response_timeout: Duration,
-    /// How threads that wait for a run learn of its end. Default waking up.
+    /// How a thread that waits for a run learns of its end. Default: it is woken.
     pub notification: Notification,
-    /// Whether each worker is bound to a core, in turn over those that the process may use.
+    /// Whether each worker is bound to a core, round robin over the cores that the process may use.
     /// Default no.
     pub pinned: bool,
 }
@@ -95,7 +94,7 @@ impl PoolSettings {
 /// Errors of starting the ensemble.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// No instances, workers, queue entries or runs.
+    /// A size that must not be zero.
     #[error("{0} = 0: must be at least 1")]
     Nothing(&'static str),
     /// The bodies could not be made.

@@ -2,9 +2,9 @@
 //!
 //! This is the protocol that keeps the ensemble free of deadlocks, and nothing else: it knows
 //! neither traces nor bodies nor clocks, so that a model checker can run it as it is
-//! (`docs/ensemble.md`). [`Station::push`] never waits. [`Station::next`] waits for input alone.
-//! [`Station::finish`] waits only while another worker, which waits for nothing, empties the
-//! output queue.
+//! (`docs/ensemble.md`). [`Station::push`] never waits. [`Station::next`] waits for input only.
+//! [`Station::finish`] waits only while another worker, which waits for nothing, empties the output
+//! queue.
 
 use std::collections::VecDeque;
 
@@ -81,8 +81,8 @@ impl<T> Input<T> {
 
 impl<T> Station<T> {
     pub(super) fn new(sizes: Sizes) -> Station<T> {
-        // The order of deadlines is estimated from the front of the input queue, so it is no
-        // order for the overflow area.
+        // The order of deadlines is estimated for entries of the input queue, so it does not apply
+        // to the overflow area.
         let overflow = match sizes.policy {
             Policy::Deadline => Policy::Fifo,
             policy => policy,

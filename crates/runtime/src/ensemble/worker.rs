@@ -50,8 +50,8 @@ pub(super) fn work(
     }
 }
 
-/// The loop of a thread that does, with a core's own bodies, steps for which no accelerator has
-/// room.
+/// The loop of a core's thread, which does the steps for which no accelerator has room, with bodies
+/// of its own.
 pub(super) fn work_as_core(element: usize, mut bodies: Ensemble, dispatcher: &Dispatcher) {
     let hub = &dispatcher.hub;
     let (mut last, mut renewals) = (Tenant::default(), 0);
@@ -87,7 +87,7 @@ pub(super) fn work_as_core(element: usize, mut bodies: Ensemble, dispatcher: &Di
     }
 }
 
-/// The tenant whose jobs bodies may hold a part of, if they have done any.
+/// The tenant whose data the bodies may still hold, if they have done any job.
 #[derive(Default)]
 struct Tenant(Option<u16>);
 
@@ -98,7 +98,7 @@ impl Tenant {
     }
 }
 
-/// Makes the call of an execution; whether the body has panicked.
+/// Makes the call of an execution. Returns whether the body has panicked.
 fn perform(
     flow: &mut Flow,
     hub: &Hub,
@@ -112,7 +112,7 @@ fn perform(
     matches!(&call.done, Err(cause) if cause.reason == PANIC)
 }
 
-/// A panic of a peer loses its run, which tells so, and nothing else.
+/// Dispatches an execution. If its peer panics, only that run is lost, and its end says so.
 fn dispatch(dispatcher: &Dispatcher, flow: Box<Flow>) {
     let _ = catch_unwind(AssertUnwindSafe(|| dispatcher.dispatch(flow)));
 }
@@ -122,7 +122,7 @@ fn fresh(hub: &Hub, accel: Accel) -> Option<Box<dyn Accelerator>> {
     bodies.into_iter().find(|body| body.kind() == accel)
 }
 
-/// Whether the ensemble has ended, for the thread that waits for time to pass.
+/// Tells the thread that watches timeouts when the ensemble has ended.
 #[derive(Default)]
 pub(super) struct Alarm {
     ended: Mutex<bool>,
@@ -136,10 +136,12 @@ impl Alarm {
     }
 }
 
-/// The pause between two looks at the parked traces, so much later than its time may a trace fail.
+/// The interval between two checks of the parked traces. A trace may fail this much after its
+/// timeout.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Fails the parked traces whose response does not come in time; once the ensemble ends, all.
+/// Fails the parked traces whose response does not come in time, and all of them when the ensemble
+/// ends.
 pub(super) fn watch(hub: &Arc<Hub>, alarm: &Alarm) {
     let mut ended = alarm.ended.lock().unwrap_or_else(PoisonError::into_inner);
     while !*ended {
@@ -155,7 +157,7 @@ pub(super) fn watch(hub: &Arc<Hub>, alarm: &Alarm) {
     }
 }
 
-/// Fails the first parked traces as long as `late` says so of the end of their time.
+/// Fails the first parked traces, as long as `late` is true of their timeouts.
 pub(super) fn give_up(hub: &Hub, late: impl Fn(Instant) -> bool, party: &str) {
     loop {
         let mut all = hub.parked.lock().unwrap_or_else(PoisonError::into_inner);

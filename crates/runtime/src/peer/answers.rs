@@ -10,7 +10,7 @@ pub struct Answers {
     pub seed: u64,
     /// The index of the message contents.
     pub index: u64,
-    /// The JSON document that reads find, whatever the key; empty: the JSON `{}`.
+    /// The JSON document that reads return for every key; if empty, the JSON `{}`.
     pub document: Vec<u8>,
     /// Reads of the cache.
     pub cache: CacheAnswer,
@@ -36,7 +36,7 @@ pub struct CacheAnswer {
 }
 
 impl Default for CacheAnswer {
-    /// A hit with plain data.
+    /// A hit with uncompressed data.
     fn default() -> CacheAnswer {
         CacheAnswer {
             hit: true,
@@ -57,7 +57,7 @@ pub struct DatabaseAnswer {
 }
 
 impl Default for DatabaseAnswer {
-    /// A plain document for a plain cache.
+    /// An uncompressed document for an uncompressed cache.
     fn default() -> DatabaseAnswer {
         DatabaseAnswer {
             found: true,
@@ -86,7 +86,7 @@ pub struct HttpAnswer {
 }
 
 impl Default for HttpAnswer {
-    /// 200 with a plain body.
+    /// Status 200 with an uncompressed body.
     fn default() -> HttpAnswer {
         HttpAnswer {
             status: 200,

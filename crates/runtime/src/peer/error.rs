@@ -16,7 +16,7 @@ pub enum PeerError {
     #[error("no response from {0} in time")]
     Timeout(String),
     /// The peer gave up its reply: no response will come.
-    #[error("the peer has dropped the request without a response")]
+    #[error("the peer dropped the request without a response")]
     Dropped,
     /// The peer could not read the message, or could not write its response.
     #[error("{party} cannot answer: {error}")]

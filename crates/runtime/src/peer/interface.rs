@@ -11,8 +11,8 @@ use super::reply::Reply;
 /// Supplies connections and the packets that come back over them.
 ///
 /// Contract: [`Peer::lend`] gives this end's session of a connection over which messages of that
-/// kind travel; it is used by one execution until [`Peer::take_back`]. A call names the same
-/// connection before and after the message was sent.
+/// kind travel; one execution uses it until [`Peer::take_back`]. A call names the same connection
+/// before and after the message is sent.
 pub trait Peer {
     /// Lends this end of a connection for a message of kind `call`.
     ///
@@ -29,15 +29,16 @@ pub trait Peer {
     /// [`PeerError`] if no response comes.
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError>;
 
-    /// Whether [`Peer::exchange`] waits for another party, so that the ensemble should not call it on
-    /// an accelerator's thread if the thread that began the run waits anyway. By default it does.
+    /// Whether [`Peer::exchange`] blocks on another party. If so, the ensemble calls it on the
+    /// thread that began the run, when that thread waits anyway, and not on an accelerator's
+    /// thread. Default true.
     fn waits(&self) -> bool {
         true
     }
 
     /// Sends the packets of a message of kind `call`, and gives those of its response to `reply`
-    /// when they come. The trace waits without a thread meanwhile. By default it waits in
-    /// [`Peer::exchange`], which holds the output dispatcher of TCP: peers that wait for others
+    /// when they come. The trace waits without a thread meanwhile. By default this calls
+    /// [`Peer::exchange`], which blocks the output dispatcher of TCP: peers that wait for others
     /// should return at once instead.
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
         reply.give(self.exchange(call, packets));
@@ -88,7 +89,7 @@ impl<P: Peer + ?Sized> Peer for Box<P> {
     }
 }
 
-/// A peer that its owner keeps while runs use it.
+/// A peer that stays with its owner while runs use it.
 impl<P: Peer> Peer for Arc<Mutex<P>> {
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
         let mut peer = self.lock().unwrap_or_else(PoisonError::into_inner);

@@ -77,7 +77,7 @@ impl LoopbackPeer {
             Call::Http(call) => self.serve(call, job)?,
             Call::Thrift(_) | Call::None => self.execute(job)?,
             Call::Grpc(_) => {
-                let why = "the peers in this process speak no gRPC";
+                let why = "the peers in this process do not speak gRPC";
                 return Err(AccelError::NoCall { step: "peer", why });
             }
         }
@@ -184,7 +184,7 @@ impl LoopbackPeer {
         self.send(job, body, answer.compressed)
     }
 
-    /// Compresses, if asked to, and serializes.
+    /// Compresses the body if `compressed`, and serializes it.
     fn send(&mut self, job: &mut Job, body: Vec<u8>, compressed: bool) -> Result<(), AccelError> {
         job.bytes = body;
         job.format = Format::Json;

@@ -1,4 +1,4 @@
-//! The other ends of the connections: who answers the requests of a trace.
+//! Peers: the other ends of the connections, which answer the requests of a trace.
 
 mod answers;
 mod error;

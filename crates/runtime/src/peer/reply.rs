@@ -1,14 +1,14 @@
-//! The answer that a peer gives when it has it.
+//! Replies: how a peer returns a response later.
 
 use std::fmt;
 
 use super::error::PeerError;
 
-/// What is done with a response.
+/// The function that is called with a response.
 type Resume = Box<dyn FnOnce(Result<Vec<u8>, PeerError>) + Send>;
 
-/// Resumes the trace that waits for a response. It may be given from any thread and at any time;
-/// dropped without a response, it tells the trace that none will come.
+/// Resumes the trace that waits for a response. It may be used from any thread and at any time.
+/// Dropping it without a response ends the trace's wait with [`PeerError::Dropped`].
 pub struct Reply(Option<Resume>);
 
 impl fmt::Debug for Reply {

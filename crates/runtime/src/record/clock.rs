@@ -1,14 +1,14 @@
-//! A check that the measuring thread ran all the time.
+//! A check that the measuring thread was never preempted.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Times of this thread: at a moment, or the lengths of intervals together.
+/// Wall and processor time of this thread: at a moment, or summed over intervals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     wall: Duration,
-    /// Time for which the thread ran.
+    /// The time for which the thread ran.
     ran: Duration,
 }
 
@@ -33,8 +33,8 @@ impl Clock {
         self.ran += now.ran.saturating_sub(since.ran);
     }
 
-    /// The share of the intervals in which the thread did not run. It never waits itself, so other
-    /// threads had its core.
+    /// The share of the intervals in which the thread did not run. The thread never waits by
+    /// itself, so other threads had its core.
     pub(super) fn waited_ratio(&self) -> f64 {
         if self.wall.is_zero() {
             return 0.0;

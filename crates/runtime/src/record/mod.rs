@@ -10,12 +10,13 @@
 //!
 //! All services are measured in one round, and all again in the next, so that what changes in the
 //! machine over seconds is in every service's costs alike. Each round has new bodies, buffers and
-//! sockets, since where they lie in memory is part of what varies from run to run, and begins with
+//! sockets, since their place in memory is one cause of variation from run to run, and begins with
 //! another service. In a round, a step's cost is the median, over the samples, of the medians over
-//! the repetitions; the recorded cost is the median over the rounds, and what a service's steps took
-//! together in each round is kept, as are the distribution of each step's cost over all calls, and
-//! the share of the time in which the measuring thread had no core. Nothing is dropped but [`WARM_UP_RUNS`] runs of each service before each round.
-//! Application logic is not part of this project, so its time is left open (`app_ns` is null).
+//! the repetitions; the recorded cost is the median over the rounds, and what a service's steps
+//! took together in each round is kept, as are the distribution of each step's cost over all calls,
+//! and the share of the time in which the measuring thread had no core. Nothing is dropped but
+//! [`WARM_UP_RUNS`] runs of each service before each round. Application logic is not part of this
+//! project, so its time is left open (`app_ns` is null).
 
 mod clock;
 mod median;

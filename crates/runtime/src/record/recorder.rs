@@ -39,7 +39,8 @@ pub struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// 10 rounds of 32 samples of 8 repetitions, 2,560 calls of every step: some seconds.
+    /// The default options: 10 rounds of 32 samples of 8 repetitions, 2,560 calls of every step. It
+    /// takes some seconds.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
@@ -81,7 +82,7 @@ pub enum RecordError {
     /// A service could not be run.
     #[error(transparent)]
     Service(#[from] ServiceRunError),
-    /// Two runs of a service did not visit the same accelerators.
+    /// Two runs of a service visited different accelerators.
     #[error("service {service}, sample {sample}: its steps differ from those of the first run")]
     Unstable {
         /// The service.
@@ -199,7 +200,7 @@ impl<'o> Recorder<'o> {
         Ok(())
     }
 
-    /// Measures one message sample; whether it takes the same steps as in the first run.
+    /// Measures one message sample. Returns whether it takes the same steps as the first run.
     fn sample(
         &mut self,
         service: &Service,
@@ -303,7 +304,7 @@ impl Found {
     }
 }
 
-/// Measurements of one step.
+/// The measurements of one step.
 #[derive(Clone, Default)]
 struct Measured {
     /// By message sample and round.

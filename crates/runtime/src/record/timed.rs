@@ -11,7 +11,7 @@ use super::median::median;
 use super::socket::SocketPair;
 use crate::bodies::Bodies;
 
-/// The shortest cost that is reported: the unit of the clock.
+/// The shortest cost that is reported: the resolution of the clock.
 const LEAST_NS: f64 = 1.0;
 
 /// Software bodies that note what each successful call cost.
@@ -35,7 +35,7 @@ impl TimedBodies {
         })
     }
 
-    /// Takes the costs of the calls since the last time, in order, or the error of the sockets.
+    /// Takes the costs of the calls since the last `take`, in order, or the error of the sockets.
     pub(super) fn take(&mut self) -> io::Result<Vec<f64>> {
         let costs = std::mem::take(&mut self.costs_ns);
         match self.socket_error.take() {
@@ -97,7 +97,7 @@ impl Bodies for TimedBodies {
     }
 }
 
-/// Exact: no interval here comes near the 2^53 ns of 104 days.
+/// A duration in nanoseconds. Exact: no interval here comes near 2^53 ns (104 days).
 fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
