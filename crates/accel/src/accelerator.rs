@@ -13,8 +13,8 @@ use crate::job::Job;
 /// - On an error the job is unchanged, so that a core can take over the same input
 ///   (`cpu_fallback` in the paper's Listing 2): outputs are built aside and swapped in last.
 /// - No input makes it panic or allocate beyond its [`Limits`](crate::Limits).
-/// - The result depends on the job and the accelerator's settings alone. Instances keep scratch
-///   memory between jobs but nothing that a later job can see; only LdB has state (its policy).
+/// - The result depends only on the job and the accelerator's settings. Instances keep scratch
+///   memory between jobs, but no later job can see its contents; only LdB has state (its policy).
 pub trait Accelerator: Send {
     /// Which of the nine accelerators it is.
     fn kind(&self) -> Accel;
@@ -22,7 +22,7 @@ pub trait Accelerator: Send {
     /// Processes one job.
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError>;
 
-    /// Gives up the working memory that may hold a part of earlier jobs, such as the context of a
-    /// compression. Called before a job of another tenant. Bodies without such memory do nothing.
+    /// Frees the working memory that may hold data of earlier jobs, such as a compression context.
+    /// Called before a job of another tenant. Bodies without such memory do nothing.
     fn forget(&mut self) {}
 }

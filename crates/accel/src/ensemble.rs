@@ -35,9 +35,9 @@ pub struct Settings {
     /// The functions, or the gRPC methods by index, whose arguments Dser delivers as records
     /// instead of JSON text.
     pub records: FunctionSet,
-    /// Whether Dser notes where the containers and structs of Thrift's records lie, so that an
-    /// application that does not read them need not walk through them: Cerebros's split schema, of
-    /// which the addresses are each message's own. Default no.
+    /// Whether Dser records the addresses of the containers and structs in Thrift records, so that
+    /// an application can skip those it does not read. This is the per-message half of Cerebros's
+    /// split schema. Default no.
     pub split_schema: bool,
 }
 
@@ -55,7 +55,7 @@ impl Default for Settings {
     }
 }
 
-/// One software body of each accelerator, those of accelerators beside the nine, and the
+/// One software body of each of the nine accelerators, bodies of further accelerators, and the
 /// transformation engine.
 pub struct Ensemble {
     bodies: [Box<dyn Accelerator>; Accel::COUNT],
@@ -113,19 +113,19 @@ impl Ensemble {
         self.bodies[place] = body;
     }
 
-    /// Adds the body of an accelerator beside the nine, in the place of one of the same name.
+    /// Adds the body of an accelerator other than the nine, replacing one of the same name.
     pub fn add(&mut self, body: Box<dyn OwnBody>) {
         self.own
             .retain(|known| known.kind().name() != body.kind().name());
         self.own.push(body);
     }
 
-    /// Runs the accelerator beside the nine that traces declare as `kind` on a job.
+    /// Runs on a job the accelerator that traces declare as `kind`, which is not one of the nine.
     ///
     /// # Errors
-    /// That of its body; `no_body` without one, `other_kind` for one with another declaration,
-    /// `wrong_direction`, `wrong_facts` and `too_large` for what the declaration and the limits do
-    /// not allow. The job is then unchanged.
+    /// The error of its body; `no_body` if it has none, `other_kind` if its body has another
+    /// declaration; `wrong_direction`, `wrong_facts` and `too_large` if the declaration or the
+    /// limits do not allow the message. The job is then unchanged.
     pub fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
         let mut bodies = self.own.iter_mut();
         let body = bodies.find(|body| body.kind().name() == kind.name());
@@ -153,7 +153,7 @@ impl Ensemble {
             // Only a trace memory knows its name and declaration: see `run_own`.
             None => Err(AccelError::own(
                 &accel.to_string(),
-                "it is not one of the nine",
+                "the accelerator is not one of the nine",
             )),
         }
     }
@@ -171,7 +171,7 @@ impl Ensemble {
         transform::run(job, step, &self.limits)
     }
 
-    /// Gives up what the bodies hold of earlier jobs; see [`Accelerator::forget`].
+    /// Discards the data of earlier jobs in all bodies; see [`Accelerator::forget`].
     pub fn forget(&mut self) {
         self.bodies.iter_mut().for_each(|body| body.forget());
     }

@@ -247,7 +247,7 @@ pub enum AccelError {
         expected: &'static str,
     },
     /// A length or count is negative.
-    #[error("{what} at byte {at} is {found}; it may not be negative")]
+    #[error("{what} at byte {at} is {found}; it must not be negative")]
     NegativeLength {
         /// The kind of length.
         what: &'static str,
@@ -400,7 +400,8 @@ pub enum AccelError {
         /// How to convert the payload, or empty.
         hint: &'static str,
     },
-    /// An accelerator beside the paper's nine cannot process the message: see [`AccelError::own`].
+    /// An accelerator other than the paper's nine cannot process the message: see
+    /// [`AccelError::own`].
     #[error("{name}: {why}")]
     Own {
         /// Its name.

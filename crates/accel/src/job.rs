@@ -30,8 +30,8 @@ pub struct Job {
     pub call: Call,
     /// How the payload, or the data in its envelope, is compressed; `None` if it is not.
     pub packed: Option<Packed>,
-    /// The format of the data in the envelope; `None` if the payload is no envelope. An envelope is
-    /// a JSON object whose member `data` holds the payload proper in base64
+    /// The format of the data in the envelope; `None` if the payload is not an envelope. An
+    /// envelope is a JSON object whose member `data` holds the payload proper in base64
     /// (`docs/message-conventions.md`). The transformation from JSON to string, Cmp, Dcmp and Ser
     /// take the data out.
     pub envelope: Option<Format>,

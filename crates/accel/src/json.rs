@@ -1,4 +1,5 @@
-//! JSON text without a parser: fast writing of strings, sizes, and checks before a tree is built.
+//! Fast handling of JSON text without a parser: writing strings, computing sizes, and checks before
+//! a tree is built.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -32,7 +33,7 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     rest.map_or(bytes.len(), |more| at + more)
 }
 
-/// An upper bound on the bytes that [`write_string`] appends, without a look at the text.
+/// An upper bound on the bytes that [`write_string`] appends, from the length of the text alone.
 pub(crate) fn most_string_len(text: &str) -> usize {
     text.len().saturating_mul(6).saturating_add(2)
 }

@@ -22,10 +22,10 @@
 //! | files | contents |
 //! |---|---|
 //! | `error`, `limits`, `budget`, `role`, `codec`, `json`, `values`, `envelope` | shared by all |
-//! | `protocols/` | what messages look like as bytes; no job, no accelerator |
+//! | `protocols/` | the wire formats of messages; no job, no accelerator |
 //! | `call`, `record`, `session`, `facts`, `job`, `read`, `accelerator` | the message that travels, and the interface of a body |
 //! | `transform`, `bodies/` | the transformations and the accelerators, one per file |
-//! | `own` | accelerators beside the nine, whose bodies are given |
+//! | `own` | accelerators other than the nine, whose bodies are supplied by users |
 //! | `ensemble` | all of them together |
 //!
 //! `messages` makes realistic messages for tests and demonstrations, from the shared files alone.

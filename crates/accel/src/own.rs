@@ -1,4 +1,4 @@
-//! Bodies of accelerators beside the paper's nine.
+//! Bodies of accelerators other than the paper's nine.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,40 +10,40 @@ use crate::facts::Facts;
 use crate::job::{Direction, Job};
 use crate::limits::Limits;
 
-/// The body of an accelerator beside the nine: a function on the bytes of a message.
+/// The body of an accelerator other than the nine: a function on the bytes of a message.
 ///
-/// Its output takes effect if all of it keeps to the declaration, and not at all otherwise: after an
-/// error or a panic the message is unchanged, so that a core can take over.
+/// Its output takes effect only if all of it conforms to the declaration. Otherwise, and after an
+/// error or a panic, the message is unchanged, so that a core can take over.
 pub trait OwnBody: Send {
-    /// The declaration that it keeps to.
+    /// The declaration of the accelerator.
     fn kind(&self) -> &Kind;
 
     /// Processes one message.
     ///
     /// # Errors
-    /// [`AccelError::own`] with the reason for which it cannot be processed.
+    /// [`AccelError::own`] with the reason why it cannot be processed.
     fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError>;
 }
 
-/// A message as a body of one's own reads it.
+/// The input of an [`OwnBody`]: a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'j> {
     /// The payload.
     pub bytes: &'j [u8],
-    /// Its format: JSON or BSON for application data, `Str` for others.
+    /// The format of the payload: JSON or BSON for application data, otherwise `Str`.
     pub format: Format,
     /// Whether the message is received or sent.
     pub direction: Direction,
-    /// What the accelerators before tell about it.
+    /// The facts that earlier accelerators have found in the message.
     pub facts: &'j Facts,
 }
 
-/// What a body of one's own makes of a message.
+/// The output of an [`OwnBody`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The payload and its format; `None` leaves them as they are.
     pub payload: Option<(Vec<u8>, Format)>,
-    /// The facts, all of those that the declaration names and no others.
+    /// The facts: exactly those that the declaration names.
     pub facts: Vec<(String, Fact)>,
 }
 
@@ -66,7 +66,7 @@ impl Fact {
 }
 
 impl AccelError {
-    /// The error of the body of an accelerator beside the nine called `name`.
+    /// The error of the body of the accelerator `name`, which is not one of the nine.
     pub fn own(name: &str, why: impl ToString) -> AccelError {
         AccelError::Own {
             name: name.to_owned(),
@@ -85,7 +85,7 @@ impl AccelError {
     }
 }
 
-/// Runs `body` on a job, as traces declare it.
+/// Runs `body` on a job if its declaration equals that of the trace.
 pub(crate) fn run(
     body: &mut dyn OwnBody,
     kind: &Kind,
@@ -93,7 +93,10 @@ pub(crate) fn run(
     limits: &Limits,
 ) -> Result<(), AccelError> {
     if body.kind() != kind {
-        let why = format!("the trace has '{kind}', its body '{}'", body.kind());
+        let why = format!(
+            "the trace declares '{kind}', but its body '{}'",
+            body.kind()
+        );
         return Err(refusal(kind, "other_kind", why));
     }
     let wrong = match kind.directions() {
@@ -109,7 +112,10 @@ pub(crate) fn run(
     let payload = text
         .transpose()?
         .map_or(Cow::Borrowed(&job.bytes), Cow::Owned);
-    limits.check_size("message of an accelerator beside the nine", payload.len())?;
+    limits.check_size(
+        "message of an accelerator other than the nine",
+        payload.len(),
+    )?;
     let input = Input {
         bytes: &payload,
         format: job.format,
@@ -118,7 +124,7 @@ pub(crate) fn run(
     };
     let output = body.run(&input)?;
     if let Some((bytes, _)) = &output.payload {
-        limits.check_size("output of an accelerator beside the nine", bytes.len())?;
+        limits.check_size("output of an accelerator other than the nine", bytes.len())?;
     }
     check_facts(kind, &output.facts)?;
     for (name, fact) in output.facts {
@@ -149,7 +155,10 @@ fn check_facts(kind: &Kind, facts: &[(String, Fact)]) -> Result<(), AccelError> 
             .iter()
             .map(|(name, fact)| format!("{name} {}", fact.of().name()))
             .collect();
-        let why = format!("its body yields '{}', not as in '{kind}'", found.join(", "));
+        let why = format!(
+            "its body yields '{}', which differs from its declaration '{kind}'",
+            found.join(", ")
+        );
         return Err(refusal(kind, "wrong_facts", why));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What branch conditions read of a job.
+//! Reading the operands of branch conditions from a job.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,8 +9,8 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::job::Job;
 
 impl Job {
-    /// The value of what a condition reads of the output of the accelerator before: a fact, bytes of
-    /// the payload, or whether a text is equal to another. A text that no body has extracted is the
+    /// The value of a condition's operand in the output of the previous accelerator: a fact, bytes
+    /// of the payload, or whether a text equals another. A text that no body has extracted is the
     /// string of that name at the top level of a JSON payload. `None` if the job has no such value.
     pub fn read(&self, operand: Operand<'_>) -> Option<i64> {
         match operand {
@@ -33,8 +33,8 @@ impl Job {
         }
     }
 
-    /// The payload as the accelerator before has written it; `None` for a record that cannot be
-    /// written.
+    /// The payload as the previous accelerator wrote it; `None` for a record that cannot be
+    /// converted to JSON.
     fn payload(&self) -> Option<Cow<'_, [u8]>> {
         match &self.record {
             Some(record) => record.to_json(&self.bytes).ok().map(Cow::Owned),

@@ -12,7 +12,7 @@ use crate::protocols::{protobuf, thrift};
 /// The type of a record's bytes.
 ///
 /// A record is a checked message in its wire form, and stands for the JSON text of that message.
-/// Dser delivers records to applications that read values themselves.
+/// Dser delivers records to applications that read the fields themselves.
 #[derive(Clone, Debug)]
 pub enum Record {
     /// A Thrift struct.

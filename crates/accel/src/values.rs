@@ -121,7 +121,8 @@ macro_rules! members {
     };
 }
 
-/// Methods of a `Deserializer<'a>` whose values are present: an absent field is no member at all.
+/// Methods of a `Deserializer<'a>` whose values are always present: an absent field is not a
+/// member.
 macro_rules! read_as_present {
     () => {
         fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, ValueError> {

@@ -230,7 +230,7 @@ fn a_body_that_fails_makes_the_trace_fall_back() {
     for (wrong, said) in [
         (
             few,
-            "yields 'width number', not as in 'kind Grayscale yields",
+            "yields 'width number', which differs from its declaration 'kind Grayscale yields",
         ),
         (twice, "yields 'width number, width number'"),
         (texts, "yields 'width text, height number'"),
@@ -288,7 +288,7 @@ fn bodies_that_do_not_fit_the_trace_are_refused() {
     let other = Kind::new("Grayscale", Directions::Both, vec![]).unwrap();
     let other = with(Box::new(Odd(other, || Ok(Output::default()))));
     assert!(
-        other.contains("the trace has 'kind Grayscale yields width number, height number', its body 'kind Grayscale'"),
+        other.contains("the trace declares 'kind Grayscale yields width number, height number', but its body 'kind Grayscale'"),
         "{other}"
     );
 }

@@ -107,7 +107,7 @@ fn services_without_messages_are_refused() {
 
     let error = refusal("UniqId", vec![Chain::new("T4")]);
     let expected = "service UniqId, phase 1, chain 0: Ser cannot process this message: the service \
-                    stores nothing";
+                    has no data to store";
     assert_eq!(error.to_string(), expected);
     let error = refusal("UniqId", vec![Chain::new("T9")]);
     assert!(

@@ -1,5 +1,5 @@
-//! The nine accelerators, those beside them, and the pairs that may follow one another (AccelFlow,
-//! Table I).
+//! The nine accelerators, further ones, and the pairs that may follow one another (AccelFlow, Table
+//! I).
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::limits::MAX_KINDS;
 /// An accelerator that a trace calls: one of the nine of the ensemble (AccelFlow, section III), or
 /// one of the [`Kind`](crate::Kind)s that a trace memory declares beside them.
 ///
-/// The nine are the same in every memory. Another one is its number in the memory's table of kinds.
+/// The nine are the same in every memory. Any other is a number in the memory's table of kinds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Accel(u8);
 
@@ -36,7 +36,7 @@ impl Accel {
     pub const Ldb: Accel = Accel(9);
 }
 
-/// The nine, to be imported by their names.
+/// Constants of the nine, for import by name.
 #[allow(non_upper_case_globals, missing_docs)]
 pub mod nine {
     use super::Accel;
@@ -76,10 +76,10 @@ impl Accel {
     /// The number of the paper's accelerators.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The most accelerators of one trace memory: the nine, and [`MAX_KINDS`] others.
+    /// The largest number of accelerators of one trace memory: the nine, and [`MAX_KINDS`] others.
     pub const MOST: usize = Self::COUNT + MAX_KINDS;
 
-    /// The nine and all that memories may have beside them, in the order of their indices.
+    /// The nine and all further ones that a memory may have, in the order of their indices.
     pub const EVERY: [Accel; Self::MOST] = {
         let mut every = [Accel(1); Self::MOST];
         let mut index = 0;
@@ -95,8 +95,8 @@ impl Accel {
         self.0 as usize - 1
     }
 
-    /// The accelerator of kind number `number` in the table of a trace memory, if a table may be so
-    /// long.
+    /// The accelerator with number `number` in the table of kinds of a trace memory; `None` beyond
+    /// the largest number.
     pub const fn own(number: usize) -> Option<Accel> {
         if number < MAX_KINDS {
             Some(Accel((Self::COUNT + 1 + number) as u8))
@@ -105,7 +105,7 @@ impl Accel {
         }
     }
 
-    /// Its number in the table of kinds of its trace memory; `None` for the nine.
+    /// The accelerator's number in the table of kinds of its trace memory; `None` for the nine.
     pub const fn own_number(self) -> Option<usize> {
         self.index().checked_sub(Self::COUNT)
     }

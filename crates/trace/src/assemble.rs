@@ -1,4 +1,4 @@
-//! The assembler: parts into words, once every name has an address.
+//! The assembler: encodes parts as words, once every name has an address.
 
 use crate::compile::{Exit, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit};
 use crate::kind::Kind;
@@ -14,7 +14,7 @@ pub(crate) trait Symbols {
     fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError>;
 }
 
-/// The word of `nodes`, which [`crate::compile::split`] made fit.
+/// The word of `nodes`, which fit since [`crate::compile::split`] made them.
 pub(crate) fn assemble(nodes: &[Node], symbols: &mut dyn Symbols) -> Result<Word, LinkError> {
     let mut assembler = Assembler {
         symbols,

@@ -55,27 +55,29 @@ pub enum CheckError {
     /// A join without parallelism.
     #[error("a join needs at least two arms, none of them empty")]
     EmptyJoin,
-    /// An arm of a join that does not come to it.
+    /// An arm of a join that does not reach the join.
     #[error(
-        "arm {0} of a join ends by a tail, a notification or a fork; every path of every arm must come to the join"
+        "arm {0} of a join ends by a tail, a notification or a fork; every path of every arm must reach the join"
     )]
     ArmEnds(usize),
-    /// Something but an accelerator after a join.
-    #[error("only an accelerator can follow a join, for its arms meet in an input queue: not {0}")]
+    /// A node other than an accelerator after a join.
+    #[error(
+        "only an accelerator can follow a join, since its arms meet in an input queue: not {0}"
+    )]
     AfterJoin(String),
     /// A meeting point that the compiler did not write.
     #[error("the arms of a join can meet only at the beginning of a part")]
     Meet,
-    /// A branch tests what no accelerator before it yields.
+    /// A branch tests a fact that no accelerator before it yields.
     #[error(
-        "branch {condition} tests {fact}, but what stands before it yields {yields}; Dser yields the fields of the message, and any accelerator bytes, as out[0]"
+        "branch {condition} tests {fact}, but the accelerators before it yield {yields}; Dser yields the fields of the message, and any accelerator bytes, as out[0]"
     )]
     NotYielded {
         /// The condition.
         condition: String,
-        /// What it tests that is not there.
+        /// The missing fact.
         fact: String,
-        /// What the accelerators on the way to the branch yield.
+        /// The facts that the accelerators on the way to the branch yield.
         yields: String,
     },
     /// An accelerator that processes no messages of this direction.
@@ -88,10 +90,10 @@ pub enum CheckError {
         /// The direction of its messages.
         processes: &'static str,
     },
-    /// Too deep.
+    /// Nesting beyond the limit.
     #[error("branches and forks nest deeper than {MAX_DEPTH}")]
     TooDeep,
-    /// Too long.
+    /// More nodes than the limit.
     #[error("{0} nodes in one trace; at most {MAX_NODES}")]
     TooLong(usize),
 }
@@ -191,7 +193,7 @@ fn measure(nodes: &[Node], depth: usize) -> Result<usize, CheckError> {
 enum Before {
     /// Nothing: the trace starts here.
     Start,
-    /// Something in another word.
+    /// An action in another word.
     Unknown,
     /// TCP received a message.
     Received,
@@ -199,9 +201,9 @@ enum Before {
     Sent,
     /// Another accelerator.
     Called(Accel),
-    /// An accelerator beside the nine, of which Table I says nothing.
+    /// An accelerator other than the nine, for which Table I has no entry.
     CalledOwn,
-    /// A join, so an accelerator must follow; with the last one of an arm.
+    /// A join, so an accelerator must follow; with the last accelerator of an arm.
     Joined(Option<Accel>),
     /// A transformation, so an accelerator must follow; with the accelerator before it.
     Transformed(Transform, Option<Accel>),
@@ -456,9 +458,9 @@ fn require_no_transform(before: &BTreeSet<Before>) -> Result<(), CheckError> {
 fn kind(node: &Node) -> &'static str {
     match node {
         Node::Accel(_) | Node::Kind(_) => "an accelerator",
-        Node::Branch { .. } => "a branch: no accelerator has run whose output it could test",
+        Node::Branch { .. } => "a branch: no accelerator has run yet whose output it could test",
         Node::Transform(_) => {
-            "a transformation: no accelerator has run whose output it could change"
+            "a transformation: no accelerator has run yet whose output it could change"
         }
         Node::Fork(_) => "a fork",
         Node::Join(_) | Node::Meet => "a join",

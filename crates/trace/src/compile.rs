@@ -93,8 +93,8 @@ pub(crate) fn arm_start(index: usize, last: usize) -> usize {
     }
 }
 
-/// Nibbles of an arm of a join with its jump to where the arms meet, which the last needs not, and
-/// none that `ends` in a part where they do.
+/// Nibbles of an arm of a join with its jump to the meeting point. The last arm needs no jump, nor
+/// does any arm if the join `ends` with a link to the part that begins there.
 pub(crate) fn join_arm(arm: &[Node], index: usize, last: usize, ends: bool) -> usize {
     match ends {
         true => size(arm, arm_exit(index, last + 1, Exit::End)),
@@ -119,8 +119,8 @@ pub(crate) fn leave(on_true: &[Node], on_false: &[Node], exit: Exit) -> usize {
     }
 }
 
-/// The continuation of arm `index` of a fork of `arms`: nothing follows a fork, but its arms stand
-/// one behind the other.
+/// The continuation of arm `index` of a fork of `arms`. Nothing follows a fork, but its arms stand
+/// one after another.
 pub(crate) fn arm_exit(index: usize, arms: usize, fork: Exit) -> Exit {
     if index + 1 == arms && fork == Exit::Last {
         Exit::Last
@@ -144,8 +144,8 @@ fn runs_off(nodes: &[Node], exit: Exit) -> bool {
     }
 }
 
-/// Leaves out a notification at the end of a word, where the end itself means the same: with one
-/// spelling only, disassembly is exact. The nodes get no longer.
+/// Removes a notification at the end of a word, since the end itself means the same. With only one
+/// spelling, disassembly is exact.
 fn imply_last_notification(nodes: &mut Nodes) {
     while nodes.len() > 1 && nodes.last() == Some(&Node::Notify) {
         nodes.pop();
@@ -156,8 +156,8 @@ fn imply_last_notification(nodes: &mut Nodes) {
                 imply_last_notification(arm);
             }
         }
-        // A true arm with no other behind it stands last as well, but its end is the branch's
-        // target, so that either spelling is read back as itself.
+        // A true arm without a false arm stands last as well, but its end is the branch's target,
+        // so either spelling is disassembled unchanged.
         Some(Node::Branch { on_false, .. }) => imply_last_notification(on_false),
         _ => {}
     }
@@ -192,7 +192,7 @@ impl Splitter<'_> {
             *arm = vec![part];
             return;
         }
-        // The nodes after a join tell where its arms meet, so they stay with it.
+        // The arms of a join meet at the nodes after it, so those stay with it.
         let fits = |keep: &usize| {
             !matches!(nodes[*keep - 1], Node::Join(_) | Node::Meet)
                 && size(&nodes[..*keep], Exit::Fall) + LINK <= NIBBLES
@@ -205,7 +205,7 @@ impl Splitter<'_> {
             return;
         }
         match nodes.first_mut() {
-            // Short arms, but many: all but the first go together.
+            // There are many short arms: all but the first move together.
             Some(Node::Fork(arms)) => {
                 let others = arms.split_off(1);
                 arms.push(vec![self.outline(vec![Node::Fork(others)])]);
@@ -214,7 +214,8 @@ impl Splitter<'_> {
                 let others = arms.split_off(1);
                 arms.push(vec![self.outline(vec![Node::Fork(others)])]);
             }
-            // The same where they meet: what follows has a part of its own, which begins with that.
+            // The same for a join: the nodes after it become a part of their own, which begins with
+            // the meeting point.
             Some(Node::Join(_)) => {
                 let mut rest = vec![Node::Meet];
                 rest.extend(nodes.split_off(1));
@@ -223,8 +224,8 @@ impl Splitter<'_> {
                     arms.iter_mut().for_each(|arm| arm.push(link.clone()));
                 }
             }
-            // A branch whose arms rejoin: give what follows it a part of its own, so that each
-            // arm ends with a link and can be moved.
+            // A branch whose arms rejoin: move the nodes after it to a part of their own, so that
+            // each arm ends with a link and can be moved.
             _ => {
                 let rest = nodes.split_off(1);
                 let link = if rest.is_empty() {
@@ -254,8 +255,8 @@ impl Splitter<'_> {
     }
 }
 
-/// The arm to move out next: of the last node, if it ends all its paths, the unlikely arm or else
-/// the longest one, provided that a link is shorter.
+/// The arm to move out next, if the last node ends all its paths: its unlikely arm or else its
+/// longest one, provided that a link is shorter.
 fn movable_arm(nodes: &mut Nodes) -> Option<&mut Nodes> {
     let last = nodes.len().checked_sub(1)?;
     let candidates = nodes

@@ -19,11 +19,11 @@ pub enum Unstructured {
     /// Unreachable nibbles.
     #[error("the nibbles from position {0} on can never run")]
     Unreachable(usize),
-    /// A predicate that the table does not have or that is no condition.
+    /// A predicate that is not in the table or is not a condition.
     #[error("predicate {0} is not a condition of the table")]
     Predicate(u8),
     /// An accelerator that the table does not have.
-    #[error("accelerator {0} is not in the table of those beside the nine")]
+    #[error("accelerator {0} is not in the table of the accelerators beside the nine")]
     Kind(usize),
     /// An address outside the memory.
     #[error("address {0} is outside the trace memory")]
@@ -111,7 +111,7 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    /// A branch whose true arm begins at `at`, and where what follows it begins.
+    /// A branch whose true arm begins at `at`, and the position after it.
     fn branch(
         &self,
         predicate: u8,
@@ -199,7 +199,7 @@ impl Reader<'_> {
         Ok(Node::Fork(arms))
     }
 
-    /// The arms of a join, the first at `first`, and where what follows it begins.
+    /// The arms of a join, the first at `first`, and the position after it.
     fn join(
         &self,
         first: usize,

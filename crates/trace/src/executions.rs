@@ -1,6 +1,5 @@
-//! Analysis of how parts of traces lead to one another: the number of executions into which forks
-//! multiply along a chain of tails, and a check that the arms of each join meet, all at the same
-//! place.
+//! Analysis of how parts of traces lead to one another: the number of executions that forks create
+//! along a chain of tails, and a check that all arms of each join meet at the same place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +8,7 @@ use crate::compile::Part;
 use crate::link_error::LinkError;
 use crate::source::Node;
 
-/// The executions from a part, or from a sequence in it, on.
+/// The executions from the start of a part, or of a sequence in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
     /// The most executions at a time.
@@ -97,7 +96,7 @@ impl Reader<'_> {
         let mut summary = self.sequence(nodes)?;
         summary.ends |= std::mem::take(&mut summary.falls);
         if is_name(self.part) && !summary.meets.is_empty() {
-            return Err(self.fault("it comes to a join without a scatter"));
+            return Err(self.fault("it reaches a join without a scatter"));
         }
         Ok(summary)
     }
@@ -124,7 +123,7 @@ impl Reader<'_> {
                 all.ends |= std::mem::take(&mut all.falls);
                 all.forks = !all.meets.is_empty();
                 match all.forks && all.ends {
-                    true => Err(self.fault("only some arms of a fork come to a join")),
+                    true => Err(self.fault("only some arms of a fork reach a join")),
                     false => Ok(all),
                 }
             }
@@ -151,7 +150,7 @@ impl Reader<'_> {
         let before_last = arms.split_last().map_or(&[][..], |(_, others)| others);
         for arm in before_last {
             if self.sequence(arm)?.forks {
-                return Err(self.fault("an arm of a join that is not its last forks"));
+                return Err(self.fault("an arm of a join forks, but only its last arm may"));
             }
         }
         let mut meets = all.meets.iter();

@@ -58,10 +58,10 @@ pub enum FileError {
         /// The problem.
         message: String,
     },
-    /// A predicate that no condition compiles to.
+    /// A predicate that is not the code of any condition.
     #[error(transparent)]
     Predicate(#[from] PredicateError),
-    /// An accelerator beside the nine that cannot be.
+    /// An invalid declaration of an accelerator beside the nine.
     #[error(transparent)]
     Kind(#[from] KindError),
     /// Words that break a rule of the language.

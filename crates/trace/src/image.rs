@@ -10,8 +10,8 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, Instruction, NIBBLES, PositionMark, Word};
 use crate::{Accel, Fault, PredicateTable};
 
-/// A linked trace memory. Every image that exists obeys the rules of the language: all its traces
-/// end, whatever the payload.
+/// A linked trace memory. Every image obeys the rules of the language: all its traces end, for
+/// every payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     words: Vec<Word>,
@@ -109,7 +109,8 @@ impl Image {
     /// The sources of all words, in order; linking them again gives the same image.
     ///
     /// # Errors
-    /// [`LinkError`] for words that no source compiles to, which a linked image does not have.
+    /// [`LinkError`] for words that are not the code of any source, which a linked image does not
+    /// have.
     pub fn disassemble(&self) -> Result<Vec<Part>, LinkError> {
         (0..self.words.len())
             .map(|i| self.disassemble_word(i))
@@ -131,8 +132,8 @@ impl Image {
         Ok(Part { name, nodes })
     }
 
-    /// Every edge from a word to another goes through an accelerator or not at all; either way a
-    /// cycle would let a trace run for ever, so none is allowed.
+    /// Checks that no cycle of words exists. A trace could run for ever on a cycle, whether or not
+    /// it contains accelerators.
     pub(crate) fn check_cycles(&self) -> Result<(), LinkError> {
         let edges: Vec<Vec<usize>> = (0..self.words.len())
             .map(|i| {

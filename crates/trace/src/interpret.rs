@@ -85,7 +85,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Interprets the next node; whether the execution goes on after it.
+    /// Interprets the next node. Returns whether the execution continues after it.
     fn step(&mut self, execution: &mut Execution) -> Result<bool, String> {
         match execution.rest.pop_front().unwrap_or(Node::Notify) {
             Node::Accel(accel) => {
@@ -168,7 +168,7 @@ impl Interpreter<'_> {
         execution.rest = arms.pop().unwrap_or_default().into();
     }
 
-    /// Comes to a join; whether the execution is the last to do so, and goes on.
+    /// Lets the execution arrive at a join. Returns whether it is the last one, which continues.
     fn meet(&mut self, execution: &mut Execution) -> bool {
         let arrived = execution.seat.and_then(|seat| self.joins.arrive(seat, ()));
         self.visits.push(match arrived {

@@ -7,8 +7,8 @@ use crate::Accel;
 use crate::condition::Operand;
 use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
 
-/// An accelerator beside the nine, as traces declare it. What it does to bytes, and what it costs,
-/// is stated where traces run: this is what every body of that name must keep to.
+/// The declaration of an accelerator beside the nine. Every body of that name must conform to it.
+/// Its function on bytes and its cost are stated where traces run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     name: String,
@@ -20,12 +20,12 @@ pub struct Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Directions {
-    /// Received and sent ones.
+    /// Received and sent messages.
     #[default]
     Both = 0,
-    /// Received ones only.
+    /// Received messages only.
     Receives = 1,
-    /// Sent ones only.
+    /// Sent messages only.
     Sends = 2,
 }
 
@@ -48,7 +48,7 @@ pub enum KindError {
     )]
     Name(String),
     /// One of the nine.
-    #[error("'{0}' is one of the paper's nine accelerators; another one needs another name")]
+    #[error("'{0}' is one of the paper's nine accelerators; a further one needs another name")]
     Taken(String),
     /// A string that cannot be a fact's name.
     #[error("'{0}' is not the name of a fact: letters, digits and '_', each once")]
@@ -58,14 +58,14 @@ pub enum KindError {
     TooManyFacts(usize),
 }
 
-/// Words of the text of traces.
+/// The keywords of the text of traces.
 const WORDS: [&str; 15] = [
     "branch", "fork", "join", "trans", "tail", "notify", "continue", "meet", "trace", "kind", "on",
     "both", "receives", "sends", "yields",
 ];
 
 impl Kind {
-    /// The accelerator called `name`, which tells `yields` about a message.
+    /// Declares the accelerator `name`, which extracts the facts `yields` from a message.
     ///
     /// # Errors
     /// [`KindError`] for a name that it cannot have, and for impossible facts.
@@ -110,14 +110,14 @@ impl Kind {
         self.directions
     }
 
-    /// What it tells about each message, which branches may then test.
+    /// The facts that it extracts from each message, which later branches may test.
     pub fn yields(&self) -> &[(String, FactType)] {
         &self.yields
     }
 }
 
 impl Directions {
-    /// All, in code order.
+    /// All values, in code order.
     pub const ALL: [Directions; 3] = [Directions::Both, Directions::Receives, Directions::Sends];
 
     /// The word of a declaration.
@@ -131,7 +131,7 @@ impl Directions {
 }
 
 impl FactType {
-    /// All, in code order.
+    /// All values, in code order.
     pub const ALL: [FactType; 2] = [FactType::Number, FactType::Text];
 
     /// The word of a declaration.

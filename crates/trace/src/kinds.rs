@@ -19,7 +19,7 @@ pub enum KindsError {
         /// Another.
         other: String,
     },
-    /// More than a nibble numbers.
+    /// More accelerators than a nibble can number.
     #[error("one trace memory has at most {MAX_KINDS} accelerators beside the nine; '{0}' is more")]
     TooMany(String),
 }

@@ -20,7 +20,8 @@ pub enum RegisterError {
         /// The problem.
         error: CheckError,
     },
-    /// An accelerator beside the nine that other traces declare otherwise, or one too many.
+    /// An accelerator beside the nine that other traces declare differently, or more of them than
+    /// allowed.
     #[error("trace '{trace}': {error}")]
     Kinds {
         /// The trace.
@@ -32,7 +33,7 @@ pub enum RegisterError {
     #[error("a different trace is already registered as '{0}'")]
     Duplicate(String),
     /// The name is of a trace that a service may not change.
-    #[error("trace '{trace}' belongs to {}: nobody else can replace or remove it", owner_text(.owner))]
+    #[error("trace '{trace}' belongs to {}: no other service can replace or remove it", owner_text(.owner))]
     Owned {
         /// The trace.
         trace: String,
@@ -91,7 +92,7 @@ impl Library {
     }
 
     /// As [`Library::register`], for a trace whose facts a workload states: its branches may test
-    /// what no accelerator before them yields. On bytes it would stop there.
+    /// facts that no accelerator before them yields. On real bytes the trace would fail there.
     ///
     /// # Errors
     /// As [`Library::register`].
@@ -103,8 +104,8 @@ impl Library {
         self.add(None, name, source, |nodes| check(nodes, Role::Trace))
     }
 
-    /// Registers a trace that belongs to `service`: no other can run, replace or remove it. As
-    /// [`Library::register`] in all else.
+    /// Registers a trace that belongs to `service`: no other can run, replace or remove it.
+    /// Otherwise as [`Library::register`].
     ///
     /// # Errors
     /// Those of [`Library::register`], and [`RegisterError::Owned`] for the name of a different
@@ -160,15 +161,15 @@ impl Library {
         Ok(self.traces.last().map_or(&[], |t| &t.warnings))
     }
 
-    /// Removes `name`, so that it can be registered anew; whether it was there.
+    /// Removes `name`, so that it can be registered anew. Returns whether it was registered.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.traces.len();
         self.traces.retain(|t| t.name != name);
         self.traces.len() < before
     }
 
-    /// Removes `name` for `service`; whether it was there. `None` stands for the operator, who may
-    /// remove all traces.
+    /// Removes `name` for `service`. Returns whether it was registered. `None` stands for the
+    /// operator, who may remove all traces.
     ///
     /// # Errors
     /// [`RegisterError::Owned`] for a trace that is not the service's.
@@ -177,7 +178,7 @@ impl Library {
         Ok(self.remove(name))
     }
 
-    /// Checks that `service` may replace or remove `name`: only what belongs to it.
+    /// Checks that `service` may replace or remove `name`: it may change only its own traces.
     fn may_change(&self, service: Option<&str>, name: &str) -> Result<(), RegisterError> {
         let own = |trace: &&Registered| service.is_none() || trace.owner.as_deref() == service;
         match self.get(name) {
@@ -212,10 +213,11 @@ impl Library {
         link(parts)
     }
 
-    /// Lays out the traces that `service` may run: its own and those of nobody.
+    /// Lays out the traces that `service` may run: its own and those without an owner.
     ///
     /// # Errors
-    /// [`LinkError`], as for [`Library::link`]; a tail to another service's trace leads to nothing.
+    /// [`LinkError`], as for [`Library::link`]; a tail to another service's trace counts as a tail
+    /// to nothing.
     pub fn link_for(&self, service: Option<&str>) -> Result<Image, LinkError> {
         let usable = self.traces.iter().filter(|t| t.is_for(service));
         link(usable.flat_map(|t| t.parts.iter().cloned()).collect())
@@ -230,8 +232,8 @@ impl Library {
         self.link_for_from(None, name)
     }
 
-    /// Lays out the trace called `name` as [`Library::link_from`] does, for a service: another's
-    /// traces are not there.
+    /// Lays out the trace called `name` as [`Library::link_from`] does, for a service: traces of
+    /// other services do not exist for it.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].

@@ -38,7 +38,7 @@ pub enum LinkError {
     /// More words than 12 bits address.
     #[error("{0} words do not fit the trace memory of {MAX_WORDS}")]
     MemoryFull(usize),
-    /// Too many or too large conditions.
+    /// Too many conditions, or one that is too large.
     #[error("trace '{trace}': {error}")]
     Predicate {
         /// The trace.
@@ -68,7 +68,7 @@ pub enum LinkError {
         /// The problem.
         error: DecodeError,
     },
-    /// Jumps that no source compiles to.
+    /// Jumps that are not the code of any source.
     #[error("word '{word}': {error}")]
     Unstructured {
         /// The word's name.

@@ -19,8 +19,8 @@ pub enum Node {
     Accel(Accel),
     /// Call an accelerator beside the nine.
     Kind(Arc<Kind>),
-    /// Test the output of the accelerator before, and continue with one of two arms; after the
-    /// arm, with what follows the branch.
+    /// Test the output of the previous accelerator, and continue with one of two arms, then with
+    /// the nodes after the branch.
     Branch {
         /// The condition.
         condition: Condition,
@@ -127,7 +127,7 @@ pub fn tail(next: &str) -> Node {
 }
 
 impl Node {
-    /// The same branch with a hint which arm is expected; other nodes are returned unchanged.
+    /// Sets the hint of a branch, the arm that is expected. Other nodes are returned unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {

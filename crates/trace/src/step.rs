@@ -110,10 +110,10 @@ impl Effect {
     }
 }
 
-/// An error for which a trace cannot go on; the core takes over.
+/// An error that stops a trace; the core takes over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Nibbles that mean nothing.
+    /// Nibbles without meaning.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// A predicate that the table does not have.

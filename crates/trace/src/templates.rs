@@ -20,7 +20,7 @@ impl Template {
     /// The template's source.
     ///
     /// # Errors
-    /// None in practice; the builders it uses are the fallible ones that users have.
+    /// None in practice: the same builders can fail for sources that users give.
     pub fn source(&self) -> Result<Nodes, SourceError> {
         (self.source)()
     }

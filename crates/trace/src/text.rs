@@ -36,29 +36,29 @@ pub const MAX_TEXT_LINES: usize = 100_000;
 /// The deepest nesting of branches, forks and joins.
 const MAX_DEPTH: usize = 64;
 
-/// Why a text is not one of traces.
+/// The error of a text that does not describe traces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {cause}")]
 pub struct TextError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error in the line.
     pub cause: TextCause,
 }
 
-/// What is wrong with a line.
+/// The error in a line of a text of traces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextCause {
     /// A line before the first trace.
     #[error("'{0}': must be 'trace NAME:', which begins a trace")]
     NoTrace(String),
-    /// A declaration that does not read.
+    /// A malformed declaration.
     #[error(
         "'{0}': must be 'kind NAME', then receives or sends if it does only one, then 'yields' \
          and facts such as 'size number, digest text'"
     )]
     Declaration(String),
-    /// A declaration that cannot be.
+    /// An invalid declaration.
     #[error(transparent)]
     Kind(#[from] KindError),
     /// An accelerator that is neither one of the nine nor declared.
@@ -69,7 +69,7 @@ pub enum TextCause {
         /// The declared names.
         declared: String,
     },
-    /// A line that no rule allows where it stands.
+    /// A line that is not allowed at its place.
     #[error(
         "'{0}': must be an accelerator, branch, fork, join, trans, tail or notify, or an arm that \
          is indented more than its branch"
@@ -84,7 +84,7 @@ pub enum TextCause {
     /// Too many lines.
     #[error("a text of traces must have at most {MAX_TEXT_LINES} lines")]
     Long,
-    /// A node that is impossible on its own.
+    /// An invalid node.
     #[error(transparent)]
     Source(#[from] SourceError),
 }
@@ -99,7 +99,7 @@ struct Line<'t> {
 /// The traces in `text`, each with its name.
 ///
 /// # Errors
-/// [`TextError`] of the first line that is none of a trace.
+/// [`TextError`] of the first invalid line.
 pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
     let lines = lines(text)?;
     let mut traces = Vec::new();
@@ -150,7 +150,7 @@ impl Kinds {
     }
 }
 
-/// The accelerator that is declared by `text`, what follows `kind`.
+/// The accelerator that `text`, the rest of a line after `kind`, declares.
 fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
     let wrong = || line.error(TextCause::Declaration(line.text.to_owned()));
     let (head, yields) = match text.split_once(" yields ") {
@@ -181,8 +181,8 @@ fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
     Kind::new(name, directions, yields).map_err(|error| line.error(error))
 }
 
-/// The declarations of the accelerators beside the nine that `traces` call, a line each, which
-/// [`parse`] reads.
+/// The declarations of the accelerators beside the nine that `traces` call, one per line, as
+/// [`parse`] reads them.
 ///
 /// # Errors
 /// [`KindsError`] for declarations that do not fit together.
@@ -196,7 +196,7 @@ pub fn declarations<'n>(
     Ok(kinds.iter().map(|kind| format!("{kind}\n")).collect())
 }
 
-/// The text of a trace called `name`, which [`parse`] reads.
+/// The text of a trace called `name`, as [`parse`] reads it.
 pub fn text(name: &str, nodes: &[Node]) -> String {
     let mut text = format!("trace {name}:\n");
     for line in source::listing(nodes).lines() {
@@ -205,7 +205,8 @@ pub fn text(name: &str, nodes: &[Node]) -> String {
     text
 }
 
-/// Whether `nodes` go on in, or meet in, other parts: they are of a trace that a compiler has split.
+/// Whether `nodes` belong to a trace that the compiler has split: they continue, or meet, in other
+/// parts.
 pub fn has_parts(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Continue(_) | Node::Meet => true,
@@ -238,13 +239,13 @@ fn lines(text: &str) -> Result<Vec<Line<'_>>, TextError> {
     Ok(lines)
 }
 
-/// `line` up to a `#` that stands in no text of a condition.
+/// `line` without its comment, which begins at a `#` outside quotes.
 fn without_comment(line: &str) -> &str {
     let end = outside_quotes(line).find(|(_, c)| *c == '#');
     &line[..end.map_or(line.len(), |(at, _)| at)]
 }
 
-/// The characters of `line` that stand in no quotes, each with its place.
+/// The characters of `line` outside quotes, each with its place.
 fn outside_quotes(line: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
     line.char_indices().filter(move |(_, c)| match quote {
@@ -263,7 +264,7 @@ fn outside_quotes(line: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// The condition in `text` and what stands behind it, if an `(expected:` does.
+/// Splits `text` into its condition and the hint `(expected: ...)`, if there is one.
 fn split_hint(text: &str) -> (&str, Option<&str>) {
     const HINT: &str = "(expected:";
     let starts = outside_quotes(text).filter(|(at, _)| text[*at..].starts_with(HINT));

@@ -1,4 +1,4 @@
-//! Images that were made elsewhere: only those that the linker could have made are accepted.
+//! Verification of images from elsewhere: only images that the linker could have made are accepted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 
 impl Image {
-    /// An image from words, predicates, one name a word, and the accelerators beside the nine, as
-    /// read from a file.
+    /// Makes an image from words, predicates, a name for each word, and the accelerators beside the
+    /// nine, as read from a file.
     ///
     /// # Errors
     /// [`LinkError`] for anything that [`Library::link`] could not have made.
@@ -92,11 +92,12 @@ impl Image {
         Ok(())
     }
 
-    /// Two spellings of one program would be two things to verify, so only the compiler's own
-    /// spelling is accepted.
+    /// Checks that each word is spelled as the compiler would spell it, so that there is only one
+    /// form of each program to verify.
     fn check_canonical(&self) -> Result<(), LinkError> {
         let fault = |name: &str| {
-            let message = "this is not how the compiler writes its source".to_owned();
+            let message =
+                "the word differs from the compiler's own encoding of its source".to_owned();
             Err(LinkError::Memory {
                 word: name.to_owned(),
                 message,

@@ -27,9 +27,9 @@ pub enum Visit {
     Fork,
     /// Start a second execution; a join waits for both.
     Scatter,
-    /// Wait at a join for others: this execution has ended, and the last of them goes on.
+    /// Wait at a join for other executions: this one has ended, and the last to arrive continues.
     Wait,
-    /// Go on after a join, which this execution was the last to come to.
+    /// Continue after a join, at which this execution was the last to arrive.
     Join,
     /// Notify the core: this execution has ended.
     Notify,
@@ -74,7 +74,7 @@ impl<'i> Walker<'i> {
         })
     }
 
-    /// The memory that it walks through.
+    /// The trace memory of the walk.
     pub fn image(&self) -> &'i Image {
         self.image
     }
@@ -116,8 +116,8 @@ impl<'i> Walker<'i> {
         }
     }
 
-    /// Moves the cursor as `action` says; `None` where a trace goes on in its next word. `first`
-    /// tells whether the action begins a trace.
+    /// Carries out `action`; `None` where a trace continues in its next word. `first` tells whether
+    /// the action begins a trace.
     fn act(
         &mut self,
         action: Action,

@@ -34,7 +34,7 @@ const OP_TAIL: u8 = 0xD;
 const OP_JUMP: u8 = 0xE;
 const OP_CONTINUE: u8 = 0xF;
 
-/// Nibbles that are no transformation's number.
+/// Nibbles that are not the number of a transformation, used for other instructions.
 const SCATTER: u8 = 0xC;
 const OWN_CALL: u8 = 0xD;
 const JOIN: u8 = 0xF;
@@ -44,7 +44,7 @@ const JOIN: u8 = 0xF;
 pub struct AtmAddress(u16);
 
 impl AtmAddress {
-    /// The address `index`, if 12 bits hold it.
+    /// The address `index`; `None` if it does not fit 12 bits.
     pub fn new(index: usize) -> Option<AtmAddress> {
         u16::try_from(index)
             .ok()
@@ -102,12 +102,12 @@ pub enum Instruction {
     },
     /// Change the payload's format.
     Transform(Transform),
-    /// Start a second execution at the mark. Between a scatter and its join it is one more that
-    /// the join waits for.
+    /// Start a second execution at the mark. Between a scatter and its join, the join waits for it,
+    /// too.
     Fork(PositionMark),
     /// Start a second execution at the mark; a join waits for both.
     Scatter(PositionMark),
-    /// Wait for all executions of the scatter; one goes on with what all have brought.
+    /// Wait for all executions of the scatter; one continues with the payloads of all.
     Join,
     /// End this trace; the next is at the address.
     Tail(AtmAddress),
@@ -117,7 +117,7 @@ pub enum Instruction {
     Continue(AtmAddress),
 }
 
-/// Errors of nibbles that are no instruction.
+/// Errors of nibbles that are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// An operand nibble without meaning.
@@ -192,7 +192,7 @@ impl Word {
     /// The instruction at `at` and the mark after it. Past the last nibble stands an end.
     ///
     /// # Errors
-    /// [`DecodeError`] for nibbles that are no instruction.
+    /// [`DecodeError`] for nibbles that are not an instruction.
     pub fn decode(self, at: PositionMark) -> Result<(Instruction, PositionMark), DecodeError> {
         let start = at.index();
         if start >= NIBBLES {
@@ -255,7 +255,7 @@ impl Word {
         Ok((instruction, next.ok_or(DecodeError::Truncated(start))?))
     }
 
-    /// The accelerator that the word begins with, if it does.
+    /// The accelerator that the word begins with, if it begins with one.
     pub fn first(self) -> Option<Accel> {
         match Accel::from_nibble(self.nibble(0)) {
             None => match self.decode(PositionMark::START) {

@@ -1,4 +1,4 @@
-//! What accelerators tell about a message, and the check that branches test nothing else.
+//! The facts that accelerators yield, and the check that branches test no others.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::kind::{Directions, FactType, Kind};
 use crate::source::{Node, Nodes};
 use crate::{Accel, Condition, Operand, Source};
 
-/// What RPC tells about a message: the numbers, and the texts.
+/// The facts that RPC yields: the numbers, and the texts.
 const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
 const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
@@ -27,13 +27,13 @@ pub fn check_trace(nodes: &[Node]) -> Result<Vec<Warning>, CheckError> {
     Ok(warnings)
 }
 
-/// What is known of a payload at a place of a trace, on whichever path it was reached.
+/// The facts known of a payload at a place of a trace, on all paths that lead there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
     /// Whether Dser has run, whose fields are those of the message.
     fields: bool,
     facts: BTreeMap<String, FactType>,
-    /// Whether the message is one that was received (or else sent), where the trace tells.
+    /// Whether the message was received (else sent); `None` if the trace does not determine it.
     received: Option<bool>,
 }
 
@@ -68,7 +68,7 @@ impl Known {
         Ok(self)
     }
 
-    /// What is known on both of two paths.
+    /// The facts known on both of two paths.
     fn and(mut self, other: &Known) -> Known {
         self.fields &= other.fields;
         self.received = self.received.filter(|_| self.received == other.received);
@@ -119,7 +119,7 @@ fn describe(name: &str, kind: FactType) -> String {
     }
 }
 
-/// What is known after `nodes`; `None` if every path ends inside.
+/// The facts known after `nodes`; `None` if every path ends inside.
 fn walk(nodes: &[Node], known: Known) -> Result<Option<Known>, CheckError> {
     nodes.iter().try_fold(Some(known), |known, node| {
         known.map_or(Ok(None), |known| pass(node, known))
@@ -151,7 +151,7 @@ fn pass(node: &Node, known: Known) -> Result<Option<Known>, CheckError> {
     }
 }
 
-/// What is known after the first of `arms`, whose facts a join keeps.
+/// The facts known after the first of `arms`, whose facts a join keeps.
 fn arms_of(arms: &[Nodes], known: Known) -> Result<Option<Known>, CheckError> {
     let after: Result<Vec<_>, _> = arms.iter().map(|arm| walk(arm, known.clone())).collect();
     Ok(after?.into_iter().next().flatten())

@@ -255,7 +255,7 @@ fn joins_that_cannot_be_are_errors() {
     let error = refused(joined(&[&["Cmp"], &["Encr"]], &[])).to_string();
     assert_eq!(
         error,
-        "only an accelerator can follow a join, for its arms meet in an input queue: not the end"
+        "only an accelerator can follow a join, since its arms meet in an input queue: not the end"
     );
     let meet = vec![accel("Ser").unwrap(), Node::Meet, accel("Encr").unwrap()];
     assert_eq!(refused(meet), CheckError::Meet);
@@ -283,7 +283,7 @@ fn a_memory_whose_arms_do_not_meet_is_refused() {
         ),
         (
             [0x5f00_1000_0000_0000, meet, meet],
-            "it comes to a join without a scatter",
+            "it reaches a join without a scatter",
         ),
     ] {
         let error = raw(&words, &parts).unwrap_err().to_string();
@@ -517,7 +517,7 @@ fn a_trace_belongs_to_the_service_that_registers_it() {
         .expect_err("another's");
     assert_eq!(
         refused.to_string(),
-        "trace 'own' belongs to the service 'shop': nobody else can replace or remove it"
+        "trace 'own' belongs to the service 'shop': no other service can replace or remove it"
     );
     let refused = library
         .remove_for(Some("shop"), "shared")

@@ -32,7 +32,7 @@ pub struct Cmp {
 }
 
 impl Cmp {
-    /// A compression body; `level` applies to Zstandard alone.
+    /// A compression body; `level` applies only to Zstandard.
     ///
     /// # Errors
     /// `out_of_range` for a level outside 1 to 22.

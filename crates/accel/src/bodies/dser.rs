@@ -62,7 +62,7 @@ impl Dser {
         }
     }
 
-    /// Whether records of Thrift have the places of their containers and structs with them.
+    /// Sets whether Thrift records carry the addresses of their containers and structs.
     #[must_use]
     pub fn with_split_schema(self, split_schema: bool) -> Dser {
         Dser {

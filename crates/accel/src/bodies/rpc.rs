@@ -12,7 +12,8 @@ use crate::limits::Limits;
 use crate::protocols::grpc;
 use crate::protocols::thrift::{Schema, read_message};
 
-/// The RPC accelerator. Thrift is received or sent as `job.direction` says, gRPC as its call says.
+/// The RPC accelerator. `job.direction` decides whether Thrift is received or sent; for gRPC the
+/// call decides.
 ///
 /// Receiving Thrift strips frame and header, finds the method and describes the message in
 /// `job.call`. It sets the facts `message_type`, `seqid` and the texts `service`, `method`. Sending

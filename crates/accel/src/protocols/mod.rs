@@ -1,4 +1,4 @@
-//! What messages look like as bytes. Nothing here knows a job or an accelerator.
+//! The wire formats of messages. This module does not depend on jobs or accelerators.
 
 pub mod grpc;
 pub mod http;

@@ -12,7 +12,8 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// What the fact is read from. A name that no condition has reads as a field's.
+    /// The operand that the fact is read from. A name that is not an operand's text counts as a
+    /// field's name.
     pub fn operand(self) -> Operand<'a> {
         Operand::parse(self.name).unwrap_or(Operand::Field(self.name))
     }

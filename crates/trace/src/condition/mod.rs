@@ -4,10 +4,11 @@
 //! type-checked, and compiled to a [`Predicate`]: a short postfix program over integers that sits in
 //! the table beside the traces and is named there by one nibble.
 //!
-//! A condition reads [`Operand`]s of the output of the accelerator before: fields that its body has
-//! extracted (`out['hit']`), bytes at an offset (`out[4:6]`), bits of either (`out[4][7]`), and
+//! A condition reads [`Operand`]s of the output of the previous accelerator: fields that its body
+//! has extracted (`out['hit']`), bytes at an offset (`out[4:6]`), bits of either (`out[4][7]`), and
 //! whether a text is equal to another (`out['method'] == 'Login'`). The text of an operand is the
-//! name of a fact, so a workload that has no bytes states the value, or its odds, under that name.
+//! name of a fact, so a workload without real bytes states the value, or its probability, under
+//! that name.
 //!
 //! There are two types. Operands and literals are integers, of 64 bits that wrap around; comparisons
 //! and `and`, `or`, `not` give truth values. An integer where a truth value is expected means "not zero". Both operands of

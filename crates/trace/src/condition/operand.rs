@@ -1,4 +1,4 @@
-//! What conditions read of an accelerator's output: fields, bytes at an offset, texts.
+//! Operands of conditions in an accelerator's output: fields, bytes at an offset, texts.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub const MAX_INTEGER_BYTES: u16 = 8;
 /// The most bytes of a text that a condition compares.
 pub const MAX_TEXT_BYTES: usize = 64;
 
-/// What a condition reads of an accelerator's output. Its text is the name of a fact.
+/// An operand that a condition reads from an accelerator's output. Its text is the name of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand<'a> {
     /// An integer field that a body has extracted: `hit`.
@@ -32,7 +32,7 @@ pub enum Operand<'a> {
     },
 }
 
-/// What a bit or a text is taken from.
+/// The source of a bit or a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source<'a> {
     /// A field that a body has extracted.
@@ -41,7 +41,7 @@ pub enum Source<'a> {
     Bytes(Span),
 }
 
-/// Bytes of a payload, from `start` up to and without `end`.
+/// Bytes of a payload, from offset `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     start: u16,
@@ -49,7 +49,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes from `start` up to `end`, if there is one and none is beyond [`MAX_OFFSET`].
+    /// The bytes from `start` up to `end`; `None` if there are none, or one is beyond
+    /// [`MAX_OFFSET`].
     pub fn new(start: u16, end: u16) -> Option<Span> {
         // No end is larger than the number behind the last offset.
         const { assert!(MAX_OFFSET == u16::MAX - 1) };
@@ -66,8 +67,8 @@ impl Span {
         payload.get(usize::from(self.start)..usize::from(self.end))
     }
 
-    /// These bytes of `payload` as an integer, the first the most significant; eight bytes are a
-    /// number in two's complement. `None` if the payload is too short.
+    /// These bytes of `payload` as a big-endian integer; eight bytes are a number in two's
+    /// complement. `None` if the payload is too short.
     pub fn integer(self, payload: &[u8]) -> Option<i64> {
         let bytes = self.of(payload)?;
         Some(bytes.iter().fold(0, |value: i64, byte| {
@@ -77,7 +78,7 @@ impl Span {
 }
 
 impl<'a> Operand<'a> {
-    /// The operand whose text is `name`; `None` unless it is exactly as [`Operand`] is displayed.
+    /// The operand whose text is `name`; `None` if an [`Operand`] is never displayed in this form.
     pub fn parse(name: &'a str) -> Option<Operand<'a>> {
         if is_field(name) {
             return Some(Operand::Field(name));
@@ -104,7 +105,7 @@ impl<'a> Operand<'a> {
         (bit < of.bits()).then_some(Operand::Bit { of, bit })
     }
 
-    /// The comparison of a text; `None` if no text of its length can be equal.
+    /// The comparison of a text; `None` if `is` has a length that the text can never have.
     pub fn text(of: Source<'a>, is: &'a str) -> Option<Operand<'a>> {
         let fits = match of {
             Source::Field(_) => is.len() <= MAX_TEXT_BYTES,

@@ -12,8 +12,8 @@ use super::predicate::Predicate;
 use super::tree::{Binary, Expr};
 use crate::limits::MAX_OPS;
 
-/// A condition of the most operations is printed with at most two levels for each of them, and what
-/// is printed must be readable again.
+/// A printed condition has at most two levels for each operation, and every printed condition must
+/// parse again.
 const MAX_NESTING: usize = 2 * MAX_OPS + 1;
 
 pub(super) fn parse(text: &str) -> Result<Expr, ConditionError> {
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Result<Expr, ConditionError> {
 enum Type {
     Integer,
     Truth,
-    /// Bytes of the payload: an integer if they are few, and what a text can be compared with.
+    /// Bytes of the payload: an integer if they are few enough, or an operand of a text comparison.
     Bytes(Span),
     /// A text in quotes.
     Literal(String),
@@ -141,7 +141,10 @@ impl Parser<'_> {
         }
         self.want_value(start, &found)?;
         let Some(source) = source(&expr, &found) else {
-            return Err(self.error(start, "only a field or bytes have bits".into()));
+            return Err(self.error(
+                start,
+                "only a field or bytes can be indexed by a bit".into(),
+            ));
         };
         let at = self.here();
         let bit = match self.peek() {
@@ -238,7 +241,7 @@ impl Parser<'_> {
         let span = span.and_then(|(start, end)| Span::new(start, end));
         let span = span.ok_or_else(|| {
             let message = format!(
-                "bytes are out[AT] or out[FROM:UPTO], FROM below UPTO, up to offset {MAX_OFFSET}"
+                "bytes must be out[AT] or out[FROM:UPTO], FROM below UPTO, up to offset {MAX_OFFSET}"
             );
             self.error(at, message)
         })?;
@@ -254,14 +257,14 @@ impl Parser<'_> {
     ) -> Result<Expr, ConditionError> {
         let fault = |message: &str| Err(self.error(at, message.to_owned()));
         if !matches!(op, Binary::Eq | Binary::Ne) {
-            return fault("a text is compared by == or !=");
+            return fault("a text can only be compared by == or !=");
         }
         let (of, is) = match sides {
             [of, (_, Type::Literal(is))] | [(_, Type::Literal(is)), of] => (of, is),
-            _ => return fault("a text is compared with a field or with bytes"),
+            _ => return fault("a text can only be compared with a field or with bytes"),
         };
         let Some(source) = source(&of.0, &of.1) else {
-            return fault("a text is compared with a field or with bytes");
+            return fault("a text can only be compared with a field or with bytes");
         };
         let Some(operand) = Operand::text(source, &is) else {
             let length = match source {
@@ -307,12 +310,13 @@ impl Parser<'_> {
         self.want_value(at, found)
     }
 
-    /// Refuses what only the comparison of a text can take.
+    /// Refuses operands that only the comparison of a text can take.
     fn want_value(&self, at: usize, found: &Type) -> Result<(), ConditionError> {
         match found {
-            Type::Literal(_) => {
-                Err(self.error(at, "a text is compared with a field or with bytes".into()))
-            }
+            Type::Literal(_) => Err(self.error(
+                at,
+                "a text can only be compared with a field or with bytes".into(),
+            )),
             Type::Bytes(span) if span.length() > usize::from(MAX_INTEGER_BYTES) => {
                 let message = format!(
                     "{span} has {} bytes; an integer has at most {MAX_INTEGER_BYTES}",

@@ -40,7 +40,7 @@ pub enum PredicateError {
         "one trace memory has at most {MAX_FIELDS} distinct fields; these conditions need more"
     )]
     TooManyFields,
-    /// An operation list that no condition compiles to.
+    /// An operation list that is not the code of any condition.
     #[error("malformed predicate: {0}")]
     Malformed(&'static str),
 }

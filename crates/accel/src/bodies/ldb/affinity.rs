@@ -10,7 +10,7 @@ use super::policy::BalancingPolicy;
 /// `bound` times the mean load, the message itself included.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Affinity {
-    /// By default 1.25, as reported for the load balancer of the authors.
+    /// By default 1.25, as the authors report for their load balancer.
     bound: Bound,
 }
 
@@ -33,7 +33,7 @@ impl BalancingPolicy for Affinity {
         let preferred = (mix(key) % u64::try_from(cores).ok().filter(|n| *n > 0)?) as usize;
         let capacity = self.bound.capacity(loads)?;
         let has_room = |core: &usize| u64::from(loads[*core]) < capacity;
-        // Some core is at or below the mean, so the search always ends at one with room.
+        // At least one core is at or below the mean, so the search always finds one with room.
         (0..cores)
             .map(|step| (preferred + step) % cores)
             .find(has_room)

@@ -1,4 +1,4 @@
-//! The most that a core may have to do while others have less.
+//! The bound on a core's load relative to the mean.
 
 /// A bound on loads: that of consistent hashing with bounded loads (Mirrokni, Thorup and Zadimoghaddam,
 /// 2018). A core takes a message while its load stays at or below the bound times the mean load, the
@@ -12,8 +12,8 @@ impl Bound {
         Bound(if times >= 1.0 { times } else { 1.0 })
     }
 
-    /// The load from which on a core takes no further message. Some core is always below it. `None`
-    /// without cores.
+    /// The load at which a core takes no further message. At least one core is always below it.
+    /// `None` without cores.
     pub(super) fn capacity(self, loads: &[u32]) -> Option<u64> {
         let total: u64 = loads.iter().map(|load| u64::from(*load)).sum();
         let capacity = (self.0 * (total + 1) as f64 / loads.len() as f64).ceil() as u64;
@@ -22,7 +22,7 @@ impl Bound {
 }
 
 impl Default for Bound {
-    /// 1.25, as reported for the load balancer of the authors.
+    /// 1.25, as the authors report for their load balancer.
     fn default() -> Bound {
         Bound::new(1.25)
     }

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
-/// Sends a message to the least loaded of the cores that were last given its function, as far as these
-/// have room; else to the least loaded core, and of several to the one whose turn it is.
+/// Sends a message to the least loaded of the cores that last ran its function, if one of them has
+/// room. Otherwise it takes the least loaded of all cores; ties are broken round robin.
 ///
-/// The table is Cerebros's: for each core the functions that were last assigned to it, one by default.
-/// Clones share it. Its cores take a message only when they are free; here every core has a queue, so
-/// that a bound on its load takes the place of that, as for [`Affinity`](super::Affinity).
+/// The table is Cerebros's: for each core the functions that were last assigned to it, one by
+/// default. Clones share it. In Cerebros a core takes a message only when it is free. Here every
+/// core has a queue, so a bound on its load decides instead, as for [`Affinity`](super::Affinity).
 #[derive(Clone, Debug)]
 pub struct FunctionMap {
     table: Arc<Mutex<Table>>,
@@ -23,7 +23,7 @@ pub struct FunctionMap {
 struct Table {
     /// For each core the keys of its latest messages, the most recent first.
     latest: Vec<VecDeque<u64>>,
-    /// The core at which the search starts, so that equals take turns.
+    /// The core at which the search starts, so that equally loaded cores take turns.
     next: usize,
 }
 

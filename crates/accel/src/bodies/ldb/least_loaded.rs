@@ -2,7 +2,7 @@
 
 use super::policy::BalancingPolicy;
 
-/// Picks the core with the smallest load; of several the first.
+/// Picks the core with the smallest load; among equals the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeastLoaded;
 

@@ -1,4 +1,4 @@
-//! A gRPC message without its content: the method, and the way that it travels.
+//! A gRPC message without its content: its method, role and direction.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ pub struct GrpcCall {
     pub method: Option<MethodId>,
     /// Request or response.
     pub role: Role,
-    /// The compression that messages of the call may use; the prefix of a message says whether it
-    /// does.
+    /// The compression that messages of the call may use; the prefix of each message states whether
+    /// it does.
     pub codec: Option<Codec>,
     way: Way,
 }
@@ -100,7 +100,7 @@ impl GrpcCall {
         }
     }
 
-    /// Whether the message is sent, and not received.
+    /// Whether the message is sent rather than received.
     pub fn is_sent(&self) -> bool {
         self.way == Way::Out
     }
@@ -124,7 +124,7 @@ impl GrpcCall {
             Some(method) => Ok((id, method)),
             None => Err(AccelError::UnknownMethod {
                 name: format!("method {}", id.0),
-                known: "the methods of another schema".to_owned(),
+                known: "the method belongs to another schema".to_owned(),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! What an HTTP message says beside its body.
+//! HTTP messages without their bodies.
 
 use std::sync::Arc;
 

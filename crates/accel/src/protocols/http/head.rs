@@ -14,9 +14,9 @@ const MAX_HEADERS: usize = 64;
 /// Longest head of a message, preceding interim responses included: 64 KiB.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// The head of a message: what it says about the body.
+/// The head of a message: the properties of its body.
 pub(super) struct Head {
-    /// Where the head ends.
+    /// The offset of the head's end.
     pub(super) end: usize,
     framing: Framing,
     pub(super) codec: Option<Codec>,

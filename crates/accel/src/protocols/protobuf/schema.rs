@@ -39,11 +39,11 @@ pub struct MethodId(pub usize);
 pub struct Method {
     /// The full name of the service that declares it: `package.Service`.
     pub service: Arc<str>,
-    /// Its name.
+    /// The method's name.
     pub name: Arc<str>,
     /// The path of its requests: `/package.Service/Method`.
     pub path: Arc<str>,
-    /// Whether request and response are one message each.
+    /// Whether request and response are one message each (no streams).
     pub unary: bool,
     input: MessageKind,
     output: MessageKind,
@@ -82,7 +82,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// The file of an interface given as text.
+/// A resolver that returns an interface text as its only file.
 struct Text<'t>(&'t str);
 
 const TEXT: &str = "interface.proto";
@@ -116,7 +116,7 @@ impl Schema {
         Schema::from_pool(compiler.descriptor_pool())
     }
 
-    /// Reads an interface from a text, which imports nothing but Google's well-known types.
+    /// Reads an interface from a text, which may import only Google's well-known types.
     ///
     /// # Errors
     /// [`ProtoError`] with the place.
@@ -179,12 +179,12 @@ impl Schema {
         &self.methods
     }
 
-    /// The method with an index.
+    /// The method with this index.
     pub fn method(&self, id: MethodId) -> Option<&Method> {
         self.methods.get(id.0)
     }
 
-    /// The method with the path of a request.
+    /// The method that the path of a request names.
     ///
     /// # Errors
     /// `unknown_service`, `unknown_method`.
@@ -199,8 +199,8 @@ impl Schema {
         self.unknown(service, name)
     }
 
-    /// The method with a name: `package.Service.Method`, or `Service.Method` or `Method` if that is
-    /// unique.
+    /// The method of this name: `package.Service.Method`, or `Service.Method` or `Method` if that
+    /// is unique.
     ///
     /// # Errors
     /// `unknown_method`, also for ambiguous names.
@@ -244,7 +244,7 @@ impl Schema {
         Err(AccelError::UnknownMethod { name, known })
     }
 
-    /// The message type with a full name.
+    /// The message type with this full name.
     pub fn message(&self, name: &str) -> Option<MessageDescriptor> {
         self.pool.get_message_by_name(name)
     }

@@ -1,4 +1,4 @@
-//! What a storage message asks for.
+//! Storage requests: operation, collection and key.
 
 use std::sync::Arc;
 

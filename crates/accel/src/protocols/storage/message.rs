@@ -5,12 +5,12 @@ use accelflow_trace::Format;
 use super::call::Operation;
 use crate::codec::Codec;
 
-/// Data as a store keeps it.
+/// Data in the form that a store keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// How they are compressed; `None` if they are not.
+    /// Their compression; `None` if they are not compressed.
     pub codec: Option<Codec>,
     /// Their format after decompression.
     pub format: Format,

@@ -1,9 +1,9 @@
-//! Where the parts of one message lie: the half of a split schema that each message has of its own.
+//! The addresses of the parts of one message: the per-message half of a split schema.
 //!
-//! Cerebros divides the schema of a message in two (section 4.3): the types of its fields, which all
-//! messages of a function share ([`super::schema::Schema`] is that half), and their addresses, which
-//! the accelerator fills in for each message. Here the addresses are of containers and structs alone:
-//! numbers and texts say where they end by themselves.
+//! Cerebros divides the schema of a message in two (section 4.3): the types of its fields, which
+//! all messages of a function share ([`super::schema::Schema`] is that half), and their addresses,
+//! which the accelerator fills in for each message. Here only containers and structs have
+//! addresses: the ends of numbers and texts follow from their encoding.
 
 /// The containers and structs of a checked message, in the order of the wire.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ impl Addresses {
         self.0.len() - 1
     }
 
-    /// Notes that one ends before `end`.
+    /// Notes that container or struct `number` ends before `end`.
     pub(crate) fn end(&mut self, number: usize, end: usize) {
         let next = narrow(self.0.len());
         if let Some(place) = self.0.get_mut(number) {

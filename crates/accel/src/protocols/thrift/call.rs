@@ -130,7 +130,7 @@ fn foreign(function: FunctionId) -> AccelError {
     let name = format!("function {}", function.0);
     AccelError::UnknownMethod {
         name,
-        known: "the functions of another schema".to_owned(),
+        known: "the function belongs to another schema".to_owned(),
     }
 }
 

@@ -46,7 +46,8 @@ pub fn struct_from_json(
     Ok(out)
 }
 
-/// As [`struct_to_json`], with the numbers of the struct and what is compressed in it.
+/// As [`struct_to_json`]; also returns the struct's numbers and its compression envelope, if it has
+/// one.
 pub(crate) fn decode_struct<'a>(
     schema: &Schema,
     id: StructId,
@@ -78,7 +79,7 @@ pub(crate) fn check_struct<'a>(
     }
 }
 
-/// Checks bytes as [`check_struct`] does, and notes where containers and structs lie.
+/// Checks bytes as [`check_struct`] does, and records the addresses of containers and structs.
 pub(crate) fn address_struct<'a>(
     schema: &Schema,
     id: StructId,

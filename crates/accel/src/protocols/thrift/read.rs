@@ -27,7 +27,7 @@ pub(super) struct Whole<'s> {
     pub(super) schema: &'s Schema,
     pub(super) id: StructId,
     pub(super) limits: &'s Limits,
-    /// Where its containers and structs lie, if that is known.
+    /// The addresses of its containers and structs, if they are known.
     pub(super) addresses: Option<&'s Addresses>,
 }
 
@@ -88,7 +88,7 @@ impl<'a, R: Reader<'a>> Source<'_, 'a, R> {
         }
     }
 
-    /// Passes a value by: at once where its end is known, else by walking through it.
+    /// Skips a value: by a jump if its end is known, else by reading through it.
     fn pass(&mut self, wire: WireType, depth: usize) -> Result<(), ValueError> {
         if let Some(addresses) = self.addresses.filter(|_| wire.nests())
             && let Some((end, next)) = addresses.behind(self.next, self.reader.at())

@@ -24,7 +24,7 @@ pub struct Record {
     id: StructId,
     protocol: Protocol,
     limits: Limits,
-    /// Where its containers and structs lie, if Dser has noted it.
+    /// The addresses of its containers and structs, if Dser has recorded them.
     addresses: Option<Arc<Addresses>>,
 }
 
@@ -44,8 +44,8 @@ impl Record {
         }
     }
 
-    /// The record with the places of its containers and structs, so that those that are not read need
-    /// not be walked through.
+    /// Adds the addresses of its containers and structs, so that a reader can skip those it does
+    /// not need.
     pub(crate) fn with_addresses(self, addresses: Addresses) -> Record {
         let addresses = Some(Arc::new(addresses));
         Record { addresses, ..self }
@@ -92,7 +92,7 @@ impl Record {
         let found = schema.function(function).map(|found| found.result);
         let id = found.ok_or_else(|| AccelError::UnknownMethod {
             name: format!("function {}", function.0),
-            known: "the functions of another schema".to_owned(),
+            known: "the function belongs to another schema".to_owned(),
         })?;
         out.clear();
         match self.protocol {

@@ -55,7 +55,7 @@ trait Output {
     fn begin(&mut self, _: usize) -> usize {
         0
     }
-    /// It ends before this byte.
+    /// The container or struct with this number ends before this byte.
     fn end(&mut self, _: usize, _: usize) {}
 }
 
@@ -101,7 +101,7 @@ struct Checked;
 
 impl Output for Checked {}
 
-/// Writes no text, and notes where containers and structs lie.
+/// Writes no text, but records the addresses of containers and structs.
 impl Output for Addresses {
     fn begin(&mut self, at: usize) -> usize {
         Addresses::begin(self, at)
@@ -136,7 +136,7 @@ pub(super) fn check<'a, R: Reader<'a>>(
     Ok(decoded)
 }
 
-/// Checks bytes as [`check`] does, and notes where containers and structs lie.
+/// Checks bytes as [`check`] does, and records the addresses of containers and structs.
 pub(super) fn address<'a, R: Reader<'a>>(
     schema: &Schema,
     id: StructId,

@@ -130,7 +130,8 @@ impl RecordKeys {
         self.sequence
     }
 
-    /// Continues at a given record sequence number, for a connection taken over mid-stream.
+    /// Continues at a given record sequence number, for a connection that is taken over in the
+    /// middle of a stream.
     pub fn resume_at(&mut self, sequence: u64) {
         self.sequence = sequence;
     }

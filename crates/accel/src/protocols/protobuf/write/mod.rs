@@ -1,7 +1,8 @@
 //! A serde serializer to protobuf messages, for types of applications.
 //!
 //! It writes the same bytes as [`super::message_from_json`] for the JSON of the value. It refuses
-//! values that need more than a direct encoding, and all errors: the caller then goes by JSON.
+//! all invalid values, and those that need more than a direct encoding: the caller then encodes
+//! them by way of JSON.
 
 mod key;
 mod serializer;

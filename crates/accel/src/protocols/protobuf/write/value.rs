@@ -29,7 +29,7 @@ pub(super) struct Value<'v, 'c> {
     pub(super) depth: usize,
 }
 
-/// The error for values that have no direct encoding: the caller then goes by JSON.
+/// The error for values that have no direct encoding: the caller then encodes them by way of JSON.
 pub(super) fn refused() -> ValueError {
     ValueError(AccelError::BadValue {
         why: "the value has no direct encoding".to_owned(),

@@ -12,8 +12,8 @@ pub(crate) trait Reader<'a> {
     fn budget(&mut self) -> &mut Budget;
     fn at(&self) -> usize;
     fn remaining(&self) -> usize;
-    /// Goes on at `to`, behind the bytes of values that are not read. Returns false, and stays, unless
-    /// that is ahead and not beyond the end.
+    /// Jumps ahead to `to`, over values that are not read. Returns false, and stays, if `to` is
+    /// behind the position or beyond the end.
     fn jump(&mut self, to: usize) -> bool;
     fn finish(&self, what: &'static str) -> Result<(), AccelError>;
     /// Begins a struct; the result goes to `struct_end`.

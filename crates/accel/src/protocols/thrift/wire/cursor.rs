@@ -34,7 +34,8 @@ impl<'a> Cursor<'a> {
         self.bytes.len() - self.at
     }
 
-    /// Goes on at `to`, if that is ahead and not beyond the end.
+    /// Jumps ahead to `to`. Returns false, and stays, if `to` is behind the position or beyond the
+    /// end.
     pub(crate) fn jump(&mut self, to: usize) -> bool {
         let ahead = (self.at..=self.bytes.len()).contains(&to);
         if ahead {
