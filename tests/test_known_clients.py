@@ -104,7 +104,7 @@ def test_settings_that_prove_nothing_are_refused(
     with pytest.raises(AccelflowError, match=r"empty\.pem: holds no certificate in PEM form"):
         Server(interface, tls=Tls(certificate=certificate, key=key, client_ca=empty))
     server = Server(interface, tls=Tls(certificate=certificate, key=key), tenants=TENANTS)
-    why = "tenant 'batch': has identities, but the server asks no client for a certificate"
+    why = "tenant 'batch': has identities, but the server does not ask clients for certificates"
     with pytest.raises(AccelflowError, match=why):
         server.start()
     with pytest.raises(AccelflowError, match="must have at least one network or identity"):

@@ -35,17 +35,20 @@ pub enum Execution {
     Ensemble(PoolSettings),
 }
 
-/// Parts of Cerebros's RPC processor (MICRO 2021, section 4) in the place of the RPC accelerator, as far as
-/// software has them; its function map is [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy). Results
-/// do not depend on them. All are off by default: `docs/server-reasons.md` has what they cost and gain.
+/// The parts of Cerebros's RPC processor (MICRO 2021, section 4) that software can have, used in
+/// place of the RPC accelerator. Its function map is
+/// [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy). Results do not depend on them. All are
+/// off by default: `docs/server-reasons.md` states their costs and gains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RpcProcessor {
-    /// Whether Dser notes where the containers and structs of arguments lie, so that a handler of values
-    /// ([`Server::handle_values`](crate::Server::handle_values)) passes those by at once that it does
-    /// not read: the half of a split schema that each message has of its own. Thrift only.
+    /// Whether Dser records where the containers and structs of the arguments lie, so that a
+    /// handler of values ([`Server::handle_values`](crate::Server::handle_values)) skips at once
+    /// those it does not read. These positions are the per-message half of a split schema. Thrift
+    /// only.
     pub split_schema: bool,
-    /// The memory for requests, all or nothing; clients whose requests find none are told to come again.
-    /// Default `None`: only [`Config::max_connections`] and the limits on messages bound it.
+    /// The memory for requests, reserved all or nothing. A request for which there is none is
+    /// refused, and its client may repeat it. Default `None`: only [`Config::max_connections`] and
+    /// the limits on messages bound it.
     pub arena: Option<ArenaSettings>,
 }
 
@@ -53,11 +56,12 @@ pub struct RpcProcessor {
 /// when its handler has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaSettings {
-    /// Its size. A single message may be larger.
+    /// The size in bytes. A single message may be larger.
     pub bytes: usize,
-    /// How many times its size a message reserves for what becomes of it, beside its own bytes.
+    /// The memory that a message reserves for its decoded form, in addition to its own bytes, as a
+    /// multiple of its size.
     pub reservation_ratio: usize,
-    /// How long a message waits for memory, before its client is told to come again.
+    /// How long a message waits for memory before it is refused.
     pub patience: Duration,
 }
 
@@ -92,7 +96,7 @@ impl ArenaSettings {
     }
 }
 
-/// Which replies are compressed, and so sent by T3 instead of T2.
+/// Which replies are compressed, and thus sent by T3 instead of T2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Never.
@@ -113,7 +117,8 @@ pub struct Config {
     /// The most connections at once from one address (for IPv6, from one network of 64 bits).
     /// Default `None`: a quarter of `max_connections`, since one client must not lock out all
     /// others but an address may stand for many clients; and no limit for this machine's own
-    /// addresses, which proxies use for all their clients. A set value holds for those, too.
+    /// addresses, which proxies use for all their clients. A value set here applies to those
+    /// addresses, too.
     pub max_connections_per_address: Option<usize>,
     /// The number of the process's file descriptors that connections leave free: for the operators'
     /// port, which has at most 16 connections, and for files that handlers open. Default 64
@@ -153,19 +158,19 @@ pub struct Config {
     /// Runs handlers on workers that LdB chooses instead of the connections' threads. Default
     /// `None`. The number of workers then takes the place of `cores`.
     pub steering: Option<Steering>,
-    /// Parts of an RPC processor in the place of the RPC accelerator. Default none.
+    /// Parts of an RPC processor, used in place of the RPC accelerator. Default none.
     pub rpc: RpcProcessor,
-    /// The address where operators get metrics and recordings over HTTP. Default `None`. Everyone
-    /// who can reach the address gets answers.
+    /// The address where operators get metrics and recordings over HTTP. Default `None`. There is
+    /// no access control: anyone who can reach the address gets answers.
     pub admin: Option<SocketAddr>,
     /// Whether clients are told the details of errors: the text of handlers' errors, traces and
-    /// steps, and known functions. By default they are told a code and an id, and the log has the
+    /// steps, and known functions. By default they get only a code and an id, and the log has the
     /// rest ([`Server::set_error_log`](crate::Server::set_error_log)).
     pub verbose_errors: bool,
-    /// Whether the ensemble answers clients itself when storage or another service has an error: by
-    /// T6's, T7's and T10's error subtraces (AccelFlow, section IV.B), while the handler learns that it
-    /// was done. With gRPC the client is told by the status of the nested call, or NOT_FOUND or INTERNAL.
-    /// Default no: the error is the handler's. Clients are told the error's text.
+    /// Whether the ensemble itself reports errors of storage and of other services to clients, by
+    /// the error subtraces of T6, T7 and T10 (AccelFlow, section IV.B). The handler is informed
+    /// that the client was answered. With gRPC the client gets the status of the nested call, or
+    /// NOT_FOUND or INTERNAL. Clients get the error's text. Default no: the handler gets the error.
     pub errors_to_caller: bool,
     /// The number of cores that LdB balances over. Default: the cores that the process may use.
     pub cores: usize,
@@ -191,7 +196,7 @@ impl Config {
         Err(ServeError::Setting {
             name: "reserved_descriptors",
             value: self.reserved_descriptors.to_string(),
-            allowed: format!("below {most}, the number that the process may have (RLIMIT_NOFILE)"),
+            allowed: format!("below {most}, the process's limit (RLIMIT_NOFILE)"),
         })
     }
 }

@@ -45,7 +45,7 @@ pub enum ServeError {
     Certificate {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         why: String,
     },
     /// A setting with a value that is not allowed.
@@ -95,7 +95,7 @@ pub enum ServeError {
         /// The system's error.
         error: io::Error,
     },
-    /// The system gave no thread or socket.
+    /// The system could not provide a thread or socket.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -2,9 +2,10 @@
 //! by T2 or T3, on the bytes of real sockets.
 //!
 //! A [`Server`] has an interface, read from a `.thrift` or `.proto` file at start-up, and a
-//! [`Handler`] for each function. Clients speak framed Apache Thrift, binary or compact, or gRPC, over
-//! TCP or over TLS 1.3 ([`TlsIdentity`]): rustls shakes hands, and Decr and Encr process the records.
-//! RPC finds the function's index in the interface, by which its handler is called.
+//! [`Handler`] for each function. Clients speak framed Apache Thrift, binary or compact, or gRPC,
+//! over TCP or over TLS 1.3 ([`TlsIdentity`]): rustls performs the handshake, and Decr and Encr
+//! process the records. RPC finds the function's index in the interface, by which its handler is
+//! called.
 //!
 //! Each connection has a thread that waits for messages and runs the traces itself. A trace is a few
 //! microseconds of computing between two system calls, and handlers and their own calls may block: an

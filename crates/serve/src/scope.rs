@@ -40,15 +40,16 @@ pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// What a request passes on to the calls and storage accesses that it causes (AccelFlow, section
-/// IV.D): whose they are, how urgent they are, and how many of them the tenant may have at once.
+/// The context that a request passes on to the calls and storage accesses that it causes
+/// (AccelFlow, section IV.D): tenant, priority, deadline, and the tenant's limit on concurrent
+/// chains.
 #[derive(Clone, Default)]
 pub struct Carried {
     /// Tenant and priority of the request, and the time by which its handler should be done.
     pub terms: Terms,
     /// The limit on the chains of traces that the tenant's handlers run at once, if there is one.
     pub limit: Option<TraceLimit>,
-    /// The client that the ensemble may answer itself, if the server is set to.
+    /// The client, if the ensemble may answer it directly.
     pub(crate) caller: Option<Arc<Mutex<dyn Answering>>>,
 }
 
@@ -62,7 +63,7 @@ impl fmt::Debug for Carried {
 }
 
 impl Carried {
-    /// What a request of `terms` passes on, within `limit`.
+    /// The context of a request with these terms and this limit.
     pub fn new(terms: Terms, limit: Option<TraceLimit>) -> Carried {
         Carried {
             terms,
@@ -71,7 +72,7 @@ impl Carried {
         }
     }
 
-    /// Whether it is anything but the default.
+    /// Whether the context differs from the default.
     fn matters(&self) -> bool {
         let default = self.terms == Terms::default();
         !default || self.limit.is_some() || self.caller.is_some()
@@ -85,9 +86,9 @@ pub(crate) trait Answering: Send {
 }
 
 /// Answers the client of the request that this thread handles with an error, by the error subtrace
-/// `trace` (`T6_error`, `T7_error`, `T10_error`). Returns whether that was done: not unless the server
-/// is set to it ([`Config::errors_to_caller`](crate::Config)), and not twice. The handler's own answer
-/// then counts for nothing.
+/// `trace` (`T6_error`, `T7_error`, `T10_error`). Returns whether it did: only if
+/// [`Config::errors_to_caller`](crate::Config) is set, and only once for each request. The
+/// handler's own answer is then discarded.
 pub fn answer_caller(trace: &str, job: &Job) -> bool {
     let caller = CARRIED.with_borrow(|carried| carried.as_ref()?.caller.clone());
     caller.is_some_and(|caller| {
@@ -98,7 +99,7 @@ pub fn answer_caller(trace: &str, job: &Job) -> bool {
 
 /// Runs `work` with `carried` for the calls that it makes on this thread.
 pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T {
-    /// Restores what was carried before, even if `work` panics.
+    /// Restores the outer context, even if `work` panics.
     struct Outer(Option<Carried>);
 
     impl Drop for Outer {
@@ -151,7 +152,7 @@ pub(crate) fn with_abandonment<T>(
     work()
 }
 
-/// Whether nobody waits for a request any more: its deadline has passed, or it was abandoned.
+/// Whether a request is abandoned: its deadline has passed, or its client no longer waits.
 pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<AtomicBool>>) -> bool {
     abandoned.is_some_and(|abandoned| abandoned.load(Ordering::Relaxed))
         || deadline.is_some_and(|deadline| deadline <= Instant::now())

@@ -61,7 +61,7 @@ fn what_it_does_not_know_is_refused() {
         (
             "GET / HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
             404,
-            "there are /metrics",
+            "allowed are /metrics",
         ),
         (
             "POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n".to_owned(),

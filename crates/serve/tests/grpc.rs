@@ -93,9 +93,9 @@ fn failures_have_the_codes_of_grpc() {
     for (said, code, part) in [
         ("NOT_FOUND {\"message\": \"gone\"}", 5, "gone"),
         ("UNAUTHENTICATED {}", 16, ""),
-        ("OK {}", 13, "no status code"),
-        ("refused {}", 13, "'refused' is no status code"),
-        ("ABORTED {\"why\": 1}", 13, "has no 'why'"),
+        ("OK {}", 13, "'OK' is not an error code of gRPC"),
+        ("refused {}", 13, "'refused' is not an error code of gRPC"),
+        ("ABORTED {\"why\": 1}", 13, "have no field 'why'"),
         ("ABORTED {\"message\": 1}", 13, "must be a string"),
         ("ABORTED 5", 13, "must be an object"),
     ] {

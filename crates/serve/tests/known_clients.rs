@@ -349,7 +349,7 @@ fn identities_need_a_server_that_asks() {
     assert!(matches!(&error, ServeError::Tenants(it) if *it == expected));
     assert_eq!(
         error.to_string(),
-        "tenant 'batch': has identities, but the server asks no client for a certificate"
+        "tenant 'batch': has identities, but the server does not ask clients for certificates"
     );
 }
 

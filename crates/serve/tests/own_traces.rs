@@ -210,7 +210,7 @@ fn accelerators_beside_the_nine_work_on_sockets() {
         };
         server.handle("Test.echo", echo).expect("known");
         let refused = server.set_traces(traces(&text)).expect_err("no body");
-        let why = "accelerator = 'Shout': must have a body, which is registered before";
+        let why = "accelerator = 'Shout': must have a body, registered before";
         assert!(refused.to_string().starts_with(why), "{refused}");
         let first = own(Shout::bodies("quiet", "LOUD!"));
         server.set_traces(first).expect("they have a body");

@@ -237,7 +237,7 @@ fn a_client_calls_with_traces_of_its_own() {
     for (text, why) in [
         (
             [ANSWER, "trace own_call:\n    Ser RPC TCP\n"].concat(),
-            "call = 'own_call': trace 'own_call': it ends with sending, and must go on with the trace \
+            "call = 'own_call': trace 'own_call': it ends after sending, but must continue with the trace \
              of the answer: tail 'own_answer'",
         ),
         (

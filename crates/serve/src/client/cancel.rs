@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Something that a call waits for.
+/// A wait of a call, which [`Cancel`] can end.
 pub(super) trait Wait: Send + Sync {
     /// Ends the wait, and all later waits.
     fn wake(&self);
@@ -18,7 +18,7 @@ impl Wait for TcpStream {
     }
 }
 
-/// A handle that cancels the calls that were given it, from any thread. Clones are the same handle.
+/// A handle that cancels, from any thread, all calls made with it. Clones are the same handle.
 ///
 /// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled), and its
 /// connection is closed. The service may or may not have executed it.
@@ -38,7 +38,7 @@ struct Waits {
 }
 
 impl Cancel {
-    /// A handle for calls to come.
+    /// A handle for future calls.
     pub fn new() -> Cancel {
         Cancel::default()
     }

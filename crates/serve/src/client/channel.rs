@@ -122,8 +122,8 @@ impl Channel {
         self.metrics.call(label, start.elapsed());
     }
 
-    /// Sends a request, and returns its response as read by `read`, if there is to be one. Repeats
-    /// the request where that is safe.
+    /// Sends a request and, if it has a response, returns what `read` makes of that. Repeats the
+    /// request where that is safe.
     pub(super) fn exchange<T>(
         &self,
         request: &Request<'_>,
@@ -313,7 +313,7 @@ impl Channel {
         }
     }
 
-    /// The error of a tenant that has as many calls under way as it may have.
+    /// The error of a call whose tenant is at its limit of concurrent calls.
     fn busy(&self, cancel: Option<&Cancel>) -> CallError {
         match cancel.is_some_and(Cancel::is_cancelled) {
             true => self.cancelled(false),
@@ -358,7 +358,7 @@ fn closes(call: &Call) -> bool {
     matches!(call, Call::Http(response) if response.close)
 }
 
-/// A place in the pool, given up when this is dropped unless a connection is given back.
+/// A place in the pool. Dropping it frees the place, unless a connection was given back.
 struct Lease<'c> {
     pool: &'c Pool<Connection>,
     held: bool,

@@ -81,8 +81,9 @@ pub struct ClientConfig {
     /// Whether arguments are compressed by Cmp, by the field convention of
     /// `docs/message-conventions.md`. Default no.
     pub compress: bool,
-    /// Which threads do the work of accelerators. With workers, the tenant, priority and deadline of
-    /// the request that a call is for order its steps. Default [`Execution::Inline`].
+    /// Which threads do the work of accelerators. Workers order the steps of a call by the tenant,
+    /// priority and deadline of the request that the call is made for. Default
+    /// [`Execution::Inline`].
     pub execution: Execution,
     /// When a call is repeated. Default [`RetryPolicy::default`].
     pub retry: RetryPolicy,

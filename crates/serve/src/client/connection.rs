@@ -51,7 +51,7 @@ pub(super) struct Outgoing<'a> {
     /// The same for a response that ends with its connection, if the protocol allows that.
     pub(super) expected_at_end: Option<&'a Call>,
     pub(super) body: &'a [u8],
-    /// Those of the request that the call is for.
+    /// The terms of the request that the call is made for.
     pub(super) terms: Terms,
 }
 
@@ -67,11 +67,11 @@ impl Outgoing<'_> {
     }
 }
 
-/// Why a connection gave no response.
+/// The reason why an exchange has no response.
 pub(super) enum ExchangeError {
-    /// The trace has refused the request.
+    /// The trace refused the request.
     Request(Box<Failure>),
-    /// The trace has refused the response.
+    /// The trace refused the response.
     Response(Box<Failure>),
     Wire(WireError),
 }
@@ -83,7 +83,7 @@ impl<T: Into<WireError>> From<T> for ExchangeError {
 }
 
 impl Connection {
-    /// Sends a message and returns the response, if one is to come.
+    /// Sends a message and returns its response, if it has one.
     pub(super) fn exchange(
         &mut self,
         outgoing: &Outgoing<'_>,
@@ -136,7 +136,8 @@ impl Connection {
         self.alert_service(answer).map(Some)
     }
 
-    /// Makes the next exchange with `traces`, and without anything of another tenant.
+    /// Prepares the executor for the next exchange: gives it `traces`, and discards the data of
+    /// other tenants.
     fn take_up(&mut self, traces: &Arc<ClientImage>, tenant: u16) {
         if std::mem::replace(&mut self.tenant, tenant) != tenant {
             self.executor.forget();
@@ -148,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// Notes the costs of the next exchange, or not.
+    /// Switches the measurement of the next exchange's costs on or off.
     fn note(&mut self, noted: bool) {
         self.wire.exchanges.note(noted);
         self.executor.note(noted);
@@ -246,7 +247,7 @@ impl Connection {
         }
     }
 
-    /// Renews the write keys if they are worn out.
+    /// Renews the write keys when they have protected enough records.
     fn refresh_keys(&mut self) -> Result<(), ExchangeError> {
         if let (Some(session), Some(control)) =
             (&mut self.conversation.session.tls, &mut self.control)

@@ -23,7 +23,7 @@ pub(super) struct Dialled {
     pub(super) stream: Arc<TcpStream>,
     /// The bytes that came after the handshake.
     pub(super) inbound: Inbound,
-    /// The keys, if there are any.
+    /// The record keys, on a connection with TLS.
     pub(super) conversation: Conversation,
     /// The control path of TLS, on a connection that has it.
     pub(super) control: Option<ClientControl>,
@@ -52,7 +52,7 @@ impl NotDialled {
     }
 }
 
-/// Connects, and shakes hands if there is a server to `trust`.
+/// Connects to the service, with a TLS handshake if `trust` is given.
 pub(super) fn dial(
     address: &Address,
     names: &Names,
@@ -120,7 +120,7 @@ fn connect(
 /// The longest time that a connection attempt goes on after it was cancelled.
 const CONNECT_SLICE: Duration = Duration::from_millis(25);
 
-/// Waits for a connection that was begun.
+/// Waits until a connection that is being opened is ready.
 fn finish(
     error: io::Error,
     stream: &TcpStream,

@@ -37,18 +37,18 @@ pub enum CallError {
         /// Its text.
         message: String,
     },
-    /// The service says that it has not processed the call: it is about to stop, or takes no more.
-    #[error("{address}: the service has not processed the call: {why}")]
+    /// The service did not process the call: it is shutting down or overloaded.
+    #[error("{address}: the service did not process the call: {why}")]
     Unprocessed {
         /// The service.
         address: String,
-        /// What it says.
+        /// The service's reason.
         why: String,
     },
     /// The interface has no such function.
     #[error(transparent)]
     Unknown(#[from] AccelError),
-    /// The trace has refused the request, such as arguments that do not fit the interface.
+    /// The trace refused the request, for example because its arguments do not fit the interface.
     #[error("{0}")]
     Request(Box<Failure>),
     /// All connections are in use, and the maximum number of calls wait for one.
@@ -69,16 +69,17 @@ pub enum CallError {
         /// Connections.
         connections: usize,
     },
-    /// The service has answered with an exception, and the ensemble has told the caller's own caller so
-    /// ([`Config::errors_to_caller`](crate::Config)): what the handler returns is not sent.
-    #[error("{address}: the caller has been told of the service's exception")]
+    /// The service answered with an exception, and the ensemble has passed it on to the client of
+    /// the request being handled ([`Config::errors_to_caller`](crate::Config)). The handler's own
+    /// result is not sent.
+    #[error("{address}: the service's exception was already sent to the caller")]
     Answered {
         /// The service.
         address: String,
     },
-    /// The tenant whose request made the call has as many calls under way as it may have, and none
-    /// of them ended before the deadline.
-    #[error("{address}: the tenant has as many calls under way as it may have")]
+    /// The tenant whose request made the call is at its limit of concurrent calls, and none of them
+    /// ended before the deadline.
+    #[error("{address}: the tenant is at its limit of concurrent calls")]
     TenantBusy {
         /// The service.
         address: String,
@@ -104,7 +105,7 @@ pub enum CallError {
     NotSent {
         /// The service.
         address: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The connection was lost between request and response, or within the response.
@@ -164,7 +165,7 @@ pub enum CallError {
 /// Whether the service has executed a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executed {
-    /// Certainly not: it was not sent, or the service has said so.
+    /// Certainly not: it was not sent, or the service said so.
     No,
     /// Only the service knows.
     Perhaps,

@@ -1,4 +1,4 @@
-//! Requests to HTTP/1.1 servers: T11, and T12 when the response is there.
+//! Requests to HTTP/1.1 servers: T11, then T12 on the response.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub struct HttpRequest<'a> {
     pub method: &'a str,
     /// The target, such as `/wrk2-api/post/compose`.
     pub target: &'a str,
-    /// Further header lines. The client adds those on the body's type and length itself.
+    /// Further header lines. The client adds the body's type and length itself.
     pub headers: &'a [(&'a str, &'a str)],
     /// The body, JSON; may be empty.
     pub body: &'a [u8],
@@ -38,8 +38,8 @@ pub struct HttpResponse {
     pub body: Vec<u8>,
 }
 
-/// A client of one HTTP/1.1 server. It is like [`Client`](super::Client) in all but the messages:
-/// traces T11 and T12 for JSON over HTTP, on plain connections less Encr and Decr.
+/// A client of one HTTP/1.1 server. It is like [`Client`](super::Client), but sends JSON over HTTP
+/// with traces T11 and T12; on connections without TLS they have no Encr and Decr.
 pub struct HttpClient {
     channel: Channel,
     host: Arc<str>,
@@ -79,8 +79,8 @@ impl HttpClient {
         })
     }
 
-    /// Makes further calls with traces of the client's own; `None` for those that every client has.
-    /// Calls that are under way end with the old ones. Returns how often traces were replaced.
+    /// Replaces the traces of further calls by the client's own; `None` restores the default
+    /// traces. Calls in progress keep the old ones. Returns how often traces were replaced.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
@@ -88,7 +88,7 @@ impl HttpClient {
         self.channel.traces.replace(traces)
     }
 
-    /// Reads the file again that the traces were given as; otherwise as [`HttpClient::set_traces`].
+    /// Reads the file of the client's own traces again; otherwise as [`HttpClient::set_traces`].
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`], also if there is no such file.

@@ -22,7 +22,7 @@ type CounterBy = Family<Labels, Counter<u64, AtomicU64>>;
 /// The counters of one client.
 pub(super) struct ClientMetrics {
     registry: Registry,
-    /// Those of the workers that do the client's steps, if it has any.
+    /// The metrics of the workers that do the client's steps, if it has any.
     pools: Option<PoolMetrics>,
     connections: Family<Labels, Gauge>,
     waiting: Gauge,

@@ -1,4 +1,4 @@
-//! A bounded set of connections, given out in the order in which they were asked for.
+//! A bounded pool of connections, which waiting calls get in their order of arrival.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ pub(super) enum Place<C> {
     New,
 }
 
-/// Why a caller gets no place.
+/// The reason why a caller gets no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPlace {
     /// The maximum number of calls wait.
@@ -119,7 +119,7 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Gives a connection to the call that has waited longest, or keeps it.
+    /// Returns a connection: to the call that has waited longest, or else to the idle ones.
     pub(super) fn give_back(&self, connection: C) {
         let mut state = self.lock();
         if state.closed {
@@ -137,7 +137,7 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Gives up a place, whose connection is closed or was never opened.
+    /// Frees a place whose connection is closed or was never opened.
     pub(super) fn give_up(&self) {
         let mut state = self.lock();
         match state.waiting.pop_front() {

@@ -47,7 +47,7 @@ impl Retries {
             return None;
         }
         state.budget -= 1.0;
-        // 53 bits are what a double holds: an even number in [0, 1).
+        // 53 bits are what a double holds: a uniform number in [0, 1).
         let share = (state.jitter.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         let doublings = (attempt - 1).min(30);
         let bound = self.policy.base_delay.saturating_mul(1 << doublings);

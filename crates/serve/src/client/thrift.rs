@@ -1,4 +1,4 @@
-//! Calls to Thrift services: T9, and T10 when the response is there.
+//! Calls to Thrift services: T9, then T10 on the response.
 //!
 //! A [`Client`] keeps a bounded pool of connections to one service, plain or with TLS 1.3
 //! ([`TlsTrust`]), and may be shared by any number of threads. Each call takes a connection of its
@@ -70,7 +70,7 @@ impl Client {
     /// when calls need them.
     ///
     /// # Errors
-    /// Settings that do not exist; threads that the system does not give.
+    /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
     pub fn new(
         address: impl Into<Address>,
         settings: Settings,
@@ -87,14 +87,14 @@ impl Client {
         })
     }
 
-    /// Whether methods are called `service:method`, for servers of several services on one port
-    /// (Thrift's multiplexed protocol).
+    /// Sets whether methods are called as `service:method`, for servers of several services on one
+    /// port (Thrift's multiplexed protocol).
     pub fn set_multiplexed(&mut self, multiplexed: bool) {
         self.multiplexed = multiplexed;
     }
 
-    /// Makes further calls with traces of the client's own; `None` for those that every client has.
-    /// Calls that are under way end with the old ones. Returns how often traces were replaced.
+    /// Replaces the traces of further calls by the client's own; `None` restores the default
+    /// traces. Calls in progress keep the old ones. Returns how often traces were replaced.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
@@ -102,7 +102,7 @@ impl Client {
         self.channel.traces.replace(traces)
     }
 
-    /// Reads the file again that the traces were given as; otherwise as [`Client::set_traces`].
+    /// Reads the file of the client's own traces again; otherwise as [`Client::set_traces`].
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`], also if there is no such file.

@@ -1,4 +1,4 @@
-//! The traces of Thrift, HTTP and gRPC calls: those that a client has anyway, and its own.
+//! The traces of Thrift, HTTP and gRPC calls: the default ones, and a client's own.
 
 use std::sync::Arc;
 
@@ -16,19 +16,20 @@ use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 /// The traces that a client makes its calls with.
 #[derive(Clone, Debug, Default)]
 pub struct ClientTraces {
-    /// Where they are from. Its traces take the place of the client's of the same name.
+    /// The source of the traces. They replace the default traces of the same names.
     pub source: TraceSource,
-    /// The trace that sends a request, which must go on with the one of the answer. Default: the
-    /// paper's T9, or for HTTP T11, without its error subtrace; without TLS also without Encr; for
-    /// gRPC its part on messages, `T9_grpc`, which does not go on.
+    /// The trace that sends a request. It must continue with the trace of the answer. Default: the
+    /// paper's T9 (for HTTP T11) without its error subtrace, and without Encr if there is no TLS.
+    /// For gRPC: its part on messages, `T9_grpc`, which has no continuation.
     pub call: Option<String>,
-    /// The same for requests that are compressed. Default: `call` if that is given.
+    /// The trace that sends a compressed request. Default: `call` if that is given.
     pub call_compressed: Option<String>,
     /// The trace that sends a request without an answer (Thrift). Default: T9 without its tail.
     pub oneway: Option<String>,
-    /// The same for requests that are compressed. Default: `oneway` if that is given.
+    /// The trace that sends a compressed request without an answer. Default: `oneway` if that is
+    /// given.
     pub oneway_compressed: Option<String>,
-    /// The trace that receives the answer. Default: T10 or T12 likewise.
+    /// The trace that receives the answer. Default: T10 (for HTTP T12), adapted in the same way.
     pub answer: Option<String>,
 }
 
@@ -71,7 +72,7 @@ const THRIFT_PLAIN: Names = Names {
     answer: "T10_plain",
 };
 
-/// T11 and T12, as they are.
+/// T11 and T12, unchanged.
 const HTTP_OVER_TLS: Names = Names {
     call: "T11",
     call_compressed: "T11+Cmp",
@@ -81,7 +82,7 @@ const HTTP_OVER_TLS: Names = Names {
     answer: "T12",
 };
 
-/// The same less Encr and Decr.
+/// T11 and T12 without Encr and Decr.
 const HTTP_PLAIN: Names = Names {
     call: "T11_plain",
     call_compressed: "T11_plain+Cmp",
@@ -103,9 +104,9 @@ const GRPC: Names = Names {
 #[derive(Debug)]
 pub(super) struct ClientImage {
     pub(super) image: Image,
-    /// The bodies of what the traces call beside the nine.
+    /// The bodies of accelerators other than the nine that the traces call.
     pub(super) bodies: OwnBodies,
-    /// How many images the client has had before.
+    /// The number of images that the client had before this one.
     pub(super) generation: u64,
     pub(super) call: String,
     pub(super) call_compressed: String,
@@ -164,7 +165,7 @@ impl Kind {
         }
     }
 
-    /// Checks and links the traces of a client, its own if it has any.
+    /// Checks and links the traces of a client, including its own.
     pub(super) fn link(
         self,
         own: Option<&ClientTraces>,
@@ -249,19 +250,19 @@ impl TraceSlot {
         self.slot.now()
     }
 
-    /// Replaces the traces for further calls; `None` for those that every client has.
+    /// Replaces the traces for further calls; `None` restores the default ones.
     pub(super) fn replace(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
         let link = |given: Option<&ClientTraces>, turn| self.kind.link(given, turn);
         self.slot.replace(traces, link)
     }
 
-    /// Replaces the traces by those that their file has now.
+    /// Replaces the traces by the present contents of their file.
     pub(super) fn reload(&self) -> Result<u64, ServeError> {
         self.slot.reload(|given, turn| self.kind.link(given, turn))
     }
 }
 
-/// What every client has: the templates, and those above.
+/// The default traces of every client: the templates, and those above.
 fn base() -> Result<Library, ServeError> {
     let mut library = templates()?;
     for (names, encr, decr) in [

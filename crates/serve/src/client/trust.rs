@@ -36,8 +36,8 @@ impl TlsTrust {
     /// `/etc/ssl/certs/ca-certificates.crt`.
     ///
     /// # Errors
-    /// [`ServeError::Certificate`] names the file and what is wrong with it;
-    /// [`ServeError::Setting`] for an invalid `server_name`.
+    /// [`ServeError::Certificate`] with the file and its defect; [`ServeError::Setting`] for an
+    /// invalid `server_name`.
     pub fn from_pem_file(authorities: &Path, server_name: &str) -> Result<TlsTrust, ServeError> {
         TlsTrust::new(authorities, server_name, None)
     }
@@ -130,7 +130,8 @@ impl TlsTrust {
     }
 }
 
-/// Shakes hands with a server. `inbound` then holds the bytes that came after the handshake.
+/// Performs the handshake with a server. `inbound` then holds the bytes that came after the
+/// handshake.
 pub(super) fn connect(
     trust: &TlsTrust,
     stream: &TcpStream,
@@ -215,7 +216,8 @@ impl ClientControl {
         Ok(reply)
     }
 
-    /// Renews the write keys if they are worn out. Returns the bytes that must be sent.
+    /// Renews the write keys when they have protected enough records. Returns the bytes that must
+    /// be sent.
     pub(super) fn refresh(
         &mut self,
         session: &mut TlsSession,

@@ -29,7 +29,7 @@ pub(super) enum Framing {
 
 impl Framing {
     /// The length of the message at the beginning of `text`, once it is known; it may be more than
-    /// `text` has. `ended` says that nothing more will come.
+    /// `text` has. `ended`: whether the stream has ended.
     fn length(
         self,
         text: &[u8],
@@ -104,9 +104,9 @@ pub(super) struct Wire {
     pub(super) written: usize,
     /// Whether a response was handed over since the call began.
     pub(super) received: bool,
-    /// Nothing more will come.
+    /// The stream has ended.
     pub(super) ended: bool,
-    /// Whether the service has announced the end in a TLS record, which nobody can forge.
+    /// Whether the service has announced the end in a TLS record, which cannot be forged.
     pub(super) goodbye: bool,
     /// Why a trace got no response.
     pub(super) error: Option<WireError>,

@@ -37,7 +37,7 @@ pub trait ValueHandler: Send + Sync {
     /// Answers one request.
     ///
     /// # Errors
-    /// [`HandlerError`], which the client is told.
+    /// [`HandlerError`], which is reported to the client.
     fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError>;
 }
 

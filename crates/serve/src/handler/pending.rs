@@ -10,10 +10,10 @@ use tokio::sync::oneshot;
 
 use super::value::{HandlerError, Value};
 
-/// The answer that a promise is kept by.
+/// The answer with which a promise is kept.
 pub(crate) type Kept = Result<Value, HandlerError>;
 
-/// Whether the answer is still waited for, and the callback that is called when it no longer is.
+/// Whether the client still waits for the answer, and the callback for when it no longer does.
 #[derive(Default)]
 enum Interest {
     #[default]
@@ -22,7 +22,7 @@ enum Interest {
     Over,
 }
 
-/// The interest in an answer, which both ends of a promise know.
+/// The interest in an answer, shared by both ends of a promise.
 #[derive(Clone, Default)]
 pub(crate) struct Waiting(Arc<Mutex<Interest>>);
 
@@ -103,7 +103,7 @@ impl Future for Pending {
 
 fn kept(answer: Result<Kept, oneshot::error::RecvError>) -> Kept {
     answer.unwrap_or_else(|_| {
-        let why = "the handler has dropped its promise without an answer";
+        let why = "the handler dropped its promise without an answer";
         Err(HandlerError::Internal(why.to_owned()))
     })
 }

@@ -27,7 +27,7 @@ impl fmt::Debug for Promise {
 }
 
 impl Promise {
-    /// A promise of a value of about `size` bytes, in this form if it is not JSON text.
+    /// Makes a promise of a value of about `size` bytes, in `form` unless it is JSON text.
     pub(crate) fn new(form: Option<LaterForm>, size: usize) -> (Promise, Pending) {
         let (sender, receiver) = oneshot::channel();
         let waiting = Waiting::default();
@@ -62,8 +62,9 @@ impl Promise {
     }
 
     /// Calls `callback` once when the client no longer waits for the answer: it has cancelled the
-    /// call, its deadline has passed, or its connection is gone. If that is so already, calls it at
-    /// once. The callback runs on the connection's thread and must not block it.
+    /// call, its deadline has passed, or its connection is gone. If the client has already stopped
+    /// waiting, calls it at once. The callback runs on the connection's thread and must not block
+    /// it.
     pub fn when_abandoned(&self, callback: impl FnOnce() + Send + 'static) {
         self.waiting.when_abandoned(Box::new(callback));
     }

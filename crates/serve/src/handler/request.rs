@@ -1,4 +1,4 @@
-//! A request as its handler sees it.
+//! Requests, as handlers see them.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -36,8 +36,8 @@ pub struct Request<'a> {
     pub facts: &'a Facts,
     /// The client's address.
     pub peer: SocketAddr,
-    /// The identities that the client has proven, if the server asks: the DNS names and URIs in its
-    /// certificate.
+    /// The identities that the client has proven, if the server asks for certificates: the DNS
+    /// names and URIs in its certificate.
     pub peer_identities: &'a [String],
     /// The core that LdB chose.
     pub core: Option<usize>,
@@ -46,7 +46,7 @@ pub struct Request<'a> {
     pub deadline: Option<Instant>,
     /// The custom metadata of the call (gRPC only).
     pub metadata: &'a Metadata,
-    /// What its own calls keep.
+    /// The terms and limits that the handler's own calls inherit.
     pub(crate) carried: &'a Carried,
     /// Set when the client no longer waits.
     pub(crate) abandoned: Option<&'a Arc<AtomicBool>>,
@@ -69,9 +69,9 @@ pub(crate) struct Arguments<'a> {
 
 impl<'a> Request<'a> {
     /// Whether the client no longer waits: its deadline has passed, it has cancelled the call, or
-    /// its connection is gone. The handler can then stop. Only gRPC clients tell; a handler on the
-    /// connection's own thread ([`Config::handler_threads`](crate::Config) 0) learns only of the
-    /// deadline.
+    /// its connection is gone. The handler can then stop. Only gRPC clients report this; a handler
+    /// on the connection's own thread ([`Config::handler_threads`](crate::Config) 0) learns only of
+    /// the deadline.
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned)
     }
@@ -111,13 +111,13 @@ impl<'a> Request<'a> {
         read_json(self.arguments, seed)
     }
 
-    /// Encodes `value` as the handler's result. If it does not fit the interface, the client is
-    /// told once it is returned.
+    /// Encodes `value` as the handler's result. If it does not fit the interface, the client gets
+    /// an error when the result is returned.
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form(), self.arguments.len(), value)
     }
 
-    /// Promises an answer: the handler returns the second value now, and keeps the promise later.
+    /// Promises an answer. The handler returns the second value now, and keeps the promise later.
     /// Other requests may use its thread meanwhile, except with framed Thrift, which answers the
     /// calls of a connection in order.
     pub fn later(&self) -> (Promise, Returned) {

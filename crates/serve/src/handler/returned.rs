@@ -1,4 +1,4 @@
-//! What a handler returns: a value now, or a promise of one.
+//! Results of handlers: a value, or a promise of one.
 
 use accelflow_accel::AccelError;
 use serde::Serialize;

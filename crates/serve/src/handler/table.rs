@@ -7,7 +7,8 @@ use accelflow_accel::thrift::{FunctionId, FunctionSet};
 
 use super::kinds::AnyHandler;
 
-/// A handler whose last call took longer is not called while replies wait.
+/// The limit of a quick call. Waiting replies are written before a handler whose last call took
+/// longer.
 const QUICK: Duration = Duration::from_micros(50);
 
 /// The handlers by the index of their functions, which RPC finds in the interface.

@@ -1,4 +1,4 @@
-//! A handler's value, and the errors that it may end in.
+//! The values of handlers, and their errors.
 
 use accelflow_accel::Record;
 
@@ -36,7 +36,7 @@ pub enum HandlerError {
     Logged {
         /// Its id in the log.
         id: String,
-        /// What went wrong.
+        /// The error's text.
         why: String,
     },
 }

@@ -24,8 +24,8 @@ pub(crate) fn give_back_large_blocks() {
     }
 }
 
-/// Makes the allocator overwrite memory that is freed, also that of C libraries, in the whole process:
-/// what one tenant's messages left in the context of a compression is not there for another.
+/// Makes the allocator overwrite freed memory in the whole process, including that of C libraries,
+/// so that a compression context that held one tenant's data cannot leak it to another.
 ///
 /// Blocks of up to 1,032 bytes are not overwritten; the contexts are larger. Other allocators are left
 /// alone.

@@ -1,8 +1,9 @@
 //! Memory for requests, which all connections share: reserved before a message is processed, and given
 //! up when its handler has returned.
 //!
-//! A message of n bytes takes n for itself and so many times n for what becomes of it, both or neither,
-//! as in Cerebros (section 4.1). Reserving is counting: the system gives the memory.
+//! A message of n bytes reserves n for itself and a multiple of n for its decoded form, both or
+//! neither, as in Cerebros (section 4.1). A reservation only counts bytes: the memory itself comes
+//! from the allocator.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use tokio::time::timeout_at;
 
 use crate::config::ArenaSettings;
 
-/// How often a thread that waits without a limit looks whether the server stops.
+/// How often a thread that waits without a time limit checks whether the server stops.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 /// The memory of a server for requests.
@@ -44,7 +45,7 @@ impl Arena {
         taken == 0 || taken.saturating_add(more) <= self.settings.bytes
     }
 
-    /// The bytes that a message takes, and those of them that are for what becomes of it.
+    /// The bytes that a message reserves, and the part of them for its decoded form.
     fn sizes(&self, message: usize) -> (usize, usize) {
         let payload = message.saturating_mul(self.settings.reservation_ratio);
         (message.saturating_add(payload), payload)
@@ -67,7 +68,8 @@ impl Arena {
             .then(|| self.lend(&mut taken, sizes))
     }
 
-    /// Reserves memory for a message. Waits as long as the settings say; `None` if there is none then.
+    /// Reserves memory for a message. Waits for up to [`ArenaSettings::patience`]; `None` if there
+    /// is still none.
     pub(crate) fn reserve(self: &Arc<Self>, message: usize) -> Option<Reservation> {
         let sizes = self.sizes(message);
         let taken = self.taken();
@@ -78,8 +80,8 @@ impl Arena {
         (!waited.timed_out()).then(|| self.lend(&mut taken, sizes))
     }
 
-    /// Waits for memory for a message that cannot be refused. Once `is_stopping`, the message does
-    /// without.
+    /// Waits for memory for a message that cannot be refused. Once `is_stopping`, returns without
+    /// memory.
     pub(crate) fn await_room(
         self: &Arc<Self>,
         message: usize,
@@ -94,7 +96,7 @@ impl Arena {
         self.lend(&mut taken, sizes)
     }
 
-    /// Reserves memory as [`Arena::reserve`] does, without a thread that waits.
+    /// Reserves memory as [`Arena::reserve`] does, without blocking a thread.
     pub(crate) async fn reserve_later(self: &Arc<Self>, message: usize) -> Option<Reservation> {
         let until = Instant::now() + self.settings.patience;
         loop {
@@ -114,16 +116,16 @@ impl Arena {
     }
 }
 
-/// Memory that a message has; given up when this is dropped.
+/// The memory that a message has reserved. Dropping it releases the memory.
 pub(crate) struct Reservation {
     arena: Arc<Arena>,
     bytes: usize,
-    /// The part for what becomes of the message.
+    /// The part for the decoded form.
     payload: usize,
 }
 
 impl Reservation {
-    /// Whether a payload of `bytes` fits what is reserved, or what the arena has left beside.
+    /// Reserves what a payload of `bytes` needs. Returns false if the arena does not have it.
     pub(crate) fn cover(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.payload);
         let mut taken = self.arena.taken();
@@ -137,7 +139,7 @@ impl Reservation {
         fits
     }
 
-    /// Takes what a payload of `bytes` needs, even if the arena does not have it.
+    /// Reserves what a payload of `bytes` needs, even if the arena does not have it.
     pub(crate) fn cover_anyway(&mut self, bytes: usize) {
         let more = bytes.saturating_sub(self.payload);
         *self.arena.taken() += more;

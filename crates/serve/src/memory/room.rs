@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::wipe::Wiped;
 
-/// The least that is reserved for a response: enough for most responses, and little enough for 100
+/// The least that is reserved for a response: enough for most responses, and small enough for 100
 /// streams at once.
 const LEAST: usize = 64 * 1024;
 
@@ -166,7 +166,7 @@ pub(crate) struct ResponseBudget {
     pub(crate) largest: usize,
     /// How long a handler's thread waits for room if the response is larger than expected.
     pub(crate) patience: Duration,
-    /// Whether a thread makes the response that must not wait at all.
+    /// Whether the response is made by a thread that must not block.
     pub(crate) at_once: AtomicBool,
 }
 

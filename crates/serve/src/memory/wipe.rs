@@ -40,11 +40,11 @@ pub(crate) fn wipe_all(bytes: &mut Vec<u8>) {
     bytes.clear();
 }
 
-/// Overwrites what the calls of this function's caller have left on the stack, as far down as it wipes.
-/// Libraries keep the ends of texts there, in buffers that they do not wipe.
+/// Overwrites the unused part of the stack, where earlier calls of this function's caller have left
+/// data. Libraries keep the ends of texts there, in buffers that they do not wipe.
 #[inline(never)]
 pub(crate) fn wipe_stack() {
-    /// Several times what the traces of a message of usual nesting need.
+    /// Several times the stack that traces of usual messages need.
     const WIPED_BYTES: usize = 64 * 1024;
     let mut below = [0; WIPED_BYTES];
     wipe(&mut below);

@@ -1,8 +1,8 @@
 //! The operators' port: metrics and recordings over HTTP/1.1.
 //!
 //! It answers requests on a thread of its own, one request on each of a bounded number of
-//! connections. A POST without a body makes the server read the file of its traces again. Everyone who can reach the address gets answers, so clients should not be able to
-//! reach it.
+//! connections. A POST without a body makes the server reload its trace file. There is no access
+//! control, so clients should not be able to reach the address.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
@@ -51,7 +51,7 @@ impl Answer {
     }
 
     pub(crate) fn not_allowed(methods: &'static str) -> Answer {
-        let why = format!("only {} is answered", methods.replace(", ", " or "));
+        let why = format!("only {} is allowed", methods.replace(", ", " or "));
         Answer {
             allows: Some(methods),
             ..Answer::refused(StatusCode::METHOD_NOT_ALLOWED, &why)
@@ -70,7 +70,7 @@ impl Answer {
 
 /// A request of an operator.
 pub(crate) struct Asked<'a> {
-    /// Whether it is to change something (POST) and not only to look (GET).
+    /// Whether the request changes something (POST) or only reads (GET).
     pub(crate) changes: bool,
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,

@@ -36,7 +36,7 @@ pub(crate) struct Metrics {
     tenants: ByTenant,
 }
 
-/// Counts requests to one function that ended one way.
+/// Counts requests to one function with one result.
 pub(crate) type RequestCounter = Counter<u64, AtomicU64>;
 
 /// The name of a function in metrics, spans and recordings.

@@ -1,4 +1,4 @@
-//! What a server tells its operators: metrics, spans, recordings and error reports.
+//! Observability for operators: metrics, spans, recordings and error reports.
 
 pub(crate) mod admin;
 pub(crate) mod ledger;

@@ -27,7 +27,7 @@ impl Observers {
         self.recorder.is_some()
     }
 
-    /// Does `work`, and returns the processor time that it took; zero unless requests are recorded.
+    /// Does `work`, and returns its processor time; zero unless requests are recorded.
     pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> (T, Duration) {
         if !self.records() {
             return (work(), Duration::ZERO);

@@ -1,4 +1,4 @@
-//! The metrics of worker pools, copied from the pools' own counters when they are asked for.
+//! The metrics of worker pools, copied from the pools' own counters when they are read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -53,13 +53,14 @@ struct Path {
     steps: Vec<Samples>,
     /// The times of each phase of application logic.
     app_ns: Vec<Vec<f64>>,
-    /// How long responses were waited for, by the trace that received them.
+    /// The waits for responses in nanoseconds, by the trace that received them.
     waits_ns: BTreeMap<String, Latest>,
-    /// Processor time outside of steps and the handler, of requests of which it is known.
+    /// The processor time outside of steps and the handler in nanoseconds, of requests for which it
+    /// is known.
     outside_ns: Latest,
 }
 
-/// The latest of some times in nanoseconds, and how many were seen.
+/// The latest samples of a time in nanoseconds, and the number of samples seen.
 #[derive(Default)]
 struct Latest {
     kept: Vec<f64>,
@@ -95,8 +96,7 @@ pub struct RecordedPath {
     pub requests: u64,
     /// The phases, with medians of the latest requests.
     pub phases: Vec<RecordedPhase>,
-    /// How long the latest responses were waited for, in nanoseconds, by the trace that received
-    /// them.
+    /// The waits for the latest responses in nanoseconds, by the trace that received them.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
     /// The processor time of the latest requests outside of steps and the handler, if it is known.
     pub outside: Option<RecordedOutside>,
@@ -298,7 +298,7 @@ impl Path {
         })
     }
 
-    /// Whether it has as many phases, with as many chains in each. The requests of a recorded
+    /// Whether `other` has as many phases, with as many chains in each. The paths of a recorded
     /// service must agree in that.
     fn has_phases_of(&self, other: &Path) -> bool {
         let chains = |phase: &Shape| match phase {

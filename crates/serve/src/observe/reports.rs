@@ -1,8 +1,8 @@
 //! Reports of errors, to operators and to clients.
 //!
-//! The text of an error may say more than a client should know: the message of an exception, the
-//! steps of traces, the names of all functions. By default a client is told a stable code and an
-//! id, and the operators' log has the rest under that id.
+//! The text of an error may reveal more than a client should know: the message of an exception, the
+//! steps of traces, the names of all functions. By default a client gets a stable code and an id,
+//! and the operators' log has the rest under that id.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -24,8 +24,7 @@ const NOT_THE_CLIENTS: [&str; 7] = [
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ErrorReport<'a> {
-    /// The id that the client is told: 16 hexadecimal digits, from which other ids cannot be
-    /// guessed.
+    /// The id that the client gets: 16 hexadecimal digits, from which other ids cannot be guessed.
     pub id: &'a str,
     /// The stable name of the kind of error, which is also the request's result in the metrics.
     pub code: &'static str,
@@ -42,11 +41,11 @@ pub struct ErrorReport<'a> {
 
 type Log = dyn Fn(&ErrorReport<'_>) + Send + Sync;
 
-/// The log of errors, and how much clients are told.
+/// The log of errors, and how much of them clients get to see.
 #[derive(Default)]
 pub(crate) struct Reports {
     pub(crate) log: Option<Box<Log>>,
-    /// Whether clients are told everything.
+    /// Whether clients get the full text of errors.
     pub(crate) verbose: bool,
     ids: RandomState,
     count: AtomicU64,

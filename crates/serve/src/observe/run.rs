@@ -1,4 +1,4 @@
-//! One run of a trace: its outcome, and what its steps cost.
+//! One run of a trace: its outcome, and the costs of its steps.
 
 use std::time::{Duration, Instant};
 

@@ -82,7 +82,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
 fn serve(shared: &Arc<Shared>, place: &Arc<Place>) -> Close {
     let admission = &shared.admission;
     let mut peer = PeerAdmission::unidentified(admission.tenants.as_deref(), place.address);
-    // A peer that will prove nothing is admitted by its address, before it sends anything.
+    // A peer without a certificate is admitted by its address, before it sends anything.
     if !admission.asks_clients()
         && let Err(close) = peer.admit(Vec::new())
     {

@@ -1,4 +1,5 @@
-//! Who may connect, whose requests are taken, and whether the server still takes connections.
+//! Admission of connections: certificates, tenants, limits on places and memory, and the server's
+//! shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,17 +10,17 @@ use super::thread_scope::ThreadScope;
 use crate::memory::arena::Arena;
 use crate::transport::tls::identity::TlsIdentity;
 
-/// What decides whether a connection is accepted, and on which terms.
+/// The parts that decide whether a connection is accepted, and on which terms.
 pub(crate) struct Admission {
     /// The server's certificate, if it speaks TLS.
     pub(crate) identity: Option<TlsIdentity>,
-    /// The tenants, if connections are told apart.
+    /// The tenants, if the server distinguishes any.
     pub(crate) tenants: Option<Arc<Tenants>>,
     /// The connections that are open.
     pub(crate) places: Arc<Places>,
     /// The memory that requests share, if it is limited.
     pub(crate) arena: Option<Arc<Arena>>,
-    /// What each connection's thread runs within.
+    /// The scope that each connection's thread runs in.
     pub(crate) thread_scope: Arc<ThreadScope>,
     /// Set when the server stops.
     pub(crate) stopping: AtomicBool,

@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, getrlimit};
 
-/// How many descriptors the process may have.
+/// The number of descriptors that the process may have.
 pub(crate) fn descriptor_limit() -> usize {
     let most = getrlimit(Resource::Nofile).current;
     most.map_or(usize::MAX, |most| {

@@ -41,7 +41,7 @@ pub(crate) struct Executors {
 #[repr(align(128))]
 struct Shelf(Mutex<Vec<Free>>);
 
-/// An executor between two traces.
+/// An idle executor.
 struct Free {
     executor: ServeExecutor,
     /// The traces that it has.
@@ -50,10 +50,10 @@ struct Free {
     tenant: u16,
 }
 
-/// How many threads take and return executors without contention.
+/// The number of threads that take and return executors without contention.
 const SHELVES: usize = 8;
 
-/// What observes and limits the runs of traces.
+/// The measurement and limits of trace runs.
 pub(crate) struct Watch {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) tenants: Option<Arc<Tenants>>,
@@ -251,7 +251,7 @@ impl Executors {
         })
     }
 
-    /// How much outcomes tell.
+    /// The detail of outcomes.
     fn detail(&self) -> Detail {
         match self.watch.records || self.watch.spans {
             true => Detail::Steps,
@@ -284,7 +284,7 @@ impl Executors {
         })
     }
 
-    /// An executor that has `traces`, and nothing of other tenants.
+    /// Takes an executor with `traces` and without data of other tenants.
     fn take(&self, traces: &Arc<ServerImage>, tenant: u16) -> Result<Free, ServeError> {
         let mine = share_of_thread(SHELVES);
         let shelves = (0..SHELVES).map(|turn| &self.free[(mine + turn) % SHELVES]);
@@ -322,8 +322,9 @@ impl Shelf {
     }
 }
 
-/// A maker of executors' bodies, and the ensemble that `execution` asks for, whose cores have what
-/// `own` gives beside the nine. `may_fail` says that `ensemble` makes other bodies than the core's own.
+/// The maker of executors' bodies, with the ensemble that `execution` asks for. The ensemble's
+/// cores have the bodies of `own` in addition to the nine. `may_fail` states that `ensemble` makes
+/// other bodies than the core's own.
 pub(crate) fn bodies(
     execution: Execution,
     own: &OwnBodies,
@@ -371,11 +372,11 @@ pub(crate) struct Maker {
     may_fail: bool,
     /// The ensemble that runs the traces for which it has room.
     pools: Option<Arc<Pools>>,
-    /// What the cores of the ensemble have beside the nine.
+    /// The bodies that the ensemble's cores have in addition to the nine.
     equipment: Equipment,
 }
 
-/// Why a trace has no outcome.
+/// The reason why a trace has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
     /// The trace ended early.

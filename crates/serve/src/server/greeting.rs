@@ -23,7 +23,8 @@ pub(crate) struct Greeted {
     pub(crate) control: Option<Control>,
 }
 
-/// Greets a client; shakes hands if the server speaks TLS, and admits the peer by what it proves.
+/// Begins a connection: performs the TLS handshake if the server speaks TLS, and admits the peer by
+/// the identity that it proves.
 pub(crate) fn greet(
     config: &Config,
     admission: &Admission,

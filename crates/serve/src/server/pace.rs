@@ -1,8 +1,8 @@
 //! When the parts of a request are due: receiving it, its handler, and sending the response.
 //!
-//! A step that ends early passes its slack on (AccelFlow, section IV.C). What is true of the steps
-//! of a trace is true here of the traces of a request: the time that is left until the request is
-//! due is divided over what is left to do, in proportion to how long that took before.
+//! A step that ends early passes its slack on (AccelFlow, section IV.C). Here the same applies to
+//! the traces of a request: the time left until the request is due is divided over its remaining
+//! parts, in proportion to how long they took in earlier requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -23,13 +23,13 @@ pub(crate) enum Part {
 /// How long the parts of requests take: receiving, handling, responding, in seconds.
 type Means = [f64; 3];
 
-/// What is known of the requests to each function.
+/// The mean times of the requests to each function.
 #[derive(Debug, Default)]
 pub(crate) struct Paces(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Of all functions, for a request whose function is not known yet.
+    /// The means over all functions, for a request whose function is not known yet.
     all: Means,
     by_function: HashMap<usize, Means>,
 }
@@ -83,16 +83,16 @@ mod tests {
         assert_eq!(paces.due(Some(FUNCTION), Part::Receive, far), far);
         paces.learn(FUNCTION, [MS, 3 * MS, 4 * MS]);
         let of = |due: Instant| (due - now).as_secs_f64() / 1_000.0;
-        // An eighth of the time is for receiving. What that does not need is for the others: of the
-        // time that is left the handler gets three sevenths.
+        // Receiving gets an eighth of the time. What it does not need goes to the other parts: the
+        // handler gets three sevenths of the time that is left.
         let receive = of(paces.due(Some(FUNCTION), Part::Receive, far));
         let handle = of(paces.due(Some(FUNCTION), Part::Handle, far));
         assert!((0.125..0.130).contains(&receive), "{receive}");
         assert!((0.428..0.433).contains(&handle), "{handle}");
-        // Of a function that is not known yet, the mean of all is expected.
+        // For an unknown function the mean over all functions is used.
         let unknown = of(paces.due(None, Part::Receive, far));
         assert!((unknown - receive).abs() < 0.005, "{unknown}");
-        // What is overdue gets no time.
+        // An overdue part gets no time.
         assert!(paces.due(Some(FUNCTION), Part::Handle, now) <= now);
         for _ in 0..200 {
             paces.learn(FUNCTION, [4 * MS, 3 * MS, MS]);

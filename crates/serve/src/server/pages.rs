@@ -11,7 +11,7 @@ use crate::observe::admin::{Answer, Asked};
 /// The text format that [`prometheus_client`] writes.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-const PATHS: &str = "there are /metrics, /recording?date=YYYY-MM-DD&Service.method=NAME&..., \
+const PATHS: &str = "allowed are /metrics, /recording?date=YYYY-MM-DD&Service.method=NAME&..., \
                      /traces, and /traces/reload for POST";
 
 /// Answers an operator.

@@ -24,8 +24,8 @@ pub(crate) struct PeerAdmission<'t> {
 }
 
 impl<'t> PeerAdmission<'t> {
-    /// A peer that is not yet identified. It has no place yet: its tenant may depend on what it
-    /// proves.
+    /// A peer that is not yet identified. It has no place yet: its tenant may depend on its
+    /// certificate.
     pub(crate) fn unidentified(
         tenants: Option<&'t Tenants>,
         address: SocketAddr,

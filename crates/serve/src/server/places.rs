@@ -26,9 +26,10 @@ pub(crate) struct Place {
     pub(crate) number: u64,
     pub(crate) stream: TcpStream,
     pub(crate) address: SocketAddr,
-    /// Whether its thread waits for a handler or for its tenant's turn, and not for the client.
+    /// Whether the connection's thread waits for a handler or for its tenant's turn, and not for
+    /// the client.
     busy: AtomicBool,
-    /// Whether it has yet to open further descriptors.
+    /// Whether the connection has yet to open further descriptors.
     opens_more: AtomicBool,
     places: Arc<Places>,
 }
@@ -84,13 +85,14 @@ impl NoPlace {
 /// The places of a server.
 pub(crate) struct Places {
     most: usize,
-    /// The most from one address, and whether that limits this machine's own addresses, too.
+    /// The largest number from one address, and whether it also applies to this machine's own
+    /// addresses.
     most_of_address: usize,
     limits_loopback: bool,
     reserved_descriptors: usize,
     /// How many descriptors a connection opens beside its socket.
     more_descriptors: usize,
-    /// How many connections have yet to open those.
+    /// The number of connections that have yet to open those.
     opening: AtomicUsize,
     open: Mutex<Open>,
     left: Condvar,
@@ -125,8 +127,8 @@ impl Open {
         self.of_address.get(&network).copied().unwrap_or_default()
     }
 
-    /// Whether the client of a connection that stands in the way has hung up, so that its place
-    /// will soon be free.
+    /// Whether the client of a connection that counts against the exceeded limit has hung up, so
+    /// that its place will soon be free.
     fn is_one_leaving(&self, why: NoPlace, network: IpAddr) -> bool {
         let places = self.places.values();
         let places = places.filter(|place| why == NoPlace::TooMany || place.network() == network);
@@ -220,7 +222,7 @@ impl Places {
         }
     }
 
-    /// Frees a connection's place; returns the number of connections that are left.
+    /// Frees a connection's place; returns the number of remaining connections.
     pub(crate) fn give(&self, place: &Place) -> usize {
         let mut open = self.open();
         open.remove(place);

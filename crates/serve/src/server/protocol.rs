@@ -19,7 +19,7 @@ pub(crate) enum Protocol {
     Grpc(Arc<protobuf::Schema>),
 }
 
-/// What connections of a running server need of its protocol.
+/// The parts of the protocol that connections of a running server use.
 pub(crate) enum Endpoint {
     /// Framed Apache Thrift: the interface.
     Thrift(Arc<Schema>),

@@ -67,8 +67,8 @@ impl Running {
         self.shared.metrics_text()
     }
 
-    /// Replaces a tenant's shaping from now on. Requests that wait go by the new registers. A bucket
-    /// that was not there before is full, and one that was keeps its tokens.
+    /// Replaces a tenant's shaping from now on. Waiting requests use the new registers. A new
+    /// bucket starts full, and an existing one keeps its tokens.
     ///
     /// # Errors
     /// [`TenantError::Unknown`].
@@ -82,8 +82,8 @@ impl Running {
         }
     }
 
-    /// Replaces the traces that requests are served with; returns how often that was done. Requests
-    /// that are under way are answered with the traces that received them. Nothing is lost.
+    /// Replaces the traces that requests are served with; returns how often traces were replaced.
+    /// Requests in progress are answered with the traces that received them, and none is lost.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] for traces that do not fit the server, which keeps the old ones.
@@ -91,7 +91,7 @@ impl Running {
         self.shared.traces.replace(Some(traces))
     }
 
-    /// Goes back to the traces that every server has; otherwise as [`Running::set_traces`].
+    /// Restores the default traces; otherwise as [`Running::set_traces`].
     ///
     /// # Errors
     /// None in practice.
@@ -99,8 +99,7 @@ impl Running {
         self.shared.traces.replace(None)
     }
 
-    /// Reads the file again that the traces were given as, and replaces them; otherwise as
-    /// [`Running::set_traces`].
+    /// Reads the trace file again and replaces the traces; otherwise as [`Running::set_traces`].
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`], also if there is no such file.
@@ -134,7 +133,7 @@ impl Running {
     }
 
     /// Stops listening, waits up to `grace` for requests that have begun to arrive, and closes the
-    /// connections that are left. Returns how many had to be cut off.
+    /// remaining connections. Returns how many had to be cut off.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace)
     }
@@ -154,7 +153,7 @@ impl Running {
             gateway.stop();
         }
         admission.places.each(|place| {
-            // Streams of HTTP/2 that are under way still need their connection both ways.
+            // Active HTTP/2 streams still need both directions of their connection.
             if !gateway.is_some_and(|gateway| gateway.speaks_http2(place.address)) {
                 let _ = place.stream.shutdown(Shutdown::Read);
             }

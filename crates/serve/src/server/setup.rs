@@ -112,7 +112,7 @@ impl Server {
         self.config = config;
     }
 
-    /// Serves TLS 1.3 and nothing else.
+    /// Sets the certificate: the server then accepts TLS 1.3 connections only.
     pub fn set_tls(&mut self, identity: TlsIdentity) {
         self.identity = Some(identity);
     }
@@ -130,7 +130,8 @@ impl Server {
         self.set_handler(name, AnyHandler::Json(Arc::new(handler)))
     }
 
-    /// Sets a handler that reads and returns values of its own types. In all else it is like [`Server::handle`].
+    /// Sets a handler that reads and returns values of its own types; otherwise as
+    /// [`Server::handle`].
     ///
     /// # Errors
     /// Those of [`Server::handle`].
@@ -142,8 +143,9 @@ impl Server {
         self.set_handler(name, AnyHandler::Values(Arc::new(handler)))
     }
 
-    /// Sets the time within which calls of a function are to be answered: queues by deadline order
-    /// its traces by that, and those that its handler causes. It is soft: a later answer counts.
+    /// Sets the time within which calls of a function should be answered. Queues by deadline order
+    /// the function's traces by it, and the traces that its handler starts. It is soft: a later
+    /// answer is still sent.
     ///
     /// # Errors
     /// [`ServeError::Handler`] if the interface has no such function, [`ServeError::Setting`] for a
@@ -169,14 +171,14 @@ impl Server {
         Ok(())
     }
 
-    /// Calls `prepare` with every ensemble that the server makes: to put devices, or accelerators
-    /// that fail, in the place of software.
+    /// Calls `prepare` with every ensemble that the server makes, for example to replace software
+    /// bodies by devices or by accelerators that fail.
     pub fn prepare_ensembles(&mut self, prepare: impl Fn(&mut Ensemble) + Send + Sync + 'static) {
         self.prepare = Some(Box::new(prepare));
     }
 
-    /// Makes accelerators fail, as devices may, to see what becomes of requests then. The core's work
-    /// in their place does not fail.
+    /// Injects faults into accelerators, to test how requests fare when devices fail. The core's
+    /// work in their place does not fail.
     ///
     /// # Errors
     /// [`FaultError`].
@@ -195,25 +197,25 @@ impl Server {
         Ok(())
     }
 
-    /// Calls `log` for each request that ends in an error of which its client is told a code and an
-    /// id alone ([`Config::verbose_errors`](crate::Config)). It runs on the request's thread, so it
+    /// Calls `log` for each request that ends in an error of which its client gets only a code and
+    /// an id ([`Config::verbose_errors`](crate::Config)). It runs on the request's thread, so it
     /// should be quick. Without a log such errors are only counted.
     pub fn set_error_log(&mut self, log: impl Fn(&ErrorReport<'_>) + Send + Sync + 'static) {
         self.reports.log = Some(Box::new(log));
     }
 
-    /// Tells requests apart by their addresses, or by the identities that their clients have proven,
-    /// and shapes each tenant's traffic.
+    /// Sets the tenants. They are identified by the addresses of their connections, or by the
+    /// identities that their clients have proven, and each tenant's traffic is shaped.
     ///
     /// # Errors
-    /// [`TenantError`] for tenants that cannot be told apart.
+    /// [`TenantError`] for tenants that cannot be distinguished.
     pub fn set_tenants(&mut self, list: Vec<Tenant>) -> Result<(), TenantError> {
         check(&list)?;
         self.tenants = list;
         Ok(())
     }
 
-    /// Serves with traces of the service's own. [`Server::set_tls`] comes before: what fits depends
+    /// Sets traces of the service's own. Call [`Server::set_tls`] first: which traces fit depends
     /// on it. [`Running::set_traces`] replaces them while the server runs.
     ///
     /// # Errors
@@ -225,7 +227,7 @@ impl Server {
         Ok(())
     }
 
-    /// Goes back to the traces that every server has.
+    /// Restores the default traces.
     pub fn remove_traces(&mut self) {
         self.traces = None;
     }
@@ -246,7 +248,7 @@ impl Server {
     }
 
     /// Runs every connection's thread within `scope`, which must call its argument: for setup that
-    /// handlers need once a thread and not once a request.
+    /// handlers need once per thread and not once per request.
     pub fn set_thread_scope(
         &mut self,
         scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
@@ -257,7 +259,8 @@ impl Server {
     /// Listens, and serves until [`Running::stop`].
     ///
     /// # Errors
-    /// [`ServeError::Listen`] if the address cannot be bound; settings that do not exist.
+    /// [`ServeError::Listen`] if the address cannot be bound; [`ServeError`] if a setting is out of
+    /// range.
     pub fn start(self, address: SocketAddr) -> Result<Running, ServeError> {
         let listener = TcpListener::bind(address);
         self.start_on(listener.map_err(|error| ServeError::Listen { address, error })?)
@@ -266,7 +269,7 @@ impl Server {
     /// Serves on a socket that listens already; otherwise as [`Server::start`].
     ///
     /// # Errors
-    /// Settings that do not exist; threads that the system does not give.
+    /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
         give_back_large_blocks();
@@ -368,7 +371,7 @@ fn tenants(
     Ok(Some(Arc::new(Tenants::new(list, identified, metrics)?)))
 }
 
-/// What decides how accelerators work.
+/// The settings of the accelerators.
 struct Engine {
     settings: Settings,
     config: Config,
@@ -385,7 +388,7 @@ impl Engine {
         Executors::new(traces, settings, cores, next_core, maker, watch)
     }
 
-    /// What makes the bodies of executors.
+    /// Makes the maker of executors' bodies.
     fn maker(
         self,
         next_core: &NextCore,

@@ -1,4 +1,4 @@
-//! What all connections of a server share, composed of its parts.
+//! The state that all connections of a server share.
 
 use accelflow_accel::Limits;
 use accelflow_workload::profile::Recording;
@@ -19,13 +19,13 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     /// The protocol and its interface.
     pub(crate) endpoint: Endpoint,
-    /// Who may connect.
+    /// The admission of connections.
     pub(crate) admission: Admission,
-    /// The traces that are run.
+    /// The traces of the server.
     pub(crate) traces: TraceSlot,
-    /// What runs traces.
+    /// The executors of traces.
     pub(crate) executors: Executors,
-    /// What calls handlers.
+    /// The dispatch of requests to handlers.
     pub(crate) dispatch: Dispatch,
     /// Metrics, spans, recordings and error reports.
     pub(crate) observers: Observers,

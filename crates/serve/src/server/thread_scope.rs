@@ -1,5 +1,5 @@
-//! What every thread of a server runs within.
+//! The scope that every thread of a server runs in.
 
-/// Calls the work that it is given, on a thread of the server: what handlers need once a thread is
-/// done around it.
+/// A function that calls its argument on a thread of the server, after any setup that handlers need
+/// once per thread.
 pub(crate) type ThreadScope = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;

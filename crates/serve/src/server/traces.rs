@@ -1,4 +1,4 @@
-//! The traces of a server: those that it has anyway, and its own in their place.
+//! The traces of a server: the default ones, and its own in their place.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 /// The traces that a server receives requests and sends responses with.
 #[derive(Clone, Debug, Default)]
 pub struct ServerTraces {
-    /// Where they are from. Its traces take the place of the server's of the same name.
+    /// The source of the traces. They replace the default traces of the same names.
     pub source: TraceSource,
     /// The trace that receives requests. Default: the paper's T1 (`T1_plain` without TLS), and for
     /// gRPC its part on messages, `T1_grpc`.
     pub receive: Option<String>,
-    /// The trace that sends responses. Default: T2 likewise.
+    /// The trace that sends responses. Default: the paper's T2 (`T2_plain`, `T2_grpc`).
     pub respond: Option<String>,
-    /// The trace that sends responses that are to be compressed. Default: `respond` if that is
-    /// given, else T3 likewise.
+    /// The trace that sends compressed responses. Default: `respond` if that is given, else the
+    /// paper's T3 (`T3_plain`, `T3_grpc`).
     pub respond_compressed: Option<String>,
 }
 
@@ -61,7 +61,7 @@ const PLAIN: TraceNames = TraceNames {
     send_compressed: "T3_plain",
 };
 
-/// Their parts on gRPC's messages.
+/// The parts of T1, T2 and T3 on gRPC's messages.
 const GRPC: TraceNames = TraceNames {
     receive: grpc::RECEIVE,
     send: grpc::SEND,
@@ -72,14 +72,14 @@ const GRPC: TraceNames = TraceNames {
 #[derive(Debug)]
 pub(crate) struct ServerImage {
     pub(crate) image: Arc<Image>,
-    /// The bodies of what the traces call beside the nine.
+    /// The bodies of accelerators other than the nine that the traces call.
     pub(crate) bodies: OwnBodies,
     pub(crate) receive: String,
     pub(crate) send: String,
     pub(crate) send_compressed: String,
-    /// How many images the server has had before.
+    /// The number of images that the server had before this one.
     pub(crate) generation: u64,
-    /// Where the traces are from, in words.
+    /// A description of where the traces come from.
     pub(crate) origin: String,
     kind: Kind,
 }
@@ -96,7 +96,7 @@ impl ServerImage {
 pub(crate) struct Kind {
     pub(crate) grpc: bool,
     pub(crate) tls: bool,
-    /// Whether error subtraces answer clients.
+    /// Whether error subtraces may answer clients.
     pub(crate) errors: bool,
 }
 
@@ -138,7 +138,7 @@ impl Kind {
         }
     }
 
-    /// Checks and links the traces of a server, its own if it has any.
+    /// Checks and links the traces of a server, including its own.
     pub(crate) fn link(
         self,
         own: Option<&ServerTraces>,
@@ -189,7 +189,7 @@ impl Kind {
     }
 }
 
-/// Where a server's traces are from, in words.
+/// A description of where a server's traces come from.
 fn origin(own: Option<&ServerTraces>) -> String {
     match (own, own.and_then(|own| own.source.file())) {
         (None, _) => "the server".to_owned(),
@@ -222,13 +222,15 @@ impl TraceSlot {
         self.slot.replace(traces, link)
     }
 
-    /// Replaces the traces by those that their file has now; otherwise as [`TraceSlot::replace`].
+    /// Replaces the traces by the present contents of their file; otherwise as
+    /// [`TraceSlot::replace`].
     pub(crate) fn reload(&self) -> Result<u64, ServeError> {
         self.slot.reload(|given, turn| self.kind.link(given, turn))
     }
 }
 
-/// What every server has: the templates, and those of plain connections and of gRPC.
+/// The default traces of every server: the templates, and those of connections without TLS and of
+/// gRPC.
 fn base() -> Result<Library, ServeError> {
     let mut library = templates()?;
     let mut receive = seq(&["TCP", "RPC", "Dser"])?;

@@ -9,8 +9,8 @@ use accelflow_trace::Image;
 
 type Make = dyn Fn() -> Vec<Box<dyn OwnBody>> + Send + Sync;
 
-/// What makes the bodies of accelerators beside the nine, once for each executor. They come along with
-/// the traces that call them, and go with these when they are replaced.
+/// A factory for the bodies of accelerators other than the nine; each executor gets its own. They
+/// belong to the traces that call them, and are replaced together with these.
 #[derive(Clone, Default)]
 pub struct OwnBodies(Option<Arc<Make>>);
 
@@ -47,7 +47,7 @@ impl OwnBodies {
     /// Checks that every accelerator beside the nine that `image` calls has a body.
     ///
     /// # Errors
-    /// The refusal of one that has none, or one with another declaration.
+    /// The refusal of an accelerator without a body, or whose body has another declaration.
     pub(crate) fn check(&self, image: &Image) -> Result<(), Refusal> {
         if image.kinds().is_empty() {
             return Ok(());
@@ -57,10 +57,8 @@ impl OwnBodies {
             let found = bodies.iter().find(|body| body.kind().name() == kind.name());
             let allowed = match found {
                 Some(body) if *body.kind() == **kind => continue,
-                Some(body) => format!("must be declared as its body is, '{}'", body.kind()),
-                None => {
-                    "must have a body, which is registered before its traces are given".to_owned()
-                }
+                Some(body) => format!("must be declared like its body, '{}'", body.kind()),
+                None => "must have a body, registered before the traces are set".to_owned(),
             };
             let names = self.names();
             let names = names.iter().map(String::as_str);
@@ -89,7 +87,7 @@ impl Equipment {
         bodies.equip(ensemble);
     }
 
-    /// Replaces the bodies by those of a later generation of traces; returns whether they were.
+    /// Replaces the bodies by those of a later generation of traces. Returns whether it did.
     pub(crate) fn replace(&self, bodies: &OwnBodies, generation: u64) -> bool {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).1;
         if generation <= known {

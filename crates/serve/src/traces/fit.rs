@@ -1,4 +1,5 @@
-//! Checks that a trace receives or sends messages as its setting says, on every path of a payload.
+//! Checks that a trace receives or sends messages as its setting requires, on every path of a
+//! payload.
 //!
 //! A message arrives and leaves through layers, each with an accelerator that removes or adds it.
 //! The check follows all branches, whatever the payload, and notes which layers are left.
@@ -14,13 +15,13 @@ use super::source::trace_of;
 /// The layers of the messages of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
-    /// Whether the trace meets the connection's bytes, by TCP, and their records.
+    /// Whether the trace handles the connection's bytes, with TCP, and their records.
     pub tcp: bool,
     /// Whether messages are in TLS records.
     pub tls: bool,
     /// Whether messages have the header of an RPC.
     pub rpc: bool,
-    /// Whether it is the serialised message that is compressed, as in gRPC.
+    /// Whether compression applies to the serialised message, as in gRPC.
     pub compresses_messages: bool,
 }
 
@@ -52,27 +53,27 @@ impl Wire {
     }
 }
 
-/// What a trace is to do.
+/// The task of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task<'a> {
     /// Receive a message, and notify a core.
     Receive,
-    /// Send a message, and no more.
+    /// Send a message, and end.
     Send,
-    /// Send a message, and receive the answer by the trace of this name.
+    /// Send a message, and receive the answer with the trace of this name.
     Call(&'a str),
     /// Send a request, receive its answer, and perhaps send more.
     Store,
 }
 
-/// How far a message is on its way.
+/// The position of a message between the connection and the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum At {
-    /// So many layers are removed.
+    /// This many layers have been removed.
     In(usize),
     /// The payload is application data.
     Data,
-    /// So many layers are added.
+    /// This many layers have been added.
     Out(usize),
     /// The message has left.
     Sent,
@@ -85,7 +86,8 @@ struct State {
     sent: bool,
 }
 
-/// A place to go on from: a part, and whether it is entered as a trace.
+/// A place where the check continues: a part, whether it is entered as a trace, and the state
+/// there.
 type Entry = (String, bool, State);
 
 /// Follows every path of a trace.
@@ -230,7 +232,7 @@ impl<'p> Fit<'p> {
         match accel {
             Accel::Ldb => return Ok(state),
             Accel::Tcp | Accel::Decr | Accel::Encr | Accel::Rpc | Accel::Ser | Accel::Dser => {}
-            // Cmp, Dcmp, and whatever else works on data.
+            // Cmp, Dcmp, and all others work on data.
             _ => return self.work(accel, state),
         }
         let at = match state.at {
@@ -311,7 +313,7 @@ impl<'p> Fit<'p> {
         }
     }
 
-    /// What must come next, and the order that it is of.
+    /// The accelerators that must come next, the direction, and the order they belong to.
     fn expected(&self, at: At) -> (String, &'static str, String) {
         let (order, done, passes) = match at {
             At::In(done) => (&self.receiving, done, "arrives by"),

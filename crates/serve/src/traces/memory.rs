@@ -1,4 +1,4 @@
-//! Trace memories of services: a service's own traces over those that it has anyway.
+//! Trace memories of services: a service's own traces, which override the default ones.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ pub struct Root<'a> {
     pub place: &'a str,
     /// The name.
     pub name: &'a str,
-    /// What it is to do.
+    /// The task of the trace.
     pub task: Task<'a>,
     /// The layers of its messages.
     pub wire: Wire,
 }
 
-/// The traces of a service: its own, and those that it has where it brings none.
+/// The traces of a service: its own and, for all others, the default ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Stock<'a> {
-    /// What the service has anyway. Traces of its own take the place of those of the same name.
+    /// The default traces. Traces of the service's own replace those of the same names.
     pub base: &'a Library,
     /// The service's own.
     pub own: Option<&'a TraceSource>,
@@ -35,8 +35,7 @@ pub struct Stock<'a> {
 }
 
 impl Stock<'_> {
-    /// Links the traces that `roots` lead to, and those that `also` names, once each of the roots
-    /// fits its task.
+    /// Checks that each root fits its task, and links the traces that the roots and `also` lead to.
     ///
     /// # Errors
     /// [`TraceRefusal`].
@@ -76,7 +75,7 @@ impl Stock<'_> {
                 None => match self.base.get(&name) {
                     Some(trace) => trace.parts.clone(),
                     None if name == root => return Err(self.unknown(place, root).into()),
-                    // The linker says which trace leads to nothing.
+                    // The linker reports which trace leads to nothing.
                     None => continue,
                 },
             };

@@ -1,4 +1,4 @@
-//! Traces of a service's own: where they come from, whether they fit, and their trace memory.
+//! Traces of a service's own: their sources, the check that they fit, and their trace memory.
 
 pub(crate) mod bodies;
 pub(crate) mod fit;

@@ -6,21 +6,21 @@ use accelflow_parameters::Refusal;
 use accelflow_trace::text::TextError;
 use accelflow_trace::{Accel, FileError, LinkError, RegisterError};
 
-/// Why traces cannot be used in the place that they were given for.
+/// The reason why traces cannot be used in the place that they were given for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceRefusal {
     /// No trace has the name.
     #[error(transparent)]
     Name(#[from] Refusal),
-    /// A trace does not fit what it is to do.
+    /// A trace does not fit its task.
     #[error("{place} = '{root}': {misfit}")]
     Misfit {
         /// The setting that names the trace, such as `receive`.
         place: String,
         /// The trace that it names.
         root: String,
-        /// What is wrong, and where.
+        /// The defect and its place.
         misfit: Box<Misfit>,
     },
     /// A trace belongs to another service.
@@ -54,7 +54,7 @@ pub enum TraceRefusal {
     NoFile,
 }
 
-/// Why a file has no traces.
+/// The reason why no traces can be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
     /// The system's error.
@@ -69,13 +69,13 @@ pub enum FileFault {
     /// A damaged trace file.
     #[error(transparent)]
     Image(#[from] FileError),
-    /// Words that no source compiles to.
+    /// Words that are not a valid trace memory.
     #[error(transparent)]
     Words(#[from] LinkError),
-    /// A text that is not one of traces.
+    /// A text that does not describe traces.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// An impossible trace.
+    /// An invalid trace.
     #[error(transparent)]
     Register(#[from] RegisterError),
 }
@@ -86,19 +86,19 @@ pub enum FileFault {
 pub struct Misfit {
     /// The trace in which it is wrong.
     pub trace: String,
-    /// What is wrong.
+    /// The defect.
     pub fault: FitFault,
 }
 
 /// What can be wrong with a trace for its task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitFault {
-    /// An accelerator at a place where another must be.
+    /// An accelerator in the wrong place.
     #[error("{found} comes where {expected} must: a message {passes} {order}")]
     Order {
         /// The accelerator.
         found: Accel,
-        /// What must be there.
+        /// The accelerator that must be there.
         expected: String,
         /// `arrives by` or `leaves by`.
         passes: &'static str,
@@ -127,11 +127,11 @@ pub enum FitFault {
     /// A trace that must answer waits for another message.
     #[error("it waits for a message, but this trace must only send")]
     Waits,
-    /// A trace waits for a message although nothing was sent before.
+    /// A trace waits for a response although nothing was sent before.
     #[error("it waits for a response before anything was sent")]
     Unasked,
     /// A trace that must wait for the answer ends.
-    #[error("it ends with sending, and must go on with the trace of the answer: tail '{0}'")]
+    #[error("it ends after sending, but must continue with the trace of the answer: tail '{0}'")]
     NoAnswer(String),
     /// The answer is received by another trace than the one that was named.
     #[error("it leads to '{found}', but the trace of the answer must be '{expected}'")]
@@ -147,7 +147,7 @@ pub enum FitFault {
     /// More than one message would be sent.
     #[error("a fork would send more than one message; use join")]
     Forks,
-    /// An error subtrace where nobody is to be answered.
-    #[error("'{0}' answers the service's caller, which must be asked for")]
+    /// An error subtrace on a service that does not let these answer its caller.
+    #[error("'{0}' answers the service's caller, which the setting errors_to_caller must allow")]
     Caller(String),
 }

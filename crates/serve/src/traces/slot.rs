@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::refusal::TraceRefusal;
 use super::source::TraceSource;
 
-/// Traces as a service is given them.
+/// A service's setting of traces: a source and the names of traces in it.
 pub trait Given: Clone {
-    /// Where they are from.
+    /// The source of the traces.
     fn source(&self) -> &TraceSource;
 
     /// The same names, from another source.
@@ -15,9 +15,9 @@ pub trait Given: Clone {
     fn from(self, source: TraceSource) -> Self;
 }
 
-/// The linked traces of a service, `T`, and what it was given, `G`.
+/// The linked traces `T` of a service, and the setting `G` that they were made from.
 ///
-/// Each request takes the present traces when it begins, and ends with those.
+/// Each request takes the current traces when it begins, and keeps them to its end.
 #[derive(Debug)]
 pub struct Slot<T, G> {
     now: RwLock<Arc<T>>,
@@ -25,7 +25,7 @@ pub struct Slot<T, G> {
 }
 
 impl<T, G: Given> Slot<T, G> {
-    /// The traces that `link` makes of what was given.
+    /// Makes the first traces of a service with `link`.
     ///
     /// # Errors
     /// Those of `link`.
@@ -45,8 +45,8 @@ impl<T, G: Given> Slot<T, G> {
         now.clone()
     }
 
-    /// Replaces the traces by what `link` makes of `given`; returns how often that was done. If it
-    /// fails, nothing changes.
+    /// Replaces the traces by the result of `link` for `given`; returns how often traces were
+    /// replaced. If it fails, nothing changes.
     ///
     /// # Errors
     /// Those of `link`.
@@ -58,7 +58,7 @@ impl<T, G: Given> Slot<T, G> {
         self.change(|_| Ok(given), link)
     }
 
-    /// Replaces the traces by those that their file has now; otherwise as [`Slot::replace`].
+    /// Replaces the traces by the present contents of their file; otherwise as [`Slot::replace`].
     ///
     /// # Errors
     /// Those of `link`, and [`TraceRefusal::NoFile`].

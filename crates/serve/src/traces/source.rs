@@ -21,12 +21,12 @@ pub(crate) struct Split {
     pub(crate) owner: Option<String>,
 }
 
-/// Traces that a service brings along.
+/// The source of a service's own traces.
 #[derive(Clone, Debug, Default)]
 pub struct TraceSource {
     traces: BTreeMap<String, Split>,
     file: Option<PathBuf>,
-    /// The service that may use what belongs to it; `None` for one that may use everything.
+    /// The service that uses the traces; it may not use those of other services. `None` allows all.
     service: Option<String>,
     bodies: OwnBodies,
 }
@@ -48,7 +48,7 @@ impl TraceSource {
     /// The traces of a trace memory.
     ///
     /// # Errors
-    /// [`LinkError`] for words that no source compiles to.
+    /// [`LinkError`] for words that are not a valid trace memory.
     pub fn of_image(image: &Image) -> Result<TraceSource, LinkError> {
         let mut traces: BTreeMap<String, Split> = BTreeMap::new();
         for part in image.disassemble()? {
@@ -102,7 +102,7 @@ impl TraceSource {
         self.file.as_deref()
     }
 
-    /// The traces as their file has them now.
+    /// Reads the traces from their file again.
     ///
     /// # Errors
     /// [`TraceRefusal::NoFile`], and those of [`TraceSource::from_file`].

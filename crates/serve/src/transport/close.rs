@@ -13,7 +13,7 @@ pub(crate) enum Close {
     /// The client has closed it within a message.
     #[error("closed by the client within a message")]
     Cut,
-    /// The server stops, and has answered all requests that had come.
+    /// The server stops, and has answered all requests that had arrived.
     #[error("the server stops")]
     Drained,
     /// The client never sent anything.
@@ -67,7 +67,7 @@ pub(crate) fn alert(description: u8) -> String {
 }
 
 impl Close {
-    /// The same reason for a connection on which nothing has ever come.
+    /// The same reason, for a connection on which nothing has ever been received.
     pub(crate) fn before_anything(self) -> Close {
         match self {
             Close::Idle => Close::Silent,

@@ -19,11 +19,11 @@ use crate::traces::bodies::{Equipment, OwnBodies};
 /// Makes the software bodies of one executor.
 pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// What executors of one client share: the ensemble, if its settings ask for one.
+/// The state that the executors of one client share: the ensemble, if the settings ask for one.
 pub struct Engine {
     make: Arc<MakeEnsemble>,
     pools: Option<Arc<Pools>>,
-    /// What the cores of the ensemble have beside the nine.
+    /// The bodies that the ensemble's cores have in addition to the nine.
     equipment: Equipment,
 }
 
@@ -36,7 +36,8 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// What executes traces as `execution` says, with the bodies that `make` gives.
+    /// Makes the engine that executes traces in the way of `execution`, with the bodies that `make`
+    /// returns.
     ///
     /// # Errors
     /// Those of starting the ensemble.
@@ -75,8 +76,8 @@ impl Engine {
         self.pools.clone()
     }
 
-    /// An executor of the traces of `image`, with the bodies of what they call beside the nine, in the
-    /// given generation of both.
+    /// Makes an executor of the traces of `image`, with `bodies` for the accelerators other than
+    /// the nine. `generation` numbers both.
     ///
     /// # Errors
     /// Those of making its bodies.
@@ -115,7 +116,7 @@ pub struct EngineExecutor {
     costs_ns: Vec<f64>,
 }
 
-/// The ensemble, and the traces as it needs them.
+/// The ensemble, and the traces in the form that it uses.
 #[derive(Debug)]
 struct Shared {
     pools: Arc<Pools>,
@@ -124,7 +125,8 @@ struct Shared {
 }
 
 impl EngineExecutor {
-    /// Replaces the trace memory, and the bodies of what its traces call beside the nine.
+    /// Replaces the trace memory, and the bodies of accelerators other than the nine that its
+    /// traces call.
     pub fn set_image(&mut self, image: &Image, bodies: &OwnBodies, generation: u64) {
         self.own.set_image(image.clone());
         bodies.equip(self.own.bodies_mut().inner_mut());
@@ -136,13 +138,13 @@ impl EngineExecutor {
         }
     }
 
-    /// Gives up what is held of earlier jobs, before a run for another tenant. The ensemble does so
-    /// by itself.
+    /// Discards the data of earlier jobs, before a run for another tenant. The ensemble does so by
+    /// itself.
     pub fn forget(&mut self) {
         self.own.bodies_mut().forget();
     }
 
-    /// Notes steps and their costs in further runs, or does not. At first it does not.
+    /// Switches the recording of steps and their costs on or off. Off at first.
     pub fn note(&mut self, wanted: bool) {
         self.noted = wanted;
         self.costs_ns.clear();
@@ -150,16 +152,16 @@ impl EngineExecutor {
         self.own.set_detail(self.detail());
     }
 
-    /// Takes the costs of the steps of the last run in nanoseconds, if they are noted. Those of the
-    /// ensemble have the wait in its queues in them.
+    /// Takes the costs of the steps of the last run in nanoseconds, if they are recorded. In the
+    /// ensemble they include the wait in its queues.
     pub fn take_costs(&mut self) -> Vec<f64> {
         let mut costs_ns = std::mem::take(&mut self.costs_ns);
         costs_ns.extend(self.own.bodies_mut().take());
         costs_ns
     }
 
-    /// Runs the trace called `name`, as [`Executor::run`] does. The calling thread does what the
-    /// run asks of `peer`.
+    /// Runs the trace called `name`, as [`Executor::run`] does. The calling thread serves the run's
+    /// requests to `peer`.
     ///
     /// # Errors
     /// Those of [`Executor::run`].

@@ -58,7 +58,7 @@ impl Inbound {
         self.expected = Some(length).filter(|length| *length > RESTING_BYTES);
     }
 
-    /// Adds `bytes`.
+    /// Adds received `bytes`.
     pub(crate) fn append(&mut self, mut bytes: &[u8]) {
         // Reading from memory cannot fail.
         while !bytes.is_empty() && self.fill(&mut bytes).is_ok() {}

@@ -108,7 +108,7 @@ impl GrpcClient {
     /// gzip.
     ///
     /// # Errors
-    /// Settings that do not exist; threads that the system does not give.
+    /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
     pub fn new(
         schema: Arc<Schema>,
         address: impl Into<Address>,
@@ -157,8 +157,8 @@ impl GrpcClient {
         })
     }
 
-    /// Makes further calls with traces of the client's own; `None` for those that every client has.
-    /// Calls that are under way end with the old ones. Returns how often traces were replaced.
+    /// Replaces the traces of further calls by the client's own; `None` restores the default
+    /// traces. Calls in progress keep the old ones. Returns how often traces were replaced.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
@@ -166,7 +166,7 @@ impl GrpcClient {
         self.setup.traces.replace(traces)
     }
 
-    /// Reads the file again that the traces were given as; otherwise as [`GrpcClient::set_traces`].
+    /// Reads the file of the client's own traces again; otherwise as [`GrpcClient::set_traces`].
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`], also if there is no such file.
@@ -231,8 +231,8 @@ impl GrpcClient {
         done
     }
 
-    /// The state of the connections. Those that are being opened count as open, and those without a
-    /// call as idle.
+    /// The numbers of open and idle connections and of waiting calls. Connections that are being
+    /// opened count as open.
     pub fn connections(&self) -> PoolCounts {
         self.counts.read()
     }
@@ -299,7 +299,7 @@ impl GrpcClient {
         Err(self.late(Stage::Connecting))
     }
 
-    /// Waits before another attempt; returns an error if there is to be none.
+    /// Waits before another attempt; returns an error if no further attempt is allowed.
     fn pause(
         &self,
         attempt: u32,
@@ -309,7 +309,8 @@ impl GrpcClient {
     ) -> Result<(), CallError> {
         let free = attempt == 1 && matches!(error, CallError::Unprocessed { .. });
         if free && self.setup.config.retry.max_attempts > 1 {
-            // The service has sent the call elsewhere, which is no sign of overload.
+            // The service has refused the call because it closes this connection, which is not a
+            // sign of overload.
             self.setup.metrics.retry(error.reason());
             return Ok(());
         }
@@ -339,7 +340,7 @@ impl GrpcClient {
         }
     }
 
-    /// T9 up to the frames.
+    /// Runs the part of T9 on messages.
     fn send_side(
         &self,
         traces: &Arc<ClientImage>,
@@ -360,7 +361,8 @@ impl GrpcClient {
         })
     }
 
-    /// T10 from the frames on. Adds the call's costs to the thread's trail, if one is open.
+    /// Runs the part of T10 on messages. Adds the call's costs to the thread's trail, if one is
+    /// open.
     fn receive_side(
         &self,
         traces: &Arc<ClientImage>,
@@ -404,7 +406,7 @@ impl GrpcClient {
         let (ticket, deadline) = (order.ticket.clone(), order.deadline);
         let gone = || CallError::Connect {
             address: self.setup.name.clone(),
-            error: std::io::Error::other("the client has no thread"),
+            error: std::io::Error::other("the thread of the client has ended"),
         };
         let orders = self.orders.as_ref().ok_or_else(gone)?;
         orders.send(order).map_err(|_| gone())?;
@@ -471,7 +473,7 @@ impl GrpcClient {
 /// Steps, and the cost of each in nanoseconds.
 type Steps = (Vec<Step>, Vec<f64>);
 
-/// A call as the chain of the paper's T9 and T10.
+/// The call as one chain of the paper's T9 and T10.
 fn chain(compressed: bool, cost: &Cost, sent: &Steps, received: &Steps) -> TrailChain {
     let (call, response) = match (cost.secure, compressed) {
         (true, false) => ("T9", "T10"),
@@ -503,7 +505,8 @@ impl Drop for GrpcClient {
     }
 }
 
-/// The error of a call, unless the ensemble has told the caller's own caller of the service's status.
+/// The error of a call, or [`CallError::Answered`] if the ensemble has passed the service's status
+/// on to the client of the request being handled.
 fn unless_told(error: CallError) -> CallError {
     let CallError::Status {
         address,

@@ -42,7 +42,7 @@ pub(super) struct Connection {
     pub(super) active: Cell<usize>,
     /// Whether no further call will use it.
     pub(super) retired: Cell<bool>,
-    /// The reason of its end in the metrics: `closed` unless this end closes it.
+    /// The reason of the connection's end in the metrics: `closed` unless this end closes it.
     pub(super) why: Rc<Cell<&'static str>>,
     pub(super) last_used: Cell<Instant>,
     /// Notified when the service has sent something, and when the connection has ended.
@@ -77,7 +77,7 @@ impl Connection {
         self.retired.get()
     }
 
-    /// The number of further calls that it takes now.
+    /// The number of further calls that fit on the connection now.
     pub(super) fn room(&self) -> usize {
         if self.is_leaving() {
             return 0;
@@ -91,7 +91,7 @@ impl Connection {
         self.send.clone()
     }
 
-    /// When the service has last sent something.
+    /// The time when the service last sent anything.
     pub(super) fn heard(&self) -> Instant {
         self.heard.get()
     }

@@ -197,10 +197,13 @@ async fn receive(
         return Err(failed);
     }
     if !trailers.contains_key(STATUS) && !head.headers.contains_key(STATUS) {
-        return Err(no_response(setup, "it ends without a grpc-status"));
+        return Err(no_response(
+            setup,
+            "the response ends without a grpc-status",
+        ));
     }
     if message.is_empty() {
-        let why = "status OK, and no message";
+        let why = "the response has status OK but no message";
         return Err(no_response(setup, why));
     }
     Ok(Answer {
@@ -318,7 +321,7 @@ fn lost(setup: &Setup, error: &h2::Error) -> CallError {
     let why = error.to_string();
     let reason = error.reason().unwrap_or(Reason::NO_ERROR);
     match (error.is_remote(), error.is_go_away()) {
-        // Only streams beyond the last that the service will process end with its GOAWAY.
+        // A GOAWAY ends only the streams beyond the last one that the service will process.
         (true, true) => CallError::Unprocessed { address, why },
         (true, false) if reason == Reason::REFUSED_STREAM => {
             CallError::Unprocessed { address, why }
@@ -328,7 +331,7 @@ fn lost(setup: &Setup, error: &h2::Error) -> CallError {
             code: of_reset(reason),
             message: why,
         },
-        // What h2 does not take, such as headers beyond the limit.
+        // Errors that h2 finds in the response, such as headers beyond the limit.
         (false, _) if error.is_library() => no_response(setup, &why),
         (false, _) => CallError::Lost { address, why },
     }

@@ -125,11 +125,11 @@ impl Hub {
                 sleep(Duration::from_millis(1)).await;
             }
         };
-        // Connections that the service does not let go of are cut off.
+        // Connections that the service keeps open are cut off.
         let _ = timeout(FAREWELL, gone).await;
     }
 
-    /// Carries out a call, unless its caller gives it up.
+    /// Carries out a call until its caller gives it up.
     async fn take(self: Rc<Self>, mut order: Order) {
         let (_never, none) = oneshot::channel();
         let given_up = std::mem::replace(&mut order.given_up, none);
@@ -311,7 +311,7 @@ impl Hub {
             return Err(CallError::Tls { address, why });
         }
         if connection.retired.get() {
-            let why = "the service has closed the connection, or does not speak HTTP/2";
+            let why = "the service closed the connection, or does not speak HTTP/2";
             return Err(failed(io::Error::other(why)));
         }
         Ok(connection)
@@ -372,7 +372,7 @@ impl Hub {
         self.look();
     }
 
-    /// Closes connections that have been unused for too long, and drops retired ones.
+    /// Closes connections that have been idle for too long, and drops retired ones.
     fn look(self: &Rc<Self>) {
         let now = Instant::now();
         let patience = self.setup.config.idle_timeout;
@@ -412,8 +412,8 @@ impl Drop for RecountOnDrop<'_> {
     }
 }
 
-/// Retires a connection when a call has run out of time and the service has sent nothing meanwhile:
-/// the service may be gone.
+/// Retires a connection when a call times out during which the service has sent nothing: the
+/// service may be gone.
 struct RetireIfSilent<'l> {
     connection: &'l Connection,
     begun: Instant,

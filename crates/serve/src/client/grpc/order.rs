@@ -14,7 +14,7 @@ use crate::memory::wipe::Wiped;
 use crate::observe::ledger::Tally;
 use crate::transport::grpc::metadata::Metadata;
 
-/// An order of a call, for the client's thread.
+/// A call, as it is handed to the client's thread.
 pub(super) struct Order {
     /// `/package.Service/Method`.
     pub(super) path: Arc<str>,
@@ -88,7 +88,7 @@ impl Ticket {
         self.stage.fetch_update(set, fetch, open).is_ok()
     }
 
-    /// Gives the call up, so that it is not sent if it has not been yet; returns its progress.
+    /// Gives the call up, so that it is not sent any more; returns its progress so far.
     pub(super) fn give_up(&self) -> Stage {
         match self.stage.swap(Stage::GivenUp as u8, Ordering::AcqRel) {
             0 => Stage::Waiting,

@@ -14,7 +14,7 @@ use crate::scope::current_terms;
 use crate::transport::engine::{Engine, EngineExecutor};
 use crate::transport::ensemble::SocketPeer;
 
-/// An executor between two traces, the traces that it has, and the tenant of its last run.
+/// An idle executor, its traces, and the tenant of its last run.
 pub(super) struct Free {
     executor: EngineExecutor,
     traces: Arc<ClientImage>,
@@ -44,7 +44,7 @@ pub(super) struct Done {
     pub(super) costs_ns: Vec<f64>,
 }
 
-/// Why a trace has no result.
+/// The reason why a trace has no result.
 pub(super) enum NoJob {
     Refused(Box<Failure>),
     NoExecutor(AccelError),
@@ -56,7 +56,7 @@ impl Setup {
             .executor(&traces.image, &traces.bodies, traces.generation)
     }
 
-    /// An executor that has `traces`, and nothing of other tenants.
+    /// Takes an executor with `traces` and without data of other tenants.
     fn take(&self, traces: &Arc<ClientImage>, tenant: u16) -> Result<EngineExecutor, AccelError> {
         let kept = self
             .free

@@ -1,7 +1,7 @@
-//! The client of a gRPC request, whom the ensemble tells of errors of what its handler asks.
+//! The client of a gRPC request, to which the ensemble reports errors of the handler's own calls.
 //!
-//! An error of gRPC is a status, in the trailers of HTTP/2: no message is serialised, and of the error
-//! subtraces only the part on records is left, which sends the trailers (`T2_http2`).
+//! An error of gRPC is a status, in the trailers of HTTP/2: no message is serialised, so only the
+//! part of the error subtraces on records remains, which sends the trailers (`T2_http2`).
 
 use std::sync::{Arc, Mutex};
 
@@ -14,11 +14,11 @@ use super::status::Status;
 use crate::scope::Answering;
 use crate::transport::grpc::code::Code;
 
-/// The client, until it is told of an error.
+/// The client, until an error is reported to it.
 pub(crate) struct StatusCaller(Option<oneshot::Sender<Status>>);
 
 impl StatusCaller {
-    /// A client, and the status that it is to be told.
+    /// Makes a client, and the receiver of the status to send to it.
     pub(crate) fn new() -> (Arc<Mutex<StatusCaller>>, oneshot::Receiver<Status>) {
         let (sender, told) = oneshot::channel();
         (Arc::new(Mutex::new(StatusCaller(Some(sender)))), told)
@@ -32,8 +32,8 @@ impl Answering for StatusCaller {
     }
 }
 
-/// The status for the error in `job`: that of a nested gRPC call as it is, NOT_FOUND for what storage
-/// does not have, else INTERNAL.
+/// The status for the error in `job`: that of a nested gRPC call unchanged, NOT_FOUND for data that
+/// storage does not have, else INTERNAL.
 fn status(job: &Job) -> Status {
     let body: Option<Json> = serde_json::from_slice(&job.bytes).ok();
     let member = |name: &str| body.as_ref()?.get(name)?.as_str();

@@ -51,7 +51,7 @@ const SEND_BUFFER: usize = 256 * 1024;
 /// How long an announced end of the connection waits for the client, once no request is active.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Serves a connection to its end, and says why it ended.
+/// Serves a connection to its end, and returns the reason of the end.
 pub(crate) fn serve(
     shared: &Arc<Shared>,
     gateway: &Gateway,
@@ -138,14 +138,14 @@ impl Setup<'_> {
         };
         let served = driver.run().await;
         match (served, fault.borrow_mut().take()) {
-            // The flood is the reason, whatever fails while the client is told of it.
+            // The flood is the reason, even if sending the GOAWAY fails.
             (Err(Close::Flood), _) => Err(Close::Flood),
             (_, Some(close)) => Err(close),
             (served, None) => served,
         }
     }
 
-    /// The terms of what is done for the connection as a whole.
+    /// The terms of work for the connection as a whole.
     fn terms(&self) -> Terms {
         let tenants = self.shared.admission.tenants.as_ref();
         let of = |all: &Arc<Tenants>| all.terms_of_connection(self.peer.tenant);

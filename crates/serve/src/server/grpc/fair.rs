@@ -33,8 +33,8 @@ struct Sharers<K> {
     shares: BTreeMap<K, Share>,
     /// The keys with waiting requests.
     ready: BTreeSet<(usize, Duration, K)>,
-    /// The time used by the key that was served last. New keys start here, without claims from
-    /// before.
+    /// The time used by the key that was served last. New keys start at this time, without credit
+    /// for the past.
     now: Duration,
 }
 

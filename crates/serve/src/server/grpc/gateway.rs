@@ -1,4 +1,4 @@
-//! What all gRPC connections of a server share.
+//! The state that all gRPC connections of a server share.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

@@ -24,7 +24,7 @@ pub(crate) struct Head {
     pub(crate) function: String,
     /// The codec of the request's message, which may be compressed.
     pub(crate) codec: Option<Codec>,
-    /// Whether the response may be compressed with gzip.
+    /// Whether the client accepts a response compressed with gzip.
     pub(crate) takes_gzip: bool,
     /// How long the client waits.
     pub(crate) timeout: Option<Duration>,

@@ -96,7 +96,7 @@ pub(crate) struct Answer {
     pub(crate) budget: Arc<ResponseBudget>,
 }
 
-/// The state of a request when its worker is free again.
+/// The state of a request when its worker has done its part.
 pub(crate) enum Progress {
     /// It is answered.
     Done(Result<Answer, Status>),
@@ -131,7 +131,7 @@ struct Unanswered(Option<(ReceivedRequest, Option<RequestSpan>, Handled)>);
 impl Drop for Unanswered {
     fn drop(&mut self) {
         if let Some((request, span, handled)) = self.0.take() {
-            // Nobody waits for the status.
+            // No one waits for the status any more.
             let _ = request.finish(span, handled, Err(given_up()));
         }
     }
@@ -183,7 +183,7 @@ impl ReceivedRequest {
         answer
     }
 
-    /// The method's index, by which its handler is known.
+    /// The method's index, which identifies its handler.
     fn function(&self) -> Option<FunctionId> {
         let found = self.call.find().ok();
         found.map(|(id, _)| FunctionId(id.0))
@@ -198,7 +198,7 @@ impl ReceivedRequest {
         }
     }
 
-    /// What the calls of the handler keep.
+    /// The context that the handler's calls inherit.
     fn carried(&self) -> Carried {
         let tenants = self.shared.admission.tenants.as_ref();
         let limit = tenants.and_then(|all| all.chains(self.terms.tenant));
@@ -432,7 +432,8 @@ fn body(value: Value) -> Result<Body, Status> {
 /// The status of a response that is larger than expected and finds no room among the connection's
 /// others.
 fn no_room() -> Status {
-    let why = "the client has not taken its other responses, and this one is too large to wait";
+    let why =
+        "the client has not read its other responses, and there is no memory left for this one";
     Status::new(Code::ResourceExhausted, "unsent", why)
 }
 
@@ -456,7 +457,7 @@ fn declared(name: &str, body: &[u8]) -> Status {
         Status::private(Code::Internal, "bad_result", why)
     };
     let Some(code) = Code::error_named(name) else {
-        return bad(format!("'{name}' is no status code of an error"));
+        return bad(format!("'{name}' is not an error code of gRPC"));
     };
     let members: Option<Json> = serde_json::from_slice(body).ok();
     let members = members.as_ref().and_then(Json::as_object);
@@ -464,7 +465,9 @@ fn declared(name: &str, body: &[u8]) -> Status {
         return bad(format!("the details of {name} must be an object"));
     };
     if let Some(other) = members.keys().find(|member| *member != "message") {
-        return bad(format!("{name} has no '{other}'; it has 'message'"));
+        return bad(format!(
+            "the details of {name} have no field '{other}', only 'message'"
+        ));
     }
     match members.get("message").unwrap_or(&Json::Null) {
         Json::Null => Status::new(code, "exception", ""),

@@ -19,7 +19,7 @@ pub(crate) enum Detail {
     Open,
     /// The operators.
     Private,
-    /// The operators, whose log has it under this id.
+    /// The operators: their log has the message under this id.
     Logged(String),
     /// Nobody: the stream is refused, which says that the call was not processed and may be repeated.
     Unprocessed,
@@ -35,9 +35,9 @@ impl Status {
         }
     }
 
-    /// The end of a request that there is no memory for.
+    /// The status of a request for which there is no memory.
     pub(crate) fn no_memory() -> Status {
-        let why = "there is no memory for the request now";
+        let why = "no memory for the request at present";
         Status {
             detail: Detail::Unprocessed,
             ..Status::new(Code::Unavailable, "no_memory", why)

@@ -36,7 +36,7 @@ use crate::transport::grpc::headers::ENCODINGS;
 use crate::transport::grpc::message::{append, send_all};
 use crate::transport::http2::frames::{Activity, Frames};
 
-/// The requests of one connection, and what they share. All run on its thread.
+/// The streams of one connection, and their shared state. All run on the connection's thread.
 pub(crate) struct Streams {
     pub(crate) shared: Arc<Shared>,
     pub(crate) schema: Arc<Schema>,
@@ -298,7 +298,7 @@ impl Streams {
             0 => {
                 let begun = self.place.busy(|| request.begin());
                 if self.shared.config.errors_to_caller {
-                    // A status that the client is told meanwhile comes first.
+                    // A status that was meanwhile reported to the client takes precedence.
                     tokio::task::yield_now().await;
                 }
                 begun
@@ -393,7 +393,7 @@ impl Streams {
                 waited += start.elapsed();
             }
             if expected.is_some_and(|expected| message.len() > expected) {
-                let why = "a unary request has one message; this has more";
+                let why = "a unary request must have one message, but this one has more";
                 return Err(Status::new(Code::Unimplemented, "trailing_bytes", why));
             }
             if expected.is_some() {
@@ -436,7 +436,7 @@ fn check_complete(message: &[u8], expected: Option<usize>) -> Result<(), Status>
     match expected {
         Some(expected) if message.len() == expected => Ok(()),
         None if message.is_empty() => {
-            let why = "a unary request has one message; this has none";
+            let why = "a unary request must have one message, but this one has none";
             Err(Status::new(Code::Unimplemented, "truncated", why))
         }
         _ => {

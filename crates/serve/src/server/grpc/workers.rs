@@ -3,7 +3,7 @@
 //! A client has one connection for all its calls, and handlers may block, so requests are not
 //! answered on the connection's thread. There are as many threads as concurrent requests, up to a
 //! limit; beyond it requests wait in a fair and bounded queue. As many threads again are reserved
-//! for connections without one, so that one client's blocking handlers hold up nobody else.
+//! for connections without one, so that one client's blocking handlers do not delay other clients.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,8 +29,8 @@ const STACK_BYTES: usize = 2 * 1024 * 1024;
 ///
 /// Waking a thread costs more than answering a small request, and a running thread may take all the
 /// work before another wakes. So at most one woken thread is on its way at a time; when it takes
-/// work and more is waiting, it wakes the next. A blocking handler holds nobody up: whenever work
-/// waits that may have a thread, one is on its way.
+/// work and more is waiting, it wakes the next. A blocking handler delays no other work: whenever
+/// work waits that may have a thread, one is on its way.
 pub(crate) struct Workers {
     most: usize,
     scope: Arc<ThreadScope>,
@@ -107,7 +107,7 @@ impl Workers {
         }
     }
 
-    /// Whether the workers are closed, which is why they have dropped waiting work.
+    /// Whether the workers are closed, and so have dropped their waiting work.
     pub(crate) fn is_closed(&self) -> bool {
         self.state().closed
     }

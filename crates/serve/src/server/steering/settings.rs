@@ -11,11 +11,11 @@ pub enum SteeringPolicy {
     RoundRobin,
     /// The worker with the fewest requests.
     LeastLoaded,
-    /// The function's own worker, unless that has a quarter more to do than the mean.
+    /// The function's own worker, unless it has over a quarter more work than the mean.
     #[default]
     Affinity,
-    /// The least loaded of the workers that were last given the function, if one has room; else the least
-    /// loaded (Cerebros, section 4.3).
+    /// The least loaded of the workers that last ran the function, if one has room; else the least
+    /// loaded of all (Cerebros, section 4.3).
     FunctionMap,
 }
 

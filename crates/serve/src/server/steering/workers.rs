@@ -4,10 +4,11 @@
 //! key of LdB's affinity policy is the function's index, which RPC has found in the interface. A
 //! hash of it names the function's own core; while that core has a quarter more to do than the
 //! mean, the next ones take its requests (consistent hashing with bounded loads). Cerebros's
-//! function map (MICRO 2021, section 4.3) works differently: it remembers what each core was last
-//! given and takes the least loaded of those that have the function; `accelflow_cerebros::steering`
-//! simulates it, and [`SteeringPolicy::FunctionMap`] is it. A hash needs no state that connections
-//! would share, and keeps a function on its core when others come between.
+//! function map (MICRO 2021, section 4.3) works differently: it remembers the last functions of
+//! each core and chooses the least loaded of those that have the function.
+//! `accelflow_cerebros::steering` simulates it, and [`SteeringPolicy::FunctionMap`] implements it
+//! here. A hash needs no state that connections would share, and keeps a function on its core when
+//! other functions run in between.
 //!
 //! Each core is a worker with a run queue of its own. Connections receive and reply; a worker runs
 //! one handler at a time.
@@ -156,7 +157,7 @@ impl SteeredWorkers {
         Ok(steered)
     }
 
-    /// LdB over the workers.
+    /// Makes the LdB that chooses between the workers.
     pub(crate) fn balancer(&self) -> Box<dyn Accelerator> {
         let policy: Box<dyn BalancingPolicy> = match self.settings.policy {
             SteeringPolicy::RoundRobin => Box::new(self.next.clone()),

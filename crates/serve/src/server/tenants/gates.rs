@@ -29,7 +29,7 @@ struct State {
     tenant: Tenant,
     gate: Gate<Buckets>,
     traces: TraceLimit,
-    /// The same limit for chains that wait for responses, apart from those: a service that calls
+    /// The same limit for chains that wait for responses. It is separate: a service that calls
     /// itself would otherwise wait for its own calls.
     chains: TraceLimit,
     connections: AtomicUsize,
@@ -65,7 +65,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(50);
 struct Buckets {
     requests: Option<TokenBucket>,
     bytes: Option<TokenBucket>,
-    /// Set when the server stops: nobody waits any more.
+    /// Set when the server stops: all waits end.
     closed: bool,
 }
 
@@ -236,7 +236,7 @@ impl Tenants {
         (state.tenant.max_traces > 0).then(|| state.chains.clone())
     }
 
-    /// The tenant and priority of what is done for a connection as a whole.
+    /// The tenant and priority of work for a connection as a whole.
     pub(crate) fn terms_of_connection(&self, number: u16) -> Terms {
         Terms {
             due: None,
@@ -317,7 +317,7 @@ fn spend(bucket: &mut Option<TokenBucket>, cost: u64, now: Cycles) {
     }
 }
 
-/// A bucket that was not there before is full.
+/// Writes registers into a bucket. A new bucket starts full.
 fn write(bucket: &mut Option<TokenBucket>, registers: Option<Registers>, now: Cycles) {
     match (bucket.as_mut(), registers) {
         (Some(bucket), Some(registers)) => bucket.write(registers, now),

@@ -1,4 +1,4 @@
-//! Tenants: who a connection belongs to, and ARCUS's shaper in front of each.
+//! Tenants: the owners of connections, each behind a traffic shaper of ARCUS.
 
 pub(crate) mod gates;
 pub(crate) mod settings;

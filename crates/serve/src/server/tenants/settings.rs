@@ -1,4 +1,4 @@
-//! Tenants as they are set up, and the checks of their settings.
+//! The settings of tenants, and their checks.
 
 use std::time::Duration;
 
@@ -26,20 +26,20 @@ pub struct Shaping {
 /// A tenant of a server.
 #[derive(Clone, Debug)]
 pub struct Tenant {
-    /// Its name in metrics and for [`Running::reshape`](crate::Running::reshape).
+    /// The tenant's name in metrics and for [`Running::reshape`](crate::Running::reshape).
     pub name: String,
-    /// The networks that its connections come from. A connection that matches several tenants
-    /// belongs to the first of them.
+    /// The networks that the tenant's connections come from. A connection that matches several
+    /// tenants belongs to the first of them.
     pub networks: Vec<IpNet>,
-    /// The identities that its clients prove instead: DNS names, in either case, and whole URIs
-    /// ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
+    /// The identities that the tenant's clients prove instead: DNS names, ignoring case, and whole
+    /// URIs ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
     pub identities: Vec<String>,
-    /// The limits on its traffic.
+    /// The limits on the tenant's traffic.
     pub shaping: Shaping,
-    /// The most traces that run at once; 0 for any number.
+    /// The largest number of traces that run at once; 0 for no limit.
     pub max_traces: usize,
-    /// The most open connections; 0 for as many as the server allows. A tenant keeps its
-    /// connections while its requests wait, so this leaves room for others.
+    /// The largest number of open connections; 0 for as many as the server allows. A tenant keeps
+    /// its connections while its requests wait, so this leaves room for others.
     pub max_connections: usize,
     /// The priority of its requests, for queues by priority.
     pub priority: Priority,
@@ -67,7 +67,7 @@ impl Tenant {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TenantError {
     /// A name that is empty or used twice.
-    #[error("tenant {number}: name '{name}': must not be empty, nor that of an earlier tenant")]
+    #[error("tenant {number}: name '{name}': must not be empty or the name of an earlier tenant")]
     Name {
         /// Its place in the list, from 0.
         number: usize,
@@ -77,8 +77,8 @@ pub enum TenantError {
     /// A tenant without networks and identities, which no connection can match.
     #[error("tenant '{0}': must have at least one network or identity")]
     Nowhere(String),
-    /// A tenant with identities on a server that asks clients for no certificate.
-    #[error("tenant '{0}': has identities, but the server asks no client for a certificate")]
+    /// A tenant with identities on a server that does not ask clients for certificates.
+    #[error("tenant '{0}': has identities, but the server does not ask clients for certificates")]
     Unproven(String),
     /// An identity that is neither a DNS name nor a URI.
     #[error("tenant '{name}': identity '{identity}': must be a DNS name without '*', or a URI")]
@@ -115,7 +115,7 @@ pub enum TenantError {
 /// The name of the tenant of all connections that belong to no other.
 pub(crate) const OTHERS: &str = "";
 
-/// Checks that tenants can be told apart and that their settings are in range.
+/// Checks that tenants can be distinguished and that their settings are in range.
 pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
     if tenants.len() >= usize::from(u16::MAX) {
         return Err(TenantError::TooMany(tenants.len()));

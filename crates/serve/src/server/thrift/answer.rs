@@ -29,7 +29,7 @@ struct Handled {
     /// The processor time of this thread meanwhile, if requests are recorded.
     busy: Duration,
     result: Result<Body, Refusal>,
-    /// What it had traces do, if requests are recorded.
+    /// The traces that the handler started, if requests are recorded.
     trail: Option<Trail>,
     /// The error subtrace that has answered the client meanwhile.
     by_trace: Option<Result<TraceRun, Close>>,
@@ -141,7 +141,7 @@ impl Connection<'_> {
         Some(spent.saturating_sub(handler).saturating_sub(steps))
     }
 
-    /// Lends the connection to what the handler does, if the ensemble may answer its client.
+    /// Lends the connection to the handler's calls, if the ensemble may answer the client.
     fn lend(&mut self, call: &ThriftCall) -> Result<Option<Arc<Mutex<LentCaller>>>, Close> {
         if !self.shared.config.errors_to_caller {
             return Ok(None);
@@ -160,7 +160,7 @@ impl Connection<'_> {
         }))))
     }
 
-    /// Notes that an error subtrace has answered the request; what the handler returns is not sent.
+    /// Records that an error subtrace has answered the request. The handler's result is not sent.
     fn answered_by_trace(
         &mut self,
         call: &ThriftCall,
@@ -174,7 +174,8 @@ impl Connection<'_> {
         Ok(run)
     }
 
-    /// What the calls of the handler keep. From now on the request is due when its function says.
+    /// The context that the handler's calls inherit. From here on the request has the deadline of
+    /// its function.
     fn carried(&mut self, function: FunctionId) -> Carried {
         let (dispatch, tenants) = (&self.shared.dispatch, &self.shared.admission.tenants);
         self.terms.due = dispatch.due(function, self.begun, self.terms.due);
@@ -234,8 +235,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Sends a result and returns the trace run that sent it, or tells the client why it cannot be
-    /// sent.
+    /// Sends a result and returns the trace run that sent it, or sends the client the reason why it
+    /// cannot be encoded.
     fn send_result(
         &mut self,
         call: &ThriftCall,

@@ -37,7 +37,7 @@ impl Body {
     }
 }
 
-/// Why a request has no result.
+/// The reason why a request has no result.
 pub(crate) enum Refusal {
     /// A declared exception.
     Declared(Body),

@@ -1,4 +1,4 @@
-//! The client of a request, lent to what its handler does.
+//! The client of a request, lent to the calls of its handler.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -43,7 +43,7 @@ impl Answering for LentCaller {
         let (executors, traces) = (&self.shared.executors, &self.traces);
         let name = traces.error_trace(trace);
         let run = executors.run_on(traces, &name, body, &message, &mut self.conversation);
-        // An exception that the caller's interface does not declare is the handler's after all.
+        // An exception that this service's interface does not declare is left to the handler.
         let Ok(mut run) = run else { return false };
         let deadline = Instant::now() + self.shared.config.write_timeout;
         let mut written = Ok(());
@@ -58,8 +58,8 @@ impl Answering for LentCaller {
     }
 }
 
-/// Takes a connection back: nobody answers over it any more. Returns its conversation, and the run
-/// that has answered the request, if one has.
+/// Takes a connection back. No further answer can be sent over it. Returns its conversation, and
+/// the run that has answered the request, if one has.
 pub(super) fn take_back(
     lent: &Mutex<LentCaller>,
 ) -> (Conversation, Option<Result<TraceRun, Close>>) {

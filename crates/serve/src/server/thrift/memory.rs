@@ -1,4 +1,5 @@
-//! Memory for a request. A client for whose request there is none is told to come again (a NACK).
+//! Memory for requests. A request for which there is none is refused, and its client may repeat it
+//! (a NACK).
 
 use accelflow_accel::rpc::{self, LOADSHEDDING, MessageType, ThriftCall};
 
@@ -6,15 +7,15 @@ use super::connection::{Connection, Next};
 use crate::memory::wipe::Wiped;
 use crate::transport::close::Close;
 
-/// What a client is told whose request found no memory.
-const COME_AGAIN: &str = "no memory for this call now: it was not processed, and may be repeated";
+/// The message to a client for whose request there is no memory.
+const REPEAT_LATER: &str = "no memory for this call now: it was not processed, and may be repeated";
 
 /// The result of such requests in the metrics.
 const NO_MEMORY: &str = "no_memory";
 
 impl Connection<'_> {
-    /// Reserves memory for a message, and returns where it lies now; `None` if its client was told to
-    /// come again.
+    /// Reserves memory for a message, and returns where the message lies now; `None` if it was
+    /// refused.
     pub(super) fn reserve(&mut self, next: Next) -> Result<Option<Next>, Close> {
         let Some(arena) = &self.shared.admission.arena else {
             return Ok(Some(next));
@@ -32,7 +33,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Tells the client of a call to come again. Nobody would repeat a oneway call: it waits.
+    /// Refuses a call for lack of memory. A oneway call waits instead, since its client would not
+    /// learn of the refusal.
     fn refuse_or_wait(&mut self, next: Next) -> Result<Option<Next>, Close> {
         let Some(next) = self.in_plaintext(next)? else {
             return Ok(None);
@@ -58,7 +60,7 @@ impl Connection<'_> {
             Next::Opened(length) => self.opened.consume(length),
         }
         self.shared.observers.metrics.request("", NO_MEMORY);
-        self.send_exception(&header.exception(), LOADSHEDDING, COME_AGAIN)?;
+        self.send_exception(&header.exception(), LOADSHEDDING, REPEAT_LATER)?;
         Ok(None)
     }
 
@@ -95,7 +97,7 @@ impl Connection<'_> {
         }
         self.memory = None;
         self.ended(call, NO_MEMORY);
-        self.send_exception(&call.exception(), LOADSHEDDING, COME_AGAIN)?;
+        self.send_exception(&call.exception(), LOADSHEDDING, REPEAT_LATER)?;
         Ok(false)
     }
 }

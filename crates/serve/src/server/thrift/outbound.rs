@@ -15,8 +15,8 @@ const SMALL_BYTES: usize = ROOM_BYTES / 4;
 /// The waiting replies of one connection.
 #[derive(Default)]
 pub(crate) struct Outbound {
-    /// Has no memory until a reply waits, and then all that it may need: a vector that grows may
-    /// leave a copy behind.
+    /// Allocated when the first reply waits, and then in full: a vector that grows may leave a copy
+    /// behind.
     waiting: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ impl Outbound {
         &self.waiting
     }
 
-    /// Wipes the replies, once they are written or nobody takes them.
+    /// Wipes the replies, once they are written or the client is gone.
     pub(crate) fn clear(&mut self) {
         wipe(&mut self.waiting);
         self.waiting.clear();

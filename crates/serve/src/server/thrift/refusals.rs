@@ -16,7 +16,7 @@ impl Connection<'_> {
         self.report(call, INTERNAL_ERROR, "bad_result", &why)
     }
 
-    /// Reports an error of `call`, and tells the client as much as it may know.
+    /// Reports an error of `call`, and sends the client as much of it as it may see.
     pub(super) fn report(
         &mut self,
         call: &ThriftCall,
@@ -29,8 +29,8 @@ impl Connection<'_> {
         self.send_exception(call, kind, &text)
     }
 
-    /// Tells the client why its request cannot be served. The connection ends if the request has no
-    /// valid header.
+    /// Sends the client the reason why its request cannot be served. The connection ends if the
+    /// request has no valid header.
     pub(super) fn refuse(&mut self, frame: &[u8], error: &RunError) -> Result<(), Close> {
         let header = rpc::read_header(frame, self.shared.limits())?;
         let (kind, reason) = match error {

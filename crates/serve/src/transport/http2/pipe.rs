@@ -29,7 +29,7 @@ use crate::transport::grpc::traces::PipeTraces;
 use crate::transport::inbound::{Inbound, whole_records};
 use crate::transport::tls::alerts;
 
-/// Why a pipe has failed, once it has.
+/// The reason why a pipe has failed, once it has.
 pub(crate) type Fault = Rc<RefCell<Option<Close>>>;
 
 /// The end of a connection that a pipe serves: a server's or a client's.
@@ -69,7 +69,8 @@ pub(crate) trait End {
         content: &[u8],
     ) -> Result<Vec<u8>, Close>;
 
-    /// Renews the write keys if they are worn out. Returns the bytes that must be sent.
+    /// Renews the write keys when they have protected enough records. Returns the bytes that must
+    /// be sent.
     fn refresh(&mut self, session: &mut TlsSession) -> Result<Vec<u8>, Close>;
 }
 

@@ -36,7 +36,7 @@ fn has_scheme(uri: &str) -> bool {
     scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(allowed)
 }
 
-/// Refuses a client that does not name the required protocol: it may speak any.
+/// Refuses a client that does not name the required application protocol.
 fn check_protocol(
     identity: &TlsIdentity,
     connection: &UnbufferedServerConnection,
@@ -49,8 +49,8 @@ fn check_protocol(
     }
 }
 
-/// Shakes hands with a client; returns its keys, its control path and the identities that it has
-/// proven. `inbound` then holds the bytes that came after the handshake.
+/// Performs the handshake with a client; returns its keys, its control path and the identities that
+/// it has proven. `inbound` then holds the bytes that came after the handshake.
 pub(crate) fn accept(
     identity: &TlsIdentity,
     stream: &TcpStream,

@@ -56,7 +56,8 @@ impl<D> Control<D> {
         }
     }
 
-    /// Renews the write keys if they are worn out. Returns the bytes that must be sent.
+    /// Renews the write keys when they have protected enough records. Returns the bytes that must
+    /// be sent.
     pub(crate) fn refresh(
         &mut self,
         session: &mut TlsSession,

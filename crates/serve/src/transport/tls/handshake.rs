@@ -1,7 +1,7 @@
-//! TLS 1.3: rustls shakes hands, then the records are Decr's and Encr's.
+//! The handshake of TLS 1.3 by rustls; afterwards Decr and Encr process the records.
 //!
 //! After the handshake the traffic keys are handed over as they would be to a kernel or a device
-//! that protects records; rustls keeps what derives the keys of a key update.
+//! that protects records; rustls keeps the secrets from which the keys of a key update are derived.
 
 use std::io::{self};
 use std::net::TcpStream;
@@ -46,7 +46,7 @@ impl Handshake for UnbufferedClientConnection {
     }
 }
 
-/// Carries out a handshake. If it fails, sends the alert that says why.
+/// Carries out a handshake. If it fails, sends the alert with the reason.
 pub(crate) fn shake<C: Handshake>(
     connection: &mut C,
     stream: &TcpStream,
@@ -176,7 +176,7 @@ fn next_record(
     loop {
         let rest = &inbound.bytes()[window..];
         if let Some(head) = rest.first_chunk::<HEADER>() {
-            // rustls must see what it is to refuse, such as an HTTP request instead of a
+            // rustls must see malformed data to refuse it, such as an HTTP request instead of a
             // ClientHello.
             let length = HEADER + usize::from(u16::from_be_bytes([head[3], head[4]]));
             if !(20..=23).contains(&head[0]) || length > (1 << 14) + 256 + HEADER {

@@ -23,7 +23,7 @@ impl TlsIdentity {
     /// Reads a certificate chain, the server's own certificate first, and its private key.
     ///
     /// # Errors
-    /// [`ServeError::Certificate`] names the file and what is wrong with it.
+    /// [`ServeError::Certificate`] with the file and its defect.
     pub fn from_pem_files(certificates: &Path, key: &Path) -> Result<TlsIdentity, ServeError> {
         TlsIdentity::new(certificates, key, None)
     }
@@ -86,7 +86,7 @@ impl TlsIdentity {
     }
 }
 
-/// A verifier of clients whose certificates one of these authorities has signed.
+/// Makes a verifier that accepts certificates signed by one of these authorities.
 fn verifier(authorities: &Path) -> Result<Arc<dyn ClientCertVerifier>, ServeError> {
     let roots = Arc::new(read_roots(authorities)?);
     let built = WebPkiClientVerifier::builder_with_provider(roots, Arc::new(provider())).build();

@@ -6,12 +6,12 @@
 
 use std::time::{Duration, Instant};
 
-/// How many may come at once. BoringSSL's server takes 32 without data between them
+/// How many key updates may come at once. BoringSSL's server takes 32 without data between them
 /// (`kMaxKeyUpdates`). Here data between them does not count, since a single byte would do.
 const AT_ONCE: u32 = 32;
 
-/// After how long one more may come. One costs some ten microseconds, so a connection can take
-/// 0.001 % of a core.
+/// The time after which one more key update may come. One costs some ten microseconds, so a
+/// connection can take 0.001 % of a core.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The bound in words.

@@ -1,4 +1,4 @@
-//! TLS 1.3: rustls shakes hands, then the records are Decr's and Encr's.
+//! TLS 1.3: rustls performs the handshake, then Decr and Encr process the records.
 //!
 //! After the handshake the traffic keys are handed over as they would be to a kernel or a device
 //! that protects records. rustls keeps the secrets from which the keys of a key update are derived.
