@@ -28,12 +28,12 @@ pub use results::{CalledResult, ServiceResult, SystemResult};
 
 pub use crate::server_use::ServerUse;
 
-/// The placement of services on servers, which the paper's "average load per service" leaves open.
+/// The placement of services on servers. The paper's "average load per service" leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Each service has a server of its own.
     Isolated,
-    /// Services share the servers that the plan says; without, all share one.
+    /// Services share the servers that the plan assigns. By default all are on one server.
     Colocated,
 }
 
@@ -77,11 +77,11 @@ pub struct Comparison<'c> {
     pub by_rate: bool,
     /// The share of each service's response times that results keep, from the longest on.
     pub tail_share: f64,
-    /// The most requests of each service that results keep one by one.
+    /// The largest number of single requests that results keep of each service.
     pub samples: u64,
     /// Whether response times are counted in bins, so that memory does not grow with their number.
     pub binned: bool,
-    /// The most intervals of time of which results say how busy servers were
+    /// The largest number of time intervals for which results have the utilization of servers
     /// ([`SystemResult::used`]); none below 2.
     pub use_intervals: usize,
     /// The SLOs of services, by name.
@@ -219,11 +219,11 @@ fn server_of(servers: &mut [ServerOutcome], service: usize) -> Option<&mut Serve
 /// The outcomes of the servers that are simulated together.
 type CellOutcome = Result<Vec<ServerOutcome>, SimError>;
 
-/// Simulates the cells on worker threads: the outcomes, in the order of the cells; `None` if
-/// `progress` stops them.
+/// Simulates the cells on worker threads. Returns their outcomes in order; `None` if `progress`
+/// stops them.
 ///
-/// The first worker simulates those that take turns, before it helps the others: they are the
-/// slowest, and the first of them that fails stops all cells.
+/// The first worker simulates the cells that take turns before it helps with the others: they are
+/// the slowest, and the first of them that fails stops all cells.
 fn run_cells(
     comparison: &Comparison<'_>,
     slos: &[Option<Time>],
@@ -293,8 +293,9 @@ fn run_cells(
     collected(outcomes.collect(), &in_turn)
 }
 
-/// The outcomes of all cells, `None` if one has none; the error of the first of `in_turn` that has
-/// failed, which has stopped the others, or else that of the first cell.
+/// The outcomes of all cells, or `None` if one has none. The error is that of the first cell of
+/// `in_turn` that failed, since it stopped the others; otherwise that of the first cell that
+/// failed.
 fn collected(
     mut outcomes: Vec<Option<CellOutcome>>,
     in_turn: &[usize],
@@ -310,9 +311,9 @@ fn collected(
         .transpose()
 }
 
-/// Number of requests whose mean is a service's time on an idle server.
+/// Number of requests over which a service's time on an idle server is averaged.
 const UNLOADED_REQUESTS: u64 = 200;
-/// Their rate, at which they do not meet.
+/// The arrival rate of these requests per second, so low that they never overlap.
 const UNLOADED_RPS: f64 = 1.0;
 
 /// The SLO of each service, in the order of the plan.
@@ -373,7 +374,7 @@ fn run_cell(
         let tenant = tenant(comparison, service);
         let counted = |requests| comparison.of_service(service, requests);
         let own = comparison.own_arrivals.get(service).cloned().flatten();
-        // Given times may be fewer than the requests that were asked for.
+        // A list of arrival times may be shorter than the number of requests asked for.
         let warmup = match &own {
             Some(ArrivalProcess::Trace(times)) => comparison.warmup.min(times.len() as u64 / 10),
             _ => counted(comparison.warmup),
@@ -400,7 +401,7 @@ fn run_cell(
         seed: comparison.seed,
     };
     if let Some(observer) = observer {
-        // The observer has seen what was asked for.
+        // The observer has seen all counted requests.
         return simulate_servers_observed(&run, observer).map(|()| None);
     }
     let mut outcome = Ok(None);

@@ -3,7 +3,7 @@
 //! (AccelFlow, HPCA 2026, sections III to VII).
 //!
 //! Components are modelled at the level of transactions: a queue entry, a transfer, an operation.
-//! [`accelflow_trace::step`] decides what a trace does next; nothing here does.
+//! [`accelflow_trace::step`] alone decides what a trace does next.
 
 pub mod compare;
 pub mod config;

@@ -24,7 +24,7 @@ pub use spreads::ServiceSpreads;
 /// The largest number of a server.
 pub const MAX_SERVER: usize = 4_095;
 
-/// The field that says whether a message arrives compressed.
+/// The field that states whether a message arrives compressed.
 const COMPRESSED: &str = "compressed";
 
 /// Keeps draws of waits apart from other attributes of a request.
@@ -52,13 +52,13 @@ pub struct Plan {
 pub struct ServicePlan {
     /// Its name.
     pub name: String,
-    /// Its path; the first phase receives the request, the last sends the response.
+    /// The path; the first phase receives the request, the last sends the response.
     pub phases: Vec<PhasePlan>,
     /// The number of its server.
     pub server: usize,
     /// By phase, application logic whose time is drawn for each request.
     application: Vec<(u16, WaitDistribution)>,
-    /// Its times that vary from request to request.
+    /// The times that vary from request to request.
     pub spreads: ServiceSpreads,
 }
 
@@ -76,11 +76,11 @@ pub enum PhasePlan {
 pub struct ChainPlan {
     /// The facts of its payloads.
     pub facts: ChainFacts,
-    /// The service that answers its messages; the answers of others take the waits of the plan.
+    /// The service that answers its messages; without one, answers take the waits of the plan.
     pub calls: Option<usize>,
     /// How it is repeated after failures.
     pub retry: Option<Retry>,
-    /// Nobody waits for it: neither its phase nor the response.
+    /// Whether it is detached: neither its phase nor the response waits for it.
     pub detached: bool,
     place: (u16, u16),
     operations: Vec<Option<OperationPlan>>,
@@ -89,9 +89,9 @@ pub struct ChainPlan {
     /// Number of accelerators of the trace memory.
     accels: usize,
     messages: Vec<(SizeDistribution, Bytes)>,
-    /// By address of the trace that waits, those that differ from the plan's.
+    /// The waits that differ from the plan's, by address of the trace that waits.
     waits: Vec<(AtmAddress, WaitDistribution)>,
-    /// The time of its messages from one server to another, if it differs from the plan's.
+    /// The time of the chain's messages from one server to another, if it differs from the plan's.
     one_way: Option<WaitDistribution>,
 }
 
@@ -105,7 +105,7 @@ struct OperationPlan {
 /// One accelerator operation of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Its core time.
+    /// The time on a core.
     pub core: Time,
     /// Bytes it reads.
     pub input: Bytes,
@@ -203,8 +203,8 @@ impl Plan {
         self
     }
 
-    /// The plan where chains have waits of their own: those that `waits` returns for a service, a
-    /// phase and a chain, and the trace that waits.
+    /// The plan where chains have waits of their own, which `waits` returns for a service, a phase,
+    /// a chain and the trace that waits.
     #[must_use]
     pub fn with_chain_waits(
         mut self,

@@ -1,10 +1,10 @@
-//! How busy the servers of a comparison were over time.
+//! The utilization of the servers of a comparison over time.
 
 use crate::plan::Plan;
 use crate::server::ServerOutcome;
 use crate::stats::Used;
 
-/// How busy a server was over time.
+/// The utilization of a server over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerUse {
     /// The services on it.
@@ -13,7 +13,7 @@ pub struct ServerUse {
     pub intervals: Vec<Used>,
 }
 
-/// How busy the servers were, of those that say it.
+/// The utilization of the servers whose outcomes have it.
 pub(crate) fn used(plan: &Plan, servers: &mut [ServerOutcome]) -> Vec<ServerUse> {
     let name = |&service: &usize| plan.services[service].name.clone();
     let used = servers.iter_mut().map(|server| ServerUse {

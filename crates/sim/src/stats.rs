@@ -7,7 +7,7 @@ use accelflow_kernel::Samples;
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::{Bytes, Time};
 
-/// Why a core executed an operation that belonged on an accelerator.
+/// The reason why a core executed an operation of an accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fallback {
     /// The core found the input queue of the first accelerator full.
@@ -48,7 +48,7 @@ impl Fallback {
     }
 }
 
-/// A use of a request's time.
+/// A part of a request's response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// Application logic, context switches, and traces in software.
@@ -98,8 +98,7 @@ impl Part {
     }
 }
 
-/// A response time, divided by what it was spent on. Of parallel chains the one counts that ended
-/// last.
+/// A response time, divided into [`Part`]s. Of parallel chains, the one that ended last counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown([Time; Part::ALL.len()]);
 
@@ -137,7 +136,7 @@ impl std::ops::AddAssign for Breakdown {
     }
 }
 
-/// How long orchestration kept hardware busy, over the whole run.
+/// The time for which orchestration kept hardware busy, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orchestration {
     /// Output dispatchers.
@@ -157,12 +156,13 @@ pub struct Sample {
     pub arrived: Time,
     /// Its response time.
     pub response: Time,
-    /// The response time, divided by what it was spent on.
+    /// The response time, divided by [`Part`].
     pub spent: Breakdown,
 }
 
-/// The statistics of a service. Requests of other services are apart, in [`ServiceStats::called`],
-/// but deadlines, queue entries, fallbacks, calls and attempts are those of all its requests.
+/// The statistics of a service. Requests of other services are counted separately, in
+/// [`ServiceStats::called`], but deadlines, queue entries, fallbacks, calls and attempts include
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
     /// Number of requests that arrived, over the whole run.
@@ -182,7 +182,8 @@ pub struct ServiceStats {
     pub deadlines_missed: u64,
     /// Number of queue entries that changed places with an earlier one to meet their deadlines.
     pub exchanged: u64,
-    /// Number of queue entries that could not, and were expected to miss theirs.
+    /// Number of queue entries that could not change places, and were expected to miss their
+    /// deadlines.
     pub expected_late: u64,
     /// Number of requests that were answered with an error (T6, T7 and T10 can report one), over the
     /// whole run.
@@ -195,7 +196,7 @@ pub struct ServiceStats {
     pub completed_in_window: u64,
     /// Number of fallbacks, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
-    /// The sum of [`ServiceStats::latency`], divided by what the time was spent on.
+    /// The sum of [`ServiceStats::latency`], divided by [`Part`].
     pub spent: Breakdown,
     /// Single requests of [`ServiceStats::latency`], in the order of their responses, if the load
     /// asks for some ([`crate::Load::sampling`]).
@@ -242,7 +243,7 @@ pub struct CalledStats {
     pub slo_missed: u64,
     /// Response times of the requests after the warm-up.
     pub latency: Samples,
-    /// The sum of [`CalledStats::latency`], divided by what the time was spent on.
+    /// The sum of [`CalledStats::latency`], divided by [`Part`].
     pub spent: Breakdown,
 }
 
@@ -290,7 +291,7 @@ pub struct TenantStats {
     pub waiting_time: Time,
     /// Number of traces that have passed its traffic shaper.
     pub shaped: u64,
-    /// The sum of their times in it, which are at least its latency.
+    /// The sum of their times in the shaper, each at least the shaper's latency.
     pub shaping_time: Time,
 }
 
@@ -360,7 +361,7 @@ pub struct DataStats {
     pub dram_bytes: u64,
     /// Number of pages that accelerators looked up in their TLBs.
     pub tlb_lookups: u64,
-    /// Number of those that were not there; each caused a page-table walk.
+    /// Number of those that missed; each caused a page-table walk.
     pub tlb_misses: u64,
     /// Number of page-table entries that the walks read.
     pub table_reads: u64,
@@ -399,7 +400,7 @@ pub struct Outcome {
     pub tenants: Vec<TenantStats>,
     /// Data movement: networks, caches, memory, translation.
     pub data: DataStats,
-    /// How long orchestration kept hardware busy.
+    /// The time for which orchestration kept hardware busy.
     pub orchestration: Orchestration,
     /// The limiting resource, if requests arrived faster than they ended.
     pub saturated: Option<Saturation>,
@@ -409,12 +410,12 @@ pub struct Outcome {
     pub events: u64,
     /// Sums that obey conservation laws.
     pub totals: Totals,
-    /// How busy the server was from its start to the last arrival, interval by interval; empty
-    /// unless [`crate::Watch::use_intervals`] asks for it.
+    /// The utilization of the server from its start to the last arrival, interval by interval;
+    /// empty unless [`crate::Watch::use_intervals`] asks for it.
     pub used: Vec<Used>,
 }
 
-/// How busy a server was in an interval of time, as shares of what it has.
+/// The utilization of a server in an interval of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Used {
     /// Its beginning.

@@ -1,4 +1,4 @@
-//! What a comparison finds.
+//! The results of a comparison.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub struct ServiceResult {
     /// The longest response times, as many as [`Comparison::tail_share`](crate::compare::Comparison::tail_share) says, the longest
     /// first; none if they are counted in bins.
     pub tail: Vec<Time>,
-    /// Instead of `tail`: what stands for the bins of the longest response times, with the number in
-    /// each, the longest first.
+    /// Used instead of `tail` when response times are counted in bins: a response time that
+    /// represents each of the longest bins, and the number in the bin, the longest first.
     pub tail_bins: Vec<(Time, u64)>,
     /// Single requests, evenly spaced and at most [`Comparison::samples`](crate::compare::Comparison::samples), in the order of their
     /// responses.
@@ -55,7 +55,7 @@ pub struct ServiceResult {
     pub dma_utilization: f64,
     /// Mean number of operations on accelerators for a request, over all requests of the server.
     pub operations_per_request: f64,
-    /// Its SLO.
+    /// The SLO of the service.
     pub within: Option<Time>,
     /// Number of requests that were terminated because a message did not arrive in time; they have
     /// no response time.
@@ -70,19 +70,19 @@ pub struct ServiceResult {
     pub fallbacks: BTreeMap<Fallback, u64>,
     /// Number of requests that ended with a response, over the whole run.
     pub responded: u64,
-    /// Number of requests after the warm-up that had an SLO, terminated ones included, and of those
-    /// that missed it.
+    /// Number of requests after the warm-up that had an SLO, including terminated ones, and of
+    /// those that missed it.
     pub slo: (u64, u64),
     /// The limiting resource, if requests arrived faster than they ended.
     pub saturated: Option<String>,
     /// Mean number of instructions of an output dispatcher's operation; `None` without any.
     pub dispatcher_instructions: Option<f64>,
-    /// The sum of the response times, divided by what the time was spent on.
+    /// The sum of the response times, divided by [`Part`](crate::stats::Part).
     pub spent: Breakdown,
     /// Data movement of the server: networks, caches, memory, translation.
     pub data: DataStats,
-    /// The requests of other services, which are in none of the figures above but those of the server
-    /// and of queues.
+    /// The requests of other services. Of the figures above, only those of the server and of queues
+    /// include them.
     pub called: CalledResult,
     /// The requests to other services.
     pub calls: CallStats,
@@ -102,21 +102,21 @@ pub struct CalledResult {
     /// Number of requests that were terminated because a message did not arrive in time, over the
     /// whole run.
     pub timed_out: u64,
-    /// Number of requests after the warm-up that had an SLO, terminated ones included, and of those
-    /// that missed it.
+    /// Number of requests after the warm-up that had an SLO, including terminated ones, and of
+    /// those that missed it.
     pub slo: (u64, u64),
     /// Mean response time.
     pub mean: Option<Time>,
     /// Percentiles 50, 99 and 99.9 of the response time.
     pub percentiles: [Option<Time>; 3],
-    /// The sum of the response times, divided by what the time was spent on.
+    /// The sum of the response times, divided by [`Part`](crate::stats::Part).
     pub spent: Breakdown,
 }
 
 /// The results of all services under one orchestrator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemResult {
-    /// Its identifier.
+    /// The identifier of the orchestrator.
     pub orchestrator: String,
     /// In the order of the plan.
     pub services: Vec<ServiceResult>,

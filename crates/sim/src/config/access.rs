@@ -32,10 +32,10 @@ impl Config {
         PARAMETERS.get(self, key)
     }
 
-    /// Checks all values, for a configuration whose fields were written directly.
+    /// Checks all values of a configuration whose fields were set directly.
     ///
     /// # Errors
-    /// [`Refusal`] of the first value that is not allowed, or that does not go with another.
+    /// [`Refusal`] of the first value that is not allowed, or that is inconsistent with another.
     pub fn check(&self) -> Result<(), Refusal> {
         PARAMETERS.check(self)?;
         self.check_multiple("tlb.entries", "tlb.ways", 1.0)?;

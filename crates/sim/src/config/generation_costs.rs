@@ -1,9 +1,9 @@
-//! What software costs on a generation of processors (AccelFlow, section VII.C.4, Fig. 20).
+//! The costs of software on a generation of processors (AccelFlow, section VII.C.4, Fig. 20).
 //!
 //! "While newer processors indeed improve the performance of the main service logic, they offer
-//! less benefit to datacenter tax operations." All generations have the clock, caches, networks
-//! and accelerators of the base server, so what differs is what software takes. An accelerator's
-//! time is that of a core of the base server over its speedup, whatever cores are beside it.
+//! less benefit to datacenter tax operations." All generations have the clock, caches, networks and
+//! accelerators of the base server, so only the time of software differs. An accelerator's time is
+//! that of a core of the base server over its speedup, for all generations of cores.
 
 use accelflow_units::Time;
 
@@ -11,7 +11,8 @@ use super::parts::Generation;
 use super::server::Config;
 
 impl Config {
-    /// The time on this server's cores of application logic that takes `base` on the base server's.
+    /// The time of application logic on this server's cores, if it takes `base` on the base
+    /// server's.
     pub fn application_time(&self, base: Time) -> Time {
         self.on_generation(base, 1.0)
     }
@@ -26,7 +27,8 @@ impl Config {
         self.on_generation(base, self.core.system_gain)
     }
 
-    /// `share` is the exponent of the gain: 1 for all of it, 0 for none.
+    /// Scales a time by the generation's gain. `share` is the exponent of the gain: 1 for all of
+    /// it, 0 for none.
     fn on_generation(&self, base: Time, share: f64) -> Time {
         if self.core.generation == Generation::default() {
             return base;
@@ -34,8 +36,9 @@ impl Config {
         base.scale(self.core.generation.gain().powf(-share))
     }
 
-    /// This server with the costs of software on its generation's cores. Enqueue, software queues and
-    /// seeing a flag stay the same: they wait for the networks and the cache, not for the core.
+    /// This server with the software costs of its generation's cores. The costs of Enqueue,
+    /// software queues and flags stay the same: they depend on the networks and the cache, not on
+    /// the core.
     pub(crate) fn with_generation_costs(&self) -> Config {
         let mut config = self.clone();
         let core = &mut config.core;

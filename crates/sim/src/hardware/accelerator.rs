@@ -38,8 +38,7 @@ pub(crate) struct Started<T> {
     pub reloads: bool,
 }
 
-/// Names the place of the entry of a queue that leaves it next: 0, unless a policy of the
-/// user's chooses.
+/// Chooses the place of the entry that leaves a queue next: 0, unless a policy of the user decides.
 pub(crate) trait Pick<T>: FnOnce(&InputQueue<T>) -> usize {}
 
 impl<T, F: FnOnce(&InputQueue<T>) -> usize> Pick<T> for F {}
@@ -47,26 +46,26 @@ impl<T, F: FnOnce(&InputQueue<T>) -> usize> Pick<T> for F {}
 /// One instance of an accelerator: input queue with its overflow area, processing elements, output
 /// queue.
 ///
-/// `T` identifies an entry. An input entry is taken from the moment it is reserved (its data may
-/// still be under way) until a processing element loads it; an output entry from the end of the
-/// operation until its data has left.
+/// `T` identifies an entry. An input entry is taken from its reservation, before its data has
+/// arrived, until a processing element loads it; an output entry from the end of the operation
+/// until its data has left.
 #[derive(Clone, Debug)]
 pub(crate) struct Station<T> {
     ready: InputQueue<T>,
-    /// Continues the order of `ready`.
+    /// The overflow area: entries that come after those of `ready`.
     overflow: InputQueue<T>,
     blocked: VecDeque<(T, Owner)>,
     input_used: usize,
     /// Input entries of joins that wait for arms.
     joins: usize,
-    /// Input entries of traces that may not go on yet.
+    /// Input entries of traces that must not continue yet.
     barred: usize,
     input_entries: usize,
     overflow_used: usize,
     overflow_entries: usize,
     output_used: usize,
     output_entries: usize,
-    /// Whose state idle elements hold; the one that became idle last is taken first.
+    /// The owners of the state in idle elements. The element that became idle last is taken first.
     idle: Vec<Option<Owner>>,
     elements: u64,
     /// Number of operations that run, and the sum of the times at which they are to end.
@@ -127,28 +126,29 @@ impl<T: Copy + PartialEq> Station<T> {
         free
     }
 
-    /// All arms have arrived at an entry of [`Station::reserve_for_join`].
+    /// Notes that all arms have arrived at an entry of [`Station::reserve_for_join`].
     pub(crate) fn joined(&mut self) {
         self.joins -= 1;
     }
 
-    /// A trace in an input entry may not go on yet.
+    /// Notes that a trace in an input entry must not continue yet.
     pub(crate) fn bar(&mut self) {
         self.barred += 1;
     }
 
-    /// A trace of [`Station::bar`] may go on.
+    /// Notes that a trace of [`Station::bar`] may continue.
     pub(crate) fn unbar(&mut self) {
         self.barred -= 1;
     }
 
-    /// Whether operations in the overflow area wait for input entries of traces that may not go on.
-    /// The other input entries are those of joins, whose arms may be in the overflow area.
+    /// Whether operations in the overflow area wait for input entries of traces that must not
+    /// continue. The other input entries are those of joins, whose arms may be in the overflow
+    /// area.
     pub(crate) fn is_barred(&self) -> bool {
         self.barred > 0 && !self.overflow.is_empty() && self.barred + self.joins == self.input_used
     }
 
-    /// A trace that may not go on changes places with the next overflow entry, which is returned.
+    /// Exchanges a trace that must not continue with the next overflow entry, which is returned.
     pub(crate) fn change_places(&mut self, pick: impl Pick<T>) -> Option<T> {
         self.unbar();
         let moves_up = self.release_input(pick);
@@ -215,8 +215,8 @@ impl<T: Copy + PartialEq> Station<T> {
         !self.idle.is_empty() && !self.ready.is_empty()
     }
 
-    /// Starts an entry that is ready now, of a reserved input entry, if no other waits and an element
-    /// is idle. It is what [`Station::ready`] and [`Station::start`] do then.
+    /// Starts an entry that becomes ready in a reserved input entry, if no other waits and an
+    /// element is idle. Equivalent to [`Station::ready`] and [`Station::start`] in that case.
     pub(crate) fn start_at_once(&mut self, entry: &Entry<T>, now: Time) -> Option<Started<T>> {
         if self.idle.is_empty() || !self.ready.is_empty() {
             return None;
@@ -267,8 +267,8 @@ impl<T: Copy + PartialEq> Station<T> {
         self.overflow.take(place).map(|entry| entry.item)
     }
 
-    /// Ends an operation: whether its result has an output entry. If not, the result waits in the
-    /// element, which stays taken.
+    /// Ends an operation. Returns whether its result got an output entry. If not, the result waits
+    /// in the element, which stays taken.
     pub(crate) fn deposit(&mut self, entry: T, owner: Owner, now: Time) -> bool {
         self.operations += 1;
         if self.output_used < self.output_entries {
@@ -305,8 +305,8 @@ impl<T: Copy + PartialEq> Station<T> {
         self.blocked.len()
     }
 
-    /// Operations that wait, are on their way, or hold an element: the load by which instances are
-    /// chosen.
+    /// The load by which instances are chosen: operations that wait, are in transit, or hold an
+    /// element.
     pub(crate) fn load(&self) -> usize {
         self.input_used + self.overflow_used + self.elements as usize - self.idle.len()
     }

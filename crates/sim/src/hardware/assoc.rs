@@ -1,11 +1,11 @@
 /// A set-associative store of keys with least-recently-used replacement: the blocks of a cache or
 /// the pages of a TLB, and which of them have been written.
 ///
-/// It keeps 31 bits of a hash of each key, so that a set of 16 fits a line of the host's cache. The
-/// probability that two keys of a set are confused is one in two thousand million.
+/// It keeps 31 bits of a hash of each key, so that a set of 16 fits a line of the host's cache. Two
+/// keys of a set are confused with probability 1 in 2 * 10^9.
 #[derive(Clone, Debug)]
 pub(crate) struct Associative {
-    /// By set, the most recently used first; the lowest bit says that it has been written.
+    /// By set, the most recently used first; the lowest bit marks a written key.
     tags: Vec<u32>,
     ways: usize,
     sets: u64,
@@ -43,9 +43,8 @@ impl Associative {
         self.ways
     }
 
-    /// Uses `key` of the set number `set` (modulo the number of sets): `Ok` if it was there. If not,
-    /// it takes the place of the least recently used key, which is returned unless the place was
-    /// empty.
+    /// Uses `key` in set `set` (modulo the number of sets). Returns `Ok` if it was there. If not,
+    /// it replaces the least recently used key, which is returned unless the place was empty.
     #[inline(always)]
     pub(crate) fn touch(&mut self, key: u64, set: u64, writes: bool) -> Result<(), Option<Victim>> {
         let number = if set < self.sets {
@@ -108,7 +107,7 @@ fn touch_4(set: &mut [u32; 4], tag: u32, writes: bool) -> Result<(), Option<Vict
     Ok(())
 }
 
-/// The same for 16 ways, which are compared at once.
+/// As [`Associative::touch`] in a set of 16 ways, which are compared at once.
 #[inline(never)]
 fn touch_16(set: &mut [u32; 16], tag: u32, writes: bool) -> Result<(), Option<Victim>> {
     let used = tag << 1 | u32::from(writes);

@@ -18,7 +18,8 @@ impl TraceMemory {
         }
     }
 
-    /// Reads a word, after earlier reads: when it is there. `now` must not decrease.
+    /// Reads a word, after earlier reads. Returns the time when it has been read. `now` must not
+    /// decrease.
     pub(crate) fn read(&mut self, now: Time) -> Time {
         let Some(port) = self.ports.iter_mut().min() else {
             return now;

@@ -15,7 +15,7 @@ impl Balancing {
         let of = |number: u64, count: usize| (number % count.max(1) as u64) as usize;
         let any = of(draws[0], count);
         match self {
-            // Of what the cores have run before nothing is known here.
+            // This function does not know which services the cores ran before.
             Balancing::LeastLoaded | Balancing::Affinity => {
                 let from_first = (0..count).map(|place| (first + place) % count);
                 from_first

@@ -6,16 +6,16 @@ use accelflow_units::Time;
 /// The queue that the elements of all accelerators share, and the elements that its manager knows
 /// to be free.
 ///
-/// An entry is taken from its reservation (its data may still be under way) until its data has
-/// left for an element. Ready tasks are ordered by laxity: by the latest time at which they may
-/// start and still meet their deadline. A task that has just been produced may be promoted before
-/// waiting ones, as RELIEF (HPCA 2024) does, if that makes none of them late.
+/// An entry is taken from its reservation, before its data has arrived, until its data has left for
+/// an element. Ready tasks are ordered by laxity: by the latest time at which they may start and
+/// still meet their deadline. A task that has just been produced may be promoted before waiting
+/// ones, as RELIEF (HPCA 2024) does, if that makes none of them late.
 #[derive(Clone, Debug)]
 pub(crate) struct CentralQueue<T> {
     used: usize,
     /// Entries of joins that wait for arms.
     joins: usize,
-    /// Entries of traces that may not go on yet.
+    /// Entries of traces that must not continue yet.
     barred: usize,
     entries: usize,
     overflow: VecDeque<T>,
@@ -69,28 +69,28 @@ impl<T: Copy> CentralQueue<T> {
         free
     }
 
-    /// All arms have arrived at an entry of [`CentralQueue::reserve_for_join`].
+    /// Notes that all arms have arrived at an entry of [`CentralQueue::reserve_for_join`].
     pub(crate) fn joined(&mut self) {
         self.joins -= 1;
     }
 
-    /// A trace in an entry may not go on yet.
+    /// Notes that a trace in an entry must not continue yet.
     pub(crate) fn bar(&mut self) {
         self.barred += 1;
     }
 
-    /// A trace of [`CentralQueue::bar`] may go on.
+    /// Notes that a trace of [`CentralQueue::bar`] may continue.
     pub(crate) fn unbar(&mut self) {
         self.barred -= 1;
     }
 
-    /// Whether operations in the overflow area wait for entries of traces that may not go on. The
-    /// other entries are those of joins, whose arms may be in the overflow area.
+    /// Whether operations in the overflow area wait for entries of traces that must not continue.
+    /// The other entries are those of joins, whose arms may be in the overflow area.
     pub(crate) fn is_barred(&self) -> bool {
         self.barred > 0 && !self.overflow.is_empty() && self.barred + self.joins == self.used
     }
 
-    /// A trace that may not go on changes places with the next overflow entry, which is returned.
+    /// Exchanges a trace that must not continue with the next overflow entry, which is returned.
     pub(crate) fn change_places(&mut self) -> Option<T> {
         self.unbar();
         let moves_up = self.release();
@@ -150,8 +150,8 @@ impl<T: Copy> CentralQueue<T> {
         Some(instance as u8)
     }
 
-    /// Gives a free element of `accel` to the ready task with the least laxity: the task and the
-    /// instance.
+    /// Gives a free element of `accel` to the ready task with the least laxity. Returns the task
+    /// and the instance.
     pub(crate) fn pick(&mut self, accel: Accel) -> Option<(T, u8)> {
         if self.ready[accel.index()].is_empty() {
             return None;
@@ -161,9 +161,9 @@ impl<T: Copy> CentralQueue<T> {
         Some((task, instance))
     }
 
-    /// Gives a free element of `accel` to a task that its producer can forward, before waiting ones:
-    /// the instance. It gives none if that would make a waiting task late that could still start in
-    /// time.
+    /// Gives a free element of `accel` to a task that its producer can forward, before waiting
+    /// tasks. Returns the instance; `None` if that would make a waiting task late that could still
+    /// start in time.
     pub(crate) fn promote(
         &mut self,
         accel: Accel,

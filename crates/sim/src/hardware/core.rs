@@ -8,7 +8,7 @@ use crate::config::InterruptPolicy;
 /// The time slices of tasks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slices {
-    /// How long a task may run while others wait; zero for until it is done.
+    /// How long a task may run while others wait; zero for no limit.
     pub length: Time,
     /// Time of the switch back to a task.
     pub switch: Time,
@@ -35,7 +35,7 @@ pub(crate) struct Core<T> {
 struct Waiting<T> {
     task: T,
     duration: Time,
-    /// Its time slice: the rest of one for a thread that goes on, else a whole one.
+    /// The task's time slice: the rest of one for a thread that continues, otherwise a whole one.
     slice: Time,
 }
 
@@ -51,11 +51,11 @@ struct Running<T> {
 /// The effect of the end of a time slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SliceEnd<T> {
-    /// None: the task has ended too, or another one has been started since.
+    /// No effect: the task has ended too, or another one has been started since.
     None,
-    /// No other task waits: the task goes on with a new slice.
+    /// No other task waits: the task continues with a new slice.
     GoesOn(TaskStart),
-    /// The task is behind the others, and needs a context switch to go on.
+    /// The task is behind the others, and needs a context switch to continue.
     Behind(T),
 }
 
@@ -108,7 +108,7 @@ impl<T: Copy> Core<T> {
         (self.owned, self.load())
     }
 
-    /// Since when it has been idle; `None` if it has a task.
+    /// The time since which the core has been idle; `None` if it has a task.
     pub(crate) fn idle_since(&self) -> Option<Time> {
         (self.load() == 0).then_some(self.idle_since)
     }
@@ -123,7 +123,7 @@ impl<T: Copy> Core<T> {
         self.start(now)
     }
 
-    /// Adds a task before the others: the thread that ran goes on, with the rest of its slice.
+    /// Adds a task before the others: the thread that ran continues, with the rest of its slice.
     pub(crate) fn resume(&mut self, task: T, duration: Time, now: Time) -> Option<TaskStart> {
         self.put_first(task, duration, self.left, now)
     }

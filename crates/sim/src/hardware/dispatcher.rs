@@ -20,7 +20,7 @@ impl<T: Copy + PartialEq> Dispatcher<T> {
         }
     }
 
-    /// Queues an entry: whether it is handled at once.
+    /// Queues an entry. Returns whether it is handled at once.
     pub(crate) fn ask(&mut self, entry: T, now: Time) -> bool {
         if self.current.is_some() {
             self.waiting.push_back(entry);

@@ -20,7 +20,7 @@ impl<T: Copy> Dma<T> {
         }
     }
 
-    /// Asks for an engine: whether `transfer` gets one at once.
+    /// Requests an engine. Returns whether `transfer` gets one at once.
     pub(crate) fn request(&mut self, transfer: T, now: Time) -> bool {
         if self.free == 0 {
             self.waiting.push_back(transfer);

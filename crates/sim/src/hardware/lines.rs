@@ -1,7 +1,7 @@
-//! A finer model of one path, reads from memory, to measure what moving whole transactions costs:
-//! each line of 64 B is asked for by itself, a cycle after the one before it, at the slice and the
-//! controller that its address has, and takes each link by itself. Whatever serves lines serves
-//! them in the order in which they come.
+//! A finer model of one path, reads from memory, to measure the error of moving whole transactions.
+//! Each line of 64 B is requested separately, a cycle after the previous one, at the slice and the
+//! controller of its address, and takes each link separately. All resources serve lines in the
+//! order of arrival.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -27,10 +27,10 @@ struct Read {
     size: Bytes,
 }
 
-/// What a line passes: the pipe, for how long, and how long until the next.
+/// A stage that a line passes: the pipe, the time in it, and the latency to the next stage.
 type Stage = (usize, Time, Time);
 
-/// A line on its way, at a stage.
+/// A line in transit, at a stage.
 #[derive(Clone, Debug)]
 struct Line {
     read: usize,
@@ -59,7 +59,7 @@ impl Lines {
         }
     }
 
-    /// Where a line begins to wait, and what it passes from there.
+    /// The stage where a line begins to wait, and the stages from there.
     fn stages(&mut self, read: &Read, line: u64, cold: bool) -> (Time, Vec<Stage>) {
         let clock = self.config.core.clock;
         let memory = &self.config.memory;

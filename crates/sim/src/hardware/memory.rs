@@ -25,7 +25,7 @@ pub(crate) enum Source {
 /// transaction instead of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    /// Size of a block as a power of two.
+    /// Base-2 logarithm of the size of a block in bytes.
     block_bits: u32,
     slices: Vec<Pipe>,
     /// The number of slices, of sets of a slice, and of controllers.
@@ -107,8 +107,8 @@ impl Memory {
         self.slice_latency
     }
 
-    /// Brings `size` bytes at `address` to `to`: when the last byte is there. All transactions are
-    /// requested at once.
+    /// Reads `size` bytes at `address` for `to`. Returns the time when the last byte arrives. All
+    /// transactions are requested at once.
     pub(crate) fn read(
         &mut self,
         network: &mut Network,
@@ -139,8 +139,8 @@ impl Memory {
         done
     }
 
-    /// Writes `size` bytes at `address` from `from`: when the cache has the last byte and no core has
-    /// a copy.
+    /// Writes `size` bytes at `address` from `from`. Returns the time when the cache has the last
+    /// byte and no core has a copy.
     pub(crate) fn write(
         &mut self,
         network: &mut Network,
@@ -221,8 +221,8 @@ impl Memory {
         (slice, network.latency(to, there))
     }
 
-    /// Reads a word at `address` for a component at `to`: when it is there. A word uses the command
-    /// lanes, and occupies a slice and a controller for a line.
+    /// Reads a word at `address` for a component at `to`. Returns the time when it arrives. A word
+    /// uses the command lanes, and occupies a slice and a controller for a line.
     pub(crate) fn read_word(
         &mut self,
         network: &mut Network,
@@ -402,7 +402,7 @@ impl Regulator {
         }
     }
 
-    /// When `tenant` may move `size`, if it asks `now`.
+    /// The time when `tenant` may move `size`, if it asks at `now`.
     pub(crate) fn admit(&mut self, tenant: u16, size: Bytes, now: Time) -> Time {
         let Some(limit) = self.limit else {
             return now;

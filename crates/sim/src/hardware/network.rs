@@ -11,8 +11,8 @@ use crate::config::{Config, TRANSACTION};
 ///
 /// A transfer takes `network.hop_cycles` a hop and `network.inter_chiplet_cycles` a crossing,
 /// cut-through, and occupies each link of its way for its size over the link's rate. It reserves
-/// all links when it starts, each for the time when it will be there. Commands without data have
-/// lanes of their own.
+/// all links when it starts, each for the time when it will arrive there. Commands without data
+/// have lanes of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     ways: Ways,
@@ -25,7 +25,7 @@ pub(crate) struct Network {
     link_rate: Bandwidth,
     crossing_rate: Bandwidth,
     links: Vec<Pipe>,
-    /// What links carry, while an observer asks for it: link, from, until.
+    /// The reservations of links, while an observer asks for them: link, from, until.
     log: Option<Vec<(usize, Time, Time)>>,
     /// How long a transaction and the size that was moved last occupy links.
     sizes: [(Bytes, Lengths); 2],
@@ -36,7 +36,7 @@ pub(crate) struct Network {
 /// [`LinkKind`]: super::ways::LinkKind
 type Lengths = [Time; 3];
 
-/// How long links have carried data.
+/// Times for which links have carried data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
     /// By link.
@@ -91,13 +91,14 @@ impl Network {
         self.ways.chiplet(self.site(place))
     }
 
-    /// The number of a place, with which its ways are found faster.
+    /// The number of a place, by which its routes are found faster.
     #[inline]
     pub(crate) fn site(&self, place: Place) -> Site {
         self.ways.site(place)
     }
 
-    /// Moves `size` from `from`, where it is at `flow`, to `to`: when it is there.
+    /// Moves `size` from `from`, where it is available at `flow`, to `to`. Returns the time when it
+    /// arrives.
     pub(crate) fn transfer(&mut self, from: Site, to: Site, size: Bytes, flow: Flow) -> Flow {
         let way = self.ways.between(from, to);
         let lengths = self.known_lengths(size);
@@ -136,7 +137,7 @@ impl Network {
         }
     }
 
-    /// By kind of link, how long `size` occupies it.
+    /// By kind of link, the time for which `size` occupies it.
     fn lengths(&self, size: Bytes) -> Lengths {
         let on_link = self.link_rate.transfer(size);
         [on_link, on_link, self.crossing_rate.transfer(size)]
@@ -158,12 +159,12 @@ impl Network {
         flow
     }
 
-    /// Logs what links carry from now on.
+    /// Logs the reservations of links from now on.
     pub(crate) fn log_links(&mut self) {
         self.log = Some(Vec::new());
     }
 
-    /// Takes what links carry since the last call.
+    /// Takes the reservations of links since the last call.
     pub(crate) fn take_links(&mut self) -> Vec<(usize, Time, Time)> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 use accelflow_units::Time;
 
-/// The times at which the first and the last byte of a transfer are at a place.
+/// The times at which the first and the last byte of a transfer reach a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub head: Time,
@@ -8,7 +8,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// All bytes are there `now`.
+    /// A flow whose bytes are all there at `now`.
     pub(crate) fn at(now: Time) -> Flow {
         Flow {
             head: now,
@@ -28,9 +28,9 @@ impl Flow {
 /// A resource that serves one transfer at a time: a link, the port of a cache slice, a memory
 /// controller.
 ///
-/// A transfer reserves its whole way at once, and some resources for a later time. So each
-/// reservation gets the first free interval that is long enough: an early transfer does not wait
-/// for a later one that reserved before it.
+/// A transfer reserves its whole route at once, some resources for a later time. Each reservation
+/// gets the first free interval that is long enough, so an early transfer does not wait for a later
+/// one that reserved first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
     /// The end of the last interval taken.
@@ -39,14 +39,14 @@ pub(crate) struct Pipe {
     count: usize,
     /// The intervals taken: from, until; in order, and apart from each other.
     taken: [(Time, Time); KEPT],
-    /// No reservation begins before this.
+    /// The earliest start of a reservation.
     floor: Time,
-    /// How long it has served in intervals that are forgotten.
+    /// The time served in intervals that are forgotten.
     forgotten: Time,
 }
 
 /// Number of intervals that a pipe remembers. With more, the first half is forgotten, together with
-/// the free time between, which lies in the past unless many transfers are under way.
+/// the free time between, which lies in the past unless many transfers are in flight.
 const KEPT: usize = 8;
 const HALF: usize = KEPT / 2;
 
@@ -70,14 +70,14 @@ impl Pipe {
         }
     }
 
-    /// How long it has served until `now`, without later reservations.
+    /// The time served until `now`, without later reservations.
     pub(crate) fn carried_until(&self, now: Time) -> Time {
         let until_now = |&(from, until): &(Time, Time)| until.min(now).saturating_sub(from);
         let kept: Time = self.taken[..self.count].iter().map(until_now).sum();
         self.forgotten + kept
     }
 
-    /// Takes the first free interval of `length` from `wanted` on: its beginning.
+    /// Takes the first free interval of `length` from `wanted` on. Returns its beginning.
     #[inline(always)]
     pub(super) fn take(&mut self, wanted: Time, length: Time) -> Time {
         if length == Time::ZERO {
@@ -111,7 +111,7 @@ impl Pipe {
         }
     }
 
-    /// The same if an earlier interval may be in the way.
+    /// As [`Pipe::take`], when earlier intervals may overlap the wanted one.
     #[inline(never)]
     fn take_between(&mut self, wanted: Time, length: Time) -> Time {
         let mut start = wanted.max(self.floor);

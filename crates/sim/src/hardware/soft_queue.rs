@@ -10,7 +10,7 @@ pub(crate) struct SoftQueue<T> {
     /// Entries that found the queue full, in the order of arrival.
     outside: VecDeque<T>,
     next_poll: Time,
-    /// When another thread than the polling one last left the core.
+    /// The time when a thread other than the polling one last left the core.
     left: Option<Time>,
 }
 

@@ -2,7 +2,7 @@ use accelflow_trace::Accel;
 
 use crate::config::NetworkConfig;
 
-/// A component with a place on the package.
+/// The place of a component on the package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// An instance of an accelerator.
@@ -13,11 +13,11 @@ pub(crate) enum Place {
     Controller(u16),
     /// The IOMMU of a chiplet.
     Iommu(u16),
-    /// The central queue of a manager, beside the links of the chiplet that has TCP.
+    /// The central queue of a manager, next to the links of the chiplet that has TCP.
     Manager,
 }
 
-/// A step of a way: the index of a directed link.
+/// A step of a route: the index of a directed link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Between a router and its own tile.
@@ -78,7 +78,7 @@ const ORDER: [Accel; 8] = [
     Accel::Encr,
 ];
 
-/// The accelerators of each chiplet besides the cores' (section VII.C.1).
+/// The accelerators of each chiplet other than the cores' (section VII.C.1).
 fn organization(chiplets: usize) -> Vec<Vec<Accel>> {
     use accelflow_trace::nine::{Cmp, Dcmp, Decr, Dser, Encr, Rpc, Ser, Tcp};
     match chiplets {
@@ -222,8 +222,8 @@ impl Topology {
         self.links
     }
 
-    /// The name of a link: its chiplet, its router (column, row) and its direction, or the chiplets
-    /// between which it is.
+    /// The name of a link: its chiplet, its router (column, row) and its direction, or the two
+    /// chiplets that it connects.
     pub(crate) fn link_name(&self, link: usize) -> String {
         let crossings = self.crossings();
         if link >= crossings.start {

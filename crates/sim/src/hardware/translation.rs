@@ -11,9 +11,9 @@ use crate::config::Config;
 /// Address translation: a TLB in each accelerator, and in each chiplet an IOMMU that walks the
 /// page tables for the accelerators there (AccelFlow, sections IV.A and V.3).
 ///
-/// All IOMMUs share `tlb.walkers` page walkers, so a package of more chiplets has no more of them. A
-/// page counts as translated as soon as its walk begins. The walkers' caches keep the place of the
-/// last level of page tables; a walk that misses there reads all levels.
+/// All IOMMUs share `tlb.walkers` page walkers, so a package of more chiplets has no more of them.
+/// A page counts as translated as soon as its walk begins. The walkers' caches hold the addresses
+/// of last-level page tables; a walk that misses there reads all levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Translation {
     page: u64,
@@ -80,8 +80,8 @@ impl Translation {
         }
     }
 
-    /// Translates the pages of `size` bytes at `address` for the accelerator at `place`: when all are
-    /// translated.
+    /// Translates the pages of `size` bytes at `address` for the accelerator at `place`. Returns
+    /// the time when all are translated.
     pub(crate) fn translate(
         &mut self,
         network: &mut Network,

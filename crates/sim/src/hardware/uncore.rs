@@ -15,12 +15,12 @@ pub(crate) struct Uncore {
     memory: Memory,
     translation: Translation,
     regulator: Regulator,
-    /// By [`Accel::index`], the time of nothing between the cache and the accelerator on an idle
-    /// server.
+    /// By [`Accel::index`], the time of an empty payload between the cache and the accelerator on
+    /// an idle server.
     unloaded: [Time; Accel::MOST],
 }
 
-/// Data to move, and its way.
+/// Data to move, and its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Movement {
     pub way: Way,
@@ -59,7 +59,7 @@ impl Uncore {
         }
     }
 
-    /// Starts a movement: when it has ended.
+    /// Starts a movement. Returns the time when it ends.
     pub(crate) fn carry(&mut self, movement: &Movement, now: Time) -> Time {
         let Movement { address, size, .. } = *movement;
         let network = &mut self.network;
@@ -101,12 +101,12 @@ impl Uncore {
         self.memory.core_runs(&mut self.network, duration, now);
     }
 
-    /// Logs what links carry from now on.
+    /// Logs the reservations of links from now on.
     pub(crate) fn log_links(&mut self) {
         self.network.log_links();
     }
 
-    /// Takes what links carry, by reservation, since the last call: link, from, until.
+    /// Takes the reservations of links since the last call: link, from, until.
     pub(crate) fn take_links(&mut self) -> Vec<(usize, Time, Time)> {
         self.network.take_links()
     }

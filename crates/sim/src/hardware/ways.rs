@@ -1,4 +1,4 @@
-//! The ways between places, each found once.
+//! The routes between places, each computed once.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -14,7 +14,7 @@ impl Site {
     pub(crate) const FIRST: Site = Site(0);
 }
 
-/// The kind of a link, which says how long a transfer occupies it and takes to its end.
+/// The kind of a link. It determines the bandwidth and latency of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkKind {
     /// Between a router and its own tile.
@@ -25,20 +25,20 @@ pub(crate) enum LinkKind {
     Crossing,
 }
 
-/// A link on a way.
+/// A link on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stage {
     pub link: u32,
     pub kind: LinkKind,
 }
 
-/// A way: its links in the order in which a transfer reserves them.
+/// A route: its links in the order in which a transfer reserves them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     first: u32,
-    /// One past the last; 0 before the way is asked for.
+    /// One past the last; 0 before the route is computed.
     end: u32,
-    /// Time of a command without data; [`Time::MAX`] before it is asked for.
+    /// Time of a command without data; [`Time::MAX`] before it is computed.
     latency: Time,
 }
 
@@ -56,7 +56,7 @@ impl Way {
     }
 }
 
-/// The ways of a package. A way is found when it is first asked for, and kept.
+/// The routes of a package. A route is computed when it is first needed, and kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Ways {
     topology: Topology,
@@ -178,7 +178,8 @@ impl Ways {
         *way
     }
 
-    /// Places of accelerators that the chip does not have are at a distance, but no way leads there.
+    /// Places of accelerators that the chip does not have are at a distance, but no route leads
+    /// there.
     #[cold]
     fn find_latency(&mut self, index: usize, from: Site, to: Site) -> Time {
         let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);

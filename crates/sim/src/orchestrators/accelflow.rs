@@ -6,8 +6,8 @@ use super::orchestrator::Orchestrator;
 use super::properties::Properties;
 use crate::config::Config;
 
-/// Output dispatchers resolve branches, transform formats, read the trace memory and forward;
-/// cores see only the end of a trace, as a flag (AccelFlow, sections IV and V).
+/// AccelFlow: output dispatchers resolve branches, transform formats, read the trace memory and
+/// forward; cores see only the end of a trace, as a flag (AccelFlow, sections IV and V).
 pub(crate) struct AccelFlow;
 
 impl Orchestrator for AccelFlow {

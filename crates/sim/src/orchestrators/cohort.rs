@@ -37,7 +37,7 @@ pub(super) const COHORT_POLLING: Cohort = Cohort {
 };
 
 impl Cohort {
-    /// Core time to pass an operation on from one accelerator to another.
+    /// Core time to pass an operation from one accelerator to another.
     fn hand_over(&self, completion: &Completion, config: &Config) -> Time {
         if !self.polls {
             return interrupt_and_submit(completion, config);

@@ -5,12 +5,12 @@ use accelflow_units::Bytes;
 
 use crate::config::Config;
 
-/// The result of reading a trace at the end of an operation.
+/// The completion of an operation, and what the trace says comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The accelerator that has completed.
     pub from: Accel,
-    /// What comes next.
+    /// The next step of the trace.
     pub next: Next,
     /// Number of branches resolved.
     pub branches: u8,
@@ -43,13 +43,13 @@ pub enum Arm {
     Last,
 }
 
-/// Where a trace goes on.
+/// The next step of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// At this accelerator.
+    /// Continue at this accelerator.
     Forward(Accel),
-    /// At this TCP accelerator, when a message arrives.
+    /// Continue at this TCP accelerator when a message arrives.
     Park,
-    /// Nowhere: the trace has ended and its core is notified.
+    /// End the trace and notify its core.
     End,
 }

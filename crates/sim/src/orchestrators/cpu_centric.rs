@@ -6,8 +6,8 @@ use super::orchestrator::Orchestrator;
 use super::properties::{Notification, Properties};
 use crate::config::Config;
 
-/// A core invokes one accelerator at a time and is interrupted by each completion (AccelFlow,
-/// section III Q1, "CPU-Centric"). Branches and transformations are software.
+/// CPU-Centric: a core invokes one accelerator at a time and is interrupted by each completion
+/// (AccelFlow, section III Q1, "CPU-Centric"). Branches and transformations are software.
 pub(super) struct CpuCentric;
 
 impl Orchestrator for CpuCentric {

@@ -6,7 +6,8 @@ use super::completion::Completion;
 use super::costs::instructions;
 use crate::config::Config;
 
-/// Who is busy with a completion, one after the other, and for how long.
+/// The times for which dispatcher, manager and core are busy with a completion, one after the
+/// other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Time of the accelerator's output dispatcher.
@@ -24,7 +25,7 @@ pub struct Decision {
 /// A visit to the central manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManagerVisit {
-    /// How long the manager serves no other visit.
+    /// The time for which the manager serves no other visit.
     pub occupancy: Time,
     /// Time from the start of the visit until its decision takes effect.
     pub latency: Time,

@@ -6,15 +6,16 @@ use super::orchestrator::Orchestrator;
 use super::properties::Properties;
 use crate::config::{Config, FallbackTo};
 
-/// Accelerators execute traces and hand on directly; a manager or a core does what their output
-/// dispatchers cannot do, and the trace then goes on (AccelFlow, section VII.A.2, Fig. 13).
+/// Accelerators execute traces and forward directly. A manager or a core does the steps that their
+/// output dispatchers cannot do, and the trace then continues (AccelFlow, section VII.A.2, Fig.
+/// 13).
 pub(super) struct Direct {
     id: &'static str,
     paper_name: &'static str,
     /// Whether dispatchers resolve branches.
     branches: bool,
-    /// Whether a hardware manager handles what a dispatcher cannot do: it asks a core or, with
-    /// `relief.fallback`, resolves it itself.
+    /// Whether a hardware manager handles the steps that a dispatcher cannot do: it asks a core or,
+    /// with `relief.fallback`, does them itself.
     manager: bool,
 }
 
@@ -46,8 +47,8 @@ pub(super) const DIRECT_LIST: Direct = Direct {
 };
 
 impl Direct {
-    /// Whether the dispatcher can go on by itself. The size of the payload matters only if another
-    /// accelerator comes next.
+    /// Whether the dispatcher can continue by itself. The size of the payload matters only if
+    /// another accelerator comes next.
     fn manages(&self, completion: &Completion, config: &Config) -> bool {
         let hands_on = matches!(completion.next, Next::Forward(_));
         (self.branches || completion.branches == 0)
@@ -75,7 +76,7 @@ impl Orchestrator for Direct {
     }
 
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
-        // The dispatcher does what it can, which includes finding out what it cannot do.
+        // The dispatcher executes its instructions even when it then finds that it cannot continue.
         let done = Completion {
             branches: if self.branches {
                 completion.branches

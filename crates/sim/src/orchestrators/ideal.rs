@@ -5,7 +5,7 @@ use super::orchestrator::Orchestrator;
 use super::properties::{Notification, Properties};
 use crate::config::Config;
 
-/// Accelerators hand on directly, and deciding costs nothing (AccelFlow, section VII.A.3,
+/// Ideal: accelerators forward directly, and decisions cost nothing (AccelFlow, section VII.A.3,
 /// "Ideal"). Moving the data still takes time.
 pub(super) struct Ideal;
 

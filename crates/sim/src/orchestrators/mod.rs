@@ -1,7 +1,8 @@
-//! The systems under comparison: who decides what comes next, and what that costs whom.
+//! The systems under comparison, which differ in who decides the next step of a trace, and at what
+//! cost.
 //!
-//! An orchestrator answers one question during a run: an operation has completed; who decides what
-//! comes next, and for how long is each of them busy? Its other properties are fixed, in
+//! An orchestrator answers one question during a run: when an operation has completed, who decides
+//! the next step, and for how long is each of them busy? Its other properties are fixed, in
 //! [`Properties`]. Accelerators, networks, cores and workload are the same for all orchestrators.
 
 mod accelflow;

@@ -18,14 +18,15 @@ pub trait Orchestrator: Send + Sync {
     /// The name in the paper.
     fn paper_name(&self) -> &str;
 
-    /// Its fixed properties on a server with `config`. A run asks for them once.
+    /// The fixed properties on a server with `config`. A run reads them once.
     fn properties(&self, config: &Config) -> Properties;
 
     /// Decides who handles `completion`, and for how long.
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision;
 
-    /// Begins a simulation: what decides in it instead of [`Orchestrator::properties`] and
-    /// [`Orchestrator::decide`], if the orchestrator keeps state, can fail or orders queues.
+    /// Begins a simulation. Returns a session that decides in it instead of
+    /// [`Orchestrator::properties`] and [`Orchestrator::decide`], if the orchestrator keeps state,
+    /// can fail or orders queues.
     ///
     /// # Errors
     /// [`PolicyError`], which ends the simulation.
@@ -33,14 +34,15 @@ pub trait Orchestrator: Send + Sync {
         Ok(None)
     }
 
-    /// Whether its simulations run one after the other, as they would wait for one another anyway:
-    /// those of classes in Python for its interpreter.
+    /// Whether its simulations run one after the other because they would wait for one another
+    /// anyway, as classes in Python wait for the interpreter.
     fn takes_turns(&self) -> bool {
         false
     }
 
     /// Calls `simulate`, which runs one of its simulations on this thread. A class in Python keeps
-    /// what the interpreter needs of a thread meanwhile, instead of making it for each decision.
+    /// the interpreter's thread state for the whole simulation, instead of creating it for each
+    /// decision.
     fn host(&self, simulate: &mut (dyn FnMut() + Send)) {
         simulate();
     }

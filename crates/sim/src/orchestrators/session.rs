@@ -13,11 +13,10 @@ use super::links::Links;
 use super::properties::Properties;
 use crate::config::Config;
 
-/// What decides in one simulation. An [`Orchestrator`](super::Orchestrator) that keeps state begins
-/// one for each, so that simulations do not depend on one another.
+/// The decisions of one simulation. An [`Orchestrator`](super::Orchestrator) that keeps state
+/// begins a session for each simulation, so that simulations do not depend on one another.
 pub trait Session: Send {
-    /// The fixed properties, asked for once. With [`Session::orders_queues`] their policy has no
-    /// effect.
+    /// The fixed properties, read once. With [`Session::orders_queues`] their policy has no effect.
     ///
     /// # Errors
     /// [`PolicyError`], which ends the simulation.
@@ -29,7 +28,7 @@ pub trait Session: Send {
     /// [`PolicyError`], which ends the simulation.
     fn decide(&mut self, completion: &Completion) -> Result<Decision, PolicyError>;
 
-    /// Whether [`Session::choose`] says which entry leaves a queue next.
+    /// Whether [`Session::choose`] decides which entry leaves a queue next.
     fn orders_queues(&self) -> bool;
 
     /// Whether software sets the deadlines of operations, as for
@@ -49,7 +48,7 @@ pub trait Session: Send {
     ) -> Result<usize, PolicyError>;
 }
 
-/// What a [`Session`] may know of the simulation that it begins with.
+/// The parts of a simulation that a [`Session`] may read.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated<'s> {
     /// The server's parameters.
@@ -90,17 +89,17 @@ pub struct Waiting {
     pub service: u16,
     /// Number of its tenant.
     pub tenant: u16,
-    /// Its level.
+    /// The priority level.
     pub priority: u8,
-    /// When its request arrived at the server.
+    /// The time when its request arrived at the server.
     pub arrived: Time,
-    /// When the operation is to have ended; [`Time::MAX`] without a deadline.
+    /// The deadline of the operation; [`Time::MAX`] without one.
     pub due: Time,
-    /// How long the operation is expected to hold an element.
+    /// The time for which the operation is expected to hold an element.
     pub expected: Time,
 }
 
-/// Why a decision of a [`Session`] cannot be followed. Its text is that of the error inside.
+/// The error of a decision of a [`Session`]. Its text is that of the wrapped error.
 #[derive(Clone, Debug)]
 pub struct PolicyError(Arc<dyn Error + Send + Sync>);
 
@@ -110,7 +109,7 @@ impl PolicyError {
         PolicyError(Arc::from(error.into()))
     }
 
-    /// The error inside, if it is an `E`.
+    /// The wrapped error, if it is an `E`.
     pub fn inner<E: Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()
     }

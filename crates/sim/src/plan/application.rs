@@ -9,8 +9,9 @@ use super::{PhasePlan, Plan, ServicePlan};
 const APPLICATION: u64 = 0xA991 << 48;
 
 impl Plan {
-    /// The plan in which the time of application logic is drawn for each request: from what `times`
-    /// returns for a service and one of its phases. Others keep their times.
+    /// The plan in which the time of application logic is drawn for each request, from the
+    /// distribution that `times` returns for a service and a phase. Phases without one keep their
+    /// times.
     #[must_use]
     pub fn with_application_times(
         mut self,

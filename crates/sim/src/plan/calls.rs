@@ -13,7 +13,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Refusal`] for a number that the plan does not have, for a chain none of whose traces waits
-    /// for a message, and for a service that would call itself, be it through others.
+    /// for a message, and for a service that would call itself, directly or through others.
     pub fn with_call(
         mut self,
         service: usize,
@@ -73,8 +73,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan with a service on the server number `server`; without, it is on server 0. Services
-    /// with the same number share a server.
+    /// The plan with a service on the server number `server`. By default services are on server 0.
+    /// Services with the same number share a server.
     ///
     /// # Errors
     /// [`Refusal`] for a service that the plan does not have and for a number above [`MAX_SERVER`].
@@ -89,8 +89,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan in which messages from one server to another take a time drawn from `time`, each a
-    /// time of its own. Without, they take none. Messages between services of one server never do.
+    /// The plan in which each message from one server to another takes a time drawn from `time`. By
+    /// default, and between services of one server, messages take no time.
     #[must_use]
     pub fn with_one_way(self, time: WaitDistribution) -> Plan {
         Plan {
@@ -115,8 +115,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan in which nobody waits for a chain: it runs as others do, but its phase ends without
-    /// it, and so does the request. What it costs, it costs all the same.
+    /// The plan in which a chain is detached: it runs and costs as any other, but neither its phase
+    /// nor the request waits for it.
     ///
     /// # Errors
     /// [`Refusal`] for a number that the plan does not have, for a chain of the first phase, which
@@ -190,7 +190,7 @@ impl Plan {
         chain.one_way.as_ref().unwrap_or(&self.one_way)
     }
 
-    /// The services that requests to `services` reach, these included, in ascending order.
+    /// The services that requests to `services` reach, including these, in ascending order.
     pub fn reached_from(&self, services: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut left: Vec<usize> = services.into_iter().collect();
         let mut reached = vec![false; self.services.len()];
@@ -267,7 +267,7 @@ impl Plan {
         Err(Refusal::new(place, service, allowed))
     }
 
-    /// How messages name `field` of a chain.
+    /// The place of `field` of a chain, as error messages name it.
     fn place(&self, service: usize, phase: usize, chain: usize, field: &str) -> String {
         let found = self.services.get(service);
         let name = found.map_or("?", |service| service.name.as_str());
@@ -282,7 +282,7 @@ fn chains_of(phase: &PhasePlan) -> &[ChainPlan] {
     }
 }
 
-/// Whether a trace of the chain that begins at `entry` may wait for a message: on any path.
+/// Whether a trace of the chain that begins at `entry` waits for a message on any path.
 fn can_wait(image: &Image, entry: AtmAddress) -> bool {
     let (mut left, mut seen) = (vec![entry], vec![entry]);
     while let Some(address) = left.pop() {

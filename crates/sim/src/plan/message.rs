@@ -15,7 +15,7 @@ pub struct Form {
 /// The size of one message of one request, and the mean of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
-    /// Its size.
+    /// The size of this message.
     pub size: Bytes,
     /// The mean size of such messages.
     pub mean: Bytes,

@@ -31,14 +31,14 @@ impl ServiceSpreads {
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE))
     }
 
-    /// The same at the client, beyond the server.
+    /// The time at the client, outside of the server.
     pub fn outside_client(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.client.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE | 2))
     }
 }
 
-/// By phase, the times of application logic that a recording says vary.
+/// By phase, the times of application logic that vary in a recording.
 pub(super) fn application_of(service: &ServiceProfile) -> Vec<(u16, WaitDistribution)> {
     let phases = 0..service.phases().len();
     phases
@@ -56,7 +56,8 @@ pub(super) struct CostSpreads {
 }
 
 impl CostSpreads {
-    /// Those that `by_operation` has, of the chain at `place`: its phase and its number in it.
+    /// The distributions `by_operation` of the chain at `place`: its phase, and its number in the
+    /// phase.
     pub(super) fn new(
         place: (u16, u16),
         by_operation: Vec<Option<WaitDistribution>>,

@@ -1,4 +1,4 @@
-//! What the hardware of a server does, as observers see it.
+//! The activities of a server's hardware, as observers see them.
 
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::Time;
@@ -25,11 +25,11 @@ pub struct ServerShape {
 /// An instance of an accelerator, or a tenant's share of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitShape {
-    /// Which.
+    /// The name of the unit.
     pub unit: UnitName,
     /// Number of processing elements.
     pub elements: u64,
-    /// The first of several shares, which has the dispatcher of the instance.
+    /// Whether it is the first of several shares, which has the dispatcher of the instance.
     pub whole: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct UnitName {
     pub share: usize,
 }
 
-/// Something that a server has done.
+/// An activity of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// The number of the server.
@@ -57,7 +57,7 @@ pub struct Activity {
     pub what: Deed,
 }
 
-/// A request, and which of its traces.
+/// A request, and one of its traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
     /// Index of the service.
@@ -71,38 +71,38 @@ pub struct Execution {
     pub trace: Option<AtmAddress>,
 }
 
-/// What a server does.
+/// A kind of activity of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// A part of a request's time has passed.
     Spends {
-        /// What it was spent on.
+        /// The part that the time was spent on.
         part: Part,
         /// Its beginning.
         from: Time,
         /// Its end: now, unless other parts have passed since.
         until: Time,
-        /// What it waited for, if `part` is [`Part::Queueing`].
+        /// The reason of the wait, if `part` is [`Part::Queueing`].
         wait: Option<Wait>,
         /// The core of the request.
         core: usize,
         /// The accelerator of its trace, unless it is at a core.
         unit: Option<UnitName>,
     },
-    /// A core begins or goes on with a task, or has none any more.
+    /// A core starts or resumes a task, or becomes idle.
     Runs {
         /// The core.
         core: usize,
-        /// What it does; none if it is idle.
+        /// The work of the core; none if it is idle.
         work: Option<CoreWork>,
     },
     /// An element begins an operation.
     Operates(UnitName),
     /// The element that the operation had is free.
     Freed(UnitName),
-    /// The output dispatcher of an instance begins with an entry; without a request it is idle.
+    /// The output dispatcher of an instance starts handling an entry; without a request it is idle.
     Dispatches(UnitName),
-    /// An A-DMA engine moves something until then.
+    /// An A-DMA engine starts a transfer that ends at this time.
     Moves(Time),
     /// The manager serves a visit.
     Manages {
@@ -124,7 +124,7 @@ pub enum Deed {
     Length(Queue, usize),
 }
 
-/// What a request waits for.
+/// The reason why a request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wait {
     /// For an element, in an input queue.
@@ -143,10 +143,10 @@ pub enum Wait {
     Core,
 }
 
-/// What a core does.
+/// The kinds of work of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoreWork {
-    /// Application logic, and the start of what follows.
+    /// Application logic, and the start of the chains after it.
     Application,
     /// A decision that an accelerator cannot take.
     Decision,
@@ -158,12 +158,12 @@ pub enum CoreWork {
     Software,
     /// A notification, or an interrupt that nothing waits for.
     Notice,
-    /// A look at a queue in memory.
+    /// A poll of a queue in memory.
     Poll,
 }
 
 impl CoreWork {
-    /// The name that people read.
+    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             CoreWork::Application => "application",

@@ -19,7 +19,7 @@ use crate::orchestrators::{CoreRequests, Properties};
 use crate::plan::{PhasePlan, Plan};
 use crate::stats::{Fallback, Operated, Outcome, Part};
 
-/// Number of events between two looks at the watch: some milliseconds.
+/// Number of events between two checks of the watch: some milliseconds.
 pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// A server under simulation.
@@ -50,14 +50,15 @@ pub(crate) struct Engine<'r> {
     pub deadlines: Deadlines,
     pub measures: Measures,
     pub policies: Policies,
-    /// How busy the server is from time to time, if an outcome is to say it.
+    /// Readings of the server's busy times, if the outcome needs them.
     pub(super) usage: Option<Box<Usage>>,
     watch: Option<&'r Watch>,
     pub(super) watching: Option<Box<Watching<'r>>>,
 }
 
 impl<'r> Engine<'r> {
-    /// The server number `server` of `run`, whose loads are all on it, before the first event.
+    /// Makes the server number `server` of `run`, before the first event. All loads of `run` are on
+    /// it.
     pub(crate) fn new(run: &Run<'r>, server: usize) -> Result<Engine<'r>, SimError> {
         let (config, plan) = (run.config, run.plan);
         config.check()?;
@@ -98,7 +99,8 @@ impl<'r> Engine<'r> {
         })
     }
 
-    /// Lets `watch` stop the run, reports the progress there, and reads busy times as it asks.
+    /// Connects the run to `watch`, which may stop it, gets its progress, and may ask for readings
+    /// of busy times.
     pub(crate) fn watched_by(mut self, watch: &'r Watch) -> Engine<'r> {
         self.watch = Some(watch);
         self.reading_use(watch.use_intervals)
@@ -134,13 +136,13 @@ impl<'r> Engine<'r> {
         }
     }
 
-    /// When the next event happens.
+    /// The time of the next event.
     pub(crate) fn next_time(&self) -> Option<Time> {
         self.calendar.peek_time()
     }
 
-    /// Handles the next event: whether it was the arrival of a load's request; `None` without an
-    /// event.
+    /// Handles the next event. Returns whether it was the arrival of a load's request; `None` if
+    /// there is no event.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<Option<bool>, SimError> {
         let Some((now, event)) = self.calendar.pop() else {
@@ -165,7 +167,7 @@ impl<'r> Engine<'r> {
         Ok((self.report(), log))
     }
 
-    /// Reports the progress to the watch: whether it stops the run.
+    /// Reports the progress to the watch. Returns whether it stops the run.
     fn stopped(&self) -> bool {
         self.watch.is_some_and(|watch| {
             watch.ended.store(self.ended(), Ordering::Relaxed);
@@ -254,7 +256,7 @@ impl<'r> Engine<'r> {
         self.jobs.get_mut(id).path.spend(part, now);
     }
 
-    /// Charges the time since the last charge of a job to what it has waited for.
+    /// Charges the time since the last charge of a job to the wait `wait`.
     pub(crate) fn spend_waiting(&mut self, id: JobId, wait: Wait, now: Time) {
         if self.is_followed() {
             self.show_spent(id, Part::Queueing, Some(wait), now);

@@ -1,4 +1,4 @@
-//! Why a simulation cannot run.
+//! The error of a simulation that cannot run.
 
 use accelflow_shaping::ShapingError;
 use accelflow_trace::Fault;
@@ -8,7 +8,7 @@ use accelflow_parameters::Refusal;
 
 use crate::orchestrators::PolicyError;
 
-/// Why a simulation cannot run.
+/// The error of a simulation that cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// A server parameter is outside its range.
@@ -51,7 +51,7 @@ pub enum SimError {
     /// The load is for a service that the plan does not have.
     #[error("there is no service number {0} in the plan")]
     UnknownService(usize),
-    /// The run needs several servers, where one is asked for.
+    /// The run needs several servers, but a function for one server was called.
     #[error("the services are on {0} servers: `simulate_servers` simulates several")]
     SeveralServers(usize),
     /// The load has no requests after the warm-up.
@@ -69,7 +69,7 @@ pub enum SimError {
     /// The path of a service does not begin or does not end with a chain.
     #[error("service {0}: the path must begin and end with a chain of traces")]
     Path(String),
-    /// A trace cannot go on with the facts of its chain.
+    /// A trace cannot continue with the facts of its chain.
     #[error("service {service}, trace {trace}: {fault}")]
     Fault {
         /// The service.
@@ -79,15 +79,15 @@ pub enum SimError {
         /// The fault.
         fault: Fault,
     },
-    /// Nothing can happen any more, but requests have not ended. It is a defect of the model.
+    /// No events are left, but requests have not ended: a defect of the model.
     #[error("{requests} requests can never end, which is a defect of the simulator: {left}")]
     Undrained {
         /// Number of requests in flight.
         requests: usize,
-        /// What is not idle.
+        /// The parts that are not idle.
         left: String,
     },
-    /// A policy of the user's has failed.
+    /// A policy of the user has failed.
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// An operation has no cost.

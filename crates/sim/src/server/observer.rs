@@ -1,42 +1,43 @@
-//! What an observer of a simulation sees of each request.
+//! The interface of observers of a simulation.
 
 use accelflow_trace::AtmAddress;
 use accelflow_units::Time;
 
 use super::activity::{Activity, ServerShape};
 
-/// Sees what happens to requests, in the order of simulated time.
+/// An observer of a simulation. It is called in the order of simulated time.
 pub trait Observer {
-    /// Something has happened to a request.
+    /// Called when something has happened to a request.
     fn see(&mut self, seen: &Seen);
 
-    /// A server of the run begins. Servers that are simulated together begin together.
+    /// Called when a server of the run begins. Servers that are simulated together begin together.
     fn begin(&mut self, _server: &ServerShape) {}
 
-    /// Whether [`Observer::act`] is called. It makes a run slower.
+    /// Whether [`Observer::act`] is called, which makes a run slower.
     fn follows_hardware(&self) -> bool {
         false
     }
 
-    /// The hardware of a server has done something. Times of a server's activities never go back;
-    /// [`crate::Deed::Carries`], [`crate::Deed::Moves`] and [`crate::Deed::Manages`] lie ahead.
+    /// Called when the hardware of a server has done something. Times of a server's activities
+    /// never decrease; [`crate::Deed::Carries`], [`crate::Deed::Moves`] and
+    /// [`crate::Deed::Manages`] are reported in advance.
     fn act(&mut self, _activity: &Activity) {}
 }
 
-/// What has happened to a request, and when.
+/// An event of a request, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Index of the service.
     pub service: usize,
     /// Number of the request within the service.
     pub request: u64,
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// What.
+    /// The event.
     pub what: Happening,
 }
 
-/// What happens to a request.
+/// An event of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// It arrives.
@@ -45,7 +46,7 @@ pub enum Happening {
     Application(Time),
     /// A message is sent, and its answer is awaited.
     Sent(Awaited),
-    /// The answer is there.
+    /// The answer has arrived.
     Answered(Awaited),
     /// It has its response, or ends without one.
     Responded {

@@ -38,7 +38,7 @@ impl Engine<'_> {
         self.measures.close_window(end);
     }
 
-    /// Reads the busy times, if an outcome is to say how busy the server was and it is time.
+    /// Reads the busy times, if the outcome needs them and it is time.
     #[inline]
     pub(crate) fn read_use(&mut self, now: Time) {
         if self.usage.as_ref().is_some_and(|usage| usage.is_due(now)) {
@@ -49,7 +49,7 @@ impl Engine<'_> {
         }
     }
 
-    /// How busy the server was between each two readings.
+    /// The utilization of the server between each two readings.
     fn used(&self) -> Vec<Used> {
         let readings = self
             .usage
@@ -185,7 +185,7 @@ impl Engine<'_> {
         measured
     }
 
-    /// Checks that every request has ended, when nothing can happen any more.
+    /// Checks that every request has ended, when no events are left.
     pub(crate) fn check_drained(&self) -> Result<(), SimError> {
         if self.is_idle() {
             return Ok(());
@@ -196,7 +196,7 @@ impl Engine<'_> {
         })
     }
 
-    /// What is not idle, in words.
+    /// A description of the parts that are not idle.
     fn what_is_left(&self) -> String {
         let mut left = vec![format!("{} traces are in flight", self.jobs.live())];
         let waiting = self.tenancy.waiting();

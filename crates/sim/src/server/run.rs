@@ -1,4 +1,4 @@
-//! What is simulated: a server, a plan, an orchestrator and loads.
+//! The inputs of a simulation: a server, a plan, an orchestrator and loads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -15,7 +15,7 @@ use crate::plan::Plan;
 pub struct Load {
     /// Index of the service in the plan.
     pub service: usize,
-    /// When its requests arrive.
+    /// The arrival process of its requests.
     pub arrivals: ArrivalProcess,
     /// Requests in all.
     pub requests: u64,
@@ -32,12 +32,13 @@ pub struct Load {
     /// The traffic shaper that all traces of the tenant pass before they start, if there is one.
     /// All loads of a tenant must have the same.
     pub shaping: Option<FlowConfig>,
-    /// Which requests after the warm-up are kept one by one: those whose numbers are multiples of
-    /// this one; none if it is 0. Of several loads on a service the last says it.
+    /// The sampling interval: requests after the warm-up are kept one by one if their numbers are
+    /// multiples of it; none if it is 0. If a service has several loads, the value of the last one
+    /// applies.
     pub sample_every: u64,
     /// Whether response times are counted in bins, so that memory does not grow with their number
-    /// ([`accelflow_kernel::Samples::binned`]). Those of all services of a server are if any load
-    /// says so.
+    /// ([`accelflow_kernel::Samples::binned`]). One such load applies it to all services of the
+    /// server.
     pub binned: bool,
 }
 
@@ -121,7 +122,8 @@ pub struct Run<'r> {
     pub plan: &'r Plan,
     /// The system under test.
     pub orchestrator: &'r dyn Orchestrator,
-    /// The loads. Services with a load and those they call share the servers that the plan says.
+    /// The loads. Services with a load and those they call are on the servers that the plan
+    /// assigns.
     pub loads: &'r [Load],
     /// The seed of arrivals, payload sizes and choices of cores. Requests are the same for every
     /// orchestrator.
@@ -146,7 +148,7 @@ pub struct Watch {
     pub stop: AtomicBool,
     /// Number of counted requests that have ended, updated every few milliseconds.
     pub ended: AtomicU64,
-    /// The most intervals of time of which outcomes say how busy the servers were
+    /// The largest number of time intervals for which outcomes have the utilization of servers
     /// ([`crate::stats::Outcome::used`]); none below 2.
     pub use_intervals: usize,
 }

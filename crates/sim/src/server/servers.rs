@@ -1,4 +1,4 @@
-//! Several servers whose services call each other: the server with the earliest event goes on.
+//! Several servers whose services call each other. The server with the earliest event proceeds.
 
 use std::sync::atomic::Ordering;
 
@@ -55,8 +55,8 @@ impl<'r> Servers<'r> {
         first.map(|(_, index)| (index, second))
     }
 
-    /// Goes on with a server up to the event `until` of another or a message to another: whether
-    /// `watch` stops the run.
+    /// Runs a server up to the event `until` of another server, or to a message to another server.
+    /// Returns whether `watch` stops the run.
     fn advance(
         &mut self,
         index: usize,
@@ -112,7 +112,7 @@ impl<'r> Servers<'r> {
         }
     }
 
-    /// Reports the progress to the watch: whether it stops the run.
+    /// Reports the progress to the watch. Returns whether it stops the run.
     fn stopped(&self, watch: Option<&Watch>) -> bool {
         watch.is_some_and(|watch| {
             let ended: u64 = self.engines.iter().map(Engine::ended).sum();

@@ -1,8 +1,8 @@
-//! Shows an observer, if there is one, what happens.
+//! Reports the events of a server to its observer, if there is one.
 //!
 //! A run without an observer pays one comparison for each event and for each part of a request's
-//! time. What a comparison of states can find (tasks of cores, entries of dispatchers, lengths of
-//! queues) is found after each event, so the steps of a request say nothing of it.
+//! time. Changes that follow from a comparison of states (tasks of cores, entries of dispatchers,
+//! lengths of queues) are detected after each event, so the steps of a request do not report them.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -27,7 +27,7 @@ impl Unit {
 }
 
 impl Task {
-    /// What a core does for the task.
+    /// The kind of work that the task is.
     fn work(self) -> CoreWork {
         match self {
             Task::Application(_) => CoreWork::Application,
@@ -208,14 +208,14 @@ impl<'r> Engine<'r> {
         }
     }
 
-    /// Shows what links carry since the last call.
+    /// Shows the reservations of links since the last call.
     pub(crate) fn show_links(&mut self, of: Option<Execution>, now: Time) {
         for (link, from, until) in self.uncore.take_links() {
             self.show_deed(of, now, Deed::Carries { link, from, until });
         }
     }
 
-    /// Shows what has changed since the event before.
+    /// Shows the changes since the previous event.
     pub(crate) fn show_changes(&mut self, now: Time) {
         if !self.is_followed() {
             return;

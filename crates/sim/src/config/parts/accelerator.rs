@@ -30,7 +30,7 @@ pub struct AcceleratorConfig {
     pub scratchpad: Bytes,
     /// Rate at which a scratchpad is wiped between tenants.
     pub wipe_bandwidth: Bandwidth,
-    /// Rate at which it is then initialised for the next.
+    /// Rate at which a scratchpad is then initialised for the next tenant.
     pub initial_bandwidth: Bandwidth,
     /// Bytes that Ser and Dser load when an element switches to another service.
     pub service_state: Bytes,
@@ -42,7 +42,7 @@ pub struct AcceleratorConfig {
     pub rpc_message: Time,
     /// Where payloads of RPCs are transformed.
     pub rpc_processor: RpcProcessor,
-    /// The RPC processor's time for a payload beside that of its bytes.
+    /// The RPC processor's fixed time for a payload, in addition to that of its bytes.
     pub rpc_payload: Time,
     /// The rate at which an element of the RPC processor transforms payloads.
     pub rpc_payload_bandwidth: Bandwidth,
@@ -52,7 +52,8 @@ pub struct AcceleratorConfig {
     pub reuse: Reuse,
     /// When an operation that is handed over falls back to its core.
     pub fallback: FallBackWhen,
-    /// Their speed at these, as a share of the speed of the operation's own accelerator.
+    /// The speed of elements at operations of other accelerators, as a share of the speed of the
+    /// operation's own accelerator.
     pub reuse_speed: f64,
     /// Sizes of single types in place of the numbers above, by [`Accel::index`].
     pub own: [OwnSizes; Accel::MOST],

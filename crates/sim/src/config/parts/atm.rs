@@ -7,6 +7,6 @@ use accelflow_units::Time;
 pub struct AtmConfig {
     /// Time to read a word.
     pub latency: Time,
-    /// Reads that can be under way at once.
+    /// Number of concurrent reads.
     pub ports: usize,
 }

@@ -5,9 +5,9 @@ use accelflow_units::Time;
 /// Cohort's software queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CohortConfig {
-    /// Time between two looks at its queues of a core that has other work.
+    /// Time between two polls of its queues by a core that has other work.
     pub poll_period: Time,
-    /// Core time of a look.
+    /// Core time of a poll.
     pub poll: Time,
     /// Core time to take an entry.
     pub pop: Time,

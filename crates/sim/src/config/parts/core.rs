@@ -27,7 +27,7 @@ pub struct CoreConfig {
     pub balancing: Balancing,
     /// Whether a core that executes LdB in software applies `balancing`.
     pub software_balancing: SoftwareBalancing,
-    /// What application logic takes longer on a core whose last request was of another service.
+    /// Additional time of application logic on a core whose last request was of another service.
     pub cold_code: Time,
     /// Length of a time slice: how long a task runs while others wait. Zero lets tasks run to their end.
     pub time_slice: Time,
@@ -86,7 +86,7 @@ pub enum SoftwareBalancing {
     /// As the accelerator does.
     #[default]
     Same,
-    /// It keeps the request: the network card has chosen this core.
+    /// The core keeps the request: the network card has chosen this core.
     None,
 }
 

@@ -23,7 +23,7 @@ impl FactsConfig {
     /// The odds of the facts that the paper's traces test (T1, T5 to T7, T10 and T12).
     ///
     /// # Errors
-    /// [`OddsError`] of a number that is no probability; a checked configuration has none.
+    /// [`OddsError`] of a number that is not a probability; a checked configuration has none.
     pub fn odds(&self) -> Result<FactOdds, OddsError> {
         let hit = Odds {
             where_one: 1.0 - self.cache_miss,

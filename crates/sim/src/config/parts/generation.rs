@@ -7,12 +7,12 @@ pub enum Generation {
     Haswell,
     /// The first Xeon Scalable, of 2017.
     Skylake,
-    /// The third, of 2021: the base server, which profiles are of.
+    /// The third Xeon Scalable, of 2021: the base server, on which profiles were measured.
     #[default]
     IceLake,
-    /// The fourth, of 2023.
+    /// The fourth Xeon Scalable, of 2023.
     SapphireRapids,
-    /// The fifth, of 2023.
+    /// The fifth Xeon Scalable, of 2023.
     EmeraldRapids,
 }
 
@@ -26,7 +26,7 @@ impl Generation {
         Generation::EmeraldRapids,
     ];
 
-    /// The name that people know it by.
+    /// The common name of the generation.
     pub const fn name(self) -> &'static str {
         match self {
             Generation::Haswell => "Haswell",
@@ -37,7 +37,8 @@ impl Generation {
         }
     }
 
-    /// How many instructions of application logic it executes while the base executes one.
+    /// The instructions of application logic that it executes per instruction of the base, at equal
+    /// clocks.
     ///
     /// Assumed, from what Intel is reported to have said about equal clocks (statements at launches,
     /// not found again): Broadwell 5.5 % above Haswell (2014),

@@ -5,17 +5,18 @@
 pub struct PayloadConfig {
     /// Size of a message over its size when compressed.
     pub compression_ratio: f64,
-    /// Whose heaps give out the buffers of payloads.
+    /// The heaps that buffers of payloads are allocated from.
     pub heaps: Heaps,
 }
 
-/// Whose heaps give out the buffers of payloads. A heap gives out the buffer that was freed last.
+/// The heaps that buffers of payloads are allocated from. A heap hands out first the buffer that
+/// was freed last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heaps {
-    /// One of each core for each service.
+    /// A heap for each pair of core and service.
     #[default]
     OfCores,
-    /// One of each service.
+    /// A heap for each service.
     OfServices,
 }
 

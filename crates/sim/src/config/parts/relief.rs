@@ -13,11 +13,12 @@ pub struct ReliefConfig {
     pub queue_entries: usize,
     /// Deadline of a request, in unloaded execution times of its service.
     pub deadline: f64,
-    /// Who does the work that a chain cannot.
+    /// Whether a core or the manager does the work that a chain cannot.
     pub fallback: FallbackTo,
 }
 
-/// Who resolves branches, transforms payloads and moves large payloads under a hardware manager.
+/// The component that resolves branches, transforms payloads and moves large payloads under a
+/// hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallbackTo {
     /// The request's core, which the manager interrupts.

@@ -20,7 +20,7 @@ pub enum Parking {
     Traces,
     /// All systems.
     All,
-    /// No system: the message asks for an entry when it arrives.
+    /// No system: the message requests an entry when it arrives.
     None,
 }
 

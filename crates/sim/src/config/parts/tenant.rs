@@ -5,7 +5,7 @@
 pub struct TenantConfig {
     /// Traces of a tenant that may run at once; 0 for no limit.
     pub max_traces: u64,
-    /// Which trace of a shaped tenant gets the next tokens.
+    /// The order in which traces of a shaped tenant get tokens.
     pub shaping_order: ShapingOrder,
     /// Whether tenants share elements and queues.
     pub isolation: Isolation,
@@ -17,7 +17,7 @@ pub enum Isolation {
     /// All tenants use all of them (section IV.D).
     #[default]
     Shared,
-    /// Each tenant has the same number of its own, which no other may use.
+    /// Elements and entries are divided evenly among the tenants, and none may use another's.
     Reserved,
 }
 

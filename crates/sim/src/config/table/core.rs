@@ -1,4 +1,4 @@
-//! Cores and what involving them costs.
+//! Cores, and the costs of software on them.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;

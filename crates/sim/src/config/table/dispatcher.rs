@@ -1,4 +1,4 @@
-//! Output dispatchers: instructions, and what they wait for.
+//! Output dispatchers: their instructions, and how long an entry occupies them.
 
 use crate::config::parts::Busy;
 use crate::config::rates::{gb, rate};

@@ -1,4 +1,4 @@
-//! What remote sides answer, where it is drawn.
+//! Probabilities of answers of remote sides.
 
 use crate::config::server::Config;
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};

@@ -22,7 +22,7 @@ use accelflow_parameters::Table;
 
 use crate::config::server::Config;
 
-/// Every parameter of the simulated server. What one accelerator has of its own, such as `pes.TCP`, may
+/// Every parameter of the simulated server. Parameters of one accelerator, such as `pes.TCP`, may
 /// also be written `accelerator.TCP.pes`.
 pub const PARAMETERS: Table<Config> = Table::new(&[
     core::ROWS,

@@ -1,4 +1,4 @@
-//! What a type of accelerator has in place of what all types have.
+//! Parameters of one type of accelerator, which override those of all types.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_trace::Accel;
@@ -6,10 +6,10 @@ use accelflow_units::Time;
 
 use crate::config::server::Config;
 
-/// Stands for a count where a type has the number for all.
+/// The value of a count for which a type uses the number of all types.
 const NOT_OWN: f64 = -1.0;
 
-/// Where the numbers for all types come from, which each type has by default.
+/// The provenance and source of the numbers of all types, which each type has by default.
 type Origin = (Provenance, &'static str);
 const PRINTED: Origin = (Provenance::Paper, "AccelFlow, section VI and Table III");
 const ASSUMED: Origin = (Provenance::Assumed, "no source");

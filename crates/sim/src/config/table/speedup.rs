@@ -1,4 +1,4 @@
-//! How often faster an accelerator is than a core.
+//! The speedups of accelerators over a core.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_trace::Accel;

@@ -1,4 +1,4 @@
-//! What a tenant may use.
+//! Limits of tenants.
 
 use crate::config::parts::{Isolation, ShapingOrder};
 use crate::config::server::Config;

@@ -11,7 +11,7 @@ use crate::server::state::Invocation;
 /// The arrivals of all loads.
 pub(crate) struct Arrivals {
     sources: Vec<Source>,
-    /// By service, whose requests those of other services are; of several loads the first's.
+    /// By service, the class of requests that other services send to it: that of its first load.
     classes: Vec<Option<Class>>,
     /// Whether the loads of all other servers are past their warm-ups.
     others_warm: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Arrivals {
     others_ended: bool,
 }
 
-/// What the requests of a load have in common.
+/// The properties that all requests of a load share.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     tenant: u16,
@@ -65,12 +65,12 @@ struct Source {
 pub(crate) struct Arrival {
     /// Index of the service.
     pub service: u16,
-    /// It counts and comes after the warm-up.
+    /// Whether it counts and comes after the warm-up.
     pub measured: bool,
     /// Number of the tenant.
     pub tenant: u16,
     pub priority: u8,
-    /// When its response is due; [`Time::MAX`] without an SLO.
+    /// The time when its response is due; [`Time::MAX`] without an SLO.
     pub due: Time,
 }
 

@@ -1,4 +1,4 @@
-//! The calls of services that wait for responses, and the requests that are under way to them.
+//! The calls of services that wait for responses, and the requests in transit to called services.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use crate::server::state::{Caller, Envelope, Invocation, JobId, Slab};
 pub(crate) struct Calls {
     /// The number of the server.
     server: usize,
-    /// By service, the time on idle servers from the arrival of a call to its response; empty if
-    /// nobody needs it.
+    /// By service, the time on idle servers from the arrival of a call to its response; empty if it
+    /// is not needed.
     expected: Vec<Time>,
     /// Number of the first of `open`.
     first: u64,
     /// The calls by number, from the oldest that waits. They time out in this order.
     open: VecDeque<Call>,
-    /// Whether a look at the time-outs is planned.
+    /// Whether a check of the time-outs is scheduled.
     watched: bool,
     /// Requests on their way to services of this server.
     under_way: Slab<Invocation>,
@@ -56,8 +56,8 @@ impl Calls {
         self.expected.get(callee).copied().unwrap_or(Time::ZERO)
     }
 
-    /// Begins a call for `job` that times out at `due`: where its response goes, which is on the
-    /// network for `back`.
+    /// Begins a call for `job` that times out at `due`. Returns the destination of the response,
+    /// which is on the network for `back`.
     pub(crate) fn begin(&mut self, job: JobId, due: Time, back: Time) -> Caller {
         let call = self.first + self.open.len() as u64;
         self.open.push_back(Call {
@@ -72,7 +72,8 @@ impl Calls {
         }
     }
 
-    /// Ends a call with its response: the job that has waited for it. `None` if it has timed out.
+    /// Ends a call with its response. Returns the job that has waited for it; `None` if the call
+    /// has timed out.
     pub(crate) fn answer(&mut self, call: u64) -> Option<JobId> {
         let index = call.checked_sub(self.first)?;
         let call = self.open.get_mut(index as usize)?;
@@ -82,7 +83,7 @@ impl Calls {
         Some(job)
     }
 
-    /// Ends a call that has timed out by `now`: the job that has waited for it.
+    /// Ends a call that has timed out by `now`. Returns the job that has waited for it.
     pub(crate) fn time_out(&mut self, now: Time) -> Option<JobId> {
         let call = self.open.front().filter(|call| call.due <= now)?;
         let job = call.job;
@@ -92,13 +93,13 @@ impl Calls {
         Some(job)
     }
 
-    /// Plans a look at the time-outs unless one is planned: when.
+    /// Schedules a check of the time-outs, unless one is scheduled. Returns its time.
     pub(crate) fn plan_look(&mut self) -> Option<Time> {
         let due = self.open.front().map(|call| call.due)?;
         (!std::mem::replace(&mut self.watched, true)).then_some(due)
     }
 
-    /// A look at the time-outs is taken.
+    /// Notes that the scheduled check of the time-outs is done.
     pub(crate) fn looked(&mut self) {
         self.watched = false;
     }
@@ -109,7 +110,7 @@ impl Calls {
         open.map(|call| call.job)
     }
 
-    /// Keeps a request on its way to a service of this server: its index.
+    /// Stores a request in transit to a service of this server. Returns its index.
     pub(crate) fn keep(&mut self, invocation: Invocation) -> u32 {
         self.under_way.insert(invocation)
     }

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use crate::plan::{ChainPlan, Form, MessageSize, Operation, Plan};
 
-/// An operation on the way of a chain.
+/// An operation on the path of a chain.
 pub(crate) struct Visit {
     pub accel: Accel,
     pub trace: AtmAddress,

@@ -5,7 +5,7 @@ use accelflow_trace::{
     Word, step,
 };
 
-/// What an output dispatcher finds at each position of each word.
+/// The instruction at each position of each word.
 pub(crate) struct Code {
     /// By word, then by position.
     decoded: Vec<Decoded>,
@@ -24,7 +24,7 @@ enum Decoded {
         otherwise: PositionMark,
     },
     Jump(PositionMark),
-    /// Nibbles that mean nothing.
+    /// Nibbles without meaning.
     Fault,
 }
 
@@ -77,7 +77,7 @@ impl Code {
                 Some(Decoded::Fault) | None => break,
             }
         }
-        // There is a fault on the way, which names itself.
+        // The word has a fault, which `step` reports.
         step(image.word(address)?, mark, image.predicates(), &facts())
     }
 }

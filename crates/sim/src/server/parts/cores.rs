@@ -63,7 +63,7 @@ impl Cores {
         (core as CoreId, before == Some(service))
     }
 
-    /// A request that was assigned to `core` has ended.
+    /// Notes that a request assigned to `core` has ended.
     pub(crate) fn unassign(&mut self, core: CoreId) {
         self.core_mut(core).disown();
     }
@@ -181,8 +181,9 @@ impl Cores {
     }
 }
 
-/// The core of the fewest requests in flight, of these one that has had a request of `service` last,
-/// then that of the fewest tasks. Equals take turns, so that services spread over idle cores.
+/// The core with the fewest requests in flight; among equals, one whose last request was of
+/// `service`, then the one with the fewest tasks. Equals take turns, so that services spread over
+/// idle cores.
 ///
 /// Cerebros, section 4.3: of the cores that have just executed the function, that with the fewest
 /// requests. There, the network card gives messages only to cores that are available.

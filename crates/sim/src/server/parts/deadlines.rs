@@ -11,7 +11,7 @@ use crate::server::state::{Deadline, Request};
 
 /// The unloaded times of services, from which software sets deadlines.
 pub(crate) struct Deadlines {
-    /// From each phase of each service to its end, the time on an idle server; empty if no
+    /// The time from each phase of each service to its end, on an idle server; empty if no
     /// deadlines are set.
     unloaded: Vec<Vec<Time>>,
 }

@@ -31,7 +31,7 @@ impl Dispatchers {
         }
     }
 
-    /// Reads a word of the trace memory: when it is there.
+    /// Reads a word of the trace memory. Returns the time when it has been read.
     pub(crate) fn read_word(&mut self, now: Time) -> Time {
         self.memory.read(now)
     }

@@ -7,7 +7,7 @@ use crate::server::state::{Job, JobId, Join, Meeting, Seat, Slab};
 
 use super::reader::Forked;
 
-/// Executions that await their start after a fork, and joins that await their arms.
+/// Executions that wait to start after a fork, and joins that wait for their arms.
 pub(crate) struct Joins {
     /// Executions that a fork has created: (parent, arm).
     forked: Vec<(JobId, JobId)>,

@@ -11,7 +11,7 @@ use crate::server::state::{JobId, Request};
 
 /// The manager, which serves one visit after the other.
 pub(crate) struct Manager {
-    /// When the last visit so far ends.
+    /// The time when the last visit so far ends.
     free: Time,
     busy: BusyTime,
     occupancy: Time,
@@ -51,7 +51,7 @@ impl Manager {
         self.queue.as_mut()
     }
 
-    /// Adds a visit: when its decision takes effect.
+    /// Adds a visit. Returns the time when its decision takes effect.
     pub(crate) fn visit(&mut self, visit: ManagerVisit, now: Time) -> Time {
         let start = self.free.max(now);
         self.free = start + visit.occupancy;
@@ -59,7 +59,7 @@ impl Manager {
         start + visit.latency.max(visit.occupancy)
     }
 
-    /// When the last visit so far ends.
+    /// The time when the last visit so far ends.
     pub(crate) fn free_from(&self) -> Time {
         self.free
     }

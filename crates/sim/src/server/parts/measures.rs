@@ -209,7 +209,7 @@ impl Measures {
         }
     }
 
-    /// A request is in the system from now on.
+    /// Counts a request into the system.
     pub(crate) fn enter(&mut self, now: Time) {
         self.population.increase(now);
     }
@@ -220,8 +220,8 @@ impl Measures {
         *fallbacks.entry(reason).or_default() += 1;
     }
 
-    /// Counts a response. `spent` is the breakdown of its time; `arrives` says whether counted
-    /// requests are still to arrive at the service.
+    /// Counts a response. `spent` is the breakdown of its time; `arrives`: whether counted requests
+    /// are still to arrive at the service.
     pub(crate) fn count_response(
         &mut self,
         request: &Request,
@@ -326,7 +326,7 @@ impl Measures {
         &mut self.measured.services[usize::from(request.service)]
     }
 
-    /// A request is in the system no longer: how long it was.
+    /// Counts a request out of the system. Returns how long it was in it.
     fn leave(&mut self, request: &Request, now: Time) -> Time {
         let latency = now - request.arrived;
         self.population.decrease(now);

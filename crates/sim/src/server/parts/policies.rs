@@ -1,4 +1,4 @@
-//! Who decides: the orchestrator, or its session of this simulation.
+//! The decisions of the orchestrator, or of its session in this simulation.
 
 use accelflow_units::Time;
 
@@ -17,7 +17,7 @@ use crate::server::state::{Job, JobId, Slab};
 /// the run for it after the event.
 pub(crate) struct Policies {
     session: Option<Box<dyn Session>>,
-    /// Whether the session says which entry leaves a queue next.
+    /// Whether the session decides which entry leaves a queue next.
     orders: bool,
     deadlines: bool,
     /// Whether each decision must visit the manager.
@@ -29,7 +29,7 @@ pub(crate) struct Policies {
     waiting: Vec<Waiting>,
 }
 
-/// What a choice may look at.
+/// The state that a choice may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'e, 'r> {
     pub jobs: &'e Slab<Job>,
@@ -38,7 +38,7 @@ pub(crate) struct Seen<'e, 'r> {
 }
 
 impl Policies {
-    /// Who decides in `run`, and the fixed properties.
+    /// Makes the decision maker of `run`, and returns the fixed properties.
     pub(crate) fn new(
         run: &Run<'_>,
         tenancy: &Tenancy,
@@ -116,7 +116,7 @@ impl Policies {
         Ok(decision)
     }
 
-    /// Whether the session says which entry leaves a queue next.
+    /// Whether the session decides which entry leaves a queue next.
     pub(crate) fn order_queues(&self) -> bool {
         self.orders
     }

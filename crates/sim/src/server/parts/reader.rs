@@ -89,8 +89,8 @@ impl Requests<'_> {
         }
     }
 
-    /// Moves `job` to the beginning of the next trace of its chain: whether that waits for a
-    /// message. A trace that goes on at once and then sends reports an error to the caller.
+    /// Moves `job` to the beginning of the next trace of its chain. Returns whether that waits for
+    /// a message. A trace that continues at once and then sends reports an error to the caller.
     fn begin_trace(
         &self,
         chain: &ChainPlan,

@@ -15,11 +15,11 @@ pub(crate) struct Retries {
 /// An attempt of a chain, or the pause before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
-    /// Its number, from 0.
+    /// The number of the attempt, from 0.
     pub number: u16,
     /// The breakdown of the request's time up to the pause before it.
     pub path: Path,
-    /// Executions that have not ended.
+    /// The number of executions that have not ended.
     executions: u16,
 }
 
@@ -52,15 +52,15 @@ impl Retries {
         self.chains.get(&(request, chain))
     }
 
-    /// A chain has one execution more.
+    /// Counts a further execution of a chain.
     pub(crate) fn fork(&mut self, request: RequestId, chain: u16) {
         if let Some(attempt) = self.chains.get_mut(&(request, chain)) {
             attempt.executions += 1;
         }
     }
 
-    /// An execution of a chain has ended: the number of the attempt, if it was the last one of a
-    /// chain that may be repeated.
+    /// Counts an execution of a chain that has ended. Returns the number of the attempt, if it was
+    /// the last execution of a chain that may be repeated.
     pub(crate) fn end(&mut self, request: RequestId, chain: u16) -> Option<u16> {
         let attempt = self.chains.get_mut(&(request, chain))?;
         attempt.executions -= 1;

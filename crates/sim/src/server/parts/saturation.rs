@@ -26,7 +26,7 @@ struct Resource {
     utilization: f64,
     waiting: (usize, usize),
     turned_away: u64,
-    /// More work waits for it than its queue holds.
+    /// Whether more work waits for it than its queue holds.
     full: bool,
 }
 
@@ -75,7 +75,7 @@ fn resources(before: &Queues, after: &Queues, outcome: &Outcome, image: &Image) 
     all.extend(named().map(|of| dispatcher(of, before, after, outcome)));
     let dma = (before.dma, after.dma);
     all.push(resource("A-DMA engines", outcome.dma_utilization, dma));
-    // A limit that more traces wait for than before is used up.
+    // If more traces wait for a limit than before, the limit is exhausted.
     let grows = after.tenants > before.tenants;
     let used = if grows { 1.0 } else { 0.0 };
     let tenants = (before.tenants, after.tenants);

@@ -19,7 +19,7 @@ pub(super) struct Shaping {
     /// By flow.
     queues: Vec<Queue>,
     order: ShapingOrder,
-    /// When the next look at the shaper is planned; [`Time::MAX`] for never.
+    /// The time of the next scheduled check of the shaper; [`Time::MAX`] for never.
     look: Time,
 }
 
@@ -28,8 +28,8 @@ pub(super) struct Shaping {
 struct Queue {
     /// Index of the tenant.
     tenant: usize,
-    /// The trace that the shaper has. It has no other, so the order of the others is decided when
-    /// this one has passed.
+    /// The trace that was offered to the shaper. Only one is offered at a time, so the order of the
+    /// others is decided when this one has passed.
     offered: Option<Waiting>,
     /// Traces of requests that have passed with an earlier trace.
     begun: VecDeque<Waiting>,
@@ -54,8 +54,9 @@ pub(super) struct Passed {
 }
 
 impl Queue {
-    /// A request of which a trace has passed keeps its resources until its last trace ends. A tenant
-    /// may ask for first traces without end, so traces of requests that have begun go before them.
+    /// Adds a waiting trace. A request whose first trace has passed holds resources until its last
+    /// trace ends, and a tenant may send first traces without end. So traces of requests that have
+    /// begun go before first traces.
     fn push(&mut self, waiting: Waiting, order: ShapingOrder) {
         let begins = matches!(waiting.start, Start::Message(_));
         match (order, begins) {
@@ -74,7 +75,7 @@ impl Queue {
 }
 
 impl Shaping {
-    /// The shaper for the tenants `numbers`, as their loads ask for.
+    /// Makes the shaper for the tenants `numbers`, as their loads require.
     pub(super) fn new(
         loads: &[Load],
         numbers: &[u16],
@@ -146,7 +147,7 @@ impl Shaping {
     /// Takes a message that passes the shaper. If the message was split, the trace starts with its
     /// last segment.
     pub(super) fn poll(&mut self, now: Time) -> Option<Passed> {
-        // The shaper refuses nothing here but times that run backwards.
+        // The shaper refuses only times that run backwards.
         while let Ok(Some(segment)) = self.shaper.poll(now) {
             if segment.last {
                 let passed = self.queues[segment.flow.0].offered.take();
@@ -160,14 +161,15 @@ impl Shaping {
         None
     }
 
-    /// Plans a look at the shaper for its next grant: when, if that is before the planned one.
+    /// Schedules a check of the shaper for its next grant. Returns its time, if that is before the
+    /// scheduled one.
     pub(super) fn plan_look(&mut self) -> Option<Time> {
         let at = self.shaper.next_grant().filter(|&at| at < self.look)?;
         self.look = at;
         Some(at)
     }
 
-    /// Whether the look that was planned for `now` is due. If not, an earlier one has replaced it.
+    /// Whether the check scheduled for `now` is due. If not, an earlier one has replaced it.
     pub(super) fn look_is_due(&mut self, now: Time) -> bool {
         if now < self.look {
             return false;
@@ -182,7 +184,7 @@ impl Shaping {
     }
 }
 
-/// The shaper that all loads of `tenant` ask for.
+/// The shaper of all loads of `tenant`.
 fn flow_config(loads: &[Load], tenant: u16) -> Result<Option<FlowConfig>, SimError> {
     let mut of_tenant = loads.iter().filter(|load| load.tenant == tenant);
     let first = of_tenant.next().and_then(|load| load.shaping);

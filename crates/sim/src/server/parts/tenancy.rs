@@ -89,17 +89,17 @@ impl Tenancy {
         refused(self.tenants[tenant].stats.tenant, offered)
     }
 
-    /// When to look at the traffic shaper, if that is earlier than the next look planned.
+    /// The time to check the traffic shaper, if that is earlier than the next scheduled check.
     pub(crate) fn plan_look(&mut self) -> Option<Time> {
         self.shaping.plan_look()
     }
 
-    /// Whether the look at the traffic shaper that was planned for `now` is still due.
+    /// Whether the check of the traffic shaper scheduled for `now` is still due.
     pub(crate) fn look_is_due(&mut self, now: Time) -> bool {
         self.shaping.look_is_due(now)
     }
 
-    /// Takes a trace that passes the traffic shaper: when it is released.
+    /// Takes a trace that passes the traffic shaper, with the time when it is released.
     pub(crate) fn next_passed(&mut self, now: Time) -> Result<Option<(Start, Time)>, SimError> {
         while let Some(Passed {
             flow,
@@ -134,12 +134,13 @@ impl Tenancy {
         true
     }
 
-    /// Counts the arm of a fork beside its trace. It is no new trace, so it does not wait.
+    /// Counts the arm of a fork in addition to its trace. It is not a new trace, so it does not
+    /// wait.
     pub(crate) fn begin_arm(&mut self, tenant: u16) {
         self.tenants[usize::from(tenant)].begin();
     }
 
-    /// A trace of a tenant has ended, waits for a message, or goes on in software.
+    /// Notes that a trace of a tenant has ended, waits for a message, or continues in software.
     pub(crate) fn end(&mut self, index: u16) {
         let tenant = &mut self.tenants[usize::from(index)];
         tenant.running -= 1;

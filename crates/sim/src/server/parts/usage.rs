@@ -1,4 +1,4 @@
-//! Readings of busy times while a server runs, in bounded room.
+//! Readings of busy times while a server runs, in bounded memory.
 
 use accelflow_units::Time;
 
@@ -9,7 +9,7 @@ const FIRST_WIDTH: Time = Time::from_us(10);
 
 /// Readings of busy times, at least a certain time apart.
 pub(crate) struct Usage {
-    /// The most intervals between readings, an even number.
+    /// The largest number of intervals between readings, an even number.
     most: usize,
     width: Time,
     due: Time,
@@ -17,8 +17,8 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// No readings yet, and at most `most` intervals between them later, or one less; none if it is
-    /// less than two.
+    /// Makes an empty set of readings with at most `most` intervals (rounded down to an even
+    /// number); `None` if `most` is less than two.
     pub(crate) fn new(most: usize) -> Option<Box<Usage>> {
         let usage = Usage {
             most: most / 2 * 2,
@@ -34,8 +34,8 @@ impl Usage {
         now >= self.due
     }
 
-    /// Keeps a reading. If there is no room, every second one goes, and the next are twice as far
-    /// apart: then this one may be too early.
+    /// Keeps a reading. If there is no room, every second reading is dropped and the distance
+    /// between readings doubles; this reading may then be too early to keep.
     pub(crate) fn keep(&mut self, now: Time, busy: Busy) {
         if self.readings.len() > self.most {
             let mut odd = true;

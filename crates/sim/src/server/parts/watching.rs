@@ -1,4 +1,4 @@
-//! The observer of a server, and what it has been shown last.
+//! The observer of a server, and the last state that it was shown.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::server::state::{JobId, Unit};
 /// An observer of one or more servers.
 pub(crate) type Shared<'r> = RefCell<&'r mut (dyn Observer + 'r)>;
 
-/// The observer of a server, and what it has been shown last.
+/// The observer of a server, and the last state that it was shown.
 pub(crate) struct Watching<'r> {
     pub server: usize,
     pub observer: &'r Shared<'r>,
@@ -25,7 +25,8 @@ pub(crate) struct Watching<'r> {
 }
 
 impl<'r> Watching<'r> {
-    /// An observer that has been shown nothing of a server with so many cores, and with `units`.
+    /// Makes the state for an observer that has been shown nothing yet, of a server with `cores`
+    /// cores and with `units`.
     pub(crate) fn new(
         server: usize,
         observer: &'r Shared<'r>,

@@ -20,7 +20,7 @@ pub(crate) struct Invocation {
     pub service: u16,
     /// Number of the request within that service, from which its attributes are derived.
     pub number: u64,
-    /// The outside request that it is a part of arrived after the warm-up.
+    /// Whether the request from outside that it is a part of arrived after the warm-up.
     pub measured: bool,
     pub caller: Caller,
 }

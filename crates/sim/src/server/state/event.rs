@@ -43,7 +43,7 @@ pub(crate) enum Event {
     Invoked(u32),
     /// The response to a call arrives.
     Returned(u64),
-    /// Calls may time out.
+    /// A check of the calls that may time out is due.
     CallsDue,
     /// The pause before another attempt of a chain is over.
     Again(RequestId, u16),

@@ -22,7 +22,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Where it is on the package.
+    /// The place of the unit on the package.
     pub(crate) fn place(self) -> Place {
         Place::Accel(self.accel, u16::from(self.instance))
     }

@@ -34,7 +34,7 @@ pub(crate) struct Job {
     pub path: Path,
     /// Core time of the trace in software.
     pub software: Time,
-    /// LdB has run in software, so the request changes its core when the task ends.
+    /// Whether LdB has run in software, so that the request changes its core when the task ends.
     pub balances: bool,
     /// With a central queue: unloaded time from this operation to the end of the chain.
     pub left: Time,
@@ -73,15 +73,15 @@ impl Cursor {
     }
 }
 
-/// The next step, as the trace says.
+/// The next step of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outlook {
     pub next: Next,
-    /// It has reached a join: the arms meet at the next operation.
+    /// Whether the job has reached a join: the arms meet at the next operation.
     pub meets: bool,
-    /// Its place among the arms of a join.
+    /// The job's place among the arms of a join.
     pub seat: Option<Seat>,
-    /// A tail led to the trace without a message: the trace sends an error response.
+    /// Whether a tail led to the trace without a message: the trace then sends an error response.
     pub error: bool,
 }
 
@@ -94,9 +94,9 @@ pub(crate) struct QueueEntry {
     pub missing: u8,
     /// Number of failed attempts of its core to enqueue it.
     pub attempts: u16,
-    /// It counts as a running trace of its tenant.
+    /// Whether the job counts as a running trace of its tenant.
     pub counted: bool,
-    /// The manager with a central queue knows that the current operation is wanted.
+    /// Whether a manager with a central queue knows of the current operation.
     pub known: bool,
 }
 
@@ -153,7 +153,7 @@ pub(crate) struct Exception {
 /// Where a job waits for a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// In no queue: the message will ask for an entry.
+    /// In no queue: the message will request an entry.
     #[default]
     Nowhere,
     /// In an input entry of TCP.
@@ -196,7 +196,7 @@ impl Job {
         }
     }
 
-    /// Sends the next operation, of type `accel`, to an accelerator of that type.
+    /// Sets the next operation, of type `accel`, and sends it to an accelerator of that type.
     pub(crate) fn set_accel(&mut self, accel: Accel) {
         self.accel = accel;
         self.unit.accel = accel;

@@ -23,14 +23,15 @@ pub(crate) struct Request {
     /// Executions of the current phase that have not ended.
     pub outstanding: u16,
     pub core: CoreId,
-    /// LdB has chosen the core.
+    /// Whether LdB has chosen the core.
     pub balanced: bool,
-    /// It arrived after the warm-up.
+    /// Whether it arrived after the warm-up.
     pub measured: bool,
     pub responded: bool,
-    /// It is a part of a request that nobody waits for: one chain of one phase.
+    /// Whether it is a detached part of a request: one chain of one phase, which nothing waits for.
     pub is_part: bool,
-    /// A time-out or an error has ended it: what runs already still ends, but nothing new starts.
+    /// Whether a time-out or an error has ended it: running executions finish, but no new ones
+    /// start.
     pub terminated: bool,
     /// Index of its tenant.
     pub tenant: u16,
@@ -42,14 +43,15 @@ pub(crate) struct Request {
     pub path: Path,
     /// Time of the application task that it waits for: application logic and context switch.
     pub cpu: Time,
-    /// What its next application logic takes longer, since its core had another service's code.
+    /// Additional time of its next application logic, since its core last ran another service's
+    /// code.
     pub cold: Time,
     /// Core time of starting chains and of seeing the last notification.
     pub overhead: Time,
 }
 
 impl Request {
-    /// Whose state a processing element holds after serving it.
+    /// The owner of the state that a processing element holds after serving it.
     pub(crate) fn owner(&self) -> Owner {
         Owner {
             tenant: self.tenant,

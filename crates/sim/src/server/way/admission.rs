@@ -1,4 +1,5 @@
-//! May a trace start? The traffic shaper and the limit of running traces of its tenant.
+//! The start of traces, subject to the traffic shaper and the limit on running traces of their
+//! tenant.
 
 use accelflow_shaping::Message;
 use accelflow_units::{Bytes, Time};
@@ -18,7 +19,7 @@ impl Engine<'_> {
         Ok(self.within_limit(start, now))
     }
 
-    /// Queues a trace at the traffic shaper, if its tenant is shaped: whether it is.
+    /// Queues a trace at the traffic shaper if its tenant is shaped. Returns whether it is.
     fn shape(&mut self, start: Start, now: Time) -> Result<bool, SimError> {
         let tenant = self.tenant_of(start.job());
         let Some(flow) = self.tenancy.flow_of(tenant) else {
@@ -42,7 +43,7 @@ impl Engine<'_> {
         Ok(job.operation.input)
     }
 
-    /// Schedules a look at the traffic shaper for its next grant.
+    /// Schedules a check of the traffic shaper for its next grant.
     fn look_at_shaper(&mut self) {
         if let Some(at) = self.tenancy.plan_look() {
             self.schedule(at, Event::Grants);
@@ -104,9 +105,9 @@ impl Engine<'_> {
         }
     }
 
-    /// An operation in the overflow area of `unit` must not wait for traces that wait for it. So when
-    /// these have all input entries, the one that waits for the shortest time changes places with the
-    /// next overflow entry.
+    /// Prevents a deadlock in which operations in the overflow area of `unit` wait for traces that
+    /// wait for them. When such traces hold all input entries, the one that has waited for the
+    /// shortest time is exchanged with the next overflow entry.
     pub(crate) fn make_room(&mut self, unit: Unit, now: Time) {
         let barred = match self.manager.queue() {
             Some(queue) => queue.is_barred(),
@@ -126,8 +127,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Of the traces of [`Engine::bar`] in input entries of `unit`, the last: of those that wait for
-    /// their tenants, or else of those that wait for other services.
+    /// The last trace of [`Engine::bar`] in input entries of `unit`: among those that wait for
+    /// their tenants, or else among those that wait for other services.
     fn last_barred(&self, unit: Unit) -> Option<JobId> {
         let central = self.manager.is_central();
         let limited = self.tenancy.waiting_for_limit().rev().map(Start::job);
@@ -146,7 +147,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A trace has ended, waits for a message, or goes on in software.
+    /// Notes that a trace has ended, waits for a message, or continues in software.
     pub(crate) fn trace_ended(&mut self, id: JobId) {
         if std::mem::take(&mut self.jobs.get_mut(id).entry.counted) {
             let tenant = self.tenant_of(id);

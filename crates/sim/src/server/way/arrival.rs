@@ -1,4 +1,4 @@
-//! A request arrives.
+//! The arrival of requests.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -27,7 +27,7 @@ impl Engine<'_> {
     pub(crate) fn arrive(&mut self, load: usize, now: Time) -> Result<(), SimError> {
         let arrival = self.arrivals.arrive(load, now);
         self.schedule_arrival(load);
-        // Numbers are the service's, so that two loads on it have different requests.
+        // Requests are numbered by service, so that two loads on a service have different requests.
         let number = self.measures.arrived_at(arrival.service);
         let request = self.new_request(&arrival, number, now);
         self.measures.count_arrival(&request, now);
@@ -45,10 +45,11 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Starts the first phase of a request as soon as the client's side of its way is over.
+    /// Starts the first phase of a request after the client's part of its response time.
     ///
-    /// What the client and the network add to a response time has no part in the server's work, so
-    /// it passes before that: a Poisson process whose requests are delayed independently remains one.
+    /// The time that the client and the network add does not involve the server, so all of it
+    /// passes before the server's work. A Poisson process whose requests are delayed independently
+    /// remains a Poisson process.
     fn come_from_client(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
         let request = self.requests.get(id);
         let outside = self.requests.outside_client(request);

@@ -1,4 +1,4 @@
-//! Services call services: a request leaves for another service, and its response comes back.
+//! Calls between services: sending a request to another service, and receiving its response.
 
 use accelflow_kernel::Priority;
 use accelflow_units::Time;
@@ -18,8 +18,7 @@ const CALLED_NUMBER: u64 = 1 << 63;
 
 impl Engine<'_> {
     /// Sends a request to the service with the index `callee`, for whose response `id` waits. The
-    /// caller's message has left: it is on its way to the callee from now on. The callee, or what it
-    /// calls, may need a queue entry of this server.
+    /// callee, or a service that it calls, may need a queue entry of this server.
     pub(crate) fn call(&mut self, id: JobId, callee: usize, now: Time) {
         let server = self.run.plan.services[callee].server;
         let number = self.called_number(self.jobs.get(id));
@@ -65,7 +64,8 @@ impl Engine<'_> {
         self.requests.attribute(request, CALLED | place) | CALLED_NUMBER
     }
 
-    /// Sends a message to a service of the server number `server`: to another one it takes `time`.
+    /// Sends a message to a service of the server number `server`. To another server it takes
+    /// `time`.
     fn send(&mut self, server: usize, message: Message, now: Time, time: Time) {
         if self.calls.is_here(server) {
             self.receive(message, now);
@@ -118,8 +118,8 @@ impl Engine<'_> {
         self.answered(job, now)
     }
 
-    /// Plans a look at the calls that may time out. Of a response and a time-out at the same time
-    /// the response counts.
+    /// Schedules a check of the calls that may time out. If a response and a time-out coincide, the
+    /// response counts.
     fn look_at_calls(&mut self) {
         if let Some(due) = self.calls.plan_look() {
             self.calendar.schedule(due, Priority::LAST, Event::CallsDue);

@@ -32,7 +32,7 @@ impl Engine<'_> {
     }
 
     /// The unloaded time from a job's next operation to the enclosing join or, without one, to the
-    /// end of its chain; and whether there is a join, which the job is moved behind.
+    /// end of its chain; and whether there is a join. The job is moved behind the join.
     fn time_from(&self, job: &mut Job) -> Result<(Time, bool), SimError> {
         if job.outlook.meets {
             self.requests.read(job, &mut Vec::new())?;
@@ -103,7 +103,7 @@ impl Engine<'_> {
         self.transfer(transfer, movement, now);
     }
 
-    /// The manager knows of an entry of its queue.
+    /// Registers an entry of the manager's queue.
     pub(crate) fn registered(&mut self, id: JobId, now: Time) {
         let job = self.jobs.get(id);
         let (accel, latest) = (job.accel, self.latest_start(job));
@@ -164,8 +164,8 @@ impl Engine<'_> {
         self.schedule(done, Event::Recalled(id));
     }
 
-    /// Hands a job on from the output queue of `source`, or from memory: straight to an element
-    /// if the manager promotes it, else to the central queue.
+    /// Forwards a job from the output queue of `source`, or from memory: directly to an element if
+    /// the manager promotes it, otherwise to the central queue.
     pub(crate) fn forward_centrally(
         &mut self,
         id: JobId,

@@ -1,4 +1,4 @@
-//! Which entry leaves a queue of an accelerator next.
+//! The choice of the entry that leaves a queue of an accelerator next.
 
 use accelflow_units::Time;
 
@@ -8,7 +8,8 @@ use crate::server::engine::Engine;
 use crate::server::parts::Seen;
 use crate::server::state::{JobId, Unit};
 
-/// Calls a method of the station at `$unit` with who picks the entry that leaves a queue.
+/// Calls a method of the station at `$unit` with the policy that picks the entry that leaves a
+/// queue.
 macro_rules! picking {
     ($engine:ident, $unit:ident, $overflow:literal, $now:ident, $method:ident($($argument:expr),*)) => {{
         let name = queue($unit, $overflow);
@@ -30,17 +31,18 @@ impl Engine<'_> {
         picking!(self, unit, true, now, refill())
     }
 
-    /// Gives up a reserved input entry of `unit`: the overflow entry that moves up.
+    /// Gives up a reserved input entry of `unit`. Returns the overflow entry that moves up.
     pub(crate) fn release_input(&mut self, unit: Unit, now: Time) -> Option<JobId> {
         picking!(self, unit, true, now, release_input())
     }
 
-    /// Gives the input entry of a trace of `unit` that may not go on to an overflow entry: that entry.
+    /// Gives the input entry of a trace of `unit` that must not continue to an overflow entry,
+    /// which is returned.
     pub(crate) fn change_places(&mut self, unit: Unit, now: Time) -> Option<JobId> {
         picking!(self, unit, true, now, change_places())
     }
 
-    /// Fills a reserved overflow entry of `unit`: the overflow entry that moves up.
+    /// Fills a reserved overflow entry of `unit`. Returns the overflow entry that moves up.
     pub(crate) fn spill_entry(
         &mut self,
         unit: Unit,

@@ -1,4 +1,4 @@
-//! Cores start and end tasks.
+//! The start and the end of tasks on cores.
 
 use accelflow_units::Time;
 
@@ -39,7 +39,7 @@ impl Engine<'_> {
         self.task_started(core, started);
     }
 
-    /// Gives a core a task that a completion asks for.
+    /// Gives a core a task that a completion requires.
     pub(crate) fn ask_core(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
         match self.properties.requests {
             CoreRequests::Interrupt => self.interrupt_core(core, task, duration, now),
@@ -80,7 +80,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Ends a time slice: whether it was one that has ended, and not the task.
+    /// Ends a time slice. Returns whether the time slice has ended, and not the task.
     fn slice_done(&mut self, core: CoreId, number: u64, now: Time) -> bool {
         match self.cores.end_slice(core, number, now) {
             SliceEnd::None => return false,

@@ -1,4 +1,5 @@
-//! A result is in the output queue: the trace and the orchestrator decide what comes next.
+//! The decision on a result in an output queue: the trace determines the next step, and the
+//! orchestrator who handles it.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -11,7 +12,7 @@ use crate::server::parts::{Joins, Reading, Requests};
 use crate::server::state::{Job, JobId};
 
 impl Engine<'_> {
-    /// Reads what comes next from the trace, and asks the orchestrator who handles it.
+    /// Reads the next step from the trace, and asks the orchestrator who handles it.
     pub(crate) fn decide(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
         self.spend_waiting(id, Wait::Output, now);
         let job = self.jobs.get_mut(id);
@@ -59,8 +60,8 @@ impl Engine<'_> {
     }
 }
 
-/// Reads the trace of `job` up to its next operation, and gives the executions that it starts
-/// their places at joins. The same dispatcher reads on for these: they are returned at their
+/// Reads the trace of `job` up to its next operation, and gives the executions that it forks their
+/// places at joins. The same dispatcher reads their traces as well: they are returned at their
 /// first operations.
 pub(crate) fn read_all(
     requests: &Requests<'_>,

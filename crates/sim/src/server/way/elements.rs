@@ -41,12 +41,12 @@ impl Engine<'_> {
         }
     }
 
-    /// How long the element is prepared for an operation.
+    /// The time to prepare the element for an operation.
     ///
     /// "The hardware clears the state of a PE and its scratchpad in between executions of entries
     /// from different tenants" (AccelFlow, section IV.D), and "scratchpad initialization and
     /// wipeout" take time (section VI). The state that a service's requests share is loaded when
-    /// the element goes on with another service.
+    /// the element switches to another service.
     fn preparation(&mut self, unit: Unit, started: Started<JobId>, now: Time) -> Time {
         let config = &self.run.config.accelerator;
         let mut time = Time::ZERO;

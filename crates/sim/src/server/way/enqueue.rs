@@ -1,4 +1,4 @@
-//! An operation gets a place in a queue.
+//! The enqueueing of operations.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -32,7 +32,7 @@ impl Engine<'_> {
 
     /// A core executes Enqueue. It does not see the queues, so it tries one instance after the
     /// other: "if, after multiple attempts, the core cannot find it, trace execution falls back to
-    /// the core" (AccelFlow, section IV.A). `running` says that the thread has the core.
+    /// the core" (AccelFlow, section IV.A). `running`: whether the thread has the core.
     pub(crate) fn enqueue_by_core(
         &mut self,
         id: JobId,

@@ -18,7 +18,7 @@ const FAULTS: u64 = 1 << 63;
 const MILLION: u64 = 1_000_000;
 
 impl Engine<'_> {
-    /// The exception that the operation which `job` begins raises, if it does.
+    /// The exception that the operation of `job` raises, if it raises one.
     pub(crate) fn exception(&mut self, id: JobId, preparation: Time) -> Option<Exception> {
         let config = self.run.config;
         if config.tlb.faults_per_million == 0 && config.exception.per_million == 0.0 {
@@ -68,8 +68,8 @@ impl Engine<'_> {
 
     /// "On an exception, the accelerator operation stops, a CPU core is interrupted, and the OS
     /// handles the exception" (AccelFlow, section IV.A). The operation of `id` keeps its element.
-    /// The core of the request takes an interrupt and handles it; then the element goes on, or the
-    /// core does in software.
+    /// The core of the request takes an interrupt and handles it; then the element resumes, or the
+    /// core continues in software.
     pub(crate) fn raise(&mut self, id: JobId, exception: Exception, now: Time) {
         self.spend(id, Part::Accelerator, now);
         self.measures.count_exception();

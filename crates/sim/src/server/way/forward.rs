@@ -1,4 +1,4 @@
-//! A job leaves its output queue: forwarded, or moved to memory for a core.
+//! The move of a job out of its output queue: to the next accelerator, or to memory for a core.
 
 use accelflow_units::Time;
 
@@ -62,8 +62,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether a message goes on to its payload in the RPC processor that had its header, or the
-    /// reverse, where no engine moves it.
+    /// Whether the transfer stays within one RPC processor, between the header and the payload of a
+    /// message, so that no A-DMA engine moves it.
     fn goes_on(&self, from: Unit, to: Unit, kind: TransferKind) -> bool {
         let whole = self.run.config.accelerator.rpc_processor == RpcProcessor::Whole;
         whole && from == to && kind == TransferKind::Forward
@@ -94,7 +94,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Counts that `unit` has not taken an operation of a request.
+    /// Counts that `unit` has turned away an operation of a request.
     pub(crate) fn count_turned_away(&mut self, request: RequestId, unit: Unit) {
         if self.has(unit.accel) {
             self.count_fallback(request, Fallback::OverflowFull);
@@ -121,14 +121,14 @@ impl Engine<'_> {
         self.transfer(transfer, movement, now);
     }
 
-    /// Asks for an A-DMA engine to move something.
+    /// Requests an A-DMA engine for a transfer.
     pub(crate) fn transfer(&mut self, transfer: Transfer, movement: Movement, now: Time) {
         if self.dma.request((transfer, movement), now) {
             self.move_data(transfer, &movement, now);
         }
     }
 
-    /// An A-DMA engine is programmed and moves something.
+    /// Starts a transfer on an A-DMA engine: programs it and moves the data.
     fn move_data(&mut self, transfer: Transfer, movement: &Movement, now: Time) {
         let programmed = now + self.run.config.network.dma_setup;
         if self.is_followed() {

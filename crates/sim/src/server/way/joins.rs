@@ -3,9 +3,9 @@
 //! "If an input queue entry needs data from multiple source accelerators, the dispatcher marks the
 //! entry as ready when all data has arrived" (AccelFlow, section IV.A). The first arm to arrive
 //! takes the entry, and each arm brings its data there. An arm must not wait for a resource that
-//! only its own join frees. So it waits for no room: if queue and overflow area are full, the arms
-//! meet at the core. Operations in an overflow area wait for an input entry, so one of these is
-//! never taken by a join.
+//! only its own join frees. So it never waits for room: if queue and overflow area are full, the
+//! arms meet at the core. Operations in an overflow area wait for an input entry, so one of these
+//! is never taken by a join.
 
 use accelflow_units::{Bytes, Time};
 
@@ -60,7 +60,7 @@ impl Engine<'_> {
         };
         self.joins.count_decided(job);
         if join.lead.is_none() {
-            // A core goes on with what it has begun.
+            // A core continues what it has begun.
             self.joins.lead(seat, id, join.at);
         } else if join.at != Meeting::Core {
             let core = self.requests.get(job.request).core;
@@ -228,8 +228,8 @@ impl Engine<'_> {
         input
     }
 
-    /// A core that executes the trace of `root` has reached the end of `id`, the last of `met`. If
-    /// that is a join whose arms it has all executed: the execution that goes on.
+    /// Handles the end of `id`, the last of `met`, on a core that executes the trace of `root`. If
+    /// that is a join whose arms the core has all executed, returns the execution that continues.
     pub(crate) fn meet_in_software(
         &mut self,
         root: JobId,

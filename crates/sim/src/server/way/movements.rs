@@ -85,7 +85,8 @@ impl Engine<'_> {
         self.uncore.deliver(entry.address, entry.size, now);
     }
 
-    /// Brings the part of the input beyond the queue entry to the element: when it is there.
+    /// Brings the part of the input beyond the queue entry to the element. Returns the time when it
+    /// arrives.
     pub(crate) fn load_beyond(&mut self, id: JobId, now: Time) -> Time {
         let job = self.jobs.get(id);
         let input = job.operation.input;
@@ -97,7 +98,8 @@ impl Engine<'_> {
         self.move_beyond(id, way, address, input, now)
     }
 
-    /// Writes the part of the output beyond the queue entry to a new buffer: when it is there.
+    /// Writes the part of the output beyond the queue entry to a new buffer. Returns the time when
+    /// it arrives.
     pub(crate) fn write_beyond(&mut self, id: JobId, now: Time) -> Time {
         let job = self.jobs.get(id);
         let (output, way) = (job.operation.output, Way::Write(job.unit.place()));
@@ -121,8 +123,8 @@ impl Engine<'_> {
         self.requests.get(job.request).tenant
     }
 
-    /// Where the payload of a job is in memory. Without a buffer it gets one of its core's, of
-    /// `size`.
+    /// The address of a job's payload in memory. A job without a buffer gets one of `size` from its
+    /// core's heap.
     pub(crate) fn payload_address(&mut self, id: JobId, size: Bytes) -> u64 {
         match self.jobs.get(id).payload.buffer {
             Some(buffer) => buffer.address,

@@ -1,4 +1,4 @@
-//! A trace has ended, and its core is notified.
+//! Notification of cores at the end of traces.
 
 use accelflow_units::Time;
 
@@ -20,7 +20,7 @@ impl Engine<'_> {
         self.schedule(seen, Event::Notified(id));
     }
 
-    /// When a core next looks for a notification that arrives at `at`.
+    /// The time when a core next checks for notifications, for one that arrives at `at`.
     pub(crate) fn when_seen(&self, core: CoreId, at: Time) -> Time {
         let config = &self.run.config.core;
         let period = config.notice_period.as_ps();
@@ -28,7 +28,7 @@ impl Engine<'_> {
         if !flag || config.notification != Looks::Periodically || period == 0 {
             return at;
         }
-        // Timers of cores are set off evenly over the period.
+        // The timers of cores are staggered evenly over the period.
         let offset = period / self.cores.count() as u64 * u64::from(core);
         let since = (at.as_ps() + period - offset) % period;
         at + Time::from_ps((period - since) % period)
@@ -60,7 +60,7 @@ impl Engine<'_> {
         self.execution_ended(request, cursor.chain, false, now)
     }
 
-    /// The request of a job goes on from where the job stands: it is the last of its phase so far.
+    /// Sets the path of a request to that of a job, the last of its phase so far to end.
     pub(crate) fn follow(&mut self, id: JobId, now: Time) {
         let job = self.jobs.get(id);
         self.requests.get_mut(job.request).path = Path {
@@ -69,7 +69,7 @@ impl Engine<'_> {
         };
     }
 
-    /// Charges a core for seeing that a trace has ended: how long.
+    /// Charges a core for seeing that a trace has ended. Returns the time charged.
     pub(crate) fn charge_notice(&mut self, core: CoreId, now: Time) -> Time {
         let config = &self.run.config.core;
         let mut cost = self.properties.notified;

@@ -110,8 +110,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A part of a request for a chain that nobody waits for. It has the attributes of the request
-    /// and ends with the chain.
+    /// Creates the part of a request that runs a detached chain. It has the attributes of the
+    /// request and ends with the chain.
     fn part(&mut self, whole: RequestId) -> RequestId {
         self.requests.insert(Request {
             caller: None,
@@ -175,7 +175,7 @@ impl Engine<'_> {
     }
 
     /// An execution of a chain of the current phase has ended; after the last one, the request goes
-    /// on to its next phase. `running` says that its thread has the core.
+    /// on to its next phase. `running`: whether its thread has the core.
     pub(crate) fn execution_ended(
         &mut self,
         id: RequestId,
@@ -198,7 +198,7 @@ impl Engine<'_> {
         self.next_phase(id, running, now)
     }
 
-    /// A request goes on to its next phase. `running` says that its thread has the core.
+    /// A request goes on to its next phase. `running`: whether its thread has the core.
     fn next_phase(&mut self, id: RequestId, running: bool, now: Time) -> Result<(), SimError> {
         let request = self.requests.get_mut(id);
         request.phase += 1;

@@ -62,7 +62,7 @@ impl Engine<'_> {
         self.ensemble.instances_of(accel) > 0
     }
 
-    /// Whether `unit` has an element that no operation runs on or is on its way to.
+    /// Whether `unit` has an element that no operation runs on or is in transit to.
     fn has_free_element(&self, unit: Unit) -> bool {
         if !self.has(unit.accel) {
             return false;
@@ -113,8 +113,8 @@ impl Engine<'_> {
         job.accel == Accel::Ldb && self.requests.get(job.request).phase == 0
     }
 
-    /// LdB assigns a request to a core, of equals to the first from `first` on: whether the core
-    /// changes. A request that several arms balance has the core of the last one.
+    /// Assigns a request to a core by LdB; among equals it takes the first from `first` on. Returns
+    /// whether the core changes. A request that several arms balance has the core of the last one.
     pub(crate) fn balance(&mut self, id: RequestId, first: CoreId) -> bool {
         let request = self.requests.get(id);
         let draws = LDB_DRAWS.map(|purpose| self.requests.attribute(request, purpose));
@@ -131,7 +131,7 @@ impl Engine<'_> {
     }
 }
 
-/// Whether an accelerator does operations of other types, and others do its own. TCP holds
+/// Whether an accelerator can do operations of other types, and others can do its own. TCP holds
 /// connections, and LdB is beside the cores.
 fn is_flexible(accel: Accel) -> bool {
     !matches!(accel, Accel::Tcp | Accel::Ldb)

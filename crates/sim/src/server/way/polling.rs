@@ -1,8 +1,8 @@
 //! Queues in memory between accelerators and cores, which a thread of each core polls.
 //!
-//! The polling thread of a core runs whenever the core has nothing else to do, and between two tasks
-//! if its last poll was a period ago. The queues carry descriptors: payloads stay in the output
-//! entries of their accelerators, as in all systems with cores that hand on.
+//! The polling thread of a core runs whenever the core has nothing else to do, and between two
+//! tasks if its last poll was a period ago. The queues carry descriptors: payloads stay in the
+//! output entries of their accelerators, as in all systems whose cores pass operations on.
 
 use accelflow_units::Time;
 

@@ -1,4 +1,4 @@
-//! A request has its response, or ends without one.
+//! The response of a request, or its end without one.
 
 use accelflow_units::Time;
 
@@ -8,8 +8,8 @@ use crate::server::state::{Job, RequestId};
 use crate::stats::Breakdown;
 
 impl Engine<'_> {
-    /// An execution has ended with a message that was sent. In the last phase that is the response.
-    /// A response with an error ends the path of the request with the current phase.
+    /// Handles the end of an execution that sent a message. In the last phase that message is the
+    /// response. A response with an error ends the path of the request with the current phase.
     pub(crate) fn respond_if_last(&mut self, job: &Job, now: Time) {
         let id = job.request;
         let chain = Some(usize::from(job.cursor.chain));

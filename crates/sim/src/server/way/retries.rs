@@ -1,4 +1,4 @@
-//! Attempts of a chain fail, and it starts again.
+//! Failed attempts of chains, and their repetition.
 
 use accelflow_kernel::attribute_unit;
 use accelflow_units::Time;
@@ -9,7 +9,7 @@ use crate::server::error::SimError;
 use crate::server::state::{Event, Job, JobId, RequestId, Task};
 use crate::stats::Part;
 
-/// The first of the attributes of a request that say which attempts fail.
+/// The first of the attributes of a request that decide which attempts fail.
 const FAILS: u64 = 0xFA11 << 48;
 
 impl<'r> Engine<'r> {
@@ -19,8 +19,8 @@ impl<'r> Engine<'r> {
         found.map_or(0, |attempt| attempt.number)
     }
 
-    /// An execution of a chain has ended: whether the chain starts again after it. After the last
-    /// attempt that may fail, the request is answered with an error.
+    /// Handles the end of an execution of a chain. Returns whether the chain starts again. After
+    /// the last attempt that may fail, the request is answered with an error.
     pub(crate) fn goes_again(&mut self, id: RequestId, index: u16, now: Time) -> bool {
         let Some(number) = self.retries.end(id, index) else {
             return false;

@@ -12,8 +12,8 @@ use crate::server::state::{Held, Job, JobId, Task};
 use crate::stats::Part;
 
 impl Engine<'_> {
-    /// Puts the trace of a job on its core, until it ends or waits for a message. `running` says
-    /// that its thread has the core.
+    /// Runs the trace of a job on its core, until it ends or waits for a message. `running`:
+    /// whether its thread has the core.
     pub(crate) fn run_software(
         &mut self,
         id: JobId,
@@ -40,9 +40,9 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The time of the operating system and the server around a request's traces, if a recording has
-    /// it. All of it is spent with the first trace, which receives the request. Where accelerators
-    /// execute traces there is none: what they leave to cores is the orchestrator's.
+    /// The time of the operating system and the server around a request's traces, if a recording
+    /// has it. All of it is spent with the first trace, which receives the request. Where
+    /// accelerators execute traces it is zero: the orchestrator has the costs of cores.
     fn outside(&self, id: JobId) -> Time {
         let job = self.jobs.get(id);
         let request = self.requests.get(job.request);
@@ -54,8 +54,8 @@ impl Engine<'_> {
         self.run.config.system_time(outside)
     }
 
-    /// Executes the trace of a job, and the arms of its forks one after the other: the core time.
-    /// The jobs are left where they end or wait.
+    /// Executes the trace of a job, and the arms of its forks one after the other. Returns the core
+    /// time. The jobs are left where they end or wait.
     fn execute(&mut self, root: JobId, now: Time) -> Result<Time, SimError> {
         let mut total = Time::ZERO;
         let mut left = vec![root];
@@ -149,7 +149,7 @@ impl Engine<'_> {
 
     /// "Using a software or hardware algorithm, a load balancer picks a core to execute the
     /// function" (AccelFlow, section II): if the trace that a core has executed contains LdB, its
-    /// request is assigned to a core, its own before equals: whether that changes. With
+    /// request is assigned to a core, preferably its own. Returns whether the core changes. With
     /// `core.software_balancing` none it stays on the core that its message was steered to.
     fn balanced_in_software(&mut self, id: JobId) -> bool {
         let job = self.jobs.get_mut(id);

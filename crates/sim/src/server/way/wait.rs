@@ -1,4 +1,4 @@
-//! A trace waits for a message: parked, answered, timed out.
+//! Waits for messages: parking a trace, the answer, the time-out.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -112,7 +112,7 @@ impl Engine<'_> {
             self.call(id, callee, now);
             return;
         }
-        // A message after the time-out has no effect, so it need not arrive.
+        // A message after the time-out has no effect, so its arrival is not simulated.
         if wait > timeout {
             self.schedule(now + timeout, Event::TimedOut(id));
         } else {
