@@ -1,26 +1,27 @@
-//! The algorithms that section 4.2 weighs for the rate limiter, beside one another: token bucket, leaky
-//! bucket, fixed window, sliding log. [`crate::TokenBucket`] is the one that was built, cycle by cycle;
-//! these release messages in continuous time, so that their behaviour can be compared.
+//! The rate-limiting algorithms that section 4.2 compares: token bucket, leaky bucket, fixed
+//! window, sliding log. They release messages in continuous time, so that their behaviour can be
+//! compared. [`crate::TokenBucket`] models the one that ARCUS uses, cycle by cycle.
 
 use std::collections::VecDeque;
 
 use accelflow_units::{Bandwidth, Bytes, Time};
 
-/// An algorithm.
+/// A rate-limiting algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Tokens come at the rate, up to a burst; a message passes with tokens for all its bytes.
+    /// Tokens accrue at the rate, up to a burst; a message passes when there are tokens for all its
+    /// bytes.
     TokenBucket,
     /// Messages leave at the rate, one after the other.
     LeakyBucket,
-    /// A counter that starts again each window.
+    /// A counter that is reset at the start of each window.
     FixedWindow,
     /// A log of the messages of the last window.
     SlidingLog,
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Algorithm; 4] = [
         Algorithm::TokenBucket,
         Algorithm::LeakyBucket,
@@ -50,18 +51,18 @@ pub struct Limiter {
     rate: Bandwidth,
     burst: Bytes,
     window: Time,
-    /// When the last message passed.
+    /// The time when the last message passed.
     last: Time,
-    /// Of the token bucket: when it would be full. Of the leaky bucket: when it is free.
+    /// Token bucket: the time when it will be full. Leaky bucket: the time when it will be free.
     due: Time,
-    /// Of the fixed window: its start, and what has passed in it.
+    /// Fixed window: its start, and the bytes that have passed in it.
     counted: (Time, Bytes),
     log: VecDeque<(Time, Bytes)>,
     most_logged: usize,
 }
 
 impl Limiter {
-    /// A limiter that has been idle for long.
+    /// A limiter in the state after a long idle time.
     pub fn new(algorithm: Algorithm, rate: Bandwidth, burst: Bytes) -> Limiter {
         Limiter {
             algorithm,
@@ -76,8 +77,8 @@ impl Limiter {
         }
     }
 
-    /// When a message that comes at `at` passes, behind all earlier ones. Messages larger than the burst
-    /// pass when nothing else has.
+    /// Returns the time when a message that arrives at `at` passes, after all earlier ones.
+    /// Messages larger than the burst pass when nothing else has.
     pub fn release(&mut self, at: Time, size: Bytes) -> Time {
         let at = at.max(self.last);
         let passed = match self.algorithm {
@@ -94,7 +95,7 @@ impl Limiter {
         passed
     }
 
-    /// Bytes that the limiter keeps for the flow, at its most so far.
+    /// The largest size, so far, of the limiter's state for the flow, in bytes.
     pub fn state_bytes(&self) -> usize {
         match self.algorithm {
             // Tokens and a timer.
@@ -104,7 +105,8 @@ impl Limiter {
         }
     }
 
-    /// The bucket is full at `due`; the tokens that lack of it now are what the rate makes until then.
+    /// The token bucket. It is full at `due`; the tokens that it lacks now are those that accrue
+    /// until then.
     fn by_tokens(&mut self, at: Time, size: Bytes) -> Time {
         let needed = self.rate.transfer(size.min(self.burst));
         let passed = (self.due + needed).saturating_sub(self.window).max(at);

@@ -8,13 +8,12 @@ use crate::{Registers, ShapingError};
 
 /// A token bucket with a hardware timer.
 ///
-/// In every cycle, in this order: registers whose time has come replace the old ones, and tokens
-/// beyond the new bucket are lost; the timer counts, and if it has reached the interval it starts
-/// again and the refill is added, up to the bucket; tokens may be spent.
+/// In every cycle, in this order: new registers take effect when their time has come, and tokens
+/// beyond the new bucket size are lost; the timer counts, and when it reaches the interval it
+/// restarts and the refill is added, up to the bucket size; tokens may be spent.
 ///
-/// Writing registers does not restart the timer, so a runtime that writes often does not keep
-/// refills from happening. A bucket starts full (assumed, as is usual of token buckets; the paper
-/// does not say).
+/// Writing registers does not restart the timer, so a runtime that writes often does not prevent
+/// refills. A bucket starts full (assumed, as is usual of token buckets; the paper does not say).
 ///
 /// Any number of cycles is settled in constant time, apart from changes of registers.
 #[derive(Clone, Debug)]
@@ -42,7 +41,7 @@ impl TokenBucket {
         self.level.registers
     }
 
-    /// The registers in effect and those on their way.
+    /// The registers in effect, and those written but not yet in effect.
     pub fn coming_registers(&self) -> impl Iterator<Item = Registers> + '_ {
         let coming = self.writes.iter().map(|&(_, registers)| registers);
         std::iter::once(self.level.registers).chain(coming)
@@ -58,11 +57,10 @@ impl TokenBucket {
         level.tokens
     }
 
-    /// The first cycle, at or after `from`, in which `cost` tokens are there. In the cycle before,
-    /// unless that is before `from`, they are not.
+    /// The first cycle, at or after `from`, in which the bucket has `cost` tokens.
     ///
-    /// `None` if neither the registers in effect nor any on their way have a bucket for so many, or
-    /// the cycle is not a number of 64 bits.
+    /// `None` if no bucket size, present or already written, holds so many tokens, or the cycle
+    /// does not fit 64 bits.
     pub fn ready(&self, cost: u64, from: Cycles) -> Option<Cycles> {
         let mut level = self.level;
         for &(write, registers) in &self.writes {
@@ -74,7 +72,7 @@ impl TokenBucket {
         level.ready(cost, from.0).map(Cycles)
     }
 
-    /// Spends `cost` tokens in cycle `at` if they are there; whether they were.
+    /// Spends `cost` tokens in cycle `at` if the bucket has them. Returns whether it did.
     ///
     /// # Errors
     /// [`ShapingError::CycleRunsBackwards`] for a cycle before that of an earlier call.
@@ -88,15 +86,16 @@ impl TokenBucket {
         Ok(enough)
     }
 
-    /// Replaces the registers at the beginning of cycle `at`, or of the one after the last settled
-    /// cycle or with the last earlier write, if that is later.
+    /// Replaces the registers at the beginning of cycle `at`; later if the bucket is already
+    /// settled up to `at`, or if an earlier write takes effect later.
     pub fn write(&mut self, registers: Registers, at: Cycles) {
         let last = self.writes.back().map_or(0, |(cycle, _)| *cycle);
         let cycle = at.0.max(last).max(self.level.settled.saturating_add(1));
         self.writes.push_back((cycle, registers));
     }
 
-    /// Lets everything happen that is due up to cycle `at`, as a call in that cycle would.
+    /// Applies all refills and register changes that are due up to cycle `at`, as a call in that
+    /// cycle would.
     pub(crate) fn settle(&mut self, at: Cycles) {
         while let Some(&(from, registers)) = self.writes.front()
             && from <= at.0

@@ -1,4 +1,4 @@
-//! The input dispatcher of an accelerator: in which order it loads what is ready.
+//! The input dispatcher of an accelerator: the order in which it loads ready entries.
 //!
 //! It has no clock and no elements of its own, so the simulated accelerators and the worker pools
 //! on real messages order their queues with the same code.
@@ -13,13 +13,13 @@ pub enum Policy {
     /// In the order in which they became ready.
     #[default]
     Fifo,
-    /// The highest level first, and in that order within a level.
+    /// The highest priority level first, in order of readiness within a level.
     Priority,
-    /// In that order, unless an entry would miss its deadline and can change places with an
-    /// earlier one that has the slack (section IV.C).
+    /// In order of readiness, except that an entry that would miss its deadline may change places
+    /// with an earlier one that has enough slack (section IV.C).
     Deadline,
-    /// The earliest deadline first, and in that order among equals: "prioritizes those requests
-    /// that are closer to their deadline" (section VII.A.3). Without a deadline an entry is last.
+    /// The earliest deadline first, in order of readiness among equals: "prioritizes those requests
+    /// that are closer to their deadline" (section VII.A.3). Entries without a deadline come last.
     Edf,
 }
 
@@ -42,7 +42,7 @@ impl Policy {
         }
     }
 
-    /// Whether it looks at deadlines.
+    /// Whether the policy uses deadlines.
     pub const fn has_deadlines(self) -> bool {
         matches!(self, Policy::Deadline | Policy::Edf)
     }
@@ -52,14 +52,14 @@ impl Policy {
         self as u8
     }
 
-    /// The policy at a place in [`Policy::ALL`]; the first for a place that there is not.
+    /// The policy at a place in [`Policy::ALL`]; the first policy for a number that is not a place.
     pub fn of_number(number: f64) -> Policy {
         let mut all = Policy::ALL.into_iter();
         all.find(|policy| f64::from(policy.number()) == number)
             .unwrap_or_default()
     }
 
-    /// The policy with a name.
+    /// The policy with this name.
     pub fn named(name: &str) -> Option<Policy> {
         Policy::ALL.into_iter().find(|policy| policy.name() == name)
     }
@@ -89,25 +89,25 @@ pub struct Entry<T> {
     pub work: Time,
 }
 
-/// The state of the elements, as the dispatcher knows it when it estimates.
+/// The state of the elements, from which the dispatcher estimates when operations end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elements {
-    /// How many there are; at least 1.
+    /// The number of elements; at least 1.
     pub count: u64,
-    /// Whether one of them has nothing to do.
+    /// Whether one of them is idle.
     pub idle: bool,
-    /// What remains of the operations that run.
+    /// The remaining time of all running operations together.
     pub remaining: Time,
 }
 
 /// The place where an entry was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// Where the policy puts it without looking further.
+    /// In the place that the policy gives it, without an exchange.
     InOrder,
-    /// In the place of an earlier entry, which now has its place.
+    /// In the place of an earlier entry, with which it was exchanged.
     Exchanged,
-    /// Behind the others, though it is expected to miss its deadline there.
+    /// Behind the others, where it is expected to miss its deadline.
     Late,
 }
 
@@ -119,7 +119,8 @@ pub struct InputQueue<T> {
 }
 
 impl<T> InputQueue<T> {
-    /// An empty queue with room for `capacity` entries; whoever owns it keeps to that.
+    /// An empty queue with memory for `capacity` entries. The queue does not enforce the limit; its
+    /// owner must.
     pub fn new(policy: Policy, capacity: usize) -> InputQueue<T> {
         InputQueue {
             policy,
@@ -132,12 +133,12 @@ impl<T> InputQueue<T> {
         self.entries.len()
     }
 
-    /// Whether none is.
+    /// Whether there are no ready entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The expected time for which all entries hold elements.
+    /// The sum of the expected times of all entries on elements.
     pub fn work(&self) -> Time {
         self.entries.iter().map(|entry| entry.work).sum()
     }
@@ -160,7 +161,8 @@ impl<T> InputQueue<T> {
         self.entries.iter()
     }
 
-    /// Puts an entry in where the policy wants it. `elements` and `now` matter to deadlines alone.
+    /// Inserts an entry at the place that the policy gives it. `elements` and `now` are used only
+    /// with deadlines.
     pub fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
         match self.policy {
             Policy::Fifo => {
@@ -193,7 +195,7 @@ impl<T> InputQueue<T> {
         if elements.idle || due == Time::MAX || self.ends(last, elements, now) <= due {
             return Placed::InOrder;
         }
-        // The nearest first: whoever changes places loses the least.
+        // The nearest first, since an exchange with it delays that entry the least.
         for earlier in (0..last).rev() {
             self.entries.swap(earlier, last);
             if self.all_meet(earlier, last, elements, now) {
@@ -204,8 +206,8 @@ impl<T> InputQueue<T> {
         Placed::Late
     }
 
-    /// Whether, with `earlier` and `last` having changed places, both meet their deadlines and
-    /// nobody between them comes to miss one.
+    /// Whether, after `earlier` and `last` have been exchanged, both meet their deadlines and no
+    /// entry between them misses its deadline because of it.
     fn all_meet(&self, earlier: usize, last: usize, elements: Elements, now: Time) -> bool {
         let meets = |place: usize| self.ends(place, elements, now) <= self.entries[place].due;
         let longer = self.entries[earlier].work > self.entries[last].work;
@@ -230,8 +232,8 @@ impl<T> InputQueue<T> {
         self.ends(place, elements, now).saturating_sub(delay) > self.entries[place].due
     }
 
-    /// When the operation at `place` is expected to end: the work before it is spread over all
-    /// elements.
+    /// The time when the operation at `place` is expected to end: the work before it is spread over
+    /// all elements.
     fn ends(&self, place: usize, elements: Elements, now: Time) -> Time {
         let ahead: Time = self.entries.range(..place).map(|entry| entry.work).sum();
         now + (elements.remaining + ahead) / elements.count + self.entries[place].work

@@ -1,10 +1,11 @@
-//! What a shaper refuses.
+//! Errors of a shaper.
 
 use accelflow_units::{Bytes, Cycles, Time};
 
 use crate::limits::{CLOCK_MAX_HZ, REGISTER_MAX};
 
-/// A value that the shaper cannot use. The call that returns one has done nothing but let time pass.
+/// A value that the shaper cannot use. The call that returns it has had no effect except to advance
+/// the time.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShapingError {
     /// A refill of no tokens: after the first burst, nothing would ever pass.
@@ -13,7 +14,7 @@ pub enum ShapingError {
     /// A bucket that holds no tokens: nothing would ever pass.
     #[error("bucket = 0 tokens: must be from 1 to {}", REGISTER_MAX)]
     ZeroBucket,
-    /// Refills that are no cycle apart.
+    /// An interval of zero cycles between refills.
     #[error("interval = 0 cycles: must be from 1 to {}", REGISTER_MAX)]
     ZeroInterval,
     /// A value that does not fit a register.
@@ -24,10 +25,10 @@ pub enum ShapingError {
         /// The value as given.
         value: u64,
     },
-    /// A rate that no registers give with this bucket.
+    /// A rate that no registers can give with this bucket.
     #[error(
-        "rate = {tokens_per_s} tokens/s with a bucket of {bucket}: must be above 0, at least a token \
-         in {} cycles, and add no more than the bucket at once",
+        "rate = {tokens_per_s} tokens/s with a bucket of {bucket}: must be above 0, at least one \
+         token in {} cycles, and refill no more than the bucket at once",
         REGISTER_MAX
     )]
     ImpossibleRate {
@@ -45,7 +46,7 @@ pub enum ShapingError {
         /// The frequency as given.
         hz: u64,
     },
-    /// Segments that have no room for payload beside the header.
+    /// Segments that have no room for payload after the header.
     #[error(
         "segment = {} bytes: must be more than the header of {} bytes", .segment.get(), .header.get()
     )]
@@ -63,8 +64,8 @@ pub enum ShapingError {
         /// Tokens that the bucket holds at most.
         bucket: u32,
     },
-    /// A message that is not split and needs more tokens than the bucket holds, now or after a
-    /// change of registers that is on its way.
+    /// A message that is not split and needs more tokens than the bucket holds, under the present
+    /// registers or under those written but not yet in effect.
     #[error(
         "message {tag} = {} bytes: a bucket of {bucket} tokens can never pass it; \
          split messages or enlarge the bucket", .size.get()
@@ -77,7 +78,7 @@ pub enum ShapingError {
         /// Tokens that the bucket holds at most.
         bucket: u32,
     },
-    /// A message of no bytes, which no shaping in bytes could limit.
+    /// A message of zero bytes, which no shaping in bytes could limit.
     #[error("message {tag}: size = 0 bytes: must be at least 1 byte")]
     EmptyMessage {
         /// The message.
@@ -98,15 +99,15 @@ pub enum ShapingError {
     UnknownFlow {
         /// The flow's number.
         flow: usize,
-        /// How many flows there are.
+        /// The number of flows.
         flows: usize,
     },
-    /// A limit that the flow was not given when it was added.
+    /// A limit that the flow does not have.
     #[error("flow {flow}: has no limit in {unit}")]
     NoSuchLimit {
         /// The flow's number.
         flow: usize,
-        /// What its tokens would stand for.
+        /// The unit of the missing limit's tokens.
         unit: &'static str,
     },
     /// A time before that of an earlier call.

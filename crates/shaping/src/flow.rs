@@ -1,4 +1,4 @@
-//! What belongs to one flow: its queue, its rate limiter, its way of splitting.
+//! A flow: its queue, its rate limiters, and the splitting of its messages.
 
 use std::collections::VecDeque;
 
@@ -10,25 +10,25 @@ use crate::{Registers, ShapingError, Splitting, TokenBucket, Unit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub usize);
 
-/// The limits of a flow, and how its messages are split.
+/// The limits of a flow, and the splitting of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowConfig {
-    /// What its tokens stand for.
+    /// The unit of its tokens.
     pub unit: Unit,
-    /// Its registers at the start.
+    /// The initial registers.
     pub registers: Registers,
-    /// A second bucket, whose tokens stand for the other unit: a segment passes when both buckets
-    /// have its tokens, and takes them out of both.
+    /// A second bucket, whose tokens have the other unit: a segment passes when both buckets have
+    /// enough tokens, and spends tokens of both.
     pub also: Option<Registers>,
     /// Whether its messages are split.
     pub splitting: Splitting,
-    /// Messages that its queue holds at most; those that are partly granted count.
+    /// The largest number of messages in its queue, including partly granted ones.
     pub queue_limit: usize,
 }
 
 impl FlowConfig {
-    /// Messages that pass whole, and a queue without limit: in the paper the queue is a buffer in
-    /// the sender's own memory, from which the shaper fetches.
+    /// A configuration without splitting and with an unlimited queue. In the paper the queue is a
+    /// buffer in the sender's own memory, from which the shaper fetches.
     pub fn new(unit: Unit, registers: Registers) -> FlowConfig {
         FlowConfig {
             unit,
@@ -49,10 +49,10 @@ impl FlowConfig {
     }
 }
 
-/// A message that asks to pass.
+/// A message that is offered to the shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What the caller recognizes it by; the shaper does not look at it.
+    /// The caller's identifier of the message; the shaper ignores it.
     pub tag: u64,
     /// Its size, header included.
     pub size: Bytes,
@@ -60,30 +60,30 @@ pub struct Message {
 
 /// The flow inside the shaper.
 ///
-/// Every queued segment fits each bucket under the registers in effect and under all that are on
-/// their way. So a segment that may pass in some cycle may also pass in every later one, and `ready`
-/// stays valid while the arbiter serves other flows.
+/// Every queued segment fits each bucket under the registers in effect and under all written ones.
+/// So a segment that may pass in some cycle may also pass in every later one, and `ready` stays
+/// valid while the arbiter serves other flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     config: FlowConfig,
-    /// One or two, with what their tokens stand for.
+    /// One or two token buckets, with the unit of their tokens.
     limits: Vec<(Unit, TokenBucket)>,
     queue: VecDeque<Queued>,
-    /// The first cycle in which the tokens of the first segment are there; `None` if nothing is
-    /// queued.
+    /// The first cycle in which the buckets have the tokens of the first segment; `None` if nothing
+    /// is queued.
     ready: Option<Cycles>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     tag: u64,
-    /// The message's size, or what the rest of it makes with a header of its own.
+    /// The size of the message, or of its rest with a header of its own.
     left: Bytes,
     segments_gone: u32,
     arrived: Cycles,
 }
 
-/// What the arbiter has let pass.
+/// A segment that the arbiter has granted.
 pub(crate) struct Cut {
     pub(crate) tag: u64,
     pub(crate) index: u32,
@@ -124,7 +124,7 @@ impl Flow {
         self.queue.len()
     }
 
-    /// The bucket whose tokens stand for `unit`.
+    /// The bucket whose tokens have the unit `unit`.
     pub(crate) fn bucket(&self, unit: Unit) -> Option<&TokenBucket> {
         let found = self.limits.iter().find(|limit| limit.0 == unit);
         found.map(|limit| &limit.1)
@@ -134,7 +134,7 @@ impl Flow {
         self.config.unit
     }
 
-    /// Lets the buckets know that nothing more is spent before `cycle`.
+    /// Settles the buckets up to `cycle`: no further tokens are spent before it.
     pub(crate) fn settle_before(&mut self, cycle: Cycles) {
         if let Some(before) = cycle.0.checked_sub(1) {
             for (_, bucket) in &mut self.limits {
@@ -226,7 +226,8 @@ impl Flow {
                 // None is a cycle beyond the last that can be counted.
                 ready.unwrap_or(Cycles(u64::MAX))
             };
-            // Tokens that are there stay until they are spent, so the later of two cycles has both.
+            // Tokens remain until they are spent, so in the later of the two cycles both buckets
+            // have enough.
             let both = self.limits.iter().map(ready).max();
             both.unwrap_or(head.arrived)
         });

@@ -2,17 +2,18 @@
 //! (Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO Management for Accelerators
 //! in the Cloud with Traffic Shaping", section 4.2).
 //!
-//! There is no clock in here. The caller says what time it is, so the same shaper serves simulated
-//! time and the time of a running program. Time between calls costs nothing: what the hardware
-//! would have done cycle by cycle is calculated, and is the same to the cycle.
+//! This crate has no clock. The caller passes the time, so the same shaper works in simulated and
+//! in real time. Time between calls costs nothing: the state after it is computed, and is exact to
+//! the cycle.
 //!
-//! * [`Registers`] are what a runtime writes to set a rate; [`table2`] has the paper's.
+//! * [`Registers`] are written by a runtime to set a rate; [`table2`] has the paper's values.
 //! * [`TokenBucket`] is one rate limiter, in cycles.
 //! * [`Shaper`] is queues, rate limiters, splitting and the arbiter between flows, in time.
 //!
-//! [`algorithms`] has what else a rate limiter could be.
+//! [`algorithms`] has alternatives to the token bucket.
 //!
-//! [`dispatch`] is the order behind it: which entry of an accelerator's input queue is loaded next.
+//! [`dispatch`] is the next stage: the order in which entries of an accelerator's input queue are
+//! loaded.
 //!
 //! ```
 //! use accelflow_shaping::{FlowConfig, Message, Registers, Shaper, Timing, Unit};

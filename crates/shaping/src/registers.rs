@@ -11,13 +11,13 @@ use crate::timing::Clock;
 pub enum Unit {
     /// A byte.
     Bytes,
-    /// A message, of any size. A message that is split costs one token for each segment: the
-    /// accelerator sees each as a message of its own.
+    /// A message, of any size. A message that is split costs one token for each segment, since the
+    /// accelerator processes each as a message of its own.
     Operations,
 }
 
 impl Unit {
-    /// Both.
+    /// Both units.
     pub const ALL: [Unit; 2] = [Unit::Bytes, Unit::Operations];
 
     /// The other unit, which the second limit of a flow counts.
@@ -37,7 +37,8 @@ impl Unit {
     }
 }
 
-/// `Refill_Rate`, `Bkt_Size` and the interval: what the runtime writes to shape a flow.
+/// The registers that the runtime writes to shape a flow: `Refill_Rate`, `Bkt_Size` and the
+/// interval.
 ///
 /// Every interval the refill is added, but a bucket never holds more than its size. So a refill
 /// larger than the bucket adds no more than the bucket's size, as in the first row of the paper's
@@ -69,7 +70,7 @@ impl Registers {
 
     /// Registers for a rate of `tokens_per_s` under `clock`, with bursts of `bucket` tokens: the
     /// shortest interval whose whole number of tokens is within a millionth of the rate, or else
-    /// the nearest that registers can hold.
+    /// the nearest rate that registers can hold.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
@@ -103,7 +104,7 @@ impl Registers {
         }
     }
 
-    /// Tokens that a refill offers.
+    /// Tokens of a refill, before the limit of the bucket.
     pub const fn refill(self) -> u32 {
         self.refill
     }
@@ -123,7 +124,7 @@ impl Registers {
         self.refill.min(self.bucket)
     }
 
-    /// The highest rate that can last, in tokens a second.
+    /// The highest sustained rate, in tokens per second.
     ///
     /// A flow with enough to send reaches it if no refill overflows the bucket, that is, if the
     /// bucket is at least the refill and what is left below the next message's cost. In a smaller
@@ -133,15 +134,15 @@ impl Registers {
         tokens as f64 / f64::from(self.interval)
     }
 
-    /// The highest rate that can last if tokens are bytes, in gigabits (1e9) a second.
+    /// The highest sustained rate if tokens are bytes, in gigabits (1e9) per second.
     pub fn gbit_per_s(self, clock: Frequency) -> f64 {
         let bits = u128::from(self.tokens_per_interval()) * 8 * u128::from(clock.as_hz());
         bits as f64 / (f64::from(self.interval) * 1e9)
     }
 
-    /// The most tokens that can be spent within `window` successive cycles: a full bucket, and every
-    /// refill after the first of these cycles. The first refill can come right behind a burst, so
-    /// the window counts in whole intervals, rounded up.
+    /// The largest number of tokens that can be spent within `window` successive cycles: a full
+    /// bucket, and every refill after the first of these cycles. The first refill can come right
+    /// after a burst, so the window counts in whole intervals, rounded up.
     pub fn most_within(self, window: Cycles) -> u64 {
         match window.0 {
             0 => 0,

@@ -10,7 +10,7 @@ use crate::{FlowConfig, FlowId, Message, Registers, ShapingError, Timing, Unit};
 /// A piece of a message, or a whole one, on its way to the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its flow.
+    /// The flow of the segment.
     pub flow: FlowId,
     /// The tag of its message.
     pub tag: u64,
@@ -22,7 +22,7 @@ pub struct Segment {
     pub size: Bytes,
     /// The beginning of the cycle in which its tokens were spent.
     pub granted: Time,
-    /// When the accelerator has it: the shaping latency later.
+    /// The time when it reaches the accelerator: the shaping latency later.
     pub released: Time,
 }
 
@@ -30,8 +30,9 @@ pub struct Segment {
 /// each cycle.
 ///
 /// Messages of a flow pass in the order in which they are offered. The arbiter takes turns between
-/// flows that have enough tokens, so such a flow waits for at most one segment of each other flow (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). As long as any
-/// flow could pass a segment, a segment passes each cycle.
+/// flows that have enough tokens, so such a flow waits for at most one segment of each other flow
+/// (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). In each cycle in
+/// which any flow can pass a segment, one segment passes.
 ///
 /// The result depends only on the times and contents of offers and register writes, not on how often
 /// [`Shaper::poll`] is called. Calls must be in order of time; calls at the same instant take effect
@@ -44,7 +45,7 @@ pub struct Shaper {
     now: Time,
     /// The first cycle in which the arbiter is free.
     free: Cycles,
-    /// The flow that the arbiter looks at first.
+    /// The flow that the arbiter considers first.
     turn: usize,
 }
 
@@ -94,8 +95,8 @@ impl Shaper {
         it.offer(flow.0, message, arrived)
     }
 
-    /// Writes the registers of a flow's first limit; they are in effect from the time that is returned, the
-    /// reconfiguration time later. Until then the old ones are.
+    /// Writes the registers of a flow's first limit. Returns the time when they take effect, the
+    /// reconfiguration time later.
     ///
     /// # Errors
     /// [`ShapingError::SegmentNeverPasses`], or [`ShapingError::MessageNeverPasses`] if a queued
@@ -111,7 +112,7 @@ impl Shaper {
         self.write_limit(at, flow, self.flows[flow.0].unit(), registers)
     }
 
-    /// Writes the registers of the limit whose tokens stand for `unit`.
+    /// Writes the registers of the limit whose tokens have the unit `unit`.
     ///
     /// # Errors
     /// As [`Shaper::write`], and [`ShapingError::NoSuchLimit`].
@@ -148,9 +149,9 @@ impl Shaper {
         Ok(self.granted.pop_front())
     }
 
-    /// The time for the next [`Shaper::poll`]: when the next segment passes if nothing else is offered
-    /// or written, or the time of the latest call if that segment has passed before. `None` if nothing
-    /// is queued.
+    /// The time to call [`Shaper::poll`] next: the time when the next segment passes if nothing
+    /// else is offered or written, or the time of the latest call if that segment has already
+    /// passed. `None` if nothing is queued.
     pub fn next_grant(&self) -> Option<Time> {
         let next = || self.next_cycle().map(|cycle| self.timing.clock.edge(cycle));
         let granted = self.granted.front().map(|segment| segment.granted);

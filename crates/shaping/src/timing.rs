@@ -1,4 +1,4 @@
-//! The clock of the shaper, and how long its parts take.
+//! The clock of the shaper, and its latencies.
 
 use accelflow_units::{Cycles, Frequency, Time};
 
@@ -71,11 +71,11 @@ impl Clock {
 pub struct Timing {
     /// The clock that refills are counted in.
     pub clock: Clock,
-    /// From the grant of a segment until the accelerator has it. Default 36 ns (paper, section
-    /// 5.3.1), which is 9 cycles of 250 MHz.
+    /// The time from the grant of a segment until it reaches the accelerator. Default 36 ns (paper,
+    /// section 5.3.1), which is 9 cycles of 250 MHz.
     pub shaping_latency: Time,
-    /// From writing registers until they are in effect. Default 10 us (paper, section 5.3.1: several
-    /// round trips over PCIe).
+    /// The time from writing registers until they take effect. Default 10 us (paper, section 5.3.1:
+    /// several round trips over PCIe).
     pub reconfiguration: Time,
 }
 
