@@ -29,7 +29,7 @@ pub enum PlatformError {
         /// The number of such parts.
         count: usize,
     },
-    /// A flow whose path lacks a part that it leads through.
+    /// A flow whose path needs a part that is missing.
     #[error("flow {flow}: its path is {path}, which needs {needs}")]
     PathIncomplete {
         /// The flow.
@@ -44,12 +44,12 @@ pub enum PlatformError {
     FlowCount {
         /// The mechanism.
         mechanism: &'static str,
-        /// Flows that it has settings for.
+        /// The number of flows that it has settings for.
         given: usize,
-        /// Flows that there are.
+        /// The number of flows.
         flows: usize,
     },
-    /// An SLO that does not fit beside those that were promised before.
+    /// An SLO that does not fit beside earlier promises.
     #[error(
         "flow '{name}': an SLO of {asked:.3} Gbit/s cannot be admitted to accelerator '{accelerator}'; \
          {left:.3} Gbit/s are left"
@@ -82,12 +82,12 @@ pub enum PlatformError {
         /// The path.
         path: &'static str,
     },
-    /// A flow whose policy is a promise, and that has no SLO.
+    /// A flow without an SLO, although its class is a promise.
     #[error("flow '{name}': its class is {policy}, which needs an SLO")]
     NeedsSlo {
         /// The flow.
         name: String,
-        /// The policy.
+        /// The class.
         policy: &'static str,
     },
     /// A flow with two limits of the same unit.

@@ -5,7 +5,7 @@ use accelflow_units::{Bytes, Time};
 
 use crate::PlatformError;
 
-/// The way a message takes (section 2, Fig. 2; section 4.1).
+/// The path of a message (section 2, Fig. 2; section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Path {
     /// From the host's memory to accelerators and back: DMA read, computation, DMA write.
@@ -22,7 +22,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// All of them.
+    /// All paths.
     pub const ALL: [Path; 5] = [
         Path::FunctionCall,
         Path::InlineTx,
@@ -141,7 +141,7 @@ pub enum Arrivals {
         /// The mean time between the starts of two bursts.
         every: Time,
     },
-    /// A number of clients, each of which sends its next message a while after the answer.
+    /// A closed loop: each client sends its next message some time after the answer.
     Closed {
         /// Clients.
         clients: u32,
@@ -209,18 +209,18 @@ pub struct Flow {
     pub accelerators: Vec<usize>,
     /// The DMA engine that moves its data over PCIe.
     pub engine: usize,
-    /// The Ethernet port that it comes or goes through; `None` for a generator on the device.
+    /// The Ethernet port that it arrives or leaves through; `None` for a generator on the device.
     pub port: Option<usize>,
     /// Message sizes.
     pub sizes: Sizes,
     /// Arrivals.
     pub arrivals: Arrivals,
-    /// Messages that may wait at its start. Further ones are dropped; with closed arrivals or a
-    /// backlog, none come.
+    /// The largest number of messages in its queue. Further ones are dropped; closed arrivals and
+    /// backlogs produce none.
     pub queue_limit: usize,
-    /// For priority scheduling: lower goes first.
+    /// The priority for priority scheduling; lower goes first.
     pub priority: u8,
-    /// For weighted scheduling: its share against the others', in bytes.
+    /// The weight in bytes for weighted scheduling, relative to those of other flows.
     pub weight: f64,
 }
 
@@ -242,7 +242,7 @@ impl Flow {
         }
     }
 
-    /// The same through other accelerators.
+    /// Sets the accelerators.
     #[must_use]
     pub fn through(self, accelerators: &[usize]) -> Flow {
         Flow {
@@ -251,26 +251,26 @@ impl Flow {
         }
     }
 
-    /// The same by another DMA engine.
+    /// Sets the DMA engine.
     #[must_use]
     pub fn by_engine(self, engine: usize) -> Flow {
         Flow { engine, ..self }
     }
 
-    /// The same over an Ethernet port.
+    /// Sets the Ethernet port.
     #[must_use]
     pub fn over_port(self, port: usize) -> Flow {
         let port = Some(port);
         Flow { port, ..self }
     }
 
-    /// The same with another priority.
+    /// Sets the priority.
     #[must_use]
     pub fn with_priority(self, priority: u8) -> Flow {
         Flow { priority, ..self }
     }
 
-    /// The same with another weight.
+    /// Sets the weight.
     #[must_use]
     pub fn with_weight(self, weight: f64) -> Flow {
         Flow { weight, ..self }

@@ -1,6 +1,6 @@
-//! A host whose accelerators tenants share, in simulated time, the mechanisms that share them, and the
-//! control plane of ARCUS (Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO
-//! Management for Accelerators in the Cloud with Traffic Shaping").
+//! A simulated host whose tenants share accelerators, the mechanisms of sharing, and the control
+//! plane of ARCUS (Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO Management
+//! for Accelerators in the Cloud with Traffic Shaping").
 //!
 //! * [`Platform`] is the hardware: a PCIe link packet by packet with its credits, DMA engines,
 //!   accelerators, Ethernet ports, storage.
@@ -9,7 +9,7 @@
 //!   device, or ARCUS's shaper, which is `accelflow-shaping`.
 //! * [`simulate`] runs them; [`RunResult`] has the results.
 //! * [`control`] is the control plane: profiles, admission, planning, Algorithm 1.
-//! * [`experiments`] are the paper's, ours beside theirs.
+//! * [`experiments`] are the paper's experiments.
 //!
 //! ```
 //! use accelflow_arcus::{Accelerator, Arrivals, Curve, Flow, Mechanism, Path, Platform, Settings, simulate};

@@ -8,40 +8,42 @@ use crate::{Flow, PlatformError};
 /// The order in which the device's interface serves flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In turns, message by message, or by bursts of [`crate::DmaConfig::burst`] if messages are larger.
+    /// Round robin, message by message, or by bursts of [`crate::DmaConfig::burst`] if messages are
+    /// larger.
     RoundRobin,
     /// By [`Flow::priority`], and in order of arrival within one.
     Priority,
-    /// By bytes sent over [`Flow::weight`] (start-time fair queueing). A flow that waits for room lets
-    /// flows pass that need other room.
+    /// By bytes sent over [`Flow::weight`] (start-time fair queueing). A flow that waits for room
+    /// does not block flows that need other resources.
     WeightedFair,
-    /// The same, and a flow that waits for room keeps all others waiting: whatever the flows share and
-    /// do not share, they get rates in the proportions of their weights. No scheduler of the paper's:
-    /// profiles are taken so.
+    /// As [`Order::WeightedFair`], but a flow that waits for room blocks all others, so that all
+    /// flows get rates in proportion to their weights, whichever resources they share. It is not a
+    /// scheduler of the paper; profiles are measured with it.
     InProportion,
 }
 
 /// A way to share accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mechanism {
-    /// `Host_noTS`: queues for each flow, and turns.
+    /// `Host_noTS`: a queue for each flow, served round robin.
     NoShaping,
     /// `Bypassed_noTS_panic`: descriptors of messages from the network in one buffer, and a scheduler.
     /// Messages that find the buffer full are dropped.
     Panic {
         /// The scheduler's policy.
         order: Order,
-        /// Descriptors that the buffer takes.
+        /// The capacity of the buffer, in descriptors.
         buffer: usize,
     },
-    /// `Host_TS_*`: the host's software lets messages go, and the device takes turns.
+    /// `Host_TS_*`: the host's software releases messages, and the device serves them round robin.
     Software {
         /// The thread.
         config: SoftwareConfig,
         /// The limit of each flow.
         rates: Vec<SoftwareRate>,
     },
-    /// ARCUS: a hardware queue and token bucket for each flow, and turns among what they let pass.
+    /// ARCUS: a hardware queue and token bucket for each flow, and round robin among the released
+    /// segments.
     Arcus {
         /// The shaper's clock and latencies.
         timing: Timing,

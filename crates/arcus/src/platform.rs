@@ -15,12 +15,12 @@ pub struct DmaConfig {
     /// The largest number of bytes that an engine has requested from the host and no accelerator
     /// has taken.
     pub read_window: Bytes,
-    /// The most that an engine moves for one flow before it looks at the others: the share of the
-    /// on-board buffer that a flow's message is streamed through.
+    /// The largest number of bytes that an engine moves for one flow before it turns to the others:
+    /// the share of the on-board buffer that a flow's message is streamed through.
     pub burst: Bytes,
-    /// Results that wait for their way out of one engine.
+    /// The size of one engine's output buffer, for results that wait to leave.
     pub egress: Bytes,
-    /// A descriptor, which is read with each burst from the host's memory.
+    /// The size of a descriptor, which is read from the host's memory with each burst.
     pub descriptor: Bytes,
 }
 
@@ -66,8 +66,8 @@ impl Platform {
         }
     }
 
-    /// The prototype with another link. A faster one has as many times the credits and buffers (assumed:
-    /// that they limit no more than the prototype's).
+    /// The prototype with another link. For a faster link, credits and buffers are scaled in
+    /// proportion (assumed, so that they are no tighter than the prototype's).
     #[must_use]
     pub fn on_link(self, generation: Generation, lanes: u8) -> Platform {
         let pcie = PcieConfig {

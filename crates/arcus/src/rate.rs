@@ -2,7 +2,7 @@
 
 use accelflow_units::Bandwidth;
 
-/// A bandwidth of so many gigabits a second, at least 1 byte a second.
+/// A bandwidth of `rate` gigabits per second, at least 1 byte per second.
 pub fn gbit_per_s(rate: f64) -> Bandwidth {
     bandwidth(rate * 1e9 / 8.0)
 }

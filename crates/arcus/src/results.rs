@@ -11,18 +11,18 @@ pub struct Completion {
     /// The time from its arrival: at the port for a message from the network, in the flow's queue
     /// for all others.
     pub latency: Time,
-    /// Its size as it came.
+    /// Its size on arrival.
     pub size: Bytes,
 }
 
 /// The results of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowResult {
-    /// Messages that came in the whole run.
+    /// Messages that arrived in the whole run.
     pub arrived: u64,
     /// Of these, messages dropped since the queue was full.
     pub dropped: u64,
-    /// Of these, still under way at the end.
+    /// Of these, messages in flight at the end.
     pub under_way: u64,
     /// Messages that were done in the measured time, in order.
     pub completions: Vec<Completion>,
@@ -30,12 +30,11 @@ pub struct FlowResult {
     pub before: u64,
     /// Their bytes.
     pub bytes_before: Bytes,
-    /// When messages came into the queue, and how large they were; empty of a flow that always has
-    /// something to send.
+    /// The arrival times and sizes of messages in the queue; empty for a flow with a backlog.
     pub came: Vec<(Time, Bytes)>,
-    /// When the flow came; zero if it was there from the start.
+    /// The time when the flow was added; zero if it was there from the start.
     pub since: Time,
-    /// When it was taken away; `None` if it never was.
+    /// The time when it was removed; `None` if it never was.
     pub until: Option<Time>,
 }
 
@@ -74,7 +73,7 @@ impl FlowResult {
         ends.windows(2).map(rate).collect()
     }
 
-    /// Gigabits a second in each slice of `width` from `from` on, and the latencies of each.
+    /// The rate in gigabits per second and the latencies in each slice of `width`, from `from` on.
     pub fn slices(&self, from: Time, width: Time, count: usize) -> Vec<(f64, Samples)> {
         let mut slices = vec![(0.0, Samples::new()); count];
         for completion in &self.completions {

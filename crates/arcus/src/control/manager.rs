@@ -26,14 +26,14 @@ pub struct Manager {
     profiles: ProfileTable,
     accelerators: Vec<AccEntry>,
     flows: Vec<FlowStatus>,
-    /// Promises may add up to as many times the capacity.
+    /// The factor of over-subscription: promises may add up to this many times the capacity.
     oversubscription: f64,
-    /// The part of what opportunistic flows would get on their own accelerators that everything that
-    /// all flows share leaves them.
+    /// The fraction of their rates on their own accelerators that opportunistic flows get, given
+    /// the resources that all flows share.
     pub(super) rest: f64,
 }
 
-/// A shaping that a flow may get: where it goes, and the pieces that its messages are cut to.
+/// A candidate shaping of a flow: its route, and the segments that its messages are cut to.
 #[derive(Clone, Debug)]
 pub(super) struct Shaping {
     pub(super) route: RouteEntry,
@@ -41,9 +41,9 @@ pub(super) struct Shaping {
 }
 
 impl Manager {
-    /// A control plane without flows. Every accelerator of the platform is in the AccTable under its
-    /// own name, those of one name as instances of the same; each is reached by every DMA engine. The
-    /// platform's storage is there as [`STORAGE`].
+    /// A control plane without flows. Every accelerator of the platform is in the AccTable under
+    /// its own name; those of equal names are instances of one entry, and every DMA engine reaches
+    /// each. The platform's storage is in the table as [`STORAGE`].
     pub fn new(platform: Platform) -> Manager {
         let mut accelerators: Vec<AccEntry> = Vec::new();
         for (number, part) in platform.accelerators.iter().enumerate() {
@@ -73,14 +73,14 @@ impl Manager {
         }
     }
 
-    /// The same with profiles that were taken before, of an equal platform.
+    /// Uses existing profiles of an equal platform.
     #[must_use]
     pub fn with_profiles(self, profiles: ProfileTable) -> Manager {
         Manager { profiles, ..self }
     }
 
-    /// The same with promises that may add up to `factor` times the capacity, from 1 to 100: while flows
-    /// use more than there is, those of the lowest priority get less than they were promised.
+    /// Allows promises that add up to `factor` times the capacity, from 1 to 100. While flows use
+    /// more than the capacity, those of the lowest priority get less than they were promised.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`].
@@ -93,7 +93,7 @@ impl Manager {
         })
     }
 
-    /// As many times the capacity may be promised.
+    /// The factor of over-subscription: how many times the capacity may be promised.
     pub fn oversubscription(&self) -> f64 {
         self.oversubscription
     }
@@ -117,12 +117,13 @@ impl Manager {
         &mut self.profiles
     }
 
-    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). Of the routes
-    /// that can keep the promise, it takes the one with most left.
+    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). Of the
+    /// routes that can keep the promise, it takes the one with the most capacity left.
     ///
     /// # Errors
-    /// [`PlatformError::NotAdmitted`] with what is left; [`PlatformError::UnknownAccelerator`],
-    /// [`PlatformError::DuplicateFlow`] and [`PlatformError::OutOfRange`].
+    /// [`PlatformError::NotAdmitted`] with the capacity that is left;
+    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::DuplicateFlow`] and
+    /// [`PlatformError::OutOfRange`].
     pub fn register(&mut self, request: AdmissionRequest) -> Result<&FlowStatus, PlatformError> {
         request.check()?;
         if self
@@ -159,8 +160,9 @@ impl Manager {
     }
 
     /// The shaping that a flow is admitted with. On each route its messages are cut as small as the
-    /// accelerator takes without loss; of the routes whose context is then SLO-friendly, the one with
-    /// most left is taken. If none is, messages stay whole, which costs the accelerators least.
+    /// accelerator takes without loss. Of the routes whose context is then SLO-friendly, the one
+    /// with the most capacity left is taken. If there is none, messages stay whole, which costs the
+    /// accelerators least.
     fn admit(
         &mut self,
         request: &AdmissionRequest,
@@ -239,7 +241,7 @@ impl Manager {
         Ok(best)
     }
 
-    /// Another route of a flow that has room for it beside what was promised there (line 18): another
+    /// Finds another route with room for a flow beside the promises there (line 18): another
     /// instance, accelerator, DMA engine or path that its request allows.
     ///
     /// # Errors As [`Platform::check`].
@@ -249,7 +251,8 @@ impl Manager {
         routes.retain(|route| *route != status.route);
         let candidates = routes.into_iter().map(|route| Shaping {
             route,
-            // The hardware queue cuts messages as it did: a flow keeps its segments when it moves.
+            // The hardware queue still cuts messages as before: a flow keeps its segment size when
+            // it moves.
             segment: status.segment,
         });
         let most = self.most_left(&status.request, candidates.collect())?;
@@ -258,7 +261,7 @@ impl Manager {
             .map(|most| most.0.route))
     }
 
-    /// The flows for the platform with these arrivals, and ARCUS with their registers.
+    /// The registered flows with these arrivals, and the mechanism ARCUS with their registers.
     pub fn deploy(&self, arrivals: impl Fn(&FlowStatus) -> Arrivals) -> (Vec<Flow>, Mechanism) {
         let each = self.flows.iter().map(|flow| flow.deployed(arrivals(flow)));
         let (flows, shaping) = each.unzip();
@@ -323,8 +326,8 @@ impl Manager {
         }
     }
 
-    /// The piece that messages of `size` are best cut to (`ReshapeDecision`): the smallest power of two,
-    /// from 1 KiB on, that costs no accelerator on the route more than 3 % of its rate.
+    /// The segment size to which messages of `size` are cut (`ReshapeDecision`): the smallest power
+    /// of two, from 1 KiB on, that costs no accelerator on the route more than 3 % of its rate.
     fn segment(&self, route: &RouteEntry, size: Bytes) -> Bytes {
         let known = &self.profiles.platform().accelerators;
         let curves = || route.accelerators.iter().map(|it| &known[*it].curve);
@@ -345,7 +348,7 @@ impl Manager {
         Shaping { route, segment }: Shaping,
     ) -> Result<FlowStatus, PlatformError> {
         let promised = match request.class {
-            // Until the rest of the capacity is divided, which happens at once.
+            // A preliminary value: the rest of the capacity is divided immediately afterwards.
             ServiceClass::Opportunistic => None,
             _ => request.asked_gbit_per_s(),
         };
@@ -356,7 +359,7 @@ impl Manager {
         FlowStatus::planned(request, route, segment, gbit_per_s)
     }
 
-    /// Sets a flow's rate to `gbit_per_s`: its new registers.
+    /// Sets a flow's rate to `gbit_per_s`. Returns its new registers.
     pub(super) fn reshape(&mut self, number: usize, gbit_per_s: f64) -> Result<(), PlatformError> {
         self.flows[number].reshape(gbit_per_s)
     }

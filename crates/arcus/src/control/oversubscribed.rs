@@ -1,20 +1,20 @@
-//! Who gets how much if more is promised than there is.
+//! The division of the capacity if more is promised than there is.
 
 use super::manager::Manager;
 use super::request::ServiceClass;
 use super::route::{Traffic, add};
 use crate::PlatformError;
 
-/// Halvings in the search for the part of a class that fits.
+/// Number of bisection steps in the search for the part of a class that fits.
 const HALVINGS: u32 = 7;
-/// How far a load may pass 1 before somebody gets less: admission knows capacities no better.
+/// How far a load may exceed 1 before a flow gets less: capacities are not known more precisely.
 const KNOWN: f64 = 0.01;
 /// The least that a flow is shaped to, as a share of its promise: a rate cannot be zero.
 const TRICKLE: f64 = 0.001;
 
 impl Manager {
-    /// The rate of each flow, in gigabits a second and by number, if all that have promises use them
-    /// whole: what the profiles predict. Less than a promise is a predicted violation; without
+    /// The rates that the profiles predict if all flows with promises use them in full, in gigabits
+    /// per second, by flow number. A rate below the promise is a predicted violation; without
     /// over-subscription there is none.
     ///
     /// # Errors As [`crate::Platform::check`].
@@ -24,8 +24,9 @@ impl Manager {
         self.allocation(&promises)
     }
 
-    /// What each flow gets if it demands so much, in gigabits a second and by number: priorities one after
-    /// the other, and within one equal parts of the demands. A flow is cut only for what it uses itself.
+    /// The rates that flows with these demands get, in gigabits per second, by flow number.
+    /// Priorities are served one after the other; flows of one priority get equal parts of their
+    /// demands. A flow is cut only where a resource that it uses is short.
     ///
     /// # Errors As [`crate::Platform::check`].
     pub fn allocation(&mut self, demands: &[f64]) -> Result<Vec<f64>, PlatformError> {
@@ -47,7 +48,7 @@ impl Manager {
         Ok(given)
     }
 
-    /// Gives a class of flows as much of its demands as fits beside what was given before.
+    /// Gives a class of flows as much of its demands as fits beside the rates given before.
     fn give(
         &mut self,
         given: &mut Vec<f64>,
@@ -98,7 +99,7 @@ impl Manager {
         Ok(flows.is_empty() || self.load(&flows)? <= most)
     }
 
-    /// Shapes all flows with promises to what they get if they use them whole.
+    /// Shapes all flows with promises to the rates that they get if all use their promises in full.
     pub(super) fn allocate(&mut self) -> Result<(), PlatformError> {
         if self.oversubscription() <= 1.0 {
             return Ok(());
@@ -113,7 +114,8 @@ impl Manager {
         Ok(())
     }
 
-    /// The rate that a flow is shaped to of an allocation: at least a trickle.
+    /// The rate to which a flow with the allocation `rate` is shaped: at least [`TRICKLE`] of its
+    /// promise.
     pub(super) fn at_least_a_trickle(&self, number: usize, rate: f64) -> f64 {
         rate.max(TRICKLE * self.flows()[number].counted_gbit_per_s())
     }

@@ -1,18 +1,20 @@
-//! What a promised rate owes a flow in a time, given what the flow sent.
+//! The bytes that a promised rate owes a flow in an interval, given the messages that the flow
+//! sent.
 
 use accelflow_units::{Bytes, Time};
 
 use crate::FlowResult;
 
-/// The messages of a flow, and what a server of a promised rate would have done of them.
+/// The messages of a flow, and the progress that a server of the promised rate would have made on
+/// them.
 pub(super) struct Owed<'a> {
     flow: &'a FlowResult,
     bytes_per_ns: f64,
-    /// The way of a message on an idle platform.
+    /// The latency of a message on an idle platform.
     way: Time,
-    /// Bytes that had come before each message, and in the end.
+    /// Bytes that had arrived before each message, and in the end.
     came: Vec<f64>,
-    /// The same of those that were done.
+    /// Bytes that were done before each completion, and in the end.
     done: Vec<f64>,
 }
 
@@ -31,9 +33,9 @@ impl<'a> Owed<'a> {
         }
     }
 
-    /// The bytes owed from `from` to `to`: what such a server would do of the messages that wait at
-    /// `from` and of those that come, the way of a message taken off. A flow that always has something
-    /// to send is owed the rate.
+    /// The bytes owed from `from` to `to`: those that a server of the promised rate would complete
+    /// of the messages that wait at `from` and of those that arrive, less the latency of a message.
+    /// A flow that always has something to send is owed the full rate.
     pub(super) fn bytes(&self, from: Time, to: Time) -> f64 {
         let by = |time: Time| time.as_ns_f64() * self.bytes_per_ns;
         let came = &self.flow.came;
@@ -44,7 +46,7 @@ impl<'a> Owed<'a> {
         let done = self.flow.completions.partition_point(|it| it.at < from);
         let done = self.done[done];
         let [first, last] = [from, end].map(|time| came.partition_point(|came| came.0 <= time));
-        // Either it is never idle, or it is last idle when a message comes or at the end.
+        // Either the server is never idle, or it is last idle when a message arrives or at the end.
         let idle = (first..last).map(|number| self.came[number] - done + by(end - came[number].0));
         let idle = idle.fold(self.came[last] - done, f64::min);
         idle.min(by(end - from))

@@ -14,14 +14,14 @@ use crate::{
 pub struct Pattern {
     /// Its route.
     pub route: RouteEntry,
-    /// The size of the pieces that reach the accelerators: messages or segments.
+    /// The size of the units that reach the accelerators: messages or segments.
     pub size: Bytes,
-    /// Its part of the traffic of the context, in thousandths, at least 10: to watch a smaller one
-    /// takes long, and tells little.
+    /// Its part of the traffic of the context, in thousandths, at least 10: smaller parts take long
+    /// to measure and have little effect.
     pub permille: u32,
 }
 
-/// A context: all flows that share the platform, whatever of it they share.
+/// A context: all flows that share the platform.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Context {
     patterns: Vec<Pattern>,
@@ -71,17 +71,17 @@ impl Context {
 /// The capacity of a context.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
-    /// Gigabits a second of all flows in the proportions of the context, each of which always has
-    /// something to send.
+    /// The total rate of all flows in the proportions of the context, each with a backlog, in
+    /// gigabits per second.
     pub gbit_per_s: f64,
 }
 
-/// The tag of a context: whether it keeps promises (section 4.3, 1 bit).
+/// The tag of a context: whether it can keep its promises (section 4.3, 1 bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// It can deliver all promises.
+    /// The context can deliver all promises.
     SloFriendly,
-    /// It cannot, and is to be avoided.
+    /// The context cannot, and is to be avoided.
     SloViolating,
 }
 
@@ -98,13 +98,13 @@ impl Tag {
 /// A combination of flows in a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
-    /// The numbers of its flows among those that were swept.
+    /// The indices of its flows in the list of candidates.
     pub members: Vec<usize>,
-    /// The rates of its flows together, in gigabits a second.
+    /// The sum of the rates of its flows, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// What the platform delivers of this combination.
+    /// The capacity of the platform for this combination.
     pub capacity: Capacity,
-    /// Whether that is enough.
+    /// Whether the capacity is enough.
     pub tag: Tag,
 }
 
@@ -117,24 +117,26 @@ pub struct ProfileTable {
 
 /// The shortest simulation of a context: many round trips.
 const WATCHED: Time = Time::from_us(200);
-/// The same with storage, whose writes keep a unit for milliseconds: after as long until its buffers
-/// are as full as they become.
+/// The shortest simulation of a context with storage, whose writes occupy a unit for milliseconds.
+/// Its warm-up is as long, until the buffers have filled.
 const WATCHED_STORAGE: Time = Time::from_us(20_000);
-/// A context is watched until each of its flows has passed as many messages. Between the first and the
-/// last of them a rate is known to a part in 31 of the time that one takes more or less than another.
+/// A context is simulated until each of its flows has passed this many messages. The rate between
+/// the first and the last of them is then known to within 1/31 of the variation of a message's
+/// time.
 const MESSAGES: usize = 32;
-/// But for no more messages of all flows together if each has passed these few ...
+/// ... but for no more than the first number of messages in all, if each flow has passed the second
+/// number,
 const ENOUGH: (usize, usize) = (300_000, 4);
-/// ... and no more in any case: a flow that passes nothing beside them has no rate.
+/// ... and for no more than this in any case: a flow that has passed none by then has rate 0,
 const MOST: usize = 4_000_000;
-/// And no longer than as many times the least.
+/// ... and no longer than this multiple of the shortest simulation.
 const LONGEST: u64 = 1_000;
 
 impl ProfileTable {
-    /// The most combinations of one sweep, the empty one included.
+    /// The largest number of combinations of one sweep, including the empty one.
     pub const MOST_COMBINATIONS: usize = 2_000;
 
-    /// An empty table of `platform`.
+    /// An empty table for `platform`.
     pub fn new(platform: Platform) -> ProfileTable {
         ProfileTable {
             platform,
@@ -152,14 +154,14 @@ impl ProfileTable {
         self.entries.iter()
     }
 
-    /// Takes a capacity as it was found before on an equal platform.
+    /// Adds a capacity that was measured before on an equal platform.
     pub fn insert(&mut self, context: Context, capacity: Capacity) {
         self.entries.insert(context, capacity);
     }
 
-    /// Profiles every combination of up to `most` candidates, each of which is what a flow sends on one
-    /// route, in the proportions of their rates: the offline sweep. Two candidates that are not
-    /// `together`, such as two routes of one flow, are not combined.
+    /// The offline sweep: profiles every combination of up to `most` candidates, in the proportions
+    /// of their rates. A candidate is the traffic of a flow on one route. Two candidates that may
+    /// not be `together`, such as two routes of one flow, are not combined.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_COMBINATIONS`], and as
@@ -203,7 +205,7 @@ impl ProfileTable {
             .collect()
     }
 
-    /// The capacity of a context, from the table or else profiled now.
+    /// The capacity of a context, from the table or else by a simulation now.
     ///
     /// # Errors As [`Platform::check`].
     pub fn capacity(&mut self, context: &Context) -> Result<Capacity, PlatformError> {
@@ -215,7 +217,7 @@ impl ProfileTable {
         Ok(measured)
     }
 
-    /// Whether a context delivers `total` gigabits a second in its proportions.
+    /// Whether a context delivers `total` gigabits per second in its proportions.
     ///
     /// # Errors As [`Platform::check`].
     pub fn tag(&mut self, context: &Context, total: f64) -> Result<Tag, PlatformError> {
@@ -226,7 +228,8 @@ impl ProfileTable {
         })
     }
 
-    /// The rates of a context's flows without shaping, in gigabits a second: turns go by message.
+    /// The rates of a context's flows without shaping, when they take turns message by message, in
+    /// gigabits per second.
     ///
     /// # Errors As [`Platform::check`].
     pub fn unshaped(&self, context: &Context) -> Result<Vec<f64>, PlatformError> {
@@ -235,7 +238,7 @@ impl ProfileTable {
     }
 
     fn measure(&self, context: &Context) -> Result<Capacity, PlatformError> {
-        // In proportion: the flow that falls behind its share is what limits all.
+        // Rates are in proportion, so the flow that falls furthest behind its share limits all.
         let order = Order::InProportion;
         let buffer = 1 << 16;
         let fair = self.watch(context, &Mechanism::Panic { order, buffer })?;
@@ -251,7 +254,7 @@ impl ProfileTable {
         Ok(Capacity { gbit_per_s })
     }
 
-    /// Runs a context until each flow has passed enough.
+    /// Simulates a context until each flow has passed enough messages.
     fn watch(&self, context: &Context, mechanism: &Mechanism) -> Result<RunResult, PlatformError> {
         let flows = context.flows();
         let (warmup, least) = match flows.iter().any(|flow| flow.path.uses_storage()) {
@@ -272,7 +275,7 @@ impl ProfileTable {
             if fewest >= MESSAGES || 2 * total > most || duration >= longest {
                 return Ok(result);
             }
-            // As long as the slowest needs if it goes on so, and a quarter more.
+            // The time that the slowest flow needs at its present rate, and a quarter more.
             let needed = (MESSAGES * 5 / 4).div_ceil(fewest.max(1));
             let factor = needed.min(most / total.max(1)).max(2);
             duration = (duration * factor as u64).min(longest);
@@ -280,8 +283,8 @@ impl ProfileTable {
     }
 }
 
-/// Gigabits a second of each flow, from its first measured message to its last: whole messages, whatever
-/// part of one the measured time begins and ends with.
+/// The rate of each flow in gigabits per second, from the end of its first measured message to that
+/// of its last, so that only whole messages count.
 fn rates(result: &RunResult) -> impl Iterator<Item = f64> {
     result.flows.iter().map(|flow| {
         let [Some(first), Some(last)] = [flow.completions.first(), flow.completions.last()] else {

@@ -8,9 +8,9 @@ use crate::PlatformError;
 /// A promised rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
-    /// Gigabits a second.
+    /// Gigabits per second.
     GbitPerS(f64),
-    /// Messages a second.
+    /// Messages per second.
     OperationsPerS(f64),
 }
 
@@ -23,7 +23,7 @@ impl Rate {
         }
     }
 
-    /// Tokens a second.
+    /// Tokens per second.
     pub fn tokens_per_s(self) -> f64 {
         match self {
             Rate::GbitPerS(rate) => rate * 1e9 / 8.0,
@@ -31,12 +31,12 @@ impl Rate {
         }
     }
 
-    /// Gigabits a second in messages of `size`.
+    /// The rate in gigabits per second, in messages of `size`.
     pub fn gbit_per_s(self, size: Bytes) -> f64 {
         self.gbit_per_s_of(size.get() as f64)
     }
 
-    /// Gigabits a second in messages of so many bytes in the mean.
+    /// The rate in gigabits per second, in messages of a mean size of `mean_bytes`.
     pub fn gbit_per_s_of(self, mean_bytes: f64) -> f64 {
         match self {
             Rate::GbitPerS(rate) => rate,
@@ -48,14 +48,15 @@ impl Rate {
 /// The shortest interval that the planner uses: that of the last row of Table 2, "long enough to be
 /// easily implemented".
 const SHORTEST_CYCLES: u64 = 64;
-/// Intervals that the planner looks at.
+/// The longest interval that the planner uses.
 const LONGEST_CYCLES: u64 = 65_536;
 /// The largest relative deviation from the rate asked for.
 const TOLERANCE: f64 = 1e-4;
 
-/// Registers for `rate` in messages or segments of at most `largest` bytes, at `clock`: the shortest
-/// interval whose whole number of tokens is within 1e-4 of the rate, or else the one that is nearest. The
-/// bucket is the smallest that never loses a token, a refill and the largest cost less one.
+/// Registers for `rate` in messages or segments of at most `largest` bytes, at `clock`: the
+/// shortest interval whose whole number of tokens is within 1e-4 of the rate, or else the one that
+/// comes nearest. The bucket is the smallest that never loses a token: a refill plus the largest
+/// cost minus one.
 ///
 /// # Errors
 /// [`PlatformError::OutOfRange`] for a rate that is not above 0 or too high for the registers.

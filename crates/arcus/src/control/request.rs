@@ -1,4 +1,4 @@
-//! Requests to admit a flow: what it is, and what it is promised.
+//! Requests to admit a flow: its traffic, and its promises.
 
 use accelflow_shaping::Unit;
 use accelflow_units::{Bytes, Time};
@@ -6,16 +6,17 @@ use accelflow_units::{Bytes, Time};
 use super::Rate;
 use crate::{Path, PlatformError, Sizes};
 
-/// The service class of a flow: what it is promised (section 6).
+/// The service class of a flow, which determines its promise (section 6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceClass {
-    /// The SLO always: the flow is admitted only into [`ServiceClass::RESERVED_SHARE`] of the capacity,
-    /// as headroom for effects outside the profile.
+    /// The SLO is always kept: the flow is admitted only into [`ServiceClass::RESERVED_SHARE`] of
+    /// the capacity, as headroom for effects outside the profile.
     Reserved,
-    /// The SLO almost always while it is registered: it may fill the capacity.
+    /// The SLO is kept almost always while the flow is registered: such flows may fill the
+    /// capacity.
     OnDemand,
-    /// The SLO always; and `factor` times as much for `allowance` in each `window`, from what others
-    /// leave.
+    /// The SLO is always kept, and the flow may get `factor` times as much for `allowance` in each
+    /// `window`, as far as others leave capacity.
     ManagedBurst {
         /// The factor, at least 1.
         factor: f64,
@@ -24,8 +25,8 @@ pub enum ServiceClass {
         /// The window.
         window: Time,
     },
-    /// No promise: the flow gets what others leave. It needs no SLO; an SLO that it has is a wish,
-    /// neither counted nor a limit.
+    /// No promise: the flow gets the capacity that others leave. It needs no SLO; one that is given
+    /// is neither counted nor a limit.
     Opportunistic,
 }
 
@@ -44,7 +45,7 @@ impl ServiceClass {
         }
     }
 
-    /// The share of a capacity into which such a flow is admitted.
+    /// The share of a capacity into which a flow of this class is admitted.
     pub(super) fn admitted_share(self) -> f64 {
         match self {
             ServiceClass::Reserved | ServiceClass::Opportunistic => ServiceClass::RESERVED_SHARE,
@@ -69,7 +70,7 @@ impl ServiceClass {
     }
 }
 
-/// How often a rate is promised: in `percent` of all periods of this length.
+/// The availability of a promised rate: it is kept in `percent` of all periods of this length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Availability {
     /// From 50 to below 100.
@@ -83,7 +84,7 @@ pub struct Availability {
 pub struct LatencySlo {
     /// From 50 to below 100.
     pub percent: f64,
-    /// The most that so many of all messages take.
+    /// The latency that `percent` of all messages must not exceed.
     pub most: Time,
 }
 
@@ -96,27 +97,27 @@ pub struct AdmissionRequest {
     pub vm: usize,
     /// The accelerator, by the name of an entry of the AccTable.
     pub accelerator: String,
-    /// Other accelerators that would do as well.
+    /// Alternatives to that accelerator.
     pub instead: Vec<String>,
-    /// Accelerators that its messages pass after that one, in order.
+    /// Further accelerators that its messages pass after that one, in order.
     pub then: Vec<String>,
     /// Its path.
     pub path: Path,
-    /// Other paths that would do as well.
+    /// Alternatives to that path.
     pub other_paths: Vec<Path>,
     /// The sizes of its messages.
     pub sizes: Sizes,
-    /// Its SLO; optional for opportunistic flows alone.
+    /// Its SLO; optional only for opportunistic flows.
     pub slo: Option<Rate>,
-    /// A second limit, in the other unit: the flow is held to both, and promised the smaller.
+    /// A second limit, in the other unit: both apply, and the smaller one is promised.
     pub also: Option<Rate>,
-    /// What it is promised.
+    /// Its service class.
     pub class: ServiceClass,
-    /// How often it is promised; of a whole run without.
+    /// The availability of the promise; by default it applies to the rate over a whole run.
     pub availability: Option<Availability>,
     /// A percentile of its latencies, if one is promised.
     pub latency: Option<LatencySlo>,
-    /// Who goes first if more is promised than there is: 0 before 1.
+    /// The priority if more is promised than the capacity: 0 goes before 1.
     pub priority: u8,
 }
 

@@ -1,4 +1,4 @@
-//! What promises leave, and its division among opportunistic flows.
+//! The capacity that promises leave, and its division among opportunistic flows.
 
 use super::manager::Manager;
 use super::request::ServiceClass;
@@ -6,15 +6,16 @@ use super::route::{RouteEntry, Traffic, add};
 use super::status::FlowStatus;
 use crate::PlatformError;
 
-/// The least that an opportunistic flow is shaped to, as a share of what it could have alone: a rate
+/// The lowest rate of an opportunistic flow, as a share of its rate alone on the route: a rate
 /// cannot be zero.
 const TRICKLE: f64 = 0.001;
-/// Halvings in the search for the part of the rest that fits.
+/// Number of bisection steps in the search for the part of the rest that fits.
 const HALVINGS: u32 = 6;
 
 impl Manager {
-    /// Plans the opportunistic flows of a route: what the promised ones leave if they use all that they
-    /// may, in equal parts. The runtime gives them more while the others use less.
+    /// Plans the opportunistic flows of a route: they share in equal parts the capacity that the
+    /// promised flows leave when these use all of theirs. The runtime gives them more while the
+    /// others use less.
     pub(super) fn share_rest(&mut self, route: &RouteEntry) -> Result<(), PlatformError> {
         let before = self.rest;
         self.rest = 1.0;
@@ -45,8 +46,8 @@ impl Manager {
         Ok(())
     }
 
-    /// The part of the planned rates of opportunistic flows that fits beside all promises where flows
-    /// that meet on no accelerator share link, engine or storage.
+    /// The fraction of the planned rates of opportunistic flows that fits beside all promises, when
+    /// flows that meet on no accelerator share link, engine or storage.
     fn fitting_rest(&mut self) -> Result<f64, PlatformError> {
         let flows = self.flows();
         let first = flows.first().map(|flow| flow.route.clone());
@@ -87,7 +88,7 @@ impl Manager {
         self.load(&flows)
     }
 
-    /// The share of the platform's capacity that this traffic takes.
+    /// The load: the share of the platform's capacity that this traffic takes.
     pub(super) fn load(&mut self, flows: &[Traffic]) -> Result<f64, PlatformError> {
         let total: f64 = flows.iter().map(|flow| flow.gbit_per_s).sum();
         Ok(total / self.capacity_of(flows)?)
@@ -101,9 +102,9 @@ impl Manager {
         self.alone(&sizes, segment, &route)
     }
 
-    /// The share of a route's accelerators that its flows may use together; a flow's use is its rate
-    /// over its rate alone. Not usable are the headroom of [`ServiceClass::RESERVED_SHARE`], and the
-    /// loss of the planned mixture against flows one after the other.
+    /// The share of a route's accelerators that its flows may use together; a flow's use is its
+    /// rate over its rate alone. It excludes the headroom of [`ServiceClass::RESERVED_SHARE`], and
+    /// the loss of the planned mixture compared with flows one after the other.
     fn usable(&mut self, route: &RouteEntry) -> Result<f64, PlatformError> {
         let mut flows: Vec<Traffic> = Vec::new();
         for flow in self.flows().iter().filter(|flow| flow.route.meets(route)) {
@@ -155,8 +156,8 @@ impl Manager {
         Ok(free.max(0.0))
     }
 
-    /// The rate of an opportunistic flow if this share of its route is left, in gigabits a second:
-    /// equal parts for all of them, as far as what all flows share allows.
+    /// The rate of an opportunistic flow if this share of its route is left, in gigabits per
+    /// second: all of them get equal parts, as far as the resources that all flows share allow.
     pub(super) fn part_of_rest(&mut self, number: usize, free: f64) -> Result<f64, PlatformError> {
         let route = self.flows()[number].route.clone();
         let part = self.rest * free / self.opportunistic_on(&route).len().max(1) as f64;

@@ -9,12 +9,12 @@ use super::route::{RouteEntry, Traffic, add};
 use super::status::{FlowStatus, parts};
 use crate::{PlatformError, Sizes};
 
-/// The growth of the load below which a flow counts as no user of what is loaded most: between that
-/// and what the flow would add, if it used it, there is nothing.
+/// The growth of the load below which a flow does not count as a user of the most loaded resource.
+/// A flow that uses the resource adds clearly more.
 const TOUCHES: f64 = 0.05;
-/// How well a load is known.
+/// The precision to which a load is known.
 const NOISE: f64 = 0.005;
-/// The most that the loads of flows which do not touch one another add up to.
+/// The largest load of flows that share no resource.
 const FULL: f64 = 1.02;
 
 /// A new flow beside flows with promises.
@@ -28,7 +28,7 @@ struct Beside {
     share: f64,
 }
 
-/// A mixture of which the newcomer has a part.
+/// A mixture of traffic with a part from the newcomer.
 #[derive(Clone, Copy)]
 struct Point {
     /// The part, in percent.
@@ -50,7 +50,7 @@ impl Manager {
     /// not depend on what the flow asks for.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownAccelerator`] and what the platform refuses.
+    /// [`PlatformError::UnknownAccelerator`], and as [`Platform::check`].
     pub fn left(&mut self, request: &AdmissionRequest) -> Result<f64, PlatformError> {
         let mut best: f64 = 0.0;
         let routes = self.routes(request)?;
@@ -61,10 +61,10 @@ impl Manager {
         Ok(best)
     }
 
-    /// The same with one shaping: with how large a part of all traffic of the platform everything that
-    /// was promised is still delivered, by search among whole percents of it, and between two of them in
-    /// proportion. Requests are admitted up to there: a larger promise never fits where a smaller
-    /// did not.
+    /// The largest promise with one shaping. It is found by a search over the newcomer's part of
+    /// all traffic in whole percents, for the largest part at which everything promised is still
+    /// delivered, and by interpolation between two percents. Requests are admitted up to this
+    /// promise, so a larger promise never fits where a smaller one did not.
     pub(super) fn room(
         &mut self,
         request: &AdmissionRequest,
@@ -89,7 +89,7 @@ impl Manager {
             },
             false => beside.share,
         };
-        // Load is nearly even in the promise, so that the first guesses mostly find it.
+        // Load is nearly linear in the promise, so the first guesses are mostly right.
         for step in 0.. {
             if high.percent - low.percent <= 1 {
                 break;
@@ -112,8 +112,8 @@ impl Manager {
         Ok(between(low, high, share).min(most))
     }
 
-    /// The load up to which a flow is admitted where others load something beyond its share: no more than
-    /// there is, if the flow does not touch that, and none if it does.
+    /// The load up to which a flow is admitted when others load a resource beyond the share: the
+    /// present load if the flow does not use that resource, and none if it does.
     fn share_beside(
         &mut self,
         beside: &Beside,
@@ -129,11 +129,11 @@ impl Manager {
         Ok((without.load <= share).then_some(share))
     }
 
-    /// What a flow would send at its SLO, on each route that it could take: the candidates of a sweep.
-    /// None without an SLO.
+    /// The candidates of a sweep: the traffic of a flow at its SLO, on each route that it could
+    /// take. Empty without an SLO.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownAccelerator`] and what the request is refused for.
+    /// [`PlatformError::UnknownAccelerator`], and the errors of an invalid request.
     pub fn candidates(
         &self,
         request: &AdmissionRequest,
@@ -208,7 +208,8 @@ impl Manager {
         flows
     }
 
-    /// What the platform delivers of this traffic, in gigabits a second of all in its proportions.
+    /// The capacity of the platform for traffic in these proportions, in gigabits per second in
+    /// all.
     pub(super) fn capacity_of(&mut self, flows: &[Traffic]) -> Result<f64, PlatformError> {
         let context = Context::new(flows);
         Ok(self.profiles().capacity(&context)?.gbit_per_s)

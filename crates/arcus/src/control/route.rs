@@ -1,4 +1,4 @@
-//! Routes: where a flow's messages go, and what its traffic is there.
+//! Routes of flows, and the traffic on them.
 
 use accelflow_units::Bytes;
 
@@ -48,14 +48,14 @@ impl RouteEntry {
 pub struct Traffic {
     /// The route.
     pub route: RouteEntry,
-    /// The size of the pieces that reach the accelerators: messages or segments.
+    /// The size of the units that reach the accelerators: messages or segments.
     pub size: Bytes,
-    /// Gigabits a second, or a share of them.
+    /// The rate in gigabits per second, or a share.
     pub gbit_per_s: f64,
 }
 
-/// Adds traffic to the entry of its route and size, so that a profile sees flows that it cannot tell
-/// apart as one.
+/// Adds traffic to the entry of its route and size, so that a profile merges flows with equal
+/// routes and sizes.
 pub(super) fn add(flows: &mut Vec<Traffic>, traffic: Traffic) {
     let same = |other: &&mut Traffic| other.route == traffic.route && other.size == traffic.size;
     match flows.iter_mut().find(same) {

@@ -10,7 +10,7 @@ use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
 /// The weight of the latest period in a flow's measured rate: periods hold few large messages.
 const SMOOTHING: f64 = 0.25;
-/// Changes of a rate that are worth a write.
+/// The smallest relative change of a rate that is worth a register write.
 const WORTH: f64 = 0.02;
 /// The largest factor by which a rate is raised above the SLO to make up for a shortfall.
 const CATCH_UP: f64 = 1.05;
@@ -20,18 +20,18 @@ const CATCH_UP: f64 = 1.05;
 pub enum Command {
     /// Registers a flow with these arrivals.
     Register(Box<AdmissionRequest>, Arrivals),
-    /// Releases the flow of this name: its share is free, and messages that it has brought are
-    /// still served.
+    /// Releases the flow of this name: its share is freed, and messages that it has sent are still
+    /// served.
     Release(String),
 }
 
 /// The outcome of a [`Command`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandOutcome {
-    /// The flow was admitted: its row of the table of flows, as it was then. On the platform it is
-    /// numbered after those that there were.
+    /// The flow was admitted: its row of the table of flows at that time. On the platform it gets
+    /// the next number.
     Admitted(Box<FlowStatus>),
-    /// The flow of this number was taken away.
+    /// The flow of this number was removed.
     Released(usize),
     /// The command was refused: no room for the flow, or no flow of this name.
     Refused(PlatformError),
@@ -40,7 +40,7 @@ pub enum CommandOutcome {
 /// A command that was carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// When.
+    /// The time.
     pub at: Time,
     /// The name of the flow.
     pub name: String,
@@ -51,11 +51,11 @@ pub struct Decision {
 /// The runtime's state of a flow.
 #[derive(Clone, Debug)]
 struct Seat {
-    /// Its number on the platform.
+    /// The flow's number on the platform.
     flow: usize,
-    /// Whether its first period, in which its messages were still on their way, is to come.
+    /// Whether its first period, in which its messages are still in transit, has not ended yet.
     new: bool,
-    /// When its window of bursts began, and how long it has burst in it.
+    /// The start of its current window of bursts, and the burst time used in it.
     burst: (Time, Time),
     violations: u64,
 }
@@ -70,8 +70,8 @@ pub struct Runtime {
     decisions: Vec<Decision>,
     changes: Vec<(Time, Action)>,
     violations: u64,
-    /// With over-subscription, the last demands of all flows and what they were given, in gigabits a
-    /// second.
+    /// With over-subscription: the last demands of all flows, in gigabits per second, and their
+    /// allocation.
     demands: Vec<f64>,
     allocated: Vec<f64>,
 }
@@ -92,8 +92,8 @@ impl Runtime {
         }
     }
 
-    /// The same with a command for the first call of the controller at this time or later. Commands of
-    /// one call are carried out in the order of their times, and those of one time as they were given.
+    /// Adds a command for the first call of the controller at or after this time. Commands of one
+    /// call are carried out in the order of their times, and those of one time as they were given.
     #[must_use]
     pub fn at(mut self, time: Time, command: Command) -> Runtime {
         let place = self.commands.partition_point(|command| command.0 <= time);
@@ -111,7 +111,7 @@ impl Runtime {
         self.violations
     }
 
-    /// The same of the flow of this name, which must be registered.
+    /// The violations of the flow of this name, which must be registered.
     pub fn violations_of(&self, name: &str) -> Option<u64> {
         let flows = self.manager.flows();
         let place = flows
@@ -133,7 +133,7 @@ impl Runtime {
         }
     }
 
-    /// Carries out the commands that are due, if the platform has `flows` flows.
+    /// Carries out the commands that are due; the platform has `flows` flows so far.
     fn obey(&mut self, now: Time, mut flows: usize) -> Vec<Action> {
         let due = self.commands.partition_point(|command| command.0 <= now);
         let commands: Vec<(Time, Command)> = self.commands.drain(..due).collect();
@@ -198,8 +198,8 @@ impl Runtime {
         Ok((CommandOutcome::Released(flow), actions))
     }
 
-    /// Registers of the flows whose rates depend on who else is there: opportunistic ones, which share
-    /// what is left, and with over-subscription all.
+    /// New registers of the flows whose rates depend on the other flows: opportunistic ones, which
+    /// share the rest, and with over-subscription all.
     fn replanned(&self, but: Option<usize>) -> Vec<Action> {
         let over = self.manager.oversubscription() > 1.0;
         let all = self.manager.flows().iter().zip(&self.seats);
@@ -253,8 +253,8 @@ impl Runtime {
         }
     }
 
-    /// The share of a flow's route that the promised flows leave, given what they were measured at; its
-    /// own promise is counted whole.
+    /// The share of a flow's route that the promised flows leave at their measured rates; the
+    /// flow's own promise counts in full.
     fn unused(&mut self, flow: usize) -> Result<f64, PlatformError> {
         let route = self.manager.flows()[flow].route.clone();
         self.manager.unused(&route, |number, status| {
@@ -269,7 +269,7 @@ impl Runtime {
     /// The same in gigabits a second of the flow.
     fn spare(&mut self, flow: usize) -> Result<f64, PlatformError> {
         let spare = self.unused(flow)? * self.manager.alone_of(flow)?;
-        // Beside flows that it meets nowhere, what all share limits it, too.
+        // Flows on other accelerators also limit it, through the resources that all flows share.
         let flows = self.manager.flows();
         let status = flows[flow].clone();
         if flows.iter().all(|other| other.route.meets(&status.route)) {
@@ -279,9 +279,9 @@ impl Runtime {
         Ok(spare.min((room - status.counted_gbit_per_s()).max(0.0)))
     }
 
-    /// With over-subscription, the flows' parts of what they demand: their promises while they have
-    /// something to send, and else what they use, in quarters of their promises. The parts are new
-    /// before anybody gets less than the profiles predict.
+    /// With over-subscription, updates the allocation for the flows' present demands: their
+    /// promises while they have something to send, otherwise the rates that they use, in quarters
+    /// of their promises. It is updated before any flow gets less than the profiles predict.
     fn allocate(&mut self, counters: &[Counters]) {
         if self.manager.oversubscription() <= 1.0 {
             return;
@@ -311,7 +311,7 @@ impl Runtime {
         }
     }
 
-    /// Lines 4, 5 and 17 to 21 for one flow.
+    /// Lines 4, 5 and 17 to 21 of Algorithm 1 for one flow.
     fn adjust(&mut self, flow: usize, now: Time, period: Time, counters: Counters) -> Vec<Action> {
         let status = &self.manager.flows()[flow];
         let (slo, shaped) = (status.counted_gbit_per_s(), status.shaped_gbit_per_s);
@@ -381,7 +381,7 @@ impl Seat {
     }
 }
 
-/// A control plane that lets flows come and go at given times, and does nothing else.
+/// A control plane that only adds and removes flows at given times.
 #[derive(Clone, Debug)]
 pub struct Timetable {
     changes: Vec<(Time, Action)>,

@@ -15,7 +15,7 @@ pub struct FlowStatus {
     pub request: AdmissionRequest,
     /// Its route.
     pub route: RouteEntry,
-    /// The largest piece that its messages are cut to.
+    /// The largest segment that its messages are cut to.
     pub segment: Bytes,
     /// Its registers.
     pub registers: Registers,
@@ -60,7 +60,7 @@ impl FlowStatus {
         promised.then(|| self.request.asked_gbit_per_s()).flatten()
     }
 
-    /// Its traffic in a profile if it has `gbit_per_s`.
+    /// Its traffic in a profile at `gbit_per_s`.
     pub(super) fn traffic(&self, gbit_per_s: f64) -> Vec<Traffic> {
         parts(&self.request.sizes, &self.route, self.segment, gbit_per_s)
     }
@@ -99,7 +99,7 @@ impl FlowStatus {
         std::iter::once((unit, self.registers)).chain(also)
     }
 
-    /// The part of the capacity that the promise takes, in gigabits a second.
+    /// The capacity that the promise takes, in gigabits per second.
     pub fn counted_gbit_per_s(&self) -> f64 {
         self.slo_gbit_per_s().unwrap_or(0.0)
     }
@@ -133,7 +133,7 @@ pub(super) fn parts(
     }
 }
 
-/// Pieces of a message, in the mean.
+/// The mean number of segments of a message.
 fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
     let of = |size: Bytes| size.get().div_ceil(segment.get()) as f64;
     match sizes {
@@ -145,8 +145,9 @@ fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
     }
 }
 
-/// Registers of both limits for `gbit_per_s`: each as many times its SLO as that is of the promise, which
-/// is the smaller of them. Operations are segments there. An opportunistic flow has one limit, in bytes.
+/// Registers of both limits for `gbit_per_s`. Both limits are scaled by the same factor:
+/// `gbit_per_s` over the promise, which is the smaller of the two. Operations count segments. An
+/// opportunistic flow has one limit, in bytes.
 fn registers_of(
     request: &AdmissionRequest,
     segment: Bytes,

@@ -9,19 +9,19 @@ use crate::RunResult;
 
 /// The allowed shortfall of a flow: the paper's 1 %.
 pub(super) const TOLERANCE: f64 = 0.01;
-/// Messages beyond a promised percentile without which it is not known.
+/// Number of messages beyond a promised percentile that are needed to estimate it.
 const BEYOND: f64 = 10.0;
 
 /// The verdict of a run on a flow's promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// No promise.
+    /// No promise was made.
     NoPromise,
     /// Kept: the flow got its SLO, to within a hundredth.
     Kept,
     /// Undecided: the run, or the flow's part of it, is too short to show the promise.
     TooShort,
-    /// Missed: it got less, by more than the messages still under way.
+    /// Missed: the flow got less, by more than the messages still in flight.
     Below,
 }
 
@@ -40,15 +40,16 @@ impl Verdict {
 /// How often a flow got its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
-    /// Whole periods in which it was there.
+    /// Whole periods in which the flow was present.
     pub all: u64,
-    /// Of these, periods with less than was promised and asked for.
+    /// Of these, periods with less than the promise and less than the demand.
     pub missed: u64,
 }
 
 impl FlowStatus {
-    /// The verdict of `run` on all promises to this flow, which has this number: that of the one which
-    /// was kept worst. A flow that sends less than it may is promised what it sends.
+    /// The verdict of `run` on all promises to this flow, whose number is `number`: that of the
+    /// promise which was kept worst. A flow that sends less than its SLO is promised only what it
+    /// sends.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let rate = self.rate_verdict(run, number);
         rate.max(self.latency_verdict(run, number))
@@ -77,7 +78,8 @@ impl FlowStatus {
         }
     }
 
-    /// The rate that was due to it while it was there, in gigabits a second: its SLO, or what it sent.
+    /// The rate that was due to the flow while it was present, in gigabits per second: its SLO, or
+    /// the rate that it sent if that is less.
     fn due_gbit_per_s(&self, slo: f64, run: &RunResult, number: usize) -> f64 {
         if run.flows[number].came.is_empty() {
             return slo;
@@ -92,7 +94,7 @@ impl FlowStatus {
             return Verdict::NoPromise;
         };
         let allowed = all as f64 * (1.0 - promised.percent / 100.0);
-        // One missed period of few says nothing of a hundred.
+        // One missed period of a few does not show the share of a hundred.
         if missed as f64 > allowed.max(1.0) {
             return Verdict::Below;
         }
@@ -102,7 +104,7 @@ impl FlowStatus {
         }
     }
 
-    /// How often the flow got its rate; `None` if that is not promised.
+    /// The periods in which the flow got its rate; `None` if no availability is promised.
     pub fn periods(&self, run: &RunResult, number: usize) -> Option<Periods> {
         let (slo, availability) = (self.slo_gbit_per_s()?, self.request.availability?);
         let result = &run.flows[number];
@@ -158,12 +160,12 @@ impl FlowStatus {
             run.present(number).as_ns_f64() * needed / passed
         });
         let needed = rate.into_iter().chain(latency).reduce(f64::max)?;
-        // 99 % of 100 periods is a float's breadth more than 100 of them.
+        // Rounding errors must not make 99 % of 100 periods more than 99.
         Some(Time::from_ns_f64((needed * (1.0 - 1e-9)).ceil()))
     }
 
-    /// The time in which a flow may do what a run does not count: a message that is not done at the end, and
-    /// for a flow that came while it ran what its first messages took on their way.
+    /// The time of a flow's messages that a run does not count: a message that is not done at the
+    /// end and, for a flow that was added during the run, the latency of its first messages.
     fn unseen_ns(&self, slo: f64, run: &RunResult, number: usize) -> f64 {
         let message = self.request.sizes.largest().get() as f64 * 8.0 / slo;
         let flow = &run.flows[number];

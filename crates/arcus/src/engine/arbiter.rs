@@ -13,15 +13,15 @@ enum Room {
     Reads(usize),
     /// The memory in front of an accelerator.
     Input(usize),
-    /// The way out of an engine.
+    /// The output buffer of an engine.
     Egress(usize),
     /// The storage's command queue.
     Commands,
 }
 
 impl Run<'_> {
-    /// Dispatches messages while there is room. A flow whose turn it is and that lacks room keeps
-    /// the flows behind it from the same room: else small messages would pass large ones for ever.
+    /// Dispatches messages while there is room. A flow in turn that lacks room reserves that room
+    /// against the flows after it. Otherwise small messages could overtake large ones for ever.
     pub(super) fn dispatch(&mut self, now: Time) -> Result<(), PlatformError> {
         while let Some(flow) = self.choose() {
             let burst = self.platform.dma.burst;
@@ -92,7 +92,7 @@ impl Run<'_> {
             }),
         }
         if self.mechanism.order() == Order::InProportion {
-            // Nobody passes whoever's turn it is, whatever that one waits for.
+            // No flow passes before the flow in turn, whatever that one waits for.
             candidates.truncate(1);
         }
         let mut claimed: Vec<Room> = Vec::new();

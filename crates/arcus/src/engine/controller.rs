@@ -22,12 +22,12 @@ pub enum Action {
     /// New registers for the limit of a flow whose tokens stand for this, which are in effect the
     /// reconfiguration time later.
     Write(usize, Unit, Registers),
-    /// Another flow, numbered after those that there are, and under ARCUS how it is shaped.
+    /// Adds a flow, which gets the next number, with its shaping under ARCUS.
     Add(Flow, Option<FlowConfig>),
-    /// A flow brings no more messages. Those that it has brought are served.
+    /// Ends the arrivals of a flow. Messages that have arrived are still served.
     Remove(usize),
-    /// Another route for a flow's messages from now on: its accelerators, its DMA engine and its path. A
-    /// flow that comes to send to the network does so through port 0.
+    /// Sets a new route for a flow's messages: its accelerators, its DMA engine and its path. A
+    /// flow whose new path sends to the network uses port 0.
     Route {
         /// The flow.
         flow: usize,

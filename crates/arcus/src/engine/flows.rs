@@ -90,7 +90,7 @@ impl Run<'_> {
         })
     }
 
-    /// A flow comes while others run.
+    /// Adds a flow while others run.
     fn add(
         &mut self,
         now: Time,
@@ -113,7 +113,8 @@ impl Run<'_> {
             }
         }
         let mut state = FlowState::new(flow, number as u64, self.settings.seed);
-        // As much service as the others have had: else it would be owed all of theirs.
+        // The newcomer starts with the service of the others; otherwise it would be owed all of
+        // theirs.
         state.finish = self.virtual_time;
         state.due = now;
         state.result.since = now;

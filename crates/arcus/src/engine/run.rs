@@ -25,9 +25,9 @@ pub(super) struct Run<'a> {
     pub(super) up: Direction,
     pub(super) down: Direction,
     pub(super) units: Vec<Station>,
-    /// Of compute times that vary.
+    /// The random stream of compute times.
     pub(super) compute: Stream,
-    /// By engine: bytes asked of the host that no accelerator has taken.
+    /// By engine: bytes requested from the host that no accelerator has taken.
     pub(super) reading: Vec<Bytes>,
     /// By engine: bytes of results that have not left.
     pub(super) leaving: Vec<Bytes>,
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             Event::DataReady(job) => self.data_ready(now, job),
             Event::Control => {}
         }
-        // The event may have made room, or brought a message that may pass.
+        // The event may have freed room, or made a message ready to pass.
         self.dispatch(now)
     }
 

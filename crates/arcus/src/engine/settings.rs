@@ -11,9 +11,9 @@ pub struct Settings {
     pub warmup: Time,
     /// The measured time.
     pub duration: Time,
-    /// The seed: the same gives the same run to the bit.
+    /// The seed. Equal seeds give bit-identical runs.
     pub seed: u64,
-    /// From one call of the controller to the next.
+    /// The time between two calls of the controller.
     pub control_period: Time,
 }
 
@@ -28,7 +28,7 @@ impl Settings {
         }
     }
 
-    /// The same with another seed.
+    /// Sets the seed.
     #[must_use]
     pub fn seeded(self, seed: u64) -> Settings {
         Settings { seed, ..self }

@@ -1,4 +1,4 @@
-//! The way of a message from its sender to the arbiter: arrivals, ports, the host's software, the
+//! The path of a message from its sender to the arbiter: arrivals, ports, the host's software, the
 //! shaper.
 
 use accelflow_shaping::{FlowId, Message, Segment};
@@ -25,7 +25,8 @@ impl Run<'_> {
         }
     }
 
-    /// The next message, or burst, comes. The one after it waits at its sender until the port is free.
+    /// Handles the arrival of the next message or burst. The one after it waits at its sender until
+    /// the port is free.
     pub(super) fn arrive(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
         if !self.flows[flow].present {
             return Ok(());
@@ -54,7 +55,7 @@ impl Run<'_> {
         self.at(due.max(free).max(now), Event::Arrive(flow));
     }
 
-    /// A message comes to its port, or to its queue.
+    /// Sends a message to its port, or to its queue.
     pub(super) fn send(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
         let state = &mut self.flows[flow];
         let size = state.spec.sizes.draw(&mut state.sizes);
@@ -121,7 +122,7 @@ impl Run<'_> {
         spec.port.filter(|_| spec.path == Path::InlineRx)
     }
 
-    /// A message is in its flow's queue, or dropped.
+    /// Puts a message into its flow's queue, or drops it.
     fn enqueue(&mut self, now: Time, flow: usize, message: InFlight) -> Result<(), PlatformError> {
         if self.is_full(flow) {
             self.flows[flow].result.dropped += 1;
@@ -159,12 +160,12 @@ impl Run<'_> {
                     .filter(|flow| flow.spec.path == Path::InlineRx);
                 shared.map(|flow| flow.queued).sum::<usize>() >= *buffer
             }
-            // A client whose ring is full has nowhere to send: its message is not lost.
+            // A client whose ring is full waits: its message is not lost.
             _ => *queued >= spec.queue_limit && !matches!(spec.arrivals, Arrivals::Closed { .. }),
         }
     }
 
-    /// The device knows of a message.
+    /// Makes a message known to the device.
     pub(super) fn known(&mut self, _now: Time, flow: usize, message: u32) {
         let InFlight { size, sequence, .. } = *self.messages.get(message);
         self.flows[flow].ready.push_back(Ready {
@@ -176,8 +177,8 @@ impl Run<'_> {
         });
     }
 
-    /// A round of the software thread: it releases the messages that the buckets allow, one after
-    /// the other.
+    /// Runs a round of the software thread, which releases the messages that the buckets allow, one
+    /// after the other.
     pub(super) fn round(&mut self, now: Time) {
         let Some(mut software) = self.software.take() else {
             return;
@@ -206,7 +207,7 @@ impl Run<'_> {
         self.software = Some(software);
     }
 
-    /// Makes sure that the shaper is asked when it lets the next segment pass.
+    /// Schedules a poll of the shaper at its next grant.
     pub(super) fn schedule_grant(&mut self) {
         let next = self.shaper.as_ref().and_then(|shaper| shaper.next_grant());
         if let Some(time) = next

@@ -1,4 +1,4 @@
-//! The way of a job from the arbiter to its end: link, accelerators, ports, storage.
+//! The path of a job from the arbiter to its end: link, accelerators, ports, storage.
 
 use accelflow_units::{Bytes, Time};
 
@@ -8,7 +8,7 @@ use crate::hardware::{Operation, Packet, Transfer};
 use crate::{Egress, FRAME_OVERHEAD, Mechanism, Order, Path};
 
 impl Run<'_> {
-    /// A job has passed the interface.
+    /// Starts a job that has passed the interface.
     pub(super) fn depart(&mut self, now: Time, job: Job) {
         let Route {
             accelerators,
@@ -122,7 +122,8 @@ impl Run<'_> {
         }
     }
 
-    /// A job's data is on the device, or through an accelerator: on to the next, or out.
+    /// Moves a job whose data has reached the device, or has left an accelerator, to the next
+    /// accelerator or out.
     fn enter(&mut self, now: Time, job: u32) {
         let state = *self.jobs.get(job);
         match self.route(&state).accelerators.get(state.stage).copied() {
@@ -212,8 +213,8 @@ impl Run<'_> {
         first.map(|(_, place, number)| (place, number))
     }
 
-    /// The output of an accelerator for a job. A digest is of the message, so its last burst brings
-    /// it.
+    /// The output of an accelerator for a job. A digest belongs to the whole message, so its last
+    /// burst carries it.
     fn output(&self, unit: usize, job: &Job, input: Bytes) -> Bytes {
         let accelerator = &self.platform.accelerators[unit];
         let called = self.route(job).path == Path::FunctionCall;
@@ -253,7 +254,7 @@ impl Run<'_> {
         self.enter(now, job);
     }
 
-    /// A job's result goes out.
+    /// Sends a job's result out.
     fn leave(&mut self, now: Time, job: u32) {
         let state = *self.jobs.get(job);
         let Route {
@@ -276,7 +277,7 @@ impl Run<'_> {
         }
     }
 
-    /// A job is at its end.
+    /// Ends a job.
     pub(super) fn done(&mut self, now: Time, job: u32) {
         self.finish_job(now, job);
     }
@@ -311,7 +312,7 @@ impl Run<'_> {
         }
     }
 
-    /// A write is at the storage.
+    /// Hands a write to the storage.
     fn store(&mut self, now: Time, job: u32) {
         let Some(storage) = &mut self.storage else {
             return;

@@ -13,7 +13,7 @@ use crate::{Flow, FlowResult, Path};
 /// An event. Numbers are of flows, jobs, messages, accelerators and devices.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
-    /// The next message, or burst, of a flow comes.
+    /// The next message, or burst, of a flow arrives.
     Arrive(usize),
     /// A client of a flow sends its next message.
     Send(usize),
@@ -63,7 +63,7 @@ pub(super) struct InFlight {
     pub(super) whole: bool,
 }
 
-/// A unit that may pass: a message, the rest of one, or a segment.
+/// A unit ready to pass: a message, the rest of one, or a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ready {
     pub(super) message: u32,
@@ -71,7 +71,7 @@ pub(super) struct Ready {
     pub(super) left: Bytes,
     /// The size that the accelerator's rate depends on.
     pub(super) basis: Bytes,
-    /// Whether its message ends with it.
+    /// Whether it is the last of its message.
     pub(super) last: bool,
     pub(super) sequence: u64,
 }
@@ -89,7 +89,7 @@ pub(super) struct Job {
     pub(super) data: Bytes,
     pub(super) basis: Bytes,
     pub(super) last: bool,
-    /// Bytes still to come over the link.
+    /// Bytes still to arrive over the link.
     pub(super) coming: Bytes,
     /// Bytes reserved at the way out.
     pub(super) reserved: Bytes,
@@ -106,16 +106,16 @@ pub(super) struct Route {
 
 pub(super) struct FlowState {
     pub(super) spec: Flow,
-    /// Whether it brings messages.
+    /// Whether messages still arrive.
     pub(super) present: bool,
     pub(super) routes: Vec<Route>,
     pub(super) sizes: Stream,
     pub(super) times: Stream,
-    /// When the next message comes, if its port is free.
+    /// The time when the next message arrives, if its port is free.
     pub(super) due: Time,
-    /// Messages that came and have not been dispatched whole.
+    /// Messages that have arrived and are not fully dispatched.
     pub(super) queued: usize,
-    /// A message of this flow is in the port.
+    /// Whether a message of this flow is in the port.
     pub(super) in_port: bool,
     /// Messages that the host's software holds.
     pub(super) held: VecDeque<u32>,
@@ -127,7 +127,7 @@ pub(super) struct FlowState {
 }
 
 impl FlowState {
-    /// A flow that has brought no messages; `number` picks its random streams.
+    /// The state of a flow without messages yet; `number` selects its random streams.
     pub(super) fn new(flow: &Flow, number: u64, seed: u64) -> FlowState {
         // Streams 0 to 15 are the platform's.
         let stream = |purpose| Stream::new(seed, 16 + 2 * number + purpose);
@@ -161,7 +161,7 @@ pub(super) struct Station {
     pub(super) busy: bool,
     /// Bytes dispatched to it directly that have not started.
     pub(super) reserved: Bytes,
-    /// By flow, the virtual finish times of weighted fair order, and where that stands.
+    /// By flow, the virtual finish times of weighted fair order, and the present virtual time.
     pub(super) finish: Vec<f64>,
     pub(super) virtual_time: f64,
 }

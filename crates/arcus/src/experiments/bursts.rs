@@ -11,12 +11,12 @@ use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Set
 
 /// The slices of time that the figure's curves are over.
 const SLICE: Time = Time::from_us(10);
-/// As many of them: the figure's axis.
+/// Number of slices: the figure's axis.
 const SLICES: usize = 50;
-/// Episodes of one seed, each from an idle platform on: a slice of one holds some 50 of the tiny messages,
-/// too few for a 99th percentile.
+/// Episodes of one seed, each starting on an idle platform: a slice of one episode has about 50 of
+/// the tiny messages, too few for a 99th percentile.
 const EPISODES: u64 = 50;
-/// When VM2 begins to send less than it was promised.
+/// The time when VM2 begins to send less than it was promised.
 const CALMER: Time = Time::from_us(200);
 /// Part of the figure's time.
 struct Phase {
@@ -27,7 +27,8 @@ struct Phase {
     slices: std::ops::Range<usize>,
 }
 
-/// The time before that, and the time from where the paper says that both systems are alike.
+/// The time before that change, and the time in which, according to the paper, both systems are
+/// alike.
 const PHASES: [Phase; 2] = [
     Phase {
         key: "burst",

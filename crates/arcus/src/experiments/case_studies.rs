@@ -8,9 +8,9 @@ use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Set
 
 /// Loads of VM2.
 const LOADS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
-/// Messages that a load of 1 starts in a second: one each cycle of the on-board generator. The paper
-/// does not say what a load is of; its fair point of pattern 4 (0.1 and 0.3) and the 26 to 75 % of VM1
-/// there are what this gives.
+/// Messages per second at a load of 1: one per cycle of the on-board generator. The paper does not
+/// define the load; with this definition, its fair point of pattern 4 (0.1 and 0.3) and the 26 to
+/// 75 % of VM1 come out.
 const CYCLES_PER_S: f64 = 250e6;
 
 /// The four patterns of messages, and the two pairs of paths.
@@ -48,7 +48,7 @@ fn throughput(name: String, points: Vec<(f64, f64)>) -> Series {
     }
 }
 
-/// By load of VM2, what both get under PANIC with equal priorities.
+/// The rates of both VMs under PANIC with equal priorities, by load of VM2.
 fn pattern_points(
     size1: u64,
     size2: u64,

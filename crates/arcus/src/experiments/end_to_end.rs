@@ -23,8 +23,8 @@ pub(super) fn fig11(seed: u64) -> Result<Report, PlatformError> {
 /// The promise to each key-value user, in operations a second. The paper prints none.
 const KEY_VALUE_SLO: f64 = 8e6;
 
-/// Panel (a): two users of MICA with values of 64 B and 256 B, encrypted and authenticated, beside a
-/// live migration that is encrypted. The users send what their ports take.
+/// Panel (a): two users of MICA with values of 64 B and 256 B, encrypted and authenticated, beside
+/// a live migration that is encrypted. The users send as fast as their ports allow.
 fn key_value_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
     let platform = Platform::prototype(vec![aes_cbc(), sha1_hmac()]);
     let user = |vm, size| {
@@ -139,7 +139,8 @@ fn raid_tails(name: &'static str, result: &RunResult) -> Vec<Row> {
 const THREADS: f64 = 16.0;
 /// Megabytes a second and cores without the accelerator (Table 4): an input here.
 const SOFTWARE: (f64, f64) = (161.7, 5.23);
-/// Megabytes a second and cores with it (Table 4): an input here, from which a megabyte's cost follows.
+/// Megabytes per second and cores with the accelerator (Table 4): an input here, from which the
+/// cost per megabyte follows.
 const OFFLOADED: (f64, f64) = (231.2, 2.15);
 /// Cores of ARCUS's own software (section 5.4).
 const RUNTIME_CORES: f64 = 0.175;
@@ -151,9 +152,9 @@ const FROM_THE_SAME_ROW: &str = "No prediction: what a megabyte costs a core wit
      computed from the row that this is compared with (2.15 cores, of which ARCUS's own software has \
      0.175, at 231.2 MB/s). It shows how far our throughput is from the paper's.";
 
-/// Table 4. What a megabyte costs a core with and without compression is the paper's; a thread's
-/// waiting for the disk is what the paper's throughput leaves. Ours is what follows for the throughput
-/// with the accelerator: the threads call it in a closed loop.
+/// Table 4. The cost of a megabyte on a core, with and without compression, is the paper's; a
+/// thread's wait for the disk follows from the paper's throughput. The throughput with the
+/// accelerator is simulated: the threads call it in a closed loop.
 pub(super) fn table4(seed: u64) -> Result<Report, PlatformError> {
     let (throughput, cores) = SOFTWARE;
     let core_s_per_mb = (OFFLOADED.1 - RUNTIME_CORES) / OFFLOADED.0;

@@ -52,7 +52,7 @@ fn curves() -> Vec<Series> {
         .to_vec()
 }
 
-/// Panel (b): what all flows of 4 KB get together, from 1 to 16, and of what 16 get.
+/// Panel (b): the total rate of 1 to 16 flows of 4 KB.
 fn flow_numbers(seed: u64) -> Result<(Series, Vec<Row>), PlatformError> {
     let platform = Platform::prototype(vec![datapath()]);
     let total = |count: u32| -> Result<(f64, f64), PlatformError> {
@@ -94,7 +94,7 @@ fn flow_numbers(seed: u64) -> Result<(Series, Vec<Row>), PlatformError> {
     Ok((series, rows))
 }
 
-/// The promise to all flows together, of what they get without shaping.
+/// The promise to all flows together, as a share of their rate without shaping.
 const PROMISED: f64 = 0.99;
 
 /// The same for so many flows that are promised equal parts of `most`.
@@ -118,7 +118,7 @@ fn shaped_total(
 }
 
 /// Panel (c): flows of 1 KB of VM1 beside 4 of 4 KB of VM2, by their number, their paths and the
-/// accelerator: what VM1 gets over what VM2 gets, without shaping.
+/// accelerator: the ratio of VM1's rate to VM2's, without shaping.
 fn shares(seed: u64) -> Result<(Vec<Series>, Row), PlatformError> {
     let (rx, tx, call) = (Path::InlineRx, Path::InlineTx, Path::FunctionCall);
     let cases = [

@@ -77,8 +77,8 @@ const TABLE_2: [(f64, u64, u64); 4] = [
     (1_000.0, 1_048_576, 64),
 ];
 
-/// Table 2 as the paper found it: the bucket is fixed, and the refill swept, here over the powers of two,
-/// as all that it prints are. The first that keeps the promise is taken.
+/// Table 2 by the paper's method: the bucket is fixed and the refill is swept, here over the powers
+/// of two, since all printed values are such. The first that keeps the promise is taken.
 pub(super) fn table2(_seed: u64) -> Result<Report, PlatformError> {
     let mut rows = Vec::new();
     for (slo, bucket, interval) in TABLE_2 {
@@ -118,7 +118,7 @@ fn shaped(refill: u64, bucket: u64, interval: u64) -> Result<f64, PlatformError>
     let mut shaper = Shaper::new(timing);
     let flow = shaper.add_flow(Time::ZERO, FlowConfig::new(Unit::Bytes, registers))?;
     let size = Bytes(bucket.min(MESSAGE.get()));
-    // Until the bucket that was full at first is spent, and as long again.
+    // The warm-up: until the initially full bucket is spent, and as long again.
     let warm = cycles(interval * 8 * (2 + bucket / refill.min(bucket)));
     let end = warm * 5;
     let (mut tag, mut bytes) = (0, 0);

@@ -8,7 +8,7 @@ use crate::{
     simulate_with,
 };
 
-/// A flow that asks for admission, and what it sends.
+/// A flow that requests admission, and its arrivals.
 pub(super) struct Tenant {
     pub(super) request: AdmissionRequest,
     pub(super) arrivals: Arrivals,
@@ -37,7 +37,7 @@ pub(super) struct Admitted {
 }
 
 impl Admitted {
-    /// Admits all tenants in order; who finds no room is an error.
+    /// Admits all tenants in order; a tenant without room is an error.
     pub(super) fn new(platform: &Platform, tenants: &[Tenant]) -> Result<Admitted, PlatformError> {
         let mut manager = Manager::new(platform.clone());
         for tenant in tenants {
@@ -57,7 +57,7 @@ impl Admitted {
         })
     }
 
-    /// The run with ARCUS, whose runtime looks at the counters every `period`.
+    /// The run with ARCUS, whose runtime reads the counters every `period`.
     pub(super) fn run(
         &self,
         settings: &Settings,
@@ -86,7 +86,7 @@ impl Admitted {
         simulate(&self.platform, &self.flows, mechanism, settings)
     }
 
-    /// The largest deviation of a flow's rate from its SLO, of both as a share.
+    /// The largest relative deviation of a flow's rate from its SLO.
     pub(super) fn deviation(&self, result: &RunResult) -> f64 {
         let each = self.manager.flows().iter().enumerate();
         let deviation = each.map(|(number, status)| {

@@ -53,7 +53,7 @@ fn merged(reports: &[Report]) -> Report {
     let rows = first.rows.iter().filter_map(|row| {
         let same = |other: &&Row| other.key == row.key;
         let all = reports.iter().map(|report| report.rows.iter().find(same));
-        // A number that one run does not have would be the mean of the others.
+        // A number that a run lacks is left out: its mean would be that of the other runs only.
         let all: Option<Vec<&Row>> = all.collect();
         all.map(|all| row_of(&all))
     });

@@ -11,8 +11,8 @@ pub struct Experiment {
     pub name: &'static str,
     /// Its description, in a line.
     pub title: &'static str,
-    /// Seeds that its numbers are means over, unless another number is asked for: two where nothing is drawn
-    /// and no seed changes anything, which two show.
+    /// The default number of seeds that its results are averaged over. Two for experiments without
+    /// randomness, to show that the seed has no effect.
     pub replications: u64,
     /// Runs it with a seed. Its report has no name yet: [`super::run`] gives it one.
     pub run: fn(u64) -> Result<Report, PlatformError>,
@@ -20,7 +20,7 @@ pub struct Experiment {
 
 /// A number that an experiment measures.
 ///
-/// What the paper reports is joined by `key`; this crate does not have it.
+/// The paper's value is joined by `key`; this crate does not have it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The key of the paper's figure, such as `arcus.fig8.vm1_loss_least.Host_noTS`; the paper need
@@ -32,13 +32,13 @@ pub struct Row {
     pub what: String,
     /// Its unit; empty for a ratio.
     pub unit: &'static str,
-    /// Ours; of several replications the mean.
+    /// Our value; the mean of several replications.
     pub ours: f64,
-    /// Half the 95 % interval of that mean; none of a single run.
+    /// Half the 95 % interval of that mean; `None` for a single run.
     pub half_width: Option<f64>,
-    /// The reason for a difference from the paper's, to be shown only if there is one; may be empty.
+    /// The reason for a difference from the paper's value, shown only if they differ; may be empty.
     pub why: &'static str,
-    /// A remark to be shown whatever the difference; may be empty.
+    /// A remark that is always shown; may be empty.
     pub note: &'static str,
 }
 
@@ -63,13 +63,13 @@ impl Row {
         }
     }
 
-    /// This row with the reason for a difference, if there should be one.
+    /// Sets the reason for a difference, if there should be one.
     #[must_use]
     pub fn because(self, why: &'static str) -> Row {
         Row { why, ..self }
     }
 
-    /// This row with a remark.
+    /// Adds a remark.
     #[must_use]
     pub fn noting(self, note: &'static str) -> Row {
         Row { note, ..self }
@@ -85,9 +85,9 @@ pub struct Series {
     pub x: &'static str,
     /// The quantity of the y axis.
     pub y: &'static str,
-    /// The points; of several replications the means.
+    /// The points; the means of several replications.
     pub points: Vec<(f64, f64)>,
-    /// Half the 95 % intervals of the second numbers; empty of a single run.
+    /// Half the 95 % intervals of the second numbers; empty for a single run.
     pub half_widths: Vec<f64>,
 }
 

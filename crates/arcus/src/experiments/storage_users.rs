@@ -12,7 +12,8 @@ use crate::{
 
 /// The promises to the users, in operations a second.
 const SLOS: [f64; 2] = [300e3, 200e3];
-/// Their requests under way: a little above what the rates need of the SSD's latency, in proportion.
+/// Their requests in flight, in proportion to the rates: slightly more than the rates need at the
+/// SSD's latency.
 const CLIENTS: [u32; 2] = [21, 14];
 /// Requests of a sample of throughput.
 const SAMPLE: usize = 500;

@@ -1,4 +1,4 @@
-//! Fig. 8, and how experiments shape.
+//! Fig. 8, and the shaping that experiments use.
 
 use accelflow_shaping::{Clock, FlowConfig, Splitting};
 use accelflow_units::{Bytes, Time};
@@ -20,7 +20,7 @@ pub(super) fn shaped(rate: Rate, largest: u64, segment: u64) -> Result<FlowConfi
     Ok(config)
 }
 
-/// From one look of the runtime at the counters to the next: a message of 512 KB takes a third of it.
+/// The runtime's period: a message of 512 KB takes a third of it.
 const PERIOD: Time = Time::from_us(500);
 
 /// 4 KB of VM1 beside 1 to 512 KB of VM2, both calls of one accelerator.
@@ -39,7 +39,8 @@ pub(super) fn fig8(seed: u64) -> Result<Report, PlatformError> {
     let run = |kib, mechanism: &Mechanism| {
         simulate(&platform, &[flow(0, 4), flow(1, kib)], mechanism, &settings)
     };
-    // What two equal flows get; each is promised half, with 2 % to spare, through the whole protocol.
+    // The rate that two equal flows get; each is promised half, less 2 %, through the whole
+    // protocol.
     let capacity = run(4, &Mechanism::NoShaping)?.total_gbit_per_s();
     let half = Rate::GbitPerS(0.49 * capacity);
     let tenant = |name, kib| {

@@ -7,8 +7,8 @@ use crate::PlatformError;
 
 /// The time for which a message keeps an accelerator busy, by its size.
 ///
-/// Rates are then non-linear in the size, each in its own way (section 5.3.1, Fig. 7(a): three types
-/// of curve, of which the text prints no values).
+/// Rates are non-linear in the size (section 5.3.1, Fig. 7(a): three types of curve, without
+/// printed values).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Curve {
     /// A fixed time for each message, and a time for each byte: the rate climbs steeply and then
@@ -16,10 +16,10 @@ pub enum Curve {
     Saturating {
         /// For each message.
         setup: Time,
-        /// The rate of the bytes, and so of infinite messages.
+        /// The rate for the bytes, which is the limit for infinite messages.
         peak: Bandwidth,
     },
-    /// As much time for a message as for its size rounded up to whole blocks; below one block the
+    /// The time of a message is that of its size rounded up to whole blocks; below one block the
     /// rate doubles with the size, the figure's exponential type (its size axis is logarithmic).
     Blocks {
         /// The block.
@@ -44,7 +44,7 @@ impl Curve {
         }
     }
 
-    /// Gigabits a second of messages of `size`, one behind the other.
+    /// The rate of back-to-back messages of `size`, in gigabits per second.
     pub fn gbit_per_s(&self, size: Bytes) -> f64 {
         size.get() as f64 * 8.0 / self.busy(size).as_ns_f64()
     }
@@ -112,7 +112,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// All of them.
+    /// All laws.
     pub const ALL: [Law; 4] = [Law::Constant, Law::Uniform, Law::Poisson, Law::Bimodal];
 
     /// The name in files and reports.
@@ -155,7 +155,7 @@ fn poisson(mean: f64, stream: &mut Stream) -> u64 {
 /// The size of an accelerator's output (section 2: R, egress over ingress bandwidth).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Egress {
-    /// R times what goes in, rounded up: 1 for a cipher, below 1 for compression, above for
+    /// R times the input, rounded up: 1 for a cipher, below 1 for compression, above for
     /// decompression.
     Ratio(f64),
     /// The same for every message, as of a digest.
@@ -163,7 +163,7 @@ pub enum Egress {
 }
 
 impl Egress {
-    /// Bytes that come out for a message of `size`.
+    /// The size of the output for a message of `size`.
     pub fn of(self, size: Bytes) -> Bytes {
         match self {
             Egress::Ratio(ratio) => Bytes((size.get() as f64 * ratio).ceil() as u64),
@@ -179,16 +179,17 @@ pub struct Accelerator {
     pub name: String,
     /// The time for which messages keep it busy.
     pub curve: Curve,
-    /// How much they vary.
+    /// The variation of these times.
     pub law: Law,
     /// The size of its output.
     pub egress: Egress,
     /// The size of its result for a host that called it, if that is less than the output on an
-    /// inline path: an accelerator that checks a payload has nothing to send back but the verdict.
+    /// inline path: an accelerator that checks a payload returns only the verdict.
     pub call_egress: Option<Egress>,
-    /// From the end of a message's time in its first stage to its result: the depth of the pipeline.
+    /// The latency of the pipeline after the first stage.
     pub latency: Time,
-    /// Bytes in front of it that arbitration has let pass and that have not started: local memory.
+    /// The size of the local memory in front of it, for bytes that arbitration has passed and that
+    /// have not started.
     pub input: Bytes,
 }
 

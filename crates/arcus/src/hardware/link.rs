@@ -13,7 +13,7 @@ pub struct Transfer {
     pub tag: u32,
     /// The kind of its packets.
     pub packet: Packet,
-    /// Payload that has not been sent; of a read request, what it asks for.
+    /// Payload that has not been sent; for a read request, the bytes that it requests.
     pub left: Bytes,
 }
 
@@ -24,7 +24,7 @@ pub struct Sent {
     pub tag: u32,
     /// Its kind.
     pub packet: Packet,
-    /// Its payload; of a read request, what it asks for.
+    /// Its payload; for a read request, the bytes that it requests.
     pub size: Bytes,
     /// Whether its transfer has no other.
     pub last: bool,
@@ -32,9 +32,8 @@ pub struct Sent {
     pub wire: Time,
 }
 
-/// A direction. Sources (the DMA engines) take turns packet by packet; within a source, packets go in
-/// order. A packet that the receiver has no credit for keeps its own source waiting, and the others
-/// go on.
+/// A direction. Sources (the DMA engines) take turns packet by packet; within a source, packets go
+/// in order. A packet without receiver credits blocks only its own source.
 #[derive(Clone, Debug)]
 pub struct Direction {
     sources: Vec<VecDeque<Transfer>>,
@@ -122,7 +121,7 @@ impl Direction {
                 self.posted_data += size;
             }
             Packet::ReadRequest => self.non_posted_headers += 1,
-            // The device takes every completion: it asked for it.
+            // The device has room for every completion that it requested.
             Packet::Completion => {}
         }
     }

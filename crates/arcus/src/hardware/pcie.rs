@@ -21,7 +21,7 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// All of them, in order.
+    /// All generations, in order.
     pub const ALL: [Generation; 5] = [
         Generation::Gen1,
         Generation::Gen2,
@@ -30,7 +30,7 @@ impl Generation {
         Generation::Gen5,
     ];
 
-    /// Bits that a lane carries in a second, line code taken off.
+    /// The rate of a lane in bits per second, without the line code.
     pub const fn bits_per_s(self) -> u64 {
         match self {
             Generation::Gen1 => 2_000_000_000,
@@ -42,7 +42,7 @@ impl Generation {
     }
 }
 
-/// A transaction, by what its packets carry.
+/// The kind of a transaction's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packet {
     /// A memory write: header and payload, posted.
@@ -76,7 +76,7 @@ pub struct PcieConfig {
     pub link_layer_share: f64,
     /// The largest payload of a write or a completion.
     pub max_payload: Bytes,
-    /// The most that one read request asks for.
+    /// The largest size of a read request.
     pub max_read_request: Bytes,
     /// From the end of a packet on one side to its arrival on the other.
     pub propagation: Time,

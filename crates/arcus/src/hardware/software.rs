@@ -16,16 +16,16 @@ pub struct SoftwareRate {
 }
 
 /// The configuration of the shaping thread. [`SoftwareConfig::REFLEX`] and
-/// [`SoftwareConfig::FIRECRACKER`] are the paper's two baselines in kind; neither paper's shaper is
+/// [`SoftwareConfig::FIRECRACKER`] approximate the paper's two baselines; neither shaper is
 /// reproduced in detail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftwareConfig {
     /// Its name in reports.
     pub name: &'static str,
-    /// From one round of the thread to the next, if nothing is in the way.
+    /// The time between two rounds of the thread, if it is not interrupted.
     pub period: Time,
-    /// The most that a bucket holds, as the time in which it would fill. What an interrupted thread
-    /// does not collect beyond it is lost.
+    /// The size of a bucket, as the time in which it fills. Tokens beyond it that an interrupted
+    /// thread does not collect are lost.
     pub bucket: Time,
     /// The thread's time for a message.
     pub per_message: Time,
@@ -101,7 +101,7 @@ impl SoftwareShaper {
         &self.config
     }
 
-    /// Collects the tokens since the last round.
+    /// Adds the tokens since the last round.
     pub(crate) fn collect(&mut self, now: Time) {
         let elapsed = now.saturating_sub(self.collected).as_s_f64();
         self.collected = now;
@@ -111,8 +111,8 @@ impl SoftwareShaper {
         }
     }
 
-    /// Spends the cost of a message, if the bucket has any token: the last message of a round may
-    /// leave a debt, so that a bucket smaller than a message still lets it pass.
+    /// Spends the cost of a message if the bucket has any tokens. The last message of a round may
+    /// leave a debt, so that a message larger than the bucket can still pass.
     pub(crate) fn spend(&mut self, flow: usize, size: Bytes) -> bool {
         let enough = self.tokens[flow] > 0.0;
         if enough {

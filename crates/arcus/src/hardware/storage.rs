@@ -18,17 +18,17 @@ pub struct StorageConfig {
     pub devices: u32,
     /// Units of one SSD.
     pub units: u32,
-    /// The median time that a read keeps a unit.
+    /// The median time for which a read occupies a unit.
     pub read_median: Time,
     /// The standard deviation of the logarithm of that time.
     pub read_sigma: f64,
     /// From a write to its acknowledgement, if the buffer has room.
     pub write_ack: Time,
-    /// The time for which a buffered write keeps a unit.
+    /// The time for which a buffered write occupies a unit.
     pub write_busy: Time,
-    /// Writes that the buffer of one SSD takes.
+    /// The capacity of one SSD's buffer, in writes.
     pub write_buffer: u32,
-    /// Commands that the array takes at a time.
+    /// The largest number of concurrent commands of the array.
     pub queue_depth: u32,
     /// The rate of one SSD's own link.
     pub bandwidth: Bandwidth,
@@ -71,13 +71,13 @@ impl StorageConfig {
         PlatformError::unless(good, "storage.read_sigma", sigma, "from 0 to 3")
     }
 
-    /// The mean time that a read keeps a unit.
+    /// The mean time for which a read occupies a unit.
     pub fn read_mean(&self) -> Time {
         self.read_median
             .scale(libm::exp(self.read_sigma * self.read_sigma / 2.0))
     }
 
-    /// Reads a second that keep every unit busy.
+    /// The rate of reads that keeps every unit busy, per second.
     pub fn reads_per_s(&self) -> f64 {
         f64::from(self.devices * self.units) / self.read_mean().as_s_f64()
     }
@@ -179,8 +179,8 @@ impl Storage {
         })
     }
 
-    /// Frees the unit of an operation. A program makes room in the buffer: the tag and the time of the
-    /// acknowledgement of a write that waited for it.
+    /// Frees the unit of an operation. The end of a program frees room in the buffer: returns the
+    /// tag and acknowledgement time of a write that waited for it.
     pub fn end(&mut self, device: usize, operation: Operation, now: Time) -> Option<(u32, Time)> {
         let ssd = &mut self.devices[device];
         ssd.busy -= 1;
@@ -193,7 +193,7 @@ impl Storage {
             .map(|acknowledged| (tag, acknowledged))
     }
 
-    /// When the data of a read is through the device's own link.
+    /// The time when the data of a read has crossed the device's own link.
     pub fn send(&mut self, device: usize, size: Bytes, now: Time) -> Time {
         let ssd = &mut self.devices[device];
         ssd.link_free = ssd.link_free.max(now) + self.config.bandwidth.transfer(size);
@@ -201,7 +201,8 @@ impl Storage {
     }
 }
 
-/// Box and Muller, with the logarithm, root and cosine of the pinned library.
+/// A standard normal number by the Box-Muller transform, with the functions of the pinned library,
+/// for equal results on all machines.
 fn standard_normal(stream: &mut Stream) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.uniform()));
     radius * libm::cos(2.0 * std::f64::consts::PI * stream.uniform())

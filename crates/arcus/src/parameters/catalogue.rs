@@ -4,11 +4,12 @@ use accelflow_units::{Bytes, Time};
 
 use crate::{Accelerator, Curve, Egress, gbit_per_s};
 
-/// Descriptors that the buffer of PANIC's scheduler takes.
+/// The capacity of the buffer of PANIC's scheduler, in descriptors.
 pub const PANIC_BUFFER: usize = 256;
 
-/// The IPSec accelerator of Table 1. Its times at 64 B and 256 B are those at which pattern 1 delivers
-/// 32 % and 18 % of the maximum, if all that comes is served in order; at 1500 B it is 32 Gbit/s.
+/// The IPSec accelerator of Table 1. Its times at 64 B and 256 B are those at which pattern 1
+/// delivers 32 % and 18 % of the maximum, if all messages are served in order; at 1500 B it is 32
+/// Gbit/s.
 pub fn ipsec() -> Accelerator {
     let points = [(64, 113), (256, 137), (1_500, 375)];
     let points = points.map(|(size, ns)| (Bytes(size), Time::from_ns(ns)));
@@ -16,7 +17,7 @@ pub fn ipsec() -> Accelerator {
 }
 
 /// The synthetic accelerator of Table 1: 50 Gbit/s at any size. It passes inline messages on, and
-/// returns to a caller no more than a verdict.
+/// returns only a verdict to a caller.
 pub fn synthetic(name: &str) -> Accelerator {
     let curve = Curve::Saturating {
         setup: Time::ZERO,
@@ -28,8 +29,8 @@ pub fn synthetic(name: &str) -> Accelerator {
     }
 }
 
-/// The accelerator of use cases 1 and 2, as fast as the board's datapath and as long as 8 ns more for
-/// each message.
+/// The accelerator of use cases 1 and 2: the rate of the board's datapath, plus 8 ns for each
+/// message.
 pub fn datapath() -> Accelerator {
     let curve = Curve::Saturating {
         setup: Time::from_ns(8),
@@ -59,7 +60,7 @@ pub fn sha1_hmac() -> Accelerator {
     Accelerator::new("sha1-hmac", curve)
 }
 
-/// SHA-3-512, whose output is 64 bytes whatever goes in (section 2).
+/// SHA-3-512, whose output is always 64 bytes (section 2).
 pub fn sha3_512() -> Accelerator {
     let curve = Curve::Blocks {
         block: Bytes(72),

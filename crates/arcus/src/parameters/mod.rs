@@ -1,4 +1,4 @@
-//! The values that experiments rest on, and where they come from.
+//! The parameters of the experiments, and their sources.
 
 mod catalogue;
 mod table;

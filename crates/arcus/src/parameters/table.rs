@@ -1,4 +1,4 @@
-//! The numbers of the platform, and where they come from.
+//! The parameters of the platform, and their sources.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row, Table};
 use accelflow_units::{Bandwidth, Bytes};
@@ -28,7 +28,7 @@ fn gbit_per_s(rate: Bandwidth) -> f64 {
     rate.as_bytes_per_s() as f64 * 8.0 / 1e9
 }
 
-/// How long a message of `size` bytes keeps the accelerator busy.
+/// The time for which a message of `size` bytes keeps the accelerator busy.
 fn busy_ns(accelerator: &Accelerator, size: u64) -> f64 {
     accelerator.curve.busy(Bytes(size)).as_ns_f64()
 }
@@ -41,7 +41,7 @@ fn peak_gbit_per_s(accelerator: &Accelerator) -> f64 {
     }
 }
 
-/// What the accelerator returns to a caller, if that is the same for every message.
+/// The size of the accelerator's result for a caller, if it is the same for every message.
 fn call_egress(accelerator: &Accelerator) -> Bytes {
     match accelerator.call_egress {
         Some(Egress::Fixed(size)) => size,
