@@ -1,4 +1,5 @@
-//! The NIC's buffer manager (section 4.1): transport and payload buffers, all or nothing.
+//! The NIC's buffer manager (section 4.1): a message gets its transport and payload buffers
+//! together, or neither.
 
 use accelflow_units::Bytes;
 
@@ -23,7 +24,7 @@ pub struct Reserved {
 }
 
 impl BufferManager {
-    /// Free arenas of `capacity` together, the first of which have the bytes that do not divide.
+    /// Free arenas with `capacity` in total, divided evenly; the first arenas get the remainder.
     /// Zero arenas count as one.
     pub fn new(capacity: Bytes, arenas: usize) -> BufferManager {
         let count = arenas.max(1) as u64;
@@ -38,7 +39,8 @@ impl BufferManager {
         }
     }
 
-    /// Reserves `bytes` in the first arena that has them, or nothing, and the sender gets a NACK.
+    /// Reserves `bytes` in the first arena with room; `None` if there is none, and the sender gets
+    /// a NACK.
     pub fn reserve(&mut self, bytes: Bytes) -> Option<Reserved> {
         let fits = |arena: &Arena| bytes.get() <= arena.capacity.get() - arena.used.get();
         let arena = self.arenas.iter().position(fits)?;
@@ -50,7 +52,7 @@ impl BufferManager {
     /// Releases what [`BufferManager::reserve`] reserved.
     pub fn release(&mut self, reserved: Reserved) {
         let used = &mut self.arenas[reserved.arena].used;
-        debug_assert!(reserved.bytes <= *used, "released more than was reserved");
+        debug_assert!(reserved.bytes <= *used, "more was released than reserved");
         *used = Bytes(used.get().saturating_sub(reserved.bytes.get()));
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::Platform;
 
-/// Set-associative, with the least recently used block of a set replaced (policy assumed).
+/// A set-associative instruction cache with least-recently-used replacement (policy assumed).
 #[derive(Clone, Debug)]
 pub struct InstructionCache {
     /// The blocks of each set, the most recent first.

@@ -1,10 +1,10 @@
-//! A service of one's own: messages by an interface, `.thrift` or `.proto`, and sizes, costs and
-//! nested calls by a recording of a server (docs/recording-format.md).
+//! User-defined services: message types come from an interface, `.thrift` or `.proto`; sizes, costs
+//! and nested calls come from a recording of a server (docs/recording-format.md).
 //!
-//! The recording's services are the interface's functions. Of a message the interface has the
-//! types, and the recording the size: strings share what is left beside the numbers, and without a
-//! string the first list has as many elements as fit. Of nested calls the recording has the sizes
-//! alone: they are an identity and a string.
+//! The recording's services are the interface's functions. The interface gives the types of a
+//! message, and the recording its size: strings share the bytes that numbers leave, and without a
+//! string the first list has as many elements as fit. Of nested calls only the sizes are known:
+//! each is an identity and a string.
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ use crate::schema::Message;
 use crate::services::{Call, Function, Service};
 use crate::shape::{Shape, filled, opaque, proto_shape, thrift_arguments, thrift_result};
 
-/// Cores, code and cache of a service of one's own, which neither file has.
+/// Clock and code sizes of a user-defined service, which neither file has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Code {
-    /// Clock of the cores that the recording's times are counted by.
+    /// The clock of the cores in hertz, by which the recording's times become cycles.
     pub clock_hz: f64,
     /// Instructions of the RPC layer, in blocks.
     pub rpc_blocks: u32,
@@ -32,12 +32,13 @@ pub struct Code {
     pub own_blocks: u32,
 }
 
-/// A service of one's own, and what the recording says of the RPC layer on its cores.
+/// A user-defined service, and the recorded cost of headers on its cores.
 #[derive(Clone, Debug)]
 pub struct Own {
     /// The service.
     pub service: Service,
-    /// Cycles of a header on a core: the mean of the recorded steps of RPC. None without any.
+    /// Cycles of a header on a core: the mean of the recorded steps of RPC; `None` without such
+    /// steps.
     pub header_cycles: Option<f64>,
 }
 
@@ -84,9 +85,9 @@ impl Interface {
 /// Reads the interface and the recording, and makes a service of them. `name` is that of the result.
 ///
 /// # Errors
-/// A message with the file, or the service and member of the recording: files that cannot be read,
-/// services of the recording that are no functions of the interface, and such without measured
-/// application logic or without messages.
+/// A message that names the file, or the service and member of the recording: for files that cannot
+/// be read, for services of the recording that are not functions of the interface, and for those
+/// without measured application logic or without messages.
 pub fn own(
     name: &str,
     interface: &Path,
@@ -150,7 +151,7 @@ struct Payload {
     cycles: f64,
 }
 
-/// The payloads of a service: what Dser has read and Ser has written, in the order of the path.
+/// The payloads of a service: those that Dser reads and Ser writes, in the order of the path.
 fn payloads(service: &RecordedService, code: &Code) -> Vec<Payload> {
     let payload = |step: &RecordedStep| {
         let incoming = match (step.accelerator.as_str(), step.direction) {
@@ -220,7 +221,7 @@ fn no_call(place: &str, payloads: &[Payload]) -> String {
     Refusal::new(format!("{place}: payloads"), value, allowed).to_string()
 }
 
-/// Each message that goes out is a nested call, which the next message that comes in answers.
+/// The nested calls: each outgoing message is a call, and the next incoming message answers it.
 fn nested(payloads: &[Payload]) -> Vec<Call> {
     let message = |payload: Option<&Payload>| {
         let (bytes, cycles) = payload.map_or((0, 0.0), |found| (found.bytes, found.cycles));
@@ -265,7 +266,7 @@ fn app_ns(service: &RecordedService, place: &str) -> Result<f64, String> {
     Ok(sum)
 }
 
-/// The requests that were recorded of a function, or the samples of its steps.
+/// The number of recorded requests of a function, or else of samples of its steps.
 fn popularity(service: &RecordedService) -> f64 {
     let counted: u64 = service.requests.iter().map(|request| request.count).sum();
     let samples = steps(service).map(|step| step.samples).max().unwrap_or(0);

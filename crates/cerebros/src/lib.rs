@@ -4,13 +4,14 @@
 //!
 //! * [`schema`]: messages, and the split schemata by which they are transformed.
 //! * [`services`]: the five microservices of DeathStarBench that the paper studies.
-//! * [`interface`]: services of one's own, from an interface and a recording.
+//! * [`interface`]: user-defined services, from an interface and a recording.
 //! * [`platform`]: every parameter, with its origin.
 //! * [`registration`], [`buffers`], [`pipelines`], [`steering`], [`icache`]: the components.
-//! * [`simulate`]: requests of a service under a design, and [`analytic`], the paper's closed model
-//!   of the same function, with which one request at a time agrees.
+//! * [`simulate`] simulates requests of a service under a design; [`analytic`] is the paper's
+//!   closed-form model of the same function, with which the simulation of one request at a time
+//!   agrees.
 //!
-//! Results are a function of the arguments, to the bit.
+//! Equal arguments give bit-identical results.
 //!
 //! ```
 //! use accelflow_cerebros::services::Service;

@@ -1,26 +1,26 @@
-//! The load: how many requests arrive, when, and of which kinds.
+//! The load: the number, arrival times and kinds of requests.
 
 use accelflow_parameters::Refusal;
 
-/// More senders, each with a request under way, would fill the memory.
+/// The largest number of senders: more, each with a request in flight, would fill the memory.
 const MAX_SENDERS: usize = 100_000_000;
 
-/// When requests arrive.
+/// The arrival process of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// This many senders, each of which sends its next request when the last is answered. One
     /// sender never waits for another.
     Closed(usize),
-    /// At random (Poisson), this many a second on average.
+    /// Poisson arrivals at this mean rate per second.
     Rate(f64),
-    /// At random (Poisson), at this share of the rate at which all cores are always busy.
+    /// Poisson arrivals at this share of the rate at which all cores are always busy.
     Share(f64),
 }
 
 /// The number, arrivals and kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// When they arrive.
+    /// The arrival process.
     pub arrivals: Arrivals,
     /// The number of requests.
     pub requests: usize,
@@ -35,7 +35,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// `requests` requests without a warm-up, all of them in order.
+    /// A load of `requests` valid requests, without a warm-up.
     pub fn new(arrivals: Arrivals, requests: usize) -> Load {
         Load {
             arrivals,

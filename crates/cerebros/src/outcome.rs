@@ -10,21 +10,21 @@ pub struct Spent {
     pub software: Time,
     /// Traversals of the chip's network for offloads.
     pub offload: Time,
-    /// Accelerator or Cerebros at work.
+    /// Work of the accelerator or of Cerebros.
     pub accelerator: Time,
     /// Waiting for a free pipeline.
     pub queued: Time,
-    /// Waiting for nested responses to be sent again, for which the NIC had no memory.
+    /// Waiting for nested responses that were sent again because the NIC had no memory.
     pub refused: Time,
-    /// Waiting for the other ends of nested calls.
+    /// Waiting for the services that nested calls go to.
     pub away: Time,
-    /// Switches to the request when a nested call of it had been answered.
+    /// Switches back to the request after a nested call was answered.
     pub switched: Time,
-    /// The part of the seven above during which a core was with the request.
+    /// The part of the seven times above during which the request occupied a core.
     pub on_core: Time,
     /// Business logic.
     pub execute: Time,
-    /// Stalled on its instructions.
+    /// Stalls of the business logic on instruction fetches.
     pub stall: Time,
 }
 
@@ -56,7 +56,7 @@ impl Spent {
 /// The results of the requests of one function, or of all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// Requests that were answered, those of the warm-up left out.
+    /// Requests that were answered, without those of the warm-up.
     pub requests: u64,
     /// The sums of their times.
     pub spent: Spent,
@@ -64,11 +64,11 @@ pub struct Group {
     pub latency: Samples,
     /// The time for which a core was occupied: function, and RPC layer on the core.
     pub core: Samples,
-    /// Instruction blocks that the functions missed.
+    /// Instruction-cache misses of the functions, in blocks.
     pub misses: u64,
-    /// Those that the RPC layer as software missed.
+    /// Instruction-cache misses of the RPC layer in software, in blocks.
     pub layer_misses: u64,
-    /// Requests whose function missed none.
+    /// Requests whose function had no miss.
     pub miss_free: u64,
     /// Requests steered to a core that the function map names for their function.
     pub steered: u64,
@@ -88,13 +88,13 @@ fn ratio(sum: f64, count: u64) -> f64 {
 /// The place where requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// At their senders, for memory of the NIC: they are sent again, or given up.
+    /// Requests wait at their senders for memory of the NIC: they are sent again, or given up.
     Memory,
-    /// For a pipeline of Cerebros to take their message.
+    /// Requests wait for a pipeline of Cerebros.
     Pipelines,
-    /// In the NIC, for a core.
+    /// Requests wait in the NIC for a core.
     Cores,
-    /// In the NIC, for a core, where the cores themselves wait for the accelerator.
+    /// Requests wait in the NIC for a core, and the cores themselves wait for the accelerator.
     CoresForPipelines,
 }
 
@@ -126,7 +126,7 @@ pub struct Outcome {
     pub all: Group,
     /// The same by function, in the service's order.
     pub functions: Vec<Group>,
-    /// Answered requests, the warm-up included.
+    /// Answered requests, including the warm-up.
     pub answered: u64,
     /// Requests that were given up after the last NACK for their own message or a nested response.
     pub refused: u64,
@@ -134,7 +134,7 @@ pub struct Outcome {
     pub nacks: u64,
     /// Requests whose RPC layer Cerebros left to a core.
     pub fallbacks: u64,
-    /// When the last response was sent.
+    /// The time when the last response was sent.
     pub makespan: Time,
     /// Answered requests a second.
     pub throughput_rps: f64,
@@ -153,7 +153,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome before any request of a service with so many functions.
+    /// An empty outcome of a service with `functions` functions.
     pub(crate) fn empty(functions: usize) -> Outcome {
         Outcome {
             all: Group::default(),

@@ -4,13 +4,13 @@ use accelflow_model::cerebros::RpcLayer;
 use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 use accelflow_units::{Bytes, Time};
 
-/// The most that any parameter may be: above it, sums of times could overflow.
+/// The largest value of any parameter: above it, sums of times could overflow.
 const MOST: f64 = 1e12;
 
 macro_rules! platform {
     ($($what:literal $name:ident = $default:expr, $unit:literal, $least:literal, $kind:ident, $provenance:ident, $source:literal;)*) => {
         /// The simulated server. Counts are whole numbers, which [`Platform::set`] and
-        /// [`Platform::check`] see to.
+        /// [`Platform::check`] enforce.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Platform {
             $(#[doc = $what] pub $name: f64,)*
@@ -132,7 +132,7 @@ impl Platform {
     /// Checks all values.
     ///
     /// # Errors
-    /// [`Refusal`] of the first value that is not allowed, or that does not go with another.
+    /// [`Refusal`] of the first value that is not allowed, or that is inconsistent with another.
     pub fn check(&self) -> Result<(), Refusal> {
         PARAMETERS.check(self)?;
         if self.cores <= self.system_cores {
@@ -157,22 +157,23 @@ impl Platform {
         (self.cores - self.system_cores) as usize
     }
 
-    /// What so many cycles take, to a picosecond.
+    /// The time of `cycles` cycles, rounded to a picosecond.
     pub fn time(&self, cycles: f64) -> Time {
         Time::from_ps((cycles * 1e12 / self.clock_hz).round() as u64)
     }
 
-    /// How many cycles `time` has.
+    /// The number of cycles in `time`.
     pub fn cycles(&self, time: Time) -> f64 {
         time.as_ps() as f64 * self.clock_hz / 1e12
     }
 
-    /// What is reserved for a message of this size: its transport buffer and its payload's.
+    /// The memory that is reserved for a message of this size: its transport buffer and its payload
+    /// buffer.
     pub fn reservation(&self, wire: Bytes) -> Bytes {
         Bytes(wire.get() + (wire.get() as f64 * self.reservation_ratio).ceil() as u64)
     }
 
-    /// The analytic model with the costs of this server and no layer of its own yet.
+    /// The analytic model with the costs of this server, before the layer's tasks are added.
     pub(crate) fn layer(&self) -> RpcLayer {
         RpcLayer {
             traversals: (self.offload_traversals_before + self.offload_traversals_after) as u32,

@@ -1,4 +1,4 @@
-//! The work of a request for NIC, pipelines and core under a design (section 6.1).
+//! The work of NIC, pipelines and core on a request under a design (section 6.1).
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub enum Kind {
     Known,
     /// A call of an unknown function: its request and response are left to the core.
     Unknown,
-    /// A request that its function's schema does not match: the core finds that out too, and
+    /// A request that does not match its function's schema: the core detects that as well, and
     /// answers with an exception.
     Malformed,
 }
@@ -25,7 +25,7 @@ pub enum Kind {
 /// One step of a core's work.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// A part of the RPC layer as software, whose instructions these are.
+    /// A part of the RPC layer in software, with its time and its instruction blocks.
     Software(Time, Range<u32>),
     /// Traversals of the chip's network for an offload.
     Offload(Time),
@@ -33,11 +33,11 @@ pub(crate) enum Step {
     Private(Time),
     /// A task of the shared pipelines.
     Shared(Time),
-    /// The other end of a nested call is at work.
+    /// Waiting for the service that a nested call goes to.
     Away(Time),
-    /// The response of a nested call is at the NIC, which reserves so much memory for it.
+    /// The response of a nested call arrives at the NIC, which reserves this much memory for it.
     Arrival(Bytes),
-    /// This part of so many of the function.
+    /// A part of the function: its number, and the number of parts.
     Function(u32, u32),
 }
 
@@ -87,11 +87,11 @@ impl Costs<'_> {
 struct Transfer<'f> {
     name: &'f str,
     payload: &'f Message,
-    /// Whether it comes in; otherwise it goes out.
+    /// Whether it is incoming; otherwise it is outgoing.
     incoming: bool,
 }
 
-/// All messages in order: the request, what is nested, the response.
+/// All messages in order: the request, the nested calls, the response.
 fn transfers(function: &Function) -> Vec<Transfer<'_>> {
     fn half<'f>(call: &'f Call, payload: &'f Message, incoming: bool) -> Transfer<'f> {
         Transfer {
@@ -129,8 +129,8 @@ pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     }
 }
 
-/// The RPC layer of one request as software, in cycles: by module (Fig. 2b), and the part that is
-/// for nested calls (Fig. 2a).
+/// The cost of the RPC layer in software for one request, in cycles: by module (Fig. 2b), and the
+/// part of nested calls (Fig. 2a).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Breakdown {
     /// Headers.
@@ -139,7 +139,7 @@ pub struct Breakdown {
     pub dispatch_cycles: f64,
     /// Payloads.
     pub payload_cycles: f64,
-    /// Of the three, what nested calls cause.
+    /// The part of these three costs that nested calls cause.
     pub nested_cycles: f64,
 }
 
@@ -164,7 +164,8 @@ pub fn breakdown(platform: &Platform, function: &Function) -> Breakdown {
     parts
 }
 
-/// Which designs are simulated, and by which blocks the layer's parts are known.
+/// Builds the programs of requests: the platform and design, and the instruction blocks of the
+/// layer's parts.
 pub(crate) struct Builder<'p> {
     pub(crate) platform: &'p Platform,
     pub(crate) design: Design,
@@ -269,7 +270,7 @@ impl Builder<'_> {
         self.platform.reservation(wire)
     }
 
-    /// Whether the payload and its address schema fit what is reserved for them.
+    /// Whether the payload and its address schema fit the memory reserved for them.
     fn fits(&self, transfer: &Transfer<'_>) -> bool {
         let wire = header_wire(transfer.name) + transfer.payload.wire();
         let needed = transfer.payload.application() + transfer.payload.address_schema();
@@ -303,7 +304,8 @@ impl Builder<'_> {
         steps.push(Step::Software(self.platform.time(payload), blocks));
     }
 
-    /// A message whose dispatch stays on the core while the rest goes to an accelerator.
+    /// Adds the steps of a message whose dispatch stays on the core while the rest goes to an
+    /// accelerator.
     fn offloaded(&self, steps: &mut Vec<Step>, transfer: &Transfer<'_>) {
         let costs = Costs::new(self.platform);
         if self.design == Design::PayloadOnly {
@@ -316,7 +318,7 @@ impl Builder<'_> {
         self.task(steps, costs.task(transfer.payload));
     }
 
-    /// A task of an accelerator, and what handing it over takes.
+    /// Adds a task of an accelerator, and the steps to offload it.
     fn task(&self, steps: &mut Vec<Step>, cycles: f64) {
         let p = self.platform;
         let (before, each) = match self.design {

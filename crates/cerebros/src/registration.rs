@@ -1,4 +1,4 @@
-//! What a microservice tells Cerebros before it serves (section 4.1): functions and the schemata of
+//! The registration of a microservice with Cerebros (section 4.1): functions and the schemata of
 //! their payloads, the format of headers, and memory.
 
 use accelflow_parameters::Refusal;
@@ -11,7 +11,7 @@ use crate::services::Service;
 /// The field of a header that names the function: after version and kind, and sequence number.
 const MARKED: usize = 2;
 
-/// The format of headers, with the marker that says which field names the function (section 4.3).
+/// The format of headers, with a marker of the field that names the function (section 4.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderFormat {
     schema: TypeSchema,
@@ -23,7 +23,8 @@ impl HeaderFormat {
     /// function's identity.
     ///
     /// # Errors
-    /// [`Refusal`] of a marker at no field, or at one that cannot name a function.
+    /// [`Refusal`] of a marker that is not a field's number, or of a field that cannot name a
+    /// function.
     pub fn new(header: &Message, marked: usize) -> Result<HeaderFormat, Refusal> {
         let schema = TypeSchema::of(header);
         match header.fields.get(marked).map(|field| field.kind()) {
@@ -49,7 +50,7 @@ impl HeaderFormat {
 #[derive(Clone, Debug)]
 pub struct Registration {
     header: HeaderFormat,
-    /// By function, whether the schema map has it.
+    /// By function, whether it is in the schema map.
     known: Vec<bool>,
     /// By function, the type schemata of its request and its response.
     schemata: Vec<[TypeSchema; 2]>,
@@ -89,7 +90,7 @@ impl Registration {
         self.known[function]
     }
 
-    /// The functions that the schema map has, and those that it could have.
+    /// The number of functions in the schema map, and its capacity.
     pub fn occupancy(&self) -> (usize, usize) {
         (
             self.known.iter().filter(|known| **known).count(),
@@ -97,7 +98,7 @@ impl Registration {
         )
     }
 
-    /// Bytes of all type schemata, the header's included: what all messages share.
+    /// Bytes of all type schemata, including the header's, which all messages share.
     pub fn type_bytes(&self) -> Bytes {
         let registered = self.known.iter().zip(&self.schemata);
         let of_functions: u64 = registered
@@ -108,7 +109,8 @@ impl Registration {
         Bytes(self.header.schema.type_bytes().get() + of_functions)
     }
 
-    /// Bytes of schemata for `messages` requests of each function at a time, split and whole.
+    /// Bytes of schemata for `messages` concurrent requests of each function, with split and with
+    /// whole schemata.
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let registered = self.known.iter().zip(&self.schemata);
         let each = registered

@@ -1,4 +1,4 @@
-//! A request on its way.
+//! A request in flight.
 
 use accelflow_units::Time;
 
@@ -9,11 +9,11 @@ use crate::program::Kind;
 /// The place of a request.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
-    /// On its way to the NIC for the first time.
+    /// In transit to the NIC for the first time.
     Coming,
     /// At its sender, since the NIC has no memory: to be sent again, or given up.
     NoMemory,
-    /// With a pipeline, which takes it at this time.
+    /// Queued at a pipeline, which takes it at this time.
     Pipeline(Time),
     /// In the NIC, waiting for a core.
     Nic,

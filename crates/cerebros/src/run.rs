@@ -16,8 +16,8 @@ use accelflow_parameters::Refusal;
 /// [`Design::Full`] has.
 ///
 /// # Errors
-/// [`Refusal`] for a platform, service or load that cannot be, and for affinity under another
-/// design than Full.
+/// [`Refusal`] for an invalid platform, service or load, and for affinity under a design other than
+/// Full.
 pub fn simulate(
     service: &Service,
     platform: &Platform,
@@ -44,7 +44,8 @@ pub fn simulate(
         warmup: 0,
         ..*load
     };
-    // Refusals would count as progress, and memory is no limit on what cores can do.
+    // The capacity of the cores is measured without a limit on memory, and refused requests would
+    // count as progress.
     let ample = Platform {
         buffer_bytes: 1e12,
         ..platform.clone()

@@ -1,8 +1,8 @@
-//! Messages, and the schemata by which Cerebros knows how to transform them (sections 4.2, 4.3).
+//! Messages, and the schemata by which Cerebros transforms them (sections 4.2, 4.3).
 //!
 //! A schema is split: the *type schema* is one column of types that all messages of a function
-//! share, the *address schema* a column of pointers that each message has for itself. Sizes on the
-//! wire are those of Thrift's compact protocol, which the paper uses.
+//! share, the *address schema* is one column of pointers for each message. Sizes on the wire are
+//! those of Thrift's compact protocol, which the paper uses.
 
 use accelflow_units::Bytes;
 
@@ -44,7 +44,7 @@ impl Type {
         }
     }
 
-    /// Rows of a schema: the field's own, and those that describe what is inside.
+    /// The number of schema rows: the field's own, and those of its contents.
     fn rows(&self) -> u64 {
         1 + match self {
             Type::List(element) => element.rows(),
@@ -55,7 +55,7 @@ impl Type {
     }
 }
 
-/// The value of a field. Of strings only the length matters.
+/// The value of a field. A string is represented by its length.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A truth value.
@@ -66,7 +66,7 @@ pub enum Value {
     I64(i64),
     /// A floating-point number.
     Double(f64),
-    /// A string of so many bytes.
+    /// A string of this length in bytes.
     Text(u64),
     /// Elements of the given type.
     List(Type, Vec<Value>),
@@ -138,8 +138,8 @@ impl Value {
         }
     }
 
-    /// Addresses that it takes in the address schema: its own, and one for each string, structure and
-    /// container inside it. Numbers in a container follow one another from one address.
+    /// The number of its addresses in the address schema: its own, and one for each string,
+    /// structure and container inside it. The numbers of a container share one address.
     fn addresses(&self) -> u64 {
         let inside = |values: &[Value]| -> u64 {
             let pointed = values.iter().filter(|value| !value.is_number());
@@ -236,7 +236,7 @@ fn varint(n: u64) -> u64 {
     u64::from((64 - n.leading_zeros()).div_ceil(7).max(1))
 }
 
-/// The work of transforming a payload.
+/// The work to transform a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Fields, elements of containers and their headers: the parallel sub-tasks of the schema.
@@ -250,8 +250,7 @@ pub struct Work {
 pub struct Message {
     /// Its fields, in the order of their numbers.
     pub fields: Vec<Value>,
-    /// Cycles of its transformation on a core, where they were measured; the model has them
-    /// otherwise.
+    /// Measured cycles of its transformation on a core; `None` to compute them by the model.
     pub software_cycles: Option<f64>,
 }
 
@@ -280,7 +279,7 @@ impl Message {
         Bytes(8 * self.fields.iter().map(Value::addresses).sum::<u64>())
     }
 
-    /// Fields and words that have to be transformed.
+    /// The fields and words to transform.
     pub fn work(&self) -> Work {
         let mut work = Work::default();
         self.subtasks(|words, text| {
@@ -297,9 +296,8 @@ impl Message {
         texts
     }
 
-    /// Cycles of a pipeline with so many parallel field units: a cycle for the type and one for
-    /// each word of 8 bytes, each field going to the unit that is free first. Zero units count as
-    /// one.
+    /// Cycles of a pipeline with `units` parallel field units: for each field a cycle for the type
+    /// and one for each word of 8 bytes, on the unit that is free first. Zero units count as one.
     pub fn pipeline_cycles(&self, units: usize) -> u64 {
         let mut free = vec![0_u64; units.max(1)];
         self.subtasks(|words, _| {
@@ -332,7 +330,7 @@ impl TypeSchema {
     }
 
     /// # Errors
-    /// [`Refusal`] with the first field of `message` that is not what the schema says.
+    /// [`Refusal`] with the first field of `message` that differs from the schema.
     pub fn check(&self, message: &Message) -> Result<(), Refusal> {
         check_fields(&message.fields, &self.types, "message")
     }
@@ -342,8 +340,8 @@ impl TypeSchema {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
 
-    /// Bytes of schemata for this many messages at a time, with a split schema and with a whole one
-    /// for each (section 4.3: the split "roughly halves" it).
+    /// Bytes of schemata for this many concurrent messages, with a split schema and with a whole
+    /// one for each message (section 4.3: the split "roughly halves" it).
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let column = self.type_bytes().get();
         (Bytes(column * (messages + 1)), Bytes(2 * column * messages))

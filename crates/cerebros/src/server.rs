@@ -21,7 +21,7 @@ use accelflow_parameters::Refusal;
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// The message of request n is at the NIC.
+    /// The message of request n arrives at the NIC.
     Arrive(usize),
     /// Cerebros is done with the request's message.
     Parsed(usize),
@@ -29,7 +29,7 @@ enum Event {
     Notified(usize, usize),
     /// The core is at the next step of what it runs.
     Step(usize),
-    /// What request n waits for without its core is over.
+    /// The wait of request n without its core is over.
     Travelled(usize),
     /// The response of request n is out.
     Answered(usize),
@@ -40,7 +40,7 @@ const SATURATED_BACKLOG: usize = 32;
 /// Saturated if more than this share of the requests waits when the last arrives: 5 %, as in the
 /// simulator of ensembles.
 const SATURATED_ONE_IN: usize = 20;
-/// Pipelines that are busy for this share of the time are what cores wait for.
+/// Cores count as waiting for pipelines if these are busy for this share of the time.
 const PIPELINES_BUSY: f64 = 0.95;
 
 struct Core {
@@ -48,7 +48,7 @@ struct Core {
     pair: VecDeque<usize>,
     /// Requests that it has started and not ended.
     started: usize,
-    /// Of these, those that it can go on with, and their next steps.
+    /// Of these, the ones that it can continue, and their next steps.
     ready: VecDeque<(usize, usize)>,
     /// The request and its next step.
     running: Option<(usize, usize)>,
@@ -156,7 +156,7 @@ impl<'r> Server<'r> {
         self.calendar.schedule(time, Priority::NORMAL, event);
     }
 
-    /// The next request, whose function and kind depend on its number alone.
+    /// Sends the next request, whose function and kind depend only on its number.
     fn send(&mut self, now: Time) {
         let n = self.requests.len();
         let (seed, number) = (self.load.seed, n as u64);
@@ -195,7 +195,7 @@ impl<'r> Server<'r> {
         self.at(now, Event::Arrive(n));
     }
 
-    /// The next request after a random time, if arrivals are open.
+    /// Schedules the next request after a random time, if arrivals are open-loop.
     fn send_later(&mut self, now: Time) {
         if let Arrivals::Rate(rate) = self.load.arrivals
             && self.requests.len() < self.load.requests
@@ -210,7 +210,7 @@ impl<'r> Server<'r> {
         &self.programs[function][kind as usize]
     }
 
-    /// The NIC reserves memory, or answers with a NACK.
+    /// Handles a message at the NIC, which reserves memory or answers with a NACK.
     fn arrive(&mut self, now: Time, request: usize) {
         if self.requests[request].attempts == 0 {
             if request + 1 == self.load.requests {
@@ -255,7 +255,8 @@ impl<'r> Server<'r> {
         if waiting <= SATURATED_BACKLOG.max(self.load.requests / SATURATED_ONE_IN) {
             return None;
         }
-        // Memory runs out because of requests that wait elsewhere, unless hardly any do.
+        // If memory runs out, the cause is usually that requests wait elsewhere; only if hardly any
+        // do, it is the memory.
         let queue = if memory > 0 && pipelines.max(cores) < self.cores.len() {
             Queue::Memory
         } else if pipelines >= cores {
@@ -268,7 +269,7 @@ impl<'r> Server<'r> {
         Some(Saturation { queue, waiting })
     }
 
-    /// Reserves memory for a message of the request; whether there was enough.
+    /// Reserves memory for a message of the request. Returns whether there was enough.
     fn reserve(&mut self, request: usize, bytes: Bytes) -> bool {
         let reserved = self.buffers.reserve(bytes);
         let request = &mut self.requests[request];
@@ -305,8 +306,8 @@ impl<'r> Server<'r> {
         }
     }
 
-    /// Gives up a request that its core is not with: the response of its nested call was sent for the
-    /// last time and found no memory.
+    /// Gives up a request that does not occupy its core: the response of its nested call was sent
+    /// for the last time and found no memory.
     fn abandon(&mut self, now: Time, core: usize, request: usize) {
         self.cores[core].started -= 1;
         self.selector.complete(core);
@@ -347,7 +348,7 @@ impl<'r> Server<'r> {
         }
     }
 
-    /// A free core goes on with a request, or else begins the next one.
+    /// Lets a free core continue a request, or else begin the next one.
     fn begin(&mut self, now: Time, core: usize) {
         let Core {
             pair,
@@ -375,13 +376,13 @@ impl<'r> Server<'r> {
         }
     }
 
-    /// The core is without its request.
+    /// Detaches the core from its request, which waits.
     fn pause(&mut self, now: Time, core: usize) {
         self.cores[core].running = None;
         self.busy.end(now);
     }
 
-    /// Whether a core goes on with other requests during this step.
+    /// Whether a core continues with other requests during this step.
     fn is_away(&self, step: &Step) -> bool {
         let asynchronous = self.platform.core_threads > 1.0;
         asynchronous
@@ -392,7 +393,7 @@ impl<'r> Server<'r> {
             }
     }
 
-    /// A request goes on without its core until a step that needs it.
+    /// Advances a request without its core, up to a step that needs the core.
     fn travel(&mut self, now: Time, request: usize) {
         let (core, next) = (self.requests[request].core, self.requests[request].next);
         let step = self.program(request).steps.get(next).cloned();
@@ -447,7 +448,7 @@ impl<'r> Server<'r> {
         self.cores[core].running = Some((request, next + 1));
         let end = match step {
             Step::Software(time, blocks) => {
-                // The stalls of these are part of the software's measured cycles.
+                // The stalls of the software layer are part of its measured cycles.
                 let misses = self.cores[core].cache.sweep(blocks);
                 self.requests[request].layer_misses += misses;
                 self.spend(request, now, now + time, |spent| &mut spent.software)
@@ -479,7 +480,7 @@ impl<'r> Server<'r> {
         self.at(end, Event::Step(core));
     }
 
-    /// Time of the RPC layer with a core; returns its end.
+    /// Charges time of the RPC layer on a core; returns its end.
     fn spend(
         &mut self,
         request: usize,

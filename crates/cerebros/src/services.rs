@@ -1,9 +1,9 @@
 //! The five microservices of DeathStarBench that the paper studies (sections 2.1, 5 and 6).
 //!
-//! The paper prints how many functions each has, most working sets, how many calls they nest and
-//! how much of their time the RPC layer takes. Names and fields are those of the services'
-//! interfaces. Lengths of strings and lists, popularities and cycles of execution are assumed
-//! within what the paper prints; docs/cerebros.md has the table.
+//! The paper gives the number of functions of each, most working sets, the number of nested calls,
+//! and the RPC layer's share of their time. Names and fields are those of the services' interfaces.
+//! Lengths of strings and lists, popularities and cycles of execution are assumptions that agree
+//! with the paper's numbers; docs/cerebros.md has the table.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -43,9 +43,9 @@ pub struct Function {
 /// A microservice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
-    /// The paper's abbreviation, or the name of a service of one's own.
+    /// The paper's abbreviation, or the name of a user-defined service.
     pub name: Cow<'static, str>,
-    /// The most cores that it uses.
+    /// The largest number of cores that it uses.
     pub most_cores: usize,
     /// Blocks of the RPC layer's instructions, which come before those of the functions.
     pub rpc_blocks: u32,
@@ -57,7 +57,7 @@ pub struct Service {
 const KB: u32 = 16;
 
 impl Service {
-    /// The five, in the order of the paper's figures.
+    /// The five services, in the order of the paper's figures.
     pub fn all() -> [Service; 5] {
         [
             unique_id(),
@@ -79,10 +79,10 @@ impl Service {
         found.ok_or_else(|| Refusal::new("service", name, "must be UID, USR, URL, SG or CP"))
     }
 
-    /// Leaves requests for these functions alone, in the shares that they have among each other.
+    /// Restricts the requests to these functions, in their relative shares.
     ///
     /// # Errors
-    /// [`Refusal`] of a function that the service does not have, and of none.
+    /// [`Refusal`] of a function that the service does not have, and of an empty list.
     pub fn keep(&mut self, functions: &[String]) -> Result<(), Refusal> {
         let known: Vec<&str> = self.functions.iter().map(|f| &*f.call.name).collect();
         if let Some(name) = functions
@@ -189,15 +189,15 @@ fn unique_id() -> Service {
     }
 }
 
-/// So many kilobytes of instructions, `from` kilobytes after those of the RPC layer.
+/// A region of `kilobytes` of instructions, `from` kilobytes after those of the RPC layer.
 fn region(rpc_blocks: u32, from: u32, kilobytes: u32) -> Range<u32> {
     rpc_blocks + from * KB..rpc_blocks + (from + kilobytes) * KB
 }
 
 /// The instructions of USR's six functions: F0 and F1, which register users, more than 90 KB each,
-/// of which they share a driver's 9 KB, the hashing that F2 consists of, and code of F3 and F4.
-/// F2 alone fills most of a cache, so that after it the others find little of theirs. Together the
-/// six have 140 KB.
+/// of which they share a driver's 9 KB, the hashing that F2 consists of, and code of F3 and F4. F2
+/// alone fills most of a cache, so the others find little of their code after it. Together the six
+/// have 140 KB.
 fn user_footprints(rpc_blocks: u32) -> [Vec<Range<u32>>; 6] {
     let at = |from, kilobytes| region(rpc_blocks, from, kilobytes);
     let (driver, own0, own1) = (at(0, 9), at(9, 4), at(13, 4));
@@ -335,7 +335,7 @@ fn social_graph() -> Service {
             call,
             popularity,
             execute_cycles: 900.0,
-            // A kilobyte of its own each after 23 that all share.
+            // Each function has a kilobyte of its own after 23 shared ones.
             footprint: vec![region(rpc_blocks, 0, 23), region(rpc_blocks, 23 + n, 1)],
             passes: 1,
             nested,
@@ -385,8 +385,8 @@ fn add_part(value: Value) -> Vec<Call> {
     ]
 }
 
-/// The nested calls of the part that comes last: it reads all others, and sends the post to storage
-/// and timelines.
+/// The nested calls of the last part: it reads all others, and sends the post to storage and
+/// timelines.
 fn add_last_part() -> Vec<Call> {
     let mut nested = add_part(text(200));
     let others = [
@@ -432,7 +432,7 @@ fn compose_post() -> Service {
     }
 }
 
-/// A message that `message`'s schema does not match.
+/// A message that does not match the schema of `message`.
 pub(crate) fn first_field_replaced(message: &Message) -> Message {
     let mut fields = message.fields.clone();
     if let Some(first) = fields.first_mut() {

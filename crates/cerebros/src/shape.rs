@@ -1,15 +1,15 @@
-//! The types of a message by an interface, and messages of a given size with them.
+//! The types of a message according to an interface, and messages of these types with a given size.
 
 use accelflow_accel::thrift::{Schema, StructId, Ty};
 use prost_reflect::{Kind, MessageDescriptor};
 
 use crate::schema::{Message, Type, Value};
 
-/// Structures inside each other beyond this depth are left out: a type may contain itself.
+/// Structures nested beyond this depth are left out: a type may contain itself.
 const DEEPEST: usize = 4;
 /// A number that takes half of its bytes on the wire.
 const NUMBER: i64 = 1 << 27;
-/// The most elements of a list that makes up for a size.
+/// The largest number of elements of a list that fills up a message.
 const MOST_ELEMENTS: u64 = 100_000;
 
 /// The type of a field; strings and lists have no size yet.
@@ -20,7 +20,7 @@ pub(crate) fn thrift_arguments(schema: &Schema, id: StructId) -> Vec<Shape> {
     thrift_fields(schema, id, 0)
 }
 
-/// The value of a Thrift function, if it has one; declared exceptions would be in its place.
+/// The value of a Thrift function, if it has one; declared exceptions are left out.
 pub(crate) fn thrift_result(schema: &Schema, id: StructId) -> Vec<Shape> {
     let fields = schema.get(id).fields.iter();
     let value = fields.filter(|field| field.id == 0);
@@ -101,7 +101,8 @@ fn of_proto(kind: &Kind, depth: usize) -> Shape {
     }
 }
 
-/// A message of these fields with about `bytes` on the wire: the least one if that is larger.
+/// A message of these fields with about `bytes` on the wire, or the smallest message if that is
+/// larger.
 pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Message {
     let make = |text: u64, elements: u64| {
         Message::new(
@@ -123,7 +124,7 @@ pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Message {
     }
 }
 
-/// A message of which only the size is known: an identity and a string.
+/// A message of unknown type with a given size: an identity and a string.
 pub(crate) fn opaque(bytes: u64) -> Message {
     match bytes {
         0 => Message::default(),

@@ -16,11 +16,11 @@ pub enum Steering {
 pub struct CoreSelector {
     /// Requests that each core has.
     outstanding: Vec<usize>,
-    /// The function map: for each core the functions it got last, the most recent first.
+    /// The function map: for each core its latest functions, the most recent first.
     recent: Vec<VecDeque<usize>>,
     slots: usize,
     depth: usize,
-    /// The core at which the search starts, so that equals take turns.
+    /// The core at which the search starts, so that equally loaded cores take turns.
     next: usize,
 }
 
@@ -34,7 +34,8 @@ pub struct Selected {
 }
 
 impl CoreSelector {
-    /// `cores` idle cores that take `slots` requests each, and lists of `depth` functions.
+    /// A selector for `cores` idle cores that take `slots` requests each, with a function map of
+    /// depth `depth`.
     pub fn new(cores: usize, slots: usize, depth: usize) -> CoreSelector {
         CoreSelector {
             outstanding: vec![0; cores],
@@ -66,7 +67,7 @@ impl CoreSelector {
         Some(Selected { core, affine })
     }
 
-    /// Notes that a request of `core` is done.
+    /// Counts a request of `core` as done.
     pub fn complete(&mut self, core: usize) {
         debug_assert!(self.outstanding[core] > 0, "core {core} has no request");
         self.outstanding[core] = self.outstanding[core].saturating_sub(1);
