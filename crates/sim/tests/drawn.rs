@@ -372,7 +372,7 @@ fn facts_cannot_be_taken_from_a_recording_without_requests() {
     let error = plan.with_recorded_facts(&profile).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "service TwoReads: the recording has no requests that facts could be taken from"
+        "service TwoReads: the recording has no requests to take facts from"
     );
 }
 

@@ -1,7 +1,7 @@
-//! When requests arrive: Poisson, bursty (a Markov-modulated Poisson process), or by a trace.
+//! Arrival processes: Poisson, bursty (a Markov-modulated Poisson process), or a trace of times.
 //!
 //! The paper drives its services with the invocation rates of eight Alibaba services, 13.4 k
-//! requests a second on average, and with Poisson arrivals at other loads (AccelFlow section VI).
+//! requests per second on average, and with Poisson arrivals at other loads (AccelFlow section VI).
 //! Which bursts the Alibaba rates contained is not stated, so the bursty process here has two named
 //! parameter sets, [`Modulation::alibaba`] and [`Modulation::short_bursts`].
 
@@ -12,7 +12,8 @@ use thiserror::Error;
 /// The smallest rate that a process may have: one request in 1,000 s.
 pub const MIN_RATE_RPS: f64 = 1e-3;
 
-/// The largest rate that a process may have: above it the gaps are no longer many picoseconds.
+/// The largest rate that a process may have: above it, gaps come close to the resolution of a
+/// picosecond.
 pub const MAX_RATE_RPS: f64 = 1e9;
 
 /// The shortest mean dwell time that a modulation may have. With [`MIN_RATE_RPS`] and
@@ -24,11 +25,11 @@ pub const MIN_PROBABILITY: f64 = 1e-4;
 
 /// The default mean time for which a rate lasts in [`Modulation::alibaba`]: 14.4 ms.
 ///
-/// Provenance: assumed. The rates are per minute and show nothing of what happens inside a minute;
-/// 14.4 ms is the dwell time of [`Modulation::short_bursts`].
+/// Provenance: assumed. The rates are per minute and do not show variation within a minute; 14.4 ms
+/// is the dwell time of [`Modulation::short_bursts`].
 pub const ASSUMED_DWELL: Time = Time::from_us(14_400);
 
-/// Rate over mean rate, and in how many of 711 minutes.
+/// Rate over mean rate, and the number of minutes with it, of 711.
 ///
 /// Provenance: derived from the per-minute rates (providerRPC_MCR) of service 6d9c26b9 in
 /// alibaba/clusterdata cluster-trace-microservices-v2021 by `scripts/derive_alibaba_rates.py`, which
@@ -44,7 +45,7 @@ const ALIBABA_STATES: [(f64, f64); 8] = [
     (6.077020400, 7.0),
 ];
 
-/// Rate over mean rate, and in how many of 1,440 minutes.
+/// Rate over mean rate, and the number of minutes with it, of 1,440.
 ///
 /// Provenance: derived from the invocations of 500 functions of Azure in each minute of a day
 /// (vhive-serverless/invitro at b12de00f, `500_inv.csv`: a sample of Azure's 2019 trace, CC-BY 4.0)
@@ -166,7 +167,7 @@ impl Modulation {
         Ok(modulation)
     }
 
-    /// Rates distributed as one Alibaba service's rates over 711 minutes: mean 1, coefficient of
+    /// The distribution of one Alibaba service's rates over 711 minutes: mean 1, coefficient of
     /// variation 0.88, for 1 % of the time 6.1 times the mean.
     ///
     /// The distribution is derived from data; `dwell` is not in the data ([`ASSUMED_DWELL`]).
@@ -177,8 +178,8 @@ impl Modulation {
         Modulation::new(&ALIBABA_STATES, dwell)
     }
 
-    /// Rates distributed as the invocations of 500 Azure functions together over the minutes of a
-    /// day: mean 1, coefficient of variation 0.49, for 1 % of the time 4.1 times the mean.
+    /// The distribution of the total invocations of 500 Azure functions over the minutes of a day:
+    /// mean 1, coefficient of variation 0.49, for 1 % of the time 4.1 times the mean.
     ///
     /// The distribution is derived from data; `dwell` is not in the data ([`ASSUMED_DWELL`]).
     ///
@@ -188,8 +189,8 @@ impl Modulation {
         Modulation::new(&AZURE_STATES, dwell)
     }
 
-    /// 1.7 times the mean rate for 20 % of the time, in bursts of 18 ms on average, and 0.825 of it
-    /// otherwise (which makes the mean 1).
+    /// Short bursts: 1.7 times the mean rate for 20 % of the time, in bursts of 18 ms on average,
+    /// and 0.825 of the mean otherwise.
     ///
     /// Provenance: derived. The first three numbers are from a search over queueing parameters for a
     /// set that explains the paper's reductions of mean and P99 latency when all eight services
@@ -272,16 +273,16 @@ impl Modulation {
 /// A rate that changes at given times; before the first, nothing arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
-    /// From when, and how many requests per second. The last rate is above 0.
+    /// The start of each rate, and the rate in requests per second. The last rate is above 0.
     rows: Vec<(Time, f64)>,
 }
 
 impl RateTable {
-    /// The rates that hold from these times on, each until the next.
+    /// A table of start times and rates; each rate holds until the next.
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`] for a rate that is not from 0 to [`MAX_RATE_RPS`], and for a last
-    /// one below [`MIN_RATE_RPS`]; [`ArrivalsError::Order`] for times that do not rise;
+    /// one below [`MIN_RATE_RPS`]; [`ArrivalsError::Order`] for times that do not increase;
     /// [`ArrivalsError::NoStates`] without rates.
     pub fn new(rows: Vec<(Time, f64)>) -> Result<RateTable, ArrivalsError> {
         let wrong = rows
@@ -306,7 +307,7 @@ impl RateTable {
         }
     }
 
-    /// When the integral of the rate from `time` on has grown by `requests`; `None` beyond
+    /// The time when the integral of the rate from `time` on reaches `requests`; `None` beyond
     /// representable time.
     fn after(&self, time: Time, mut requests: f64) -> Option<Time> {
         let mut row = self.rows.partition_point(|row| row.0 <= time);
@@ -343,14 +344,14 @@ pub enum ArrivalProcess {
         /// The variation of the rate about that mean.
         modulation: Modulation,
     },
-    /// Given times, in order.
+    /// A trace of given times, in order.
     Trace(Vec<Time>),
     /// Independent arrivals at a rate that changes at given times.
     Rates(RateTable),
 }
 
 impl ArrivalProcess {
-    /// The same process at `factor` times the rate; given times stay as they are.
+    /// The same process at `factor` times the rate; given times are not scaled.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> ArrivalProcess {
         match self {
@@ -373,8 +374,8 @@ impl ArrivalProcess {
 /// The times at which requests arrive, one after another.
 ///
 /// An iterator of times that never decrease. It ends after the last arrival of a trace; the other
-/// processes go on to the end of representable time. The times are a function of the process and
-/// the stream alone.
+/// processes continue to the end of representable time. The times depend only on the process and
+/// the stream.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     source: Source,
@@ -461,7 +462,7 @@ impl Iterator for Arrivals {
                     *multiplier = modulation.draw(stream);
                     *left_ps = stream.exponential(modulation.dwell.as_ps() as f64);
                 }
-                // Both are zero if the state is silent and the growth is zero.
+                // Both are zero if the state has rate zero and the drawn growth is zero.
                 let rest_ps = if growth_ps > 0.0 {
                     growth_ps / *multiplier
                 } else {

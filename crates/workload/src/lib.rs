@@ -1,8 +1,8 @@
 //! The workload of the server: services as paths of traces ([`services`]), suites of them with
-//! their rates ([`suites`]), when requests arrive ([`arrivals`]), costs of operations on a core
+//! their rates ([`suites`]), arrival processes ([`arrivals`]), costs of operations on a core
 //! ([`profile`]) and sizes of messages ([`sizes`]).
 //!
-//! Nothing here runs or times anything; the simulator and the runtime read it.
+//! This crate describes workloads only; the simulator and the runtime execute them.
 
 pub mod arrivals;
 pub mod file;

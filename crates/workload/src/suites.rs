@@ -30,7 +30,7 @@ pub enum Suite {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} '{name}'; known are {known}")]
 pub struct UnknownName {
-    /// The name as given.
+    /// The kind of name, such as `suite`.
     pub what: &'static str,
     /// The name.
     pub name: String,
@@ -108,7 +108,7 @@ impl Suite {
         }
     }
 
-    /// What its file says.
+    /// The workload in the file of the suite.
     ///
     /// # Errors
     /// None in practice: the file is part of the crate, and tested.

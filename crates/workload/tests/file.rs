@@ -162,8 +162,8 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "name = \"Stock\"",
         "name = \"Checkout\"",
-        "shop.toml:33:8: services[1].name = 'Checkout': must be a name of its own, services[0] \
-             has it",
+        "shop.toml:33:8: services[1].name = 'Checkout': must be unique, but services[0] \
+         has the same name",
     ),
     (
         "calls = \"Stock\"",

@@ -1,4 +1,4 @@
-//! What the values of a workload's file must be together. What each may be on its own stands in
+//! Checks of a workload's file that involve several values. The allowed values of each field are in
 //! the JSON Schema of the types.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub fn is_service_name(name: &str) -> bool {
             .all(|part| part.is_empty() || is_workload_name(part))
 }
 
-/// Refuses the first value of `workload` that does not go with the others.
+/// Refuses the first value of `workload` that is inconsistent with the others.
 pub(super) fn workload(workload: &Workload) -> Result<(), Refusal> {
     if !is_workload_name(&workload.name) {
         let allowed = "must be 1 to 64 letters, digits, - and _";
@@ -75,14 +75,14 @@ fn names(workload: &Workload) -> Result<(), Refusal> {
         }
         let before = &workload.services[..index];
         if let Some(first) = before.iter().position(|other| other.name == *name) {
-            let allowed = format!("must be a name of its own, services[{first}] has it");
+            let allowed = format!("must be unique, but services[{first}] has the same name");
             return Err(Refusal::new(place, quoted(name), allowed));
         }
     }
     Ok(())
 }
 
-/// Each named way to share a rate has a rate for each service.
+/// Checks that each named set of rates has a rate for each service.
 fn rates(workload: &Workload) -> Result<(), Refusal> {
     let known = || {
         workload
@@ -116,7 +116,7 @@ fn rates(workload: &Workload) -> Result<(), Refusal> {
     }
 }
 
-/// What defaults and services both have.
+/// The fields that defaults and services both have.
 struct Values<'w> {
     slo: (Option<f64>, Option<f64>),
     arrivals: Option<&'w Arrivals>,
@@ -243,7 +243,7 @@ fn check_rates(rates: Option<&[(f64, f64)]>, place: &str) -> Result<(), Refusal>
         Some(_) => Err(Refusal::number(
             place,
             0.0,
-            "the last rate must be above 0, for it holds on",
+            "the last rate must be above 0, since it holds to the end",
         )),
         None => Err(Refusal::new(place, "[]", "must have at least one row")),
     }
@@ -424,7 +424,7 @@ fn check_chain(
     }
 }
 
-/// Refuses calls that lead back to the service that makes them.
+/// Refuses cycles of calls.
 fn circles(workload: &Workload) -> Result<(), Refusal> {
     for (index, service) in workload.services.iter().enumerate() {
         let mut reached = vec![service.name.as_str()];

@@ -1,4 +1,4 @@
-//! A workload that was read, and where its values stand.
+//! Documents: workloads that were read, with the positions of their values.
 
 use accelflow_parameters::Refusal;
 
@@ -7,7 +7,7 @@ use super::error::FileError;
 use super::places::{Places, Position};
 use super::tree::Workload;
 
-/// A workload that was read, and where its values stand in the file.
+/// A workload that was read, with the positions of its values in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The workload.
@@ -25,7 +25,8 @@ impl Document {
         }
     }
 
-    /// A workload without a text. `name` stands in messages in the place of a file's.
+    /// A document of a workload that was not read from a text. `name` is used in messages instead
+    /// of a file's name.
     pub fn of(workload: Workload, name: &str) -> Document {
         Document::new(workload, name.to_owned(), Places::default())
     }
@@ -35,22 +36,23 @@ impl Document {
         &self.name
     }
 
-    /// Refuses what does not go together: two services of one name, a path that does not begin with
-    /// one chain, tables of probabilities that are not in order, calls that go round in a circle.
+    /// Checks the consistency of the workload. Refuses two services with one name, a path that does
+    /// not begin with one chain, tables of probabilities that are not in order, and cycles of
+    /// calls.
     ///
     /// # Errors
-    /// [`FileError`] of the first value that is not allowed, and where it stands.
+    /// [`FileError`] of the first value that is not allowed, with its position.
     pub fn check(&self) -> Result<(), FileError> {
         check::workload(&self.workload).map_err(|refusal| self.locate(refusal))
     }
 
-    /// Where the value at `path` stands, or the nearest one that it is in; `None` if the file has no
-    /// text.
+    /// The position of the value at `path`, or of the nearest value that contains it; `None`
+    /// without a text.
     pub fn place(&self, path: &str) -> Option<Position> {
         self.places.of(path)
     }
 
-    /// `refusal` with its place in the file.
+    /// Adds the position in the file to `refusal`.
     pub fn locate(&self, refusal: Refusal) -> FileError {
         FileError {
             file: self.name.clone(),

@@ -1,4 +1,4 @@
-//! What the simulator needs of a workload's file: distributions, costs, times.
+//! The distributions, costs and times of a workload's file in the form that the simulator uses.
 
 use accelflow_parameters::Refusal;
 use accelflow_trace::{Accel, Image};
@@ -23,7 +23,7 @@ impl Workload {
     /// the defaults say otherwise.
     ///
     /// # Errors
-    /// [`Refusal`] of a distribution that cannot be, which [`super::Document::check`] refuses, too.
+    /// [`Refusal`] of an invalid distribution, which [`super::Document::check`] refuses, too.
     pub fn payload_sizes(&self, others: SizePreset) -> Result<PayloadSizes, Refusal> {
         let base = match &self.defaults.sizes {
             Some(sizes) => sizes.payloads("defaults.sizes")?,
@@ -51,7 +51,7 @@ impl Workload {
         Ok(made)
     }
 
-    /// Whether it says how long remote sides take.
+    /// Whether the file has waits for remote sides.
     pub fn has_waits(&self) -> bool {
         let of = |service: &Service| {
             !service.waits.is_empty()
@@ -71,7 +71,7 @@ impl Workload {
         defaults.has_waits()
     }
 
-    /// `others` with the waits of the defaults in their place.
+    /// The waits `others`, replaced by those of the defaults where these have them.
     pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
         let mut waits = others;
         for (trace, wait) in &self.defaults.waits {
@@ -83,8 +83,8 @@ impl Workload {
         waits.stated()
     }
 
-    /// The wait of the trace called `trace` in a chain of a service, if chain or service have one
-    /// of their own.
+    /// The wait of the trace called `trace` in a chain of a service, if the chain or the service
+    /// states one.
     pub fn own_wait(
         &self,
         service: &str,
@@ -100,8 +100,8 @@ impl Workload {
         found.next().map(Wait::distribution)
     }
 
-    /// The arrivals of `service` at `rate_rps` on average, if the file says when its requests
-    /// arrive. Given times stay as they are.
+    /// The arrival process of `service` at a mean of `rate_rps`, if the file states one. Given
+    /// times are not scaled.
     ///
     /// # Errors
     /// [`ArrivalsError`] for a rate out of range.
@@ -146,7 +146,7 @@ impl Workload {
         }))
     }
 
-    /// Whether it has costs of its own: recordings, or operations one by one.
+    /// Whether the file states costs: recordings, or single operations.
     pub fn has_own_costs(&self) -> bool {
         let own =
             |costs: &Costs| matches!(costs, Costs::Recording { .. } | Costs::Operations { .. });
@@ -154,8 +154,8 @@ impl Workload {
         of_services || self.defaults.costs.as_ref().is_some_and(own)
     }
 
-    /// What application logic takes in each CPU phase of the service called `name`, where the phase
-    /// says so, and in the others together.
+    /// The time of application logic in each CPU phase of the service called `name` that states
+    /// one, and in all others together.
     pub fn cpu_times(&self, name: &str) -> (Vec<Option<Time>>, Option<Time>) {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         let Some(service) = self.service(name) else {
@@ -178,9 +178,9 @@ impl Workload {
         }
     }
 
-    /// The profile of `paths`, services of this workload, with the paper's shares whatever its file
-    /// says, and the file's costs of accelerators beside the nine. `reference` are the services that
-    /// the shares are means over.
+    /// The profile of `paths`, services of this workload, with the paper's shares instead of the
+    /// file's costs, but with the file's costs of accelerators beside the nine. `reference` are the
+    /// services that the shares are means over.
     ///
     /// # Errors
     /// [`Refusal`] of an accelerator beside the nine whose cost is not stated.
@@ -286,7 +286,7 @@ fn paper(tcp_ns: f64, kinds: Vec<Option<Cost>>) -> PaperOptions {
     }
 }
 
-/// Refuses application logic without a time: stated costs say nothing of it.
+/// Refuses application logic without a time, since stated costs do not include it.
 fn check_cpu(service: &Service, index: usize) -> Result<(), Refusal> {
     let open = service
         .path
@@ -318,7 +318,7 @@ fn missing(error: &StatedCostsError, place: &str, image: &Image) -> Refusal {
 }
 
 impl Costs {
-    /// What TCP costs a core, if the paper's shares are of a stated cost.
+    /// The cost of TCP on a core in ns, if the file states one for the paper's shares.
     pub fn tcp_cost_ns(&self) -> Option<f64> {
         match self {
             Costs::Paper { tcp_cost_ns } => *tcp_cost_ns,
@@ -326,7 +326,7 @@ impl Costs {
         }
     }
 
-    /// What each operation costs, by [`Accel::index`]; nothing for other sources.
+    /// The stated cost of each operation, by [`Accel::index`]; none for other sources of costs.
     fn stated(&self, kinds: &[Option<StatedCost>]) -> StatedCosts {
         let Costs::Operations {
             tcp,
@@ -453,7 +453,7 @@ impl Wait {
                 let each = points.iter().map(|&(p, Duration(us))| (p, time(us)));
                 let points: Vec<_> = each.collect();
                 let longest = points.last().map_or(Time::ZERO, |point| point.1);
-                // The check has refused what is no table.
+                // The check has refused invalid tables.
                 let table = WaitDistribution::of_quantiles(&points);
                 table.unwrap_or(WaitDistribution::constant(longest))
             }

@@ -1,22 +1,22 @@
-//! Why a workload's file cannot be used.
+//! Errors of workload files.
 
 use accelflow_parameters::Refusal;
 
 use super::places::Position;
 
-/// Why a workload's file cannot be read or used: `FILE:LINE:COLUMN: WHAT`.
+/// The error of a workload's file that cannot be read or used: `FILE:LINE:COLUMN: WHAT`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {cause}", .at.map(|at| format!(":{at}")).unwrap_or_default())]
 pub struct FileError {
     /// The file's name, as it was given.
     pub file: String,
-    /// Where in the file, if that is known.
+    /// The position in the file, if it is known.
     pub at: Option<Position>,
-    /// Why.
+    /// The reason.
     pub cause: Cause,
 }
 
-/// What is wrong with a file.
+/// The reason why a file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// The text is not TOML or JSON.
@@ -24,7 +24,7 @@ pub enum Cause {
     Syntax {
         /// TOML or JSON.
         format: &'static str,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
     /// A value that is not allowed.

@@ -1,4 +1,4 @@
-//! The facts that a workload's file states: which are missing, and which have impossible values.
+//! Checks of the facts that a workload's file states: missing ones, and impossible values.
 
 use accelflow_parameters::Refusal;
 use accelflow_trace::{Binary, Expr, Image};
@@ -73,7 +73,7 @@ impl super::tree::Chain {
     }
 }
 
-/// The chains of a service as the file has them, each with its place.
+/// The chains of a service as they stand in the file, each with its place.
 pub(super) fn placed_chains(
     service: &Service,
     index: usize,
@@ -97,7 +97,7 @@ fn place(part: &Phase, index: usize, phase: usize, number: usize) -> String {
     format!("services[{index}].path[{phase}]{inside}")
 }
 
-/// The place of the chain with the number `number` in its phase, where equal ones count each.
+/// The place of the chain number `number` in its phase; equal chains count separately.
 fn place_of(service: &Service, index: usize, phase: usize, number: usize) -> String {
     let Some(part) = service.path.get(phase) else {
         return format!("services[{index}].path[{phase}]");
@@ -112,7 +112,7 @@ fn place_of(service: &Service, index: usize, phase: usize, number: usize) -> Str
     place(part, index, phase, 0)
 }
 
-/// In words, when a branch tests a missing fact.
+/// A description of when a branch tests a missing fact.
 fn condition(fact: &services::MissingFact) -> String {
     let each = fact.given.iter();
     let each = each.map(|(trace, field, value)| format!("{trace}.{field} = {value}"));
@@ -123,8 +123,8 @@ fn condition(fact: &services::MissingFact) -> String {
     }
 }
 
-/// Whether every branch of `image` tests `field` as a bit, and one does: by itself, or whether it is
-/// 0 or 1.
+/// Whether at least one branch of `image` tests `field`, and all that do test it as a bit: by
+/// itself, or for equality with 0 or 1.
 fn is_bit(image: &Image, field: &str) -> bool {
     let table = image.predicates();
     let conditions = (0..=u8::MAX).map_while(|nibble| table.condition(nibble));
@@ -132,7 +132,7 @@ fn is_bit(image: &Image, field: &str) -> bool {
     uses.contains(&Use::Bit) && !uses.contains(&Use::Number)
 }
 
-/// How a condition tests a field.
+/// The way in which a condition tests a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
     None,

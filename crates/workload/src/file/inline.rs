@@ -1,4 +1,4 @@
-//! The files that a workload names, in the tree itself.
+//! Inlining: replaces the files that a workload names by their contents.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -12,13 +12,13 @@ use super::error::FileError;
 use super::tree::{Cpu, CpuTime, Phase, Traces, Workload};
 use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 
-/// The most bytes that a file may have that a workload names.
+/// The largest size in bytes of a file that a workload names.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {
     /// The workload with the contents of all files that it names: traces, recordings and CSV files,
-    /// relative to `folder`. `modules` has the traces of Python modules, as text, by the path that
-    /// the file names them by.
+    /// relative to `folder`. `modules` has the traces of Python modules as text, by their paths in
+    /// the file.
     ///
     /// # Errors
     /// [`FileError`] for a file that cannot be read or has other contents, and as
@@ -206,7 +206,7 @@ impl Files<'_> {
         Ok(())
     }
 
-    /// The columns called `names` of the CSV file called `file`; others are left aside.
+    /// The columns called `names` of the CSV file called `file`; others are ignored.
     fn table<const N: usize>(
         &self,
         file: &str,
@@ -264,7 +264,7 @@ impl Files<'_> {
     }
 }
 
-/// Whether `number` is whole and not negative, and small enough that none in between is left out.
+/// Whether `number` is a non-negative whole number that a float represents exactly.
 fn is_count(number: f64) -> bool {
     number.fract() == 0.0 && (0.0..1e15).contains(&number)
 }

@@ -1,4 +1,4 @@
-//! What accelerators beside the paper's nine cost.
+//! Costs of accelerators beside the paper's nine.
 
 use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::Image;
@@ -34,7 +34,7 @@ pub(super) fn unpriced(error: &PaperProfileError) -> Option<Refusal> {
 }
 
 impl Workload {
-    /// What each accelerator beside the nine costs a core, by its number in `image`.
+    /// The cost on a core of each accelerator beside the nine, by its number in `image`.
     pub(super) fn kind_costs(&self, image: &Image) -> Result<Vec<Option<StatedCost>>, Refusal> {
         self.check_kinds(image)?;
         let stated = image.kinds().iter().map(|kind| {
@@ -47,8 +47,8 @@ impl Workload {
         Ok(stated.collect())
     }
 
-    /// How much faster than a core each accelerator beside the nine is, by its number in `image`,
-    /// where the file says so.
+    /// The speedup over a core of each accelerator beside the nine, by its number in `image`, where
+    /// the file states it.
     ///
     /// # Errors
     /// [`Refusal`] of a cost of an accelerator that no trace declares.

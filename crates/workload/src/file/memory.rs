@@ -15,8 +15,8 @@ impl Workload {
     /// The trace memory: the paper's traces, then those of the file.
     ///
     /// # Errors
-    /// [`Refusal`] of traces that are not in the tree yet ([`super::Document::inlined`]), that do
-    /// not read, or that cannot be.
+    /// [`Refusal`] of traces that are not inlined yet ([`super::Document::inlined`]), that cannot
+    /// be parsed, or that are invalid.
     pub fn memory(&self) -> Result<Image, Refusal> {
         let whole = |error: &dyn std::fmt::Display| {
             Refusal::new(
@@ -78,9 +78,9 @@ impl Workload {
         Ok(found)
     }
 
-    /// Refuses chains that the traces of `image` cannot run, whatever their odds make of their
-    /// payloads. Returns warnings of what has no effect: traces of the file that no service uses,
-    /// paths that send no answer, a network without a call between servers.
+    /// Refuses chains that the traces of `image` cannot run, for all values of facts with odds.
+    /// Returns warnings of settings without effect: traces of the file that no service uses, paths
+    /// that send no answer, a network without a call between servers.
     ///
     /// # Errors
     /// [`Refusal`] of the first chain that cannot run.
@@ -118,7 +118,7 @@ impl Workload {
         Ok(warnings)
     }
 
-    /// Whether a service calls one on another server.
+    /// Whether any service calls a service on another server.
     fn leaves_a_server(&self) -> bool {
         self.services.iter().any(|caller| {
             let callees = caller
@@ -209,8 +209,8 @@ impl Workload {
             } => {
                 let path = self.path_of(&place).0;
                 let allowed = match first {
-                    true => "must begin with TCP, for a message starts it",
-                    false => "must not begin with TCP, for the core starts it",
+                    true => "must begin with TCP, since a message starts it",
+                    false => "must not begin with TCP, since the core starts it",
                 };
                 Refusal::new(format!("{path}.trace"), quoted(&trace), allowed)
             }
@@ -247,7 +247,7 @@ impl Workload {
     }
 }
 
-/// The warning for a service whose last phase, with this walk, sends no message.
+/// The warning for a service whose last phase, which has this walk, sends no message.
 fn silent(walk: Option<&PhaseWalk>, index: usize, phases: usize) -> Option<String> {
     let sends = |chain: &ChainWalk| {
         let mut operations = chain.operations.iter();
@@ -263,7 +263,7 @@ fn silent(walk: Option<&PhaseWalk>, index: usize, phases: usize) -> Option<Strin
     })
 }
 
-/// Whether a trace is a part that a compiler has split off, or one that goes on in another part.
+/// Whether a trace is a part that the compiler has split off, or continues in another part.
 fn is_part(name: &str, nodes: &[Node]) -> bool {
     !is_name(name) || text::has_parts(nodes)
 }

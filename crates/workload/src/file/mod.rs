@@ -2,8 +2,8 @@
 //!
 //! [`read`] makes a [`Document`] of a text, in TOML or JSON: a [`Workload`], whose fields are those
 //! of the file, and the places of its values. The shape of the tree is checked against the JSON
-//! Schema of the Rust types ([`json_schema`]), so that types, editors and messages say the same;
-//! [`Document::check`] refuses what does not go together. [`write`](write()) writes canonical TOML.
+//! Schema of the Rust types ([`json_schema`]), so that types, editors and messages agree;
+//! [`Document::check`] checks the consistency of values. [`write`](write()) writes canonical TOML.
 
 mod check;
 mod document;

@@ -17,8 +17,8 @@ impl tree::Workload {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// The odds of a chain of the service called `name`, by phase and number; none for a chain that
-    /// it does not have.
+    /// The odds of a chain of the service called `name`, by phase and number; empty for a chain
+    /// that it does not have.
     pub fn fact_odds(&self, name: &str, place: (usize, usize)) -> FactOdds {
         let mut chains = self
             .service(name)
@@ -70,7 +70,7 @@ impl tree::Service {
     }
 }
 
-/// The chain with its facts. A field that has odds and no fact has its likelier value on the most
+/// The chain with its facts. A field with odds but no fact has its more likely value on the most
 /// common path.
 fn made(chain: &tree::Chain) -> Chain {
     let mut made = Chain::new(&chain.trace);

@@ -1,4 +1,4 @@
-//! Where the values of a file stand.
+//! Positions of values in a file.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -57,12 +57,12 @@ impl fmt::Display for Position {
 }
 
 impl Places {
-    /// Notes where the value at `path` begins.
+    /// Records where the value at `path` begins.
     pub(super) fn value(&mut self, path: &str, at: Position) {
         self.values.insert(path.to_owned(), at);
     }
 
-    /// Notes where the key of the value at `path` begins.
+    /// Records where the key of the value at `path` begins.
     pub(super) fn key(&mut self, path: &str, at: Position) {
         self.keys.insert(path.to_owned(), at);
     }

@@ -6,11 +6,11 @@ use super::values::Arrivals;
 /// The name of equal shares, which every workload has.
 pub const EQUAL: &str = "equal";
 
-/// The name of the shares that the services' own rates are.
+/// The name of the shares given by the services' own rates.
 pub const OWN: &str = "own";
 
 impl Workload {
-    /// The names of the ways in which its services can share a rate.
+    /// The names of the sets of rates by which its services can share a rate.
     pub fn rate_names(&self) -> Vec<&str> {
         let own = self.has_own_rates().then_some(OWN);
         let named = self.rates.keys().map(String::as_str);
@@ -24,7 +24,7 @@ impl Workload {
         self.services.iter().any(of)
     }
 
-    /// The mean rate of a service, in requests per second; `None` if the file does not say.
+    /// The mean rate of a service, in requests per second; `None` if the file does not state it.
     pub fn rate_of(&self, service: &Service) -> Option<f64> {
         let default = self
             .defaults
@@ -38,7 +38,7 @@ impl Workload {
         stated.or_else(|| self.is_called(service).then_some(0.0))
     }
 
-    /// Whether a service of the file calls `service`. Without a rate, it has no other requests.
+    /// Whether a service of the file calls `service`, which then needs no rate of its own.
     pub fn is_called(&self, service: &Service) -> bool {
         let callers = self.services.iter();
         let mut chains = callers.flat_map(|caller| caller.chains());
@@ -48,7 +48,7 @@ impl Workload {
     /// The mean of the services' mean rates; `None` if one has none. Services that only others call
     /// have no requests of their own, and do not count.
     pub fn mean_rate(&self) -> Option<f64> {
-        // One default for all is the mean, to the bit.
+        // If all have one default rate, the mean is that rate exactly.
         if !self
             .services
             .iter()
@@ -64,7 +64,7 @@ impl Workload {
     }
 
     /// The factor on the mean rate of each service, in order, by the shares called `name`; `None`
-    /// for a name that it does not have. With `scaled`, the mean rate was set from outside.
+    /// for an unknown name. `scaled`: whether the mean rate was set from outside.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);

@@ -1,4 +1,4 @@
-//! From the text of a workload's file to its tree.
+//! Reading the text of a workload's file into a tree.
 
 use accelflow_parameters::Refusal;
 use serde_json::{Map, Number, Value};
@@ -9,7 +9,7 @@ use super::error::{Cause, FileError};
 use super::places::{Lines, Places, Position};
 use super::shape;
 
-/// The most bytes that the text of a workload may have.
+/// The largest size of a workload's text, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 << 20;
 
 /// Reads the workload in `text`: JSON if it begins with a brace, else TOML. `name` is that of the
@@ -17,7 +17,7 @@ pub const MAX_TEXT_BYTES: usize = 256 << 20;
 ///
 /// # Errors
 /// [`FileError`] for a text that is neither, for an unknown field, and for a value that a field
-/// cannot have. What does not go together is for [`Document::check`] to say.
+/// cannot have. [`Document::check`] checks the consistency of values.
 pub fn read(text: &str, name: &str) -> Result<Document, FileError> {
     if text.len() > MAX_TEXT_BYTES {
         let (bytes, most) = (text.len(), MAX_TEXT_BYTES);
@@ -82,7 +82,7 @@ fn from_toml(text: &str, name: &str) -> Result<(Value, Places), FileError> {
     Ok((tree, reader.places))
 }
 
-/// Makes values of TOML, and notes where they stand.
+/// Converts TOML to values, and records their positions.
 struct Reader<'t> {
     lines: Lines<'t>,
     name: &'t str,
@@ -148,7 +148,7 @@ impl Reader<'_> {
             }
             Toml::Array(array) => {
                 let mut items = Vec::with_capacity(array.len());
-                // Long arrays hold numbers, whose places are that of the array.
+                // Long arrays hold numbers, which get the position of the array.
                 let noted = array.len() <= MAX_NOTED;
                 for (index, value) in array.iter().enumerate() {
                     let place = format!("{path}[{index}]");
@@ -170,5 +170,5 @@ impl Reader<'_> {
     }
 }
 
-/// The longest array of which each value's place is noted.
+/// The longest array for which the position of each value is recorded.
 const MAX_NOTED: usize = 1_000;

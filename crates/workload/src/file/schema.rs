@@ -8,8 +8,8 @@ use super::tree::Workload;
 
 /// The JSON Schema (draft 2020-12) of a workload, as indented text.
 ///
-/// It says which fields there are, with their kinds, ranges and names. What goes together is for
-/// [`super::Document::check`] to say.
+/// It describes the fields, with their kinds, ranges and names. [`super::Document::check`] checks
+/// the consistency of values.
 pub fn json_schema() -> String {
     schema_text(&schema_of::<Workload>())
 }
@@ -32,8 +32,8 @@ pub fn schema_text(schema: &Value) -> String {
     format!("{:#}\n", sorted(schema))
 }
 
-/// The same value with the keys of its objects in alphabetical order, whatever order serde_json
-/// keeps, and with its descriptions on one line each.
+/// The same value with the keys of its objects in alphabetical order, independent of serde_json's
+/// order, and with its descriptions on one line each.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,6 +1,6 @@
-//! The shape of a tree: what its JSON Schema allows, with messages for people.
+//! The check of a tree against its JSON Schema, with readable messages.
 //!
-//! Only the words of JSON Schema are understood that [`super::schema`] writes.
+//! Only those keywords of JSON Schema are supported that [`super::schema`] writes.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(schema::schema_of::<Workload>);
 pub(super) struct Problem {
     /// The path of the value, or of the key.
     pub(super) path: String,
-    /// Whether the key is wrong, and not its value.
+    /// Whether the key is wrong rather than its value.
     pub(super) at_key: bool,
     /// What is allowed.
     pub(super) refusal: Refusal,
@@ -77,7 +77,7 @@ fn alternatives(schema: &Value) -> Option<Vec<&Value>> {
             None => kinds.push(kind),
         }
     }
-    // Names that each have a description are one kind of value.
+    // A list of names with descriptions counts as one kind of value.
     let all_names = kinds.iter().all(|kind| names(kind).is_some());
     (!all_names).then_some(kinds)
 }
@@ -143,7 +143,7 @@ fn choose<'s>(kinds: &[&'s Value], found: &Value, path: &str) -> Result<&'s Valu
     refuse(path, meant.unwrap_or(refusal))
 }
 
-/// The field whose value tells `kinds` apart.
+/// The field whose value distinguishes `kinds`.
 fn tag<'s>(kinds: &[&'s Value]) -> Option<&'s str> {
     let first = kinds.first()?.get("properties")?.as_object()?;
     let tells = |kind: &&Value, key: &str| {
@@ -243,7 +243,7 @@ fn number(schema: &Value, found: &Value, path: &str) -> Result<(), Box<Problem>>
     }
 }
 
-/// The one of the types of `schema` that is meant for `found`.
+/// The one of the types of `schema` that `found` is meant to be.
 fn kind<'s>(schema: &'s Value, found: &Value) -> Option<&'s str> {
     match schema.get("type")? {
         Value::String(kind) => Some(kind),
@@ -278,7 +278,7 @@ fn is(kind: &str, found: &Value) -> bool {
     }
 }
 
-/// What a value may be, after "must be".
+/// A description of the allowed values, to follow "must be".
 fn allowed(schema: &Value) -> String {
     let schema = resolved(schema);
     if let Some(names) = names(schema) {

@@ -7,7 +7,7 @@ use super::values::{Duration, Wait};
 /// The longest time of a histogram, in us.
 const MAX_TIME_US: f64 = 1e9;
 
-/// Refuses a distribution at `place` that cannot be.
+/// Refuses an invalid distribution at `place`.
 pub(super) fn check(wait: &Wait, place: &str) -> Result<(), Refusal> {
     match wait {
         Wait::QuantilesUs(points) => quantiles(points, &format!("{place}.quantiles_us")),
@@ -35,7 +35,7 @@ fn quantiles(points: &[(f64, Duration)], place: &str) -> Result<(), Refusal> {
 }
 
 fn histogram(rows: &[(Duration, u64)], place: &str) -> Result<(), Refusal> {
-    // A file's times have not met the schema.
+    // Times that come from a file were not checked against the schema.
     let fits = |row: &(Duration, u64)| (0.0..=MAX_TIME_US).contains(&row.0.0);
     if let Some(index) = rows.iter().position(|row| !fits(row)) {
         let allowed = format!("must be from 0 to {} us", number_text(MAX_TIME_US));

@@ -25,7 +25,7 @@ impl Cost {
         Cost { mean, size_share }
     }
 
-    /// The cost at the mean payload. It is also the mean cost, whatever the sizes' distribution.
+    /// The cost at the mean payload. It is also the mean cost, for every distribution of sizes.
     pub fn mean(self) -> Time {
         self.mean
     }

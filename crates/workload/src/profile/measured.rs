@@ -26,7 +26,7 @@ const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
 /// The most rounds that a calibration may have.
 const MAX_ROUNDS: usize = 1_000;
 
-/// What is taken from the times of a recording.
+/// The use of the times of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordedTimes {
     /// The medians, the same for each request. Times outside of steps are left out.
@@ -37,7 +37,7 @@ pub enum RecordedTimes {
     Distribution,
 }
 
-/// The values that a recording does not contain, and what is taken from those that it contains.
+/// The values that a recording does not contain, and the use of its times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
@@ -45,8 +45,8 @@ pub struct RecordingOptions {
     pub size_shares: [f64; Accel::COUNT],
     /// The waits for remote sides; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
-    /// By default medians: comparisons of systems want the same costs for all, and the long times
-    /// of a distribution are the recording machine's as much as the service's.
+    /// The use of the recorded times. Default medians: comparisons of systems need equal costs for
+    /// all, and the long times of a distribution are partly due to the recording machine.
     pub times: RecordedTimes,
 }
 
@@ -70,7 +70,7 @@ impl RecordingOptions {
 impl Profile {
     /// The costs that `recording` measured for `services`, operation by operation.
     ///
-    /// Services of the recording that `services` does not have are left aside.
+    /// Services of the recording that `services` does not have are ignored.
     ///
     /// CPU phases that were not measured share the time that makes application logic the paper's
     /// 20.7 % of the service's time.
@@ -227,7 +227,7 @@ impl Reader<'_> {
         Ok(profile)
     }
 
-    /// The time of a CPU phase by the paper's share of application logic.
+    /// The time of a CPU phase, from the paper's share of application logic.
     fn unmeasured_app_time(&self, profile: &ServiceProfile) -> Time {
         let tax_ns: f64 = profile
             .operations()
@@ -370,7 +370,7 @@ impl Reader<'_> {
         };
         Ok(OperationProfile {
             operation: operation.clone(),
-            // A recorded distribution has the variation of the messages' sizes already.
+            // A recorded distribution already includes the variation of message sizes.
             cost: match &spread {
                 Some(spread) => Cost::new(spread.mean(), 0.0),
                 None => Cost::new(median, self.options.size_share(accel)),
@@ -406,7 +406,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What varies beside the costs of operations.
+    /// The times that vary from request to request, other than the costs of operations.
     fn drawn(&self) -> Result<Drawn, RecordingError> {
         let phases = self.recorded.phases.iter().enumerate();
         let app = phases.map(|(phase, recorded)| self.app_spread(&self.spot(phase), recorded));

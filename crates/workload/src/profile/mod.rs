@@ -1,9 +1,9 @@
 //! Costs of operations and application logic on a core, and waits for remote sides.
 //!
 //! A [`Profile`] comes from the paper's shares ([`Profile::paper`]) or from a recording of the
-//! runtime ([`Profile::from_recording`]). All costs are times on one core of the server; what an
-//! accelerator makes of them is the simulator's business. Every number that a profile rests on is
-//! listed with its origin in [`Profile::parameters`].
+//! runtime ([`Profile::from_recording`]). All costs are times on one core of the server; the
+//! simulator derives the times on accelerators. [`Profile::parameters`] lists every number that a
+//! profile uses, with its origin.
 
 mod cost;
 mod measured;

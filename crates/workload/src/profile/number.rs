@@ -1,12 +1,13 @@
-//! The numbers that a profile rests on.
+//! The parameters of a profile.
 
 use accelflow_parameters::{Kind, Parameter, Provenance};
 
-/// A number that a profile rests on, such as `tcp_cost_ns`: the default is its value, and the source
-/// the place, the arithmetic or the reason.
+/// A parameter of a profile, such as `tcp_cost_ns`. Its default is its value; its source is the
+/// place, the computation or the reason.
 pub type ProfileParameter = Parameter<String>;
 
-/// The number called `key`, whose unit is the end of its name; a share if that is no unit.
+/// The number called `key`, whose unit is the suffix of the name; a share if the suffix is not a
+/// unit.
 pub(super) fn number(
     key: String,
     value: f64,

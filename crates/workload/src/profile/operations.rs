@@ -11,7 +11,7 @@ use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, PhaseWalk, RecordedRequests, Service, ServiceError};
 use crate::sizes::{MessagePlace, PayloadSizes};
 
-/// What an operation costs a core.
+/// The stated cost of an operation on a core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatedCost {
     /// For each message, in ns.
@@ -22,7 +22,7 @@ pub struct StatedCost {
     pub relative_error: Option<f64>,
 }
 
-/// What each operation costs a core, by [`Accel::index`].
+/// The stated cost of each operation on a core, by [`Accel::index`].
 pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
 /// Errors of stated costs.
@@ -42,8 +42,8 @@ pub enum StatedCostsError {
 }
 
 impl StatedCost {
-    /// The cost for messages of `mean` bytes on average: the part that grows with the size is the
-    /// share that is proportional to it.
+    /// The cost for messages of `mean` bytes on average. The cost of the bytes becomes the share
+    /// proportional to the size.
     pub fn at_mean(self, mean: Bytes) -> Cost {
         let of_size = self.ns_per_byte * mean.get() as f64;
         let whole = self.ns + of_size;
@@ -124,7 +124,7 @@ impl Profile {
 
     /// The same costs, but with the application logic of each service at the times that `times`
     /// returns: a time for each of its CPU phases that has one of its own, in order, and the time
-    /// that the other phases share in equal parts. What is `None` stays as it is.
+    /// that the other phases share in equal parts. `None` leaves a time unchanged.
     #[must_use]
     pub fn with_cpu_times(
         mut self,

@@ -25,7 +25,7 @@ pub enum ShareKind {
     Compress,
     /// Load balancing.
     Ldb,
-    /// Application logic, which no accelerator takes.
+    /// Application logic, for which there is no accelerator.
     App,
 }
 
@@ -76,12 +76,13 @@ pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.
 /// The reading of the printed mean shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Averaging {
-    /// Of the services' shares: the mean of Fig. 1's normalised bars, "on average, an invocation
-    /// spends".
+    /// Means of the services' shares: the mean of Fig. 1's normalised bars, "on average, an
+    /// invocation spends".
     Services,
-    /// Of time: the share of the sum of the services' times, in which long services count more.
-    /// The (De)Cmp operation comes out cheaper (17.4 rather than 25.4 us with TCP at 20 us) and
-    /// the application phase longer (48.5 rather than 41.7 us); the others hardly differ.
+    /// Shares of the total time: the share of the sum of the services' times, in which long
+    /// services count more. The (De)Cmp operation comes out cheaper (17.4 rather than 25.4 us with
+    /// TCP at 20 us) and the application phase longer (48.5 rather than 41.7 us); the others hardly
+    /// differ.
     Time,
 }
 
@@ -99,7 +100,7 @@ pub struct PaperOptions {
     /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
     /// [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
-    /// What the accelerators beside the nine cost, of which the paper prints no share, by
+    /// The costs of accelerators beside the nine, for which the paper has no share, by
     /// [`Accel::own_number`]; by default none is known.
     pub kinds: Vec<Option<Cost>>,
     /// The waits for remote sides; by default [`RemoteWaits::short`].
@@ -147,12 +148,12 @@ pub enum PaperProfileError {
 }
 
 impl Profile {
-    /// Costs such that `services` spend the paper's mean shares of their time on each kind of
-    /// operation.
+    /// Derives costs such that `services` spend the paper's mean shares of their time on each kind
+    /// of operation.
     ///
-    /// What the paper does not print is assumed as simply as possible: all operations of a kind
-    /// cost the same in all services (compression what decompression does), and every CPU phase
-    /// takes the same time.
+    /// Values that the paper does not print are assumed as simply as possible: all operations of a
+    /// kind cost the same in all services (compression what decompression does), and every CPU
+    /// phase takes the same time.
     ///
     /// # Errors
     /// [`PaperProfileError`] for services that `image` cannot run or that lack a kind of
@@ -169,8 +170,8 @@ impl Profile {
     ///
     /// For suites that the paper prints no shares of: "services from other suites are similar"
     /// (section III, Q1) is read as equal costs of equal operations, so that a service's shares
-    /// follow from what it does. Operations that no service does have the same costs when a
-    /// branch leads to them.
+    /// follow from its operations. Operations that only occur after other branches have the same
+    /// costs.
     ///
     /// # Errors
     /// As for [`Profile::paper`], for `services` and `reference`.

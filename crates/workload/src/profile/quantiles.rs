@@ -21,9 +21,10 @@ const PROBABILITIES: [f64; 22] = [
 /// The distribution of `samples` as a table of 22 quantiles, between which times are evenly spread,
 /// with the mean of the samples. `None` without samples.
 ///
-/// The last point is not the longest sample: it is where the last piece has the mean of the samples in
-/// it, so that a single long sample does not count as often as half of the piece. Then all times are
-/// multiplied by the factor that makes the table's mean that of the samples, which is near 1.
+/// The last point is not the longest sample. It is chosen such that the last interval has the mean
+/// of its samples, so that a single long sample does not weigh as much as half of the interval.
+/// Then all times are multiplied by a factor, close to 1, that makes the table's mean that of the
+/// samples.
 pub fn quantiles(samples: &[f64]) -> RecordedQuantiles {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -68,8 +69,8 @@ fn table_mean(table: &[(f64, f64)]) -> f64 {
     table.windows(2).map(part).sum()
 }
 
-/// The distribution that `table` describes, whose times must be at least `least_ns`; `None` of an
-/// empty one. `place` and `member` say where it is.
+/// The distribution that `table` describes, whose times must be at least `least_ns`; `None` for an
+/// empty one. `place` and `member` name it in errors.
 pub(super) fn distribution(
     table: &[(f64, f64)],
     least_ns: f64,

@@ -18,8 +18,8 @@ pub const VERSION: u32 = 4;
 /// and before version 4 there are neither quantiles nor times outside of steps.
 pub const READ_VERSIONS: [u32; 4] = [1, 2, 3, 4];
 
-/// Probabilities, and the times in nanoseconds that so much of the measured times are at most; empty
-/// if they were not kept.
+/// A table of quantiles: probabilities, and the times in nanoseconds that this share of the
+/// measured times does not exceed; empty if there is none.
 pub type RecordedQuantiles = Vec<(f64, f64)>;
 
 /// The most different requests that a service of a recording may have.
@@ -55,7 +55,7 @@ pub struct RecordedService {
     /// The time of its requests outside of steps and application logic, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<RecordedOutside>,
-    /// Requests that were recorded one by one, on whatever path, if any.
+    /// Requests that were recorded one by one, on any path, if any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RecordedRequest>,
 }
@@ -78,7 +78,7 @@ pub struct RecordedOutside {
     /// Processor time at the server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub core_quantiles_ns: RecordedQuantiles,
-    /// Response time at the client beyond the server's time.
+    /// Response time at the client in excess of the server's time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_quantiles_ns: RecordedQuantiles,
     /// The number of requests measured.
@@ -141,11 +141,11 @@ pub struct RecordedStep {
     pub trace: String,
     /// The accelerator, by the paper's name.
     pub accelerator: String,
-    /// Which way the message travels. Compared with the trace for TCP only.
+    /// The direction of the message. It is compared with the trace only for TCP.
     pub direction: Direction,
-    /// The median size of what the accelerator read.
+    /// The median size of the accelerator's input.
     pub input_bytes: u64,
-    /// The median size of what it wrote.
+    /// The median size of the accelerator's output.
     pub output_bytes: u64,
     /// The facts of the output that branches can test.
     #[serde(default)]
@@ -234,7 +234,7 @@ pub enum RecordingError {
         most: f64,
     },
     /// Requests are needed, and the recording has none.
-    #[error("service {0}: the recording has no requests that facts could be taken from")]
+    #[error("service {0}: the recording has no requests to take facts from")]
     NoRequests(String),
     /// Too many requests.
     #[error("service {service}: {count} different requests; allowed are at most 4096")]
@@ -291,7 +291,7 @@ pub enum RecordingError {
              Dcmp, LdB"
     )]
     UnknownAccelerator {
-        /// Where.
+        /// The place.
         spot: Spot,
         /// Its name.
         name: String,
@@ -299,20 +299,20 @@ pub enum RecordingError {
     /// A cost out of range.
     #[error("{spot}: {member} = {value}: must be from 0.001 to 1e12")]
     Cost {
-        /// Where.
+        /// The place.
         spot: Spot,
         /// `cost_ns` or `app_ns`.
         member: &'static str,
         /// The value.
         value: f64,
     },
-    /// A table of quantiles that is no distribution of times.
+    /// A table of quantiles that is not a distribution of times.
     #[error(
         "{place}: {member}[{point}] = [{probability}, {value}]: must be of 2 to {most} points whose \
          probabilities go from 0 to 1, with times from {least} to 1e12, neither decreasing"
     )]
     Quantiles {
-        /// Where.
+        /// The place.
         place: String,
         /// The member.
         member: &'static str,
@@ -339,7 +339,7 @@ pub enum RecordingError {
     /// The recording took another path than the service's.
     #[error("{spot}: the service's path has {expected} here, the recording has {found}")]
     Path {
-        /// Where.
+        /// The place.
         spot: Spot,
         /// The service's path.
         expected: String,
@@ -407,7 +407,7 @@ impl Recording {
         }
     }
 
-    /// What this recording lacks of what [`super::RecordedTimes::Distribution`] uses, a sentence
+    /// The data for [`super::RecordedTimes::Distribution`] that this recording lacks, one sentence
     /// each; recordings before version 4 lack all of it.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;

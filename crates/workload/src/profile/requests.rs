@@ -7,11 +7,11 @@ use accelflow_trace::Image;
 use super::recording::{MAX_REQUESTS, RecordedRequest, RecordedService, RecordingError};
 use crate::services::{RecordedRequests, Service};
 
-/// The allowed counts of equal requests: more than any server gets in a day.
+/// The allowed counts of equal requests: the largest is more than any server gets in a day.
 const COUNTS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 
-/// The requests of `recorded`, checked: they are to `service`, and traces of `image` can serve each
-/// of them.
+/// Checks the requests of `recorded`: they are requests to `service`, and the traces of `image` can
+/// serve each of them.
 pub(super) fn read(
     recorded: &RecordedService,
     service: &Service,
@@ -47,7 +47,7 @@ pub(super) fn read(
     Ok(requests)
 }
 
-/// As (phase, chain, trace, field, value).
+/// The facts of a request as (phase, chain, trace, field, value).
 fn facts(request: &RecordedRequest) -> Vec<(usize, usize, &str, &str, i64)> {
     let mut facts = Vec::new();
     for (phase, chains) in request.facts.iter().enumerate() {

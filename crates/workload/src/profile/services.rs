@@ -15,7 +15,7 @@ pub struct OperationProfile {
     pub operation: Operation,
     /// Its cost on a core.
     pub cost: Cost,
-    /// Its sizes, if they were measured; else they are drawn from [`crate::sizes`].
+    /// Its payload sizes, if they were measured; otherwise they are drawn from [`crate::sizes`].
     pub payload: Option<Payload>,
     /// The distribution of the cost on a core, if it is drawn for each request. Its mean is that of
     /// `cost`.
@@ -37,11 +37,11 @@ pub enum PhaseProfile {
 pub struct OutsideTimes {
     /// Processor time at the server, where software executes the traces.
     pub core: Option<WaitDistribution>,
-    /// Response time at the client beyond the server's time.
+    /// Response time at the client in excess of the server's time.
     pub client: Option<WaitDistribution>,
 }
 
-/// What varies from request to request beside the costs of operations.
+/// The times that vary from request to request, other than the costs of operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Drawn {
     /// By phase, the distribution of application logic, whose mean the phase has.
@@ -97,7 +97,8 @@ impl ServiceProfile {
             .flatten()
     }
 
-    /// The operation that accelerator `accel` does in `trace`, as a TCP that receives or not.
+    /// The operation of accelerator `accel` in `trace`; `receives` distinguishes a TCP that
+    /// receives from one that sends.
     ///
     /// The traces of the paper call no accelerator twice this way; of a trace that does, this is
     /// the first such call. `None` off the service's most common path: see
@@ -170,7 +171,7 @@ impl Profile {
         &self.services
     }
 
-    /// The same costs for the services called `names` alone.
+    /// The same costs, restricted to the services called `names`.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services
@@ -196,7 +197,7 @@ impl Profile {
         &self.waits
     }
 
-    /// The numbers that this profile rests on, with their origins.
+    /// The parameters of this profile, with their origins.
     pub fn parameters(&self) -> &[ProfileParameter] {
         &self.parameters
     }

@@ -54,8 +54,9 @@ impl WaitDistribution {
         }
     }
 
-    /// Waits of which so much probability is at most that long, evenly spread between the points.
-    /// `None` unless they go from probability 0 to 1 and never decrease.
+    /// A table of quantiles: (probability, the wait that this share of waits does not exceed),
+    /// evenly spread between the points. `None` unless the table goes from probability 0 to 1 and
+    /// never decreases.
     pub fn of_quantiles(points: &[(f64, Time)]) -> Option<WaitDistribution> {
         let (first, last) = (points.first()?, points.last()?);
         let rises = |pair: &[(f64, Time)]| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1;
@@ -118,7 +119,7 @@ impl WaitDistribution {
     }
 }
 
-/// The wait that `probability` of all are at most.
+/// The wait that the share `probability` of all waits does not exceed.
 fn at(points: &[(f64, Time)], probability: f64) -> Time {
     let above = points.partition_point(|point| point.0 <= probability);
     let above = above.clamp(1, points.len() - 1);
@@ -143,7 +144,7 @@ fn share_up_to(points: &[(f64, Time)], limit: Time) -> f64 {
 }
 
 impl RemoteWaits {
-    /// 5 us for everything: remote sides on the same rack that do hardly any work.
+    /// 5 us for all waits: remote sides in the same rack that do hardly any work.
     ///
     /// Provenance: assumed. The paper prints no remote times, and its shares of tax and logic add
     /// up to the whole execution, so they leave remote time out.
@@ -199,7 +200,7 @@ impl RemoteWaits {
         self
     }
 
-    /// `time` for everything: an assumption of the caller's.
+    /// `time` for all waits: an assumption of the caller.
     pub fn constant(time: Time) -> RemoteWaits {
         RemoteWaits {
             by_trace: Vec::new(),

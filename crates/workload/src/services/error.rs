@@ -11,7 +11,7 @@ pub enum ServiceError {
     /// The file of a suite is wrong.
     #[error(transparent)]
     File(FileError),
-    /// The path does not begin with the trace that a message arrives at.
+    /// The path does not begin with exactly one chain, which receives the request.
     #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
     Beginning(String),
     /// A phase with no chains or too many.
@@ -44,9 +44,9 @@ pub enum ServiceError {
     },
     /// A chain that begins with the wrong accelerator.
     #[error("{place}: trace {trace} {}", if *.first {
-        "must begin with TCP, for a message starts it"
+        "must begin with TCP, since a message starts it"
     } else {
-        "must not begin with TCP, for the core starts it"
+        "must not begin with TCP, since the core starts it"
     })]
     Trigger {
         /// The chain.
@@ -56,14 +56,14 @@ pub enum ServiceError {
         /// Whether it is the first of the service.
         first: bool,
     },
-    /// A trace that cannot go on.
+    /// A trace that cannot continue.
     #[error("{place}, trace {trace}: {fault}")]
     Fault {
         /// The chain.
         place: Place,
-        /// The trace that could not go on.
+        /// The trace that cannot continue.
         trace: String,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
 }

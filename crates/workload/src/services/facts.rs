@@ -67,8 +67,8 @@ impl ChainFacts {
         self
     }
 
-    /// The same facts, where each request has those of a recorded one: of one of `variants` of the
-    /// chain, each with how many requests took it. `place` is for the message of an error.
+    /// The same facts, where each request has those of a recorded request: one of `variants` of the
+    /// chain, each with its number of requests. `place` is for the message of an error.
     ///
     /// # Errors
     /// As [`ChainFacts::resolve`].

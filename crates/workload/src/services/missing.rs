@@ -10,17 +10,17 @@ use super::service::Chain;
 /// A fact that a branch tests and that the chain does not state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFact {
-    /// The trace whose payload it is of.
+    /// The trace whose payload has the fact.
     pub trace: String,
     /// The field.
     pub field: String,
-    /// Missing facts, with the values at which a branch tests this one: trace, field, value.
+    /// Other missing facts, with the values for which a branch tests this one: trace, field, value.
     pub given: Vec<(String, String, i64)>,
 }
 
 impl Chain {
     /// The facts that branches test and that this chain does not state, in the order in which they
-    /// are met; those that are `is_open` have the values 0 and 1. Empty for a chain that stops for
+    /// are met; those for which `is_open` is true may be 0 or 1. Empty for a chain that stops for
     /// another reason.
     pub fn missing_facts(
         &self,
@@ -58,8 +58,8 @@ impl Chain {
     }
 }
 
-/// Adds a fact that is met where the facts `given` have these values. One that is met on several
-/// ways depends on what they have in common.
+/// Adds a fact that is tested where the facts `given` have these values. A fact that is tested on
+/// several paths depends only on the values that these have in common.
 fn note(found: &mut Vec<MissingFact>, trace: &str, field: &str, given: &[(String, String, i64)]) {
     let same = |fact: &&mut MissingFact| fact.trace == trace && fact.field == field;
     match found.iter_mut().find(same) {

@@ -1,8 +1,8 @@
 //! Services as paths of CPU phases and trace chains (AccelFlow, Table IV).
 //!
 //! A [`Chain`] names the trace that begins it and the facts of the payloads on its way. The trace
-//! language decides where it leads, so [`Service::walk`] follows a [`Walker`], and no count is
-//! written by hand.
+//! language determines its path, so [`Service::walk`] follows a [`Walker`], and no count is written
+//! by hand.
 //!
 //! [`Walker`]: accelflow_trace::Walker
 

@@ -1,4 +1,4 @@
-//! The ways through the branches of a chain, and the share of a suite's sequences that branch.
+//! The paths through the branches of a chain, and the share of a suite's sequences that branch.
 //!
 //! AccelFlow's section III, Q2, counts "sequences of accelerators that need no intervening CPU
 //! involvement" and how many of them have a conditional. A *sequence* is read here as a step
@@ -13,28 +13,28 @@ use super::error::ServiceError;
 use super::place::Place;
 use super::service::{Chain, Service};
 
-/// One way through a chain.
+/// One path through a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainOutcome {
-    /// The chain with exactly the facts that its branches ask for on this way.
+    /// The chain with exactly the facts that its branches test on this path.
     pub chain: Chain,
-    /// The branches on it, arms of forks included.
+    /// The number of branches on it, including those in arms of forks.
     pub conditionals: u32,
 }
 
 /// A step between CPU phases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
-    /// The trace that begins it; with or without compression is the same sequence.
+    /// The trace that begins it, without its variant of compression.
     pub entry: String,
     /// The most branches that one execution of it resolves.
     pub conditionals: u32,
 }
 
 impl Chain {
-    /// All ways through this chain: one for each set of outcomes of the branches met, with fields
+    /// All paths through this chain: one for each set of outcomes of the branches met, with fields
     /// that are 0 or 1 (as all conditions of the paper's traces test bits). Facts of this chain are
-    /// not looked at. `place` is for the message of an error.
+    /// ignored. `place` is for the message of an error.
     ///
     /// # Errors
     /// [`ServiceError`] for an unknown trace and for traces that cannot go on.
@@ -72,12 +72,12 @@ impl Chain {
     }
 }
 
-/// The most ways through one chain that are looked at.
+/// The largest number of paths through one chain that are examined.
 pub(super) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
-    /// Refuses a chain that cannot go on with its facts, whichever of the values 0 and 1 those
-    /// fields have that are open. `place` is for the message of an error.
+    /// Refuses a chain that cannot continue with its facts, for any values 0 and 1 of its open
+    /// fields. `place` is for the message of an error.
     ///
     /// # Errors
     /// [`ServiceError::Fault`] for a field that a branch tests and that is neither open nor stated.
@@ -119,7 +119,8 @@ impl Chain {
     }
 }
 
-/// Follows `chain` to its end and counts branches; else the trace that could not go on, and why.
+/// Follows `chain` to its end and counts branches. The error is the trace that cannot continue, and
+/// the reason.
 pub(super) fn execute(
     chain: &Chain,
     entry: AtmAddress,

@@ -1,11 +1,11 @@
-//! Facts of recorded requests in place of those of the most common path.
+//! Facts of recorded requests, used instead of those of the most common path.
 
 use accelflow_kernel::attribute;
 
 use super::service::{Chain, Phase, Service};
 
-/// The recorded requests to a service. One of them is drawn for each simulated request, so facts
-/// that go together stay together.
+/// The recorded requests to a service. One of them is drawn for each simulated request, so
+/// correlations between facts are preserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequests {
     variants: Vec<(u64, Service)>,
@@ -56,7 +56,7 @@ impl RecordedRequests {
 /// The facts of one chain in recorded requests, as tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RecordedTables {
-    /// By variant, the requests up to and with it.
+    /// By variant, the cumulative number of requests, including it.
     ends: Vec<u64>,
     tables: Vec<Vec<Option<i64>>>,
 }

@@ -23,7 +23,7 @@ pub enum Phase {
     Traces(Vec<Chain>),
 }
 
-/// A trace and those that its tails lead to.
+/// A chain: a trace and those that its tails lead to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     entry: String,

@@ -116,7 +116,7 @@ impl Service {
 }
 
 fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, ServiceError> {
-    // Refuses every wrong name before the walk, also those that the walk would not meet.
+    // Refuses every unknown name before the walk, including those that the walk would not reach.
     ChainFacts::resolve(chain, &place, image)?;
     let unknown = |place: &Place| ServiceError::UnknownTrace {
         place: place.clone(),

@@ -36,7 +36,7 @@ impl LogNormal {
         })
     }
 
-    /// The size that `probability` of all are at most.
+    /// The size that the share `probability` of all sizes does not exceed.
     fn at(self, probability: f64) -> Bytes {
         let size = self.median * (self.sigma * normal_quantile(probability)).exp();
         Bytes(size.clamp(1.0, MAX_SIZE.get() as f64).round() as u64)
@@ -96,7 +96,7 @@ pub enum SizeError {
     #[error("{} bytes: must be at most {}", .0.get(), MAX_SIZE.get())]
     TooLarge(Bytes),
     /// A cut below the smallest size.
-    #[error("a cut at {} bytes leaves nothing: the smallest size is {}", .cut.get(), .min.get())]
+    #[error("a cut at {} bytes leaves no sizes: the smallest size is {}", .cut.get(), .min.get())]
     Cut {
         /// The cut.
         cut: Bytes,
@@ -106,7 +106,7 @@ pub enum SizeError {
 }
 
 impl QuantileTable {
-    /// A table of (probability, size): so much probability has at most that size.
+    /// A table of (probability, size): this share of sizes does not exceed the size.
     ///
     /// # Errors [`SizeError`] unless there are two or more points from probability 0 to 1 whose
     /// probabilities and sizes never decrease.
@@ -140,7 +140,7 @@ impl QuantileTable {
         QuantileTable { points }
     }
 
-    /// The size that `probability` of all are at most, before rounding.
+    /// The size that the share `probability` of all sizes does not exceed, before rounding.
     fn at(&self, probability: f64) -> f64 {
         let above = self.points.partition_point(|point| point.0 <= probability);
         let above = above.clamp(1, self.points.len() - 1);

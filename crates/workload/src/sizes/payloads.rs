@@ -24,7 +24,7 @@ pub enum SizePreset {
     Fleet,
     /// All calls to Snappy in Google's fleet.
     FleetWhole,
-    /// The calls that HyperCompressBench stands for.
+    /// The calls that HyperCompressBench represents.
     HyperCompressBench,
 }
 
@@ -49,7 +49,7 @@ pub struct MessagePlace {
 pub struct PayloadSizes {
     /// By name of the message; empty if all are of [`PayloadSizes::other`].
     named: Vec<(&'static str, SizeDistribution)>,
-    /// By service, whatever the message.
+    /// By service, for all of its messages.
     services: HashMap<String, PayloadSizes>,
     /// By service, phase and chain, in the order of the chain's messages.
     chains: HashMap<(String, u16, u16), Vec<SizeDistribution>>,

@@ -1,7 +1,7 @@
 //! Sizes found in data, re-derived and compared by `scripts/derive_size_quantiles.py`.
 
-/// The share of Snappy calls (compression and decompression, 841 million samples) in Google's
-/// fleet with at most so many uncompressed bytes.
+/// The share of Snappy calls (compression and decompression, 841 million samples) in Google's fleet
+/// with at most this many uncompressed bytes.
 ///
 /// Provenance: derived from google/fleetbench at 703e5e55,
 /// compression call samples `Snappy_COMPRESS_Fleet.json` and `Snappy_DECOMPRESS_Fleet.json`.
@@ -39,8 +39,8 @@ pub(super) const FLEET: [(f64, u64); 31] = [
     (1.000000000, 1073741824),
 ];
 
-/// The share of the calls that HyperCompressBench stands for (Snappy and ZSTD, both ways, 35,475
-/// files) with at most so many uncompressed bytes.
+/// The share of the calls that HyperCompressBench represents (Snappy and ZSTD, both ways, 35,475
+/// files) with at most this many uncompressed bytes.
 ///
 /// Provenance: derived from google/HyperCompressBench at 32f72601, `remapped_benchmarks`. Its
 /// files are built of whole KiB, so the smallest bucket holds all calls up to 1 KiB.
