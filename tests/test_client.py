@@ -393,7 +393,7 @@ def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path,
     [
         (lambda i: Client(i, "localhost"), "address = localhost: must be host:port"),
         (lambda i: Client(i, "h:1", protocol="json"), "protocol 'json': must be 'binary' or"),
-        (lambda i: Client(i, "h:1", server_name="x"), "needs the file of authorities"),
+        (lambda i: Client(i, "h:1", server_name="x"), "needs a file of trusted authorities"),
         (lambda i: Client(i, "h:1", ca=i), "holds no certificate"),
         (lambda i: Client(i, "h:1", idempotent=["sub"]), "idempotent 'sub': .*unknown method"),
         (

@@ -401,7 +401,7 @@ STEP_0 = Fault(accelerator="RPC", kind="fail", nth=0)
     ("make", "said"),
     [
         (lambda i: GrpcClient(i, "localhost"), "address = localhost: must be host:port"),
-        (lambda i: GrpcClient(i, "h:1", server_name="x"), "needs the file of authorities"),
+        (lambda i: GrpcClient(i, "h:1", server_name="x"), "needs a file of trusted authorities"),
         (lambda i: GrpcClient(i, "h:1", idempotent=["Sub"]), "idempotent 'Sub': .*unknown method"),
         (lambda i: GrpcClient(i, "h:1", async_threads=0), "async_threads = 0: must be 1"),
         (

@@ -452,7 +452,7 @@ def test_a_port_that_is_not_to_be_had_leaves_the_server_for_another(interface: P
         server.start(port=70000)
     with server:
         assert server.port > 0
-    with pytest.raises(AccelflowError, match="a server is started once"):
+    with pytest.raises(AccelflowError, match="a server can be started only once"):
         server.start()
 
 
@@ -465,10 +465,10 @@ def test_a_text_is_no_list_of_texts(interface: Path) -> None:
 
 def test_results_that_do_not_fit_are_internal_errors(interface: Path, stubs: Any) -> None:
     for result, why in [
-        ({"sum": {1}}, "set has no form in JSON"),
+        ({"sum": {1}}, "set cannot be expressed in JSON"),
         ({"sum": "x"}, "invalid digit"),
         ({"none": 1}, "none"),
-        ({"sum": 2**64}, "is no 64-bit integer"),
+        ({"sum": 2**64}, "is not a 64-bit integer"),
     ]:
         with served(
             interface,

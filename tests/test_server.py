@@ -197,11 +197,11 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"text": {1}}, r"TypeError: \$\.text: set has no form in JSON"),
+        ({"text": {1}}, r"TypeError: \$\.text: set cannot be expressed in JSON"),
         ({"numbers": [float("nan")]}, r"ValueError: \$\.numbers\[0\]: NaN has no form"),
         ({"numbers": [2**63]}, "'numbers' is 9223372036854775808; allowed is at most"),
         ({1: 2}, "TypeError: .*a key is of type int"),
-        ({"text": "\ud800"}, r"ValueError: \$\.text: a str with half a surrogate pair"),
+        ({"text": "\ud800"}, r"ValueError: \$\.text: a str with an unpaired surrogate"),
         ({"text": 5}, "the handler's result cannot be sent"),
         ({"data": base64.b64encode(b"x").decode() + "!"}, "cannot be sent"),
         (None, "the handler returned nothing"),
@@ -324,7 +324,7 @@ def test_mistakes_of_set_up_are_named(
     with calculator(interface) as server:
         with pytest.raises(AccelflowError, match="before the server is started"):
             server.handle("add", add)
-        with pytest.raises(AccelflowError, match="a server is started once"):
+        with pytest.raises(AccelflowError, match="a server can be started only once"):
             server.start()
         with connect(server.port) as client:
             assert client.call("add", a=1, b=1) == 2

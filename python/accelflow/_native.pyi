@@ -223,7 +223,7 @@ class DeclaredError(AccelflowError):
     """
 
 class CallError(AccelflowError):
-    """A call to another service that has no value."""
+    """A failed call to another service."""
 
     reason: str
     """A stable name for why, such as timeout or pool_full."""
@@ -235,7 +235,7 @@ class CallError(AccelflowError):
     """The text of the status, if the service has sent one."""
 
 class TraceError(AccelflowError):
-    """A trace that cannot be built, registered, linked, read from a file or carried on with."""
+    """A trace that cannot be built, registered, linked, read from a file or continued."""
 
     reason: str
     """A stable name for why, such as bad_condition or never_ends."""
@@ -408,7 +408,7 @@ class HttpClient:
 class TraceNode:
     """One element of a trace's source. Made by the functions of `accelflow.trace`; immutable.
 
-    What a kind of node does not have is None, or an empty list for `arms`.
+    Attributes that a kind of node lacks are None, or an empty list for `arms`.
     """
 
     @property
@@ -419,10 +419,10 @@ class TraceNode:
         """The accelerator that is called, or the trace or part that a tail or continue leads to."""
     @property
     def declaration(self) -> str | None:
-        """How the text of traces declares an accelerator beside the nine."""
+        """The declaration of an accelerator beside the nine."""
     @property
     def condition(self) -> str | None:
-        """What a branch tests, in its normal form."""
+        """The condition of a branch, in normal form."""
     @property
     def likely(self) -> bool | None:
         """Which outcome of a branch its author expects, if any."""
@@ -470,7 +470,7 @@ def trace_fork(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
     """Arms that run in parallel, each to its own end."""
 
 def trace_join(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
-    """Arms that run in parallel until all have come to what follows."""
+    """Arms that run in parallel until all have reached the next node."""
 
 def trace_tail(name: str) -> TraceNode:
     """The end of a trace that is followed by the trace called `name`."""
@@ -482,7 +482,7 @@ def trace_listing(nodes: Sequence[TraceNode]) -> str:
     """The source text of `nodes`, indented."""
 
 def trace_check(nodes: Sequence[TraceNode]) -> list[str]:
-    """What is unusual about `nodes` as a trace, in words. Raises TraceError if they are none."""
+    """Warnings about `nodes` as a trace. Raises TraceError if they are invalid."""
 
 def trace_templates() -> list[tuple[str, str, list[TraceNode]]]:
     """Name, what Table II says about it, and source of each template of the paper."""
@@ -499,7 +499,7 @@ class RegisteredTrace:
         """The source as registered."""
     @property
     def warnings(self) -> list[str]:
-        """What is unusual about it, in words."""
+        """Warnings about the trace."""
     @property
     def parts(self) -> list[tuple[str, list[TraceNode]]]:
         """The names and nodes of the pieces that fit a word each, the entry first."""
@@ -516,7 +516,7 @@ class TraceLibrary:
     def register(
         self, name: str, nodes: Sequence[TraceNode], *, replace: bool = False
     ) -> list[str]:
-        """Check `nodes`, add them as `name` and return what is unusual about them, in words.
+        """Check `nodes`, add them as `name` and return warnings about them.
 
         The same trace may be registered twice. Raises TraceError for an impossible trace and, if
         not `replace`, for a name that another trace has; the library is then as it was.
@@ -538,7 +538,7 @@ class TraceLibrary:
     def remove(self, name: str) -> bool:
         """Remove the trace called `name`; whether it was there.
 
-        Raises TraceError for a trace that is not the service's. What was linked before keeps it.
+        Raises TraceError for a trace that is not the service's. Linked images keep it.
         """
     def names(self) -> list[str]:
         """The names of all traces, in the order of registration."""
@@ -553,7 +553,7 @@ class TraceLibrary:
     def link_from(self, name: str) -> TraceImage:
         """Lay out the trace called `name` and those that its tails lead to.
 
-        Raises TraceError as link does, but only for what these say.
+        Raises TraceError as link does, but only for their errors.
         """
     def __contains__(self, key: str, /) -> bool: ...
     def __len__(self, /) -> int: ...
@@ -616,7 +616,7 @@ class TraceImage:
 
 @final
 class TraceInstruction:
-    """One instruction of a word. What an operation does not have is None."""
+    """One instruction of a word. Attributes that it lacks are None."""
 
     @property
     def position(self) -> int:
@@ -682,7 +682,7 @@ class Scope:
 
     @property
     def abandoned(self) -> bool:
-        """Whether the client is known to wait no more."""
+        """Whether the client is known to have stopped waiting."""
 
     def time_left_s(self) -> float | None:
         """Seconds that are left; None if the request has no deadline."""
@@ -773,7 +773,7 @@ class Server:
 
 @final
 class TraceConnection:
-    """One end of a connection: its interface, its keys, and how far it has come.
+    """One end of a connection: its interface, its keys, and its sequence numbers.
 
     Runs continue it, one after the other.
     """
@@ -827,7 +827,7 @@ class TraceExecutor:
 
         Without `call` on packets from the demo's client, with it on JSON to be sent as that kind of
         message, or for a cache's response on packets again. Raises TraceError, with the step, for
-        the first thing that cannot be done.
+        the first step that fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
         """Have the accelerator beside the nine that `kind` calls done by `body`.
@@ -954,7 +954,7 @@ def arcus_release(
     """
 
 def arcus_parameters() -> str:
-    """Every number that the shaper and the shared platform rest on, as a JSON list."""
+    """All parameters of the shaper and of the shared platform, as a JSON list."""
 
 def arcus_experiments() -> str:
     """The paper's experiments as a JSON list: name, title and number of seeds."""
@@ -1025,7 +1025,7 @@ def scenario_run(
 
 @final
 class Completion:
-    """The end of an operation, of which an orchestrator says who handles it."""
+    """The end of an operation. An orchestrator decides who handles it."""
 
     @property
     def accelerator(self) -> str:
@@ -1329,7 +1329,7 @@ def check_recording(text: str) -> None:
 def recording_lacks(text: str) -> list[str]:
     """What a recording lacks of what simulations by its distributions use, a sentence each.
 
-    Raises AccelflowError if `text` is no recording.
+    Raises AccelflowError if `text` is not a recording.
     """
 
 def quantile_table(samples: list[float]) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// How deeply objects may be nested that Python code returns; a list may contain itself.
+/// The deepest nesting of objects that Python code returns; a list may contain itself.
 const MAX_DEPTH: usize = 128;
 
 /// The Python object that JSON text stands for: dict, list, str, int, float, bool or None.
@@ -86,8 +86,8 @@ impl<'de, 'py> Visitor<'de> for Builder<'py> {
     }
 }
 
-/// The JSON text of a Python object. Raises TypeError for what JSON does not have and ValueError
-/// for numbers that it cannot write; both name the place.
+/// The JSON text of a Python object. Raises TypeError for a type that JSON does not have, and
+/// ValueError for a number that it cannot express; both name the place.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let problem = Problem::default();
     let text = serde_json::to_vec(&Value::of(value, &problem));
@@ -95,7 +95,7 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     text.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// What keeps a Python object from being serialized, if something does.
+/// The reason why a Python object cannot be serialized, if there is one.
 #[derive(Default)]
 pub(crate) struct Problem(RefCell<Found>);
 
@@ -133,7 +133,7 @@ impl Problem {
             why: Some(why),
             path,
         });
-        E::custom("a Python object that JSON does not have")
+        E::custom("a Python object that JSON cannot express")
     }
 
     fn raised<E: serde::ser::Error>(&self, error: PyErr) -> E {
@@ -155,7 +155,8 @@ pub(crate) struct Value<'v, 'py> {
 }
 
 impl<'v, 'py> Value<'v, 'py> {
-    /// The object; if serializing it fails, [`Problem::raise`] tells whether it was to blame.
+    /// Wraps an object. If serializing it fails, [`Problem::raise`] raises the error if the object
+    /// caused it.
     pub(crate) fn of(object: &'v Bound<'py, PyAny>, problem: &'v Problem) -> Value<'v, 'py> {
         Value {
             object,
@@ -174,7 +175,7 @@ impl<'v, 'py> Value<'v, 'py> {
 
     fn text<'t, E: serde::ser::Error>(&self, text: &'t Bound<'_, PyString>) -> Result<&'t str, E> {
         text.to_str().map_err(|_| {
-            let why = "a str with half a surrogate pair has no form in JSON".to_owned();
+            let why = "a str with an unpaired surrogate cannot be expressed in JSON".to_owned();
             self.problem.is(Why::Value(why))
         })
     }
@@ -186,7 +187,7 @@ impl<'v, 'py> Value<'v, 'py> {
         match number.extract::<u64>() {
             Ok(large) => to.serialize_u64(large),
             Err(_) => {
-                let why = format!("{number} is no 64-bit integer");
+                let why = format!("{number} is not a 64-bit integer");
                 Err(self.problem.is(Why::Value(why)))
             }
         }
@@ -196,7 +197,7 @@ impl<'v, 'py> Value<'v, 'py> {
         match value.is_finite() {
             true => to.serialize_f64(value),
             false => {
-                let why = format!("{value} has no form in JSON");
+                let why = format!("{value} cannot be expressed in JSON");
                 Err(self.problem.is(Why::Value(why)))
             }
         }
@@ -260,7 +261,7 @@ impl Serialize for Value<'_, '_> {
             let kind = object.get_type().name();
             let kind = kind.map_err(|error| problem.raised(error))?;
             let why = format!(
-                "{kind} has no form in JSON; allowed are dict, list, tuple, str, int, float, bool \
+                "{kind} cannot be expressed in JSON; allowed are dict, list, tuple, str, int, float, bool \
                  and None"
             );
             Err(problem.is(Why::Type(why)))

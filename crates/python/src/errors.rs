@@ -18,7 +18,7 @@ create_exception!(
     accelflow,
     TraceError,
     AccelflowError,
-    "A trace that cannot be built, registered, linked, read from a file or carried on with."
+    "A trace that cannot be built, registered, linked, read from a file or continued."
 );
 
 create_exception!(
@@ -33,7 +33,7 @@ create_exception!(
     accelflow,
     CallError,
     AccelflowError,
-    "A call to another service that has no value; `reason` is its stable name, and `executed` says \
+    "A failed call to another service; `reason` is its stable name, and `executed` states \
      whether the service can have executed it: 'no', 'perhaps' or 'yes'. Of calls of gRPC, `code` is \
      the status code, and `details` the text of the service's status, if it has sent one."
 );
@@ -43,7 +43,7 @@ pub(crate) fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
-/// A time limit. Raises AccelflowError for what is none.
+/// A time limit. Raises AccelflowError for a value that is out of range.
 pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
     let found = Duration::try_from_secs_f64(value).ok();
     let found = found.filter(|time| !time.is_zero() && *time <= MAX_TIME_LIMIT);
@@ -54,8 +54,8 @@ pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
     })
 }
 
-/// Gives `TraceError` and `CallError` the values that their attributes have where nothing is known, so that one
-/// raised from Python has them too.
+/// Sets the default values of the attributes of `TraceError` and `CallError`, so that exceptions
+/// raised from Python have them too.
 pub(crate) fn set_defaults(py: Python<'_>) -> PyResult<()> {
     let class = py.get_type::<TraceError>();
     class.setattr("reason", "unspecified")?;

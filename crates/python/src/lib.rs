@@ -13,8 +13,8 @@ mod errors;
 use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
 use pyo3::prelude::*;
 
-/// What this module allocates is wiped when it is freed, so that what a server's clients have said
-/// does not stay in its memory. Python's own objects are Python's.
+/// Memory that this module allocates is wiped when it is freed, so that messages of a server's
+/// clients do not stay in it. Python's own objects are not wiped.
 #[global_allocator]
 static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
 

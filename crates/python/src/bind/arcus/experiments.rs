@@ -10,15 +10,15 @@ fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
-/// The paper's experiments as a JSON list: name, title and how many seeds they run with.
+/// The paper's experiments as a JSON list: name, title and default number of seeds.
 #[pyfunction]
 pub(crate) fn arcus_experiments() -> String {
     let row = |it: &experiments::Experiment| json!({"name": it.name, "title": it.title, "replications": it.replications});
     Value::from_iter(EXPERIMENTS.iter().map(row)).to_string()
 }
 
-/// Runs an experiment with so many seeds, by default its own number, on so many threads; its report as JSON.
-/// Raises AccelflowError for a name that none has.
+/// Runs an experiment with several seeds, by default its own number, on several threads. Returns
+/// its report as JSON. Raises AccelflowError for an unknown name.
 #[pyfunction]
 pub(crate) fn arcus_experiment(
     py: Python<'_>,

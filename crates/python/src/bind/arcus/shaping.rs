@@ -47,8 +47,8 @@ pub(crate) fn arcus_table2() -> String {
     Value::from_iter(table2::ROWS.iter().map(row)).to_string()
 }
 
-/// What the registers (refill, bucket, interval, clock in hertz) allow, as JSON; `unit` is bytes or
-/// operations. Raises AccelflowError for a value out of range.
+/// The traffic that the registers (refill, bucket, interval, clock in hertz) allow, as JSON; `unit`
+/// is bytes or operations. Raises AccelflowError for a value out of range.
 #[pyfunction]
 pub(crate) fn arcus_shape(values: Settings, unit: &str) -> PyResult<String> {
     let (registers, clock) = settings(values)?;
@@ -132,7 +132,7 @@ fn release(
     Ok(segments)
 }
 
-/// Every number that the shaper and the shared platform rest on, as a JSON list.
+/// All parameters of the shaper and of the shared platform, as a JSON list.
 #[pyfunction]
 pub(crate) fn arcus_parameters() -> String {
     let row = |parameter: &'static Parameter| {

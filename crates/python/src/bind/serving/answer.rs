@@ -1,4 +1,4 @@
-//! From what a handler in Python returns or raises to the server's answer.
+//! Conversion of what a handler in Python returns or raises to the server's answer.
 
 use accelflow_serve::{HandlerError, Returned};
 use pyo3::prelude::*;

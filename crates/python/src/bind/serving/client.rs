@@ -111,7 +111,7 @@ fn trust(
     let Some(ca) = ca else {
         return match (server_name, certificate, key) {
             (None, None, None) => Ok(None),
-            _ => Err(refused("TLS needs the file of authorities to trust (ca)")),
+            _ => Err(refused("TLS needs a file of trusted authorities (ca)")),
         };
     };
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
@@ -120,9 +120,7 @@ fn trust(
         (None, None) => TlsTrust::from_pem_file(ca, name),
         (Some(certificate), Some(key)) => TlsTrust::with_identity(ca, name, certificate, key),
         _ => {
-            return Err(refused(
-                "a client's identity is both a certificate and a key",
-            ));
+            return Err(refused("certificate and key must be given together"));
         }
     };
     trust.map(Some).map_err(refused)
@@ -252,7 +250,8 @@ impl PyClient {
     /// Calls `Service.method` again and again with the dicts `arguments` in turn, each call when it
     /// is due, in seconds after the start, or as soon as one of `callers` threads is free. Returns
     /// (lateness, response time from the due time, success) of each call, in us. `progress` is
-    /// called from time to time with the calls done and of all; an exception of it ends the load.
+    /// called from time to time with the numbers of calls done and of all calls; an exception that
+    /// it raises ends the load.
     #[pyo3(signature = (method, arguments, due_s, callers, progress=None))]
     fn drive(
         &self,
@@ -280,15 +279,15 @@ impl PyClient {
             .collect())
     }
 
-    /// Makes further calls with these traces, or with None those that every client has; returns how
-    /// often traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    /// Replaces the traces of further calls; None restores the default ones. Returns how often
+    /// traces were replaced. Raises AccelflowError for traces that do not fit the calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the file of the traces again, and replaces them. Raises AccelflowError.
+    /// Reads the trace file again, and replaces the traces. Raises AccelflowError.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }
@@ -371,15 +370,15 @@ impl PyGrpcClient {
         convert::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
     }
 
-    /// Makes further calls with these traces, or with None those that every client has; returns how
-    /// often traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    /// Replaces the traces of further calls; None restores the default ones. Returns how often
+    /// traces were replaced. Raises AccelflowError for traces that do not fit the calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the file of the traces again, and replaces them. Raises AccelflowError.
+    /// Reads the trace file again, and replaces the traces. Raises AccelflowError.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }
@@ -467,15 +466,15 @@ impl PyHttpClient {
         Ok(PyBytes::new(py, &convert::from_python(value)?))
     }
 
-    /// Makes further calls with these traces, or with None those that every client has; returns how
-    /// often traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    /// Replaces the traces of further calls; None restores the default ones. Returns how often
+    /// traces were replaced. Raises AccelflowError for traces that do not fit the calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the file of the traces again, and replaces them. Raises AccelflowError.
+    /// Reads the trace file again, and replaces the traces. Raises AccelflowError.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }

@@ -42,12 +42,11 @@ pub(super) struct Driven {
 }
 
 impl Load {
-    /// Calls `client`; `report` is told of the calls done and of all, and ends the load by returning
-    /// false. The calls are in the order of their due times.
+    /// Calls `client`; `report` gets the numbers of calls done and of all calls, and ends the load
+    /// by returning false. The calls are in the order of their due times.
     ///
     /// # Errors
-    /// A sentence for a load of nothing, for a due time that is no time, and for threads that cannot
-    /// start.
+    /// A message for an empty load, for an invalid due time, and for threads that cannot start.
     pub(super) fn drive(
         &self,
         client: &Client,
@@ -57,7 +56,8 @@ impl Load {
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         let start = Instant::now() + LEAD;
         let calls = || {
-            // Wake-ups of 50 us too late, the default, would be most of a response time.
+            // By default the system may delay wake-ups by 50 us, which would be most of a response
+            // time.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
             let mut calls = Vec::new();
             while !stopped.load(Ordering::Relaxed) {
@@ -93,7 +93,7 @@ impl Load {
             for thread in threads {
                 let calls = thread
                     .join()
-                    .map_err(|_| "a caller has panicked".to_owned())?;
+                    .map_err(|_| "a caller thread panicked".to_owned())?;
                 for (number, call) in calls {
                     found[number] = call;
                 }

@@ -87,7 +87,7 @@ impl PyRequest {
         self.peer_identities.clone()
     }
 
-    /// Whether the client is known to wait no longer.
+    /// Whether the client is known to have stopped waiting.
     #[getter]
     fn abandoned(&self) -> bool {
         (self.abandoned)()
@@ -122,7 +122,7 @@ pub(crate) struct PyScope {
 
 #[pymethods]
 impl PyScope {
-    /// Whether the client is known to wait no more.
+    /// Whether the client is known to have stopped waiting.
     #[getter]
     fn abandoned(&self) -> bool {
         self.inner.is_abandoned()

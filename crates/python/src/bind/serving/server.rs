@@ -21,8 +21,8 @@ use crate::bind::serving::tenants::{self, PyShaping, PyTenant};
 use crate::bind::serving::traces::PyServerTraces;
 use crate::errors::{AccelflowError, seconds};
 
-/// Passes errors on to a Python callable: id, code, function, peer, text, and whether the request
-/// is at fault.
+/// A log of errors that calls a Python callable: id, code, function, peer, text, and whether the
+/// request is at fault.
 fn error_log(callable: Py<PyAny>) -> impl Fn(&ErrorReport<'_>) + Send + Sync {
     move |report| {
         Python::attach(|py| {
@@ -136,7 +136,7 @@ struct PyObservability {
     verbose_errors: bool,
 }
 
-/// Everything that a server is made of beside its interface (`accelflow.server`).
+/// All settings of a server except its interface (`accelflow.server`).
 #[derive(FromPyObject)]
 struct PySettings {
     include_dirs: Vec<PathBuf>,
@@ -220,7 +220,7 @@ impl PyServer {
             let telemetry = operations::telemetry(telemetry);
             server.set_telemetry(telemetry).map_err(refused)?;
         }
-        // A thread that comes back to the interpreter is cheaper than one that comes anew.
+        // Re-attaching a thread to the interpreter is cheaper than attaching it for the first time.
         server.set_thread_scope(|serve| Python::attach(|py| py.detach(&mut *serve)));
         if let Some(tls) = &settings.tls {
             server.set_tls(tls.identity()?);
@@ -253,7 +253,7 @@ impl PyServer {
         };
         match &mut *self.lock() {
             State::New(server) => server.handle_values(name, handler).map_err(refused),
-            _ => Err(refused("handlers are set before the server is started")),
+            _ => Err(refused("handlers must be set before the server is started")),
         }
     }
 
@@ -263,13 +263,13 @@ impl PyServer {
         let within = seconds("due_within_s", within_s)?;
         match &mut *self.lock() {
             State::New(server) => server.set_due_within(name, within).map_err(refused),
-            _ => Err(refused("handlers are set before the server is started")),
+            _ => Err(refused("handlers must be set before the server is started")),
         }
     }
 
-    /// Replaces the traces that requests are served with, or with None goes back to those that every
-    /// server has; returns how often that was done since the start. Raises AccelflowError for traces
-    /// that do not fit; the server then keeps those that it had.
+    /// Replaces the traces that requests are served with; None restores the default ones. Returns
+    /// how often traces were replaced since the start. Raises AccelflowError for traces that do not
+    /// fit; the server then keeps those that it had.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyServerTraces>) -> PyResult<u64> {
         let traces = traces.map(PyServerTraces::read).transpose()?;
@@ -287,7 +287,7 @@ impl PyServer {
         })
     }
 
-    /// Reads the file of the traces again, and replaces them as `set_traces` does. Raises
+    /// Reads the trace file again, and replaces the traces as `set_traces` does. Raises
     /// AccelflowError, also if the traces were not given as a file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| match &*self.lock() {
@@ -304,15 +304,15 @@ impl PyServer {
             let mut state = self.lock();
             if !matches!(*state, State::New(_)) {
                 return Err(refused(
-                    "a server is started once, and not after it was stopped",
+                    "a server can be started only once, and not after it was stopped",
                 ));
             }
-            // An address that cannot be bound leaves the server for another.
+            // If the address cannot be bound, the server can still be started on another.
             let listener = TcpListener::bind(address);
             let listener =
                 listener.map_err(|error| refused(ServeError::Listen { address, error }))?;
             let State::New(server) = std::mem::replace(&mut *state, State::Stopped) else {
-                return Err(refused("a server is started once"));
+                return Err(refused("a server can be started only once"));
             };
             let running = server.start_on(listener).map_err(refused)?;
             let port = running.address().port();
@@ -379,8 +379,8 @@ impl PyServer {
     }
 }
 
-/// The address to listen on that `text` is or is the name of. Of several addresses, the first IPv4
-/// address, since clients that are told 127.0.0.1 do not try ::1.
+/// The address to listen on: `text` is an address or a name. Of several addresses it is the first
+/// IPv4 address, since clients of 127.0.0.1 do not try ::1.
 fn looked_up(
     what: &str,
     text: &str,
@@ -389,7 +389,7 @@ fn looked_up(
 ) -> PyResult<SocketAddr> {
     let why = |error: &dyn std::fmt::Display| {
         refused(format!(
-            "{what} '{text}': must be {allowed}, or a name in the place of the address: {error}"
+            "{what} '{text}': must be {allowed}, or a name instead of the address: {error}"
         ))
     };
     let found = place.to_socket_addrs().map_err(|error| why(&error))?;

@@ -56,7 +56,8 @@ pub(crate) fn shaping(name: &str, given: &PyShaping) -> PyResult<Shaping> {
 
 fn registers(per_s: f64, burst: Option<u64>) -> Result<Registers, ShapingError> {
     let clock = Clock::from_hz(SHAPING_CLOCK_HZ)?;
-    // The default holds what a cycle brings at least: a hundredth of a second is 10,000 cycles.
+    // The default bucket holds at least the refill of a cycle: a hundredth of a second is 10,000
+    // cycles.
     let burst = burst.unwrap_or_else(|| (per_s * BURST_S).max(1.0) as u64);
     Registers::for_rate(per_s, burst, clock)
 }

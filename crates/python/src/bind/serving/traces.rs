@@ -22,7 +22,7 @@ enum PySource {
 }
 
 impl PySource {
-    /// The traces, with the bodies that were registered for what they call beside the nine.
+    /// The traces, with the registered bodies of the accelerators beside the nine that they call.
     fn read(&self) -> PyResult<TraceSource> {
         Ok(self.traces()?.with_bodies(OwnBodies::new(body::all)))
     }

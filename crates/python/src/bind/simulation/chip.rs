@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::errors::failure;
 
-/// Reads a chip from TOML and returns name, description and config, the numbers of parameters by key,
-/// as JSON. Raises AccelflowError, which begins with line and column, for what is no chip.
+/// Reads a chip from TOML and returns name, description and config, the numbers of parameters by
+/// key, as JSON. Raises AccelflowError, which begins with line and column, for an invalid chip.
 #[pyfunction]
 pub(crate) fn chip_read(text: &str) -> PyResult<String> {
     let chip = ChipFile::from_toml(text).map_err(failure)?;

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use pyo3::prelude::*;
 
-/// A Python function that is told of progress from any thread. It keeps the first exception that
-/// the function raises, or that a signal's handler raises.
+/// A Python function that is called with the progress, from any thread. It keeps the first
+/// exception that the function raises, or that a signal's handler raises.
 pub(crate) struct Progress {
     callback: Option<Py<PyAny>>,
     raised: Mutex<Option<PyErr>>,
@@ -19,7 +19,7 @@ impl Progress {
         }
     }
 
-    /// Calls the function with `done` and `all`; whether the work may go on.
+    /// Calls the function with `done` and `all`. Returns whether the work may continue.
     pub(crate) fn report(&self, done: u64, all: u64) -> bool {
         Python::attach(|py| {
             let called = match &self.callback {

@@ -13,15 +13,16 @@ use pyo3::prelude::*;
 use crate::bind::simulation::progress::Progress;
 use crate::errors::failure;
 
-/// Raises AccelflowError if `text` is no recording.
+/// Raises AccelflowError if `text` is not a recording.
 #[pyfunction]
 pub(crate) fn check_recording(text: &str) -> PyResult<()> {
     Recording::from_json(text).map(drop).map_err(failure)
 }
 
-/// What the recording `text` lacks of what simulations by its distributions use, a sentence each.
+/// The data that the recording `text` lacks for simulations with its distributions, one sentence
+/// each.
 ///
-/// Raises AccelflowError if `text` is no recording.
+/// Raises AccelflowError if `text` is not a recording.
 #[pyfunction]
 pub(crate) fn recording_lacks(text: &str) -> PyResult<Vec<String>> {
     let recording = Recording::from_json(text).map_err(failure)?;

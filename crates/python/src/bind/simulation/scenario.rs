@@ -1,4 +1,4 @@
-//! Scenarios and what the simulator finds, for `accelflow.simulation`.
+//! Scenarios and their results, for `accelflow.simulation`.
 
 use std::fs::File;
 use std::io::BufWriter;

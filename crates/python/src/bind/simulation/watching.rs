@@ -1,4 +1,4 @@
-//! Looking at single requests, for `accelflow.watching`.
+//! Observation of single requests, for `accelflow.watching`.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -13,8 +13,8 @@ use crate::bind::simulation::progress::Progress;
 use crate::bind::simulation::scenario::checked;
 use crate::errors::failure;
 
-/// What a timeline shows: the beginning and the length of its window in us, names of services, numbers
-/// of requests, and how many of the slowest.
+/// The contents of a timeline: start and length of its window in us, names of services, numbers of
+/// requests, and the number of slowest requests.
 type Shown = (f64, Option<f64>, Vec<String>, Vec<u64>, Option<u64>);
 
 fn time_us(us: f64) -> Time {
@@ -77,10 +77,10 @@ pub(crate) fn spans_timeline(
     })
 }
 
-/// Simulates the scenario in `document` (JSON), of one system, and returns the time of one request of
-/// `service` piece by piece, as JSON: that with the number `request`, or else the one whose response
-/// time is `percentile` of all. `progress` is as in `scenario_run`. Raises AccelflowError for what is
-/// not allowed and for what cannot be simulated.
+/// Simulates the scenario in `document` (JSON), of one system, and returns the parts of the time of
+/// one request of `service`, as JSON: the request with the number `request`, or else the one whose
+/// response time is the percentile `percentile`. `progress` is as in `scenario_run`. Raises
+/// AccelflowError for what is not allowed and for what cannot be simulated.
 #[pyfunction]
 #[pyo3(signature = (document, recording, service, request, percentile, progress=None))]
 pub(crate) fn scenario_watch(
@@ -123,7 +123,7 @@ pub(crate) fn scenario_why(
     })
 }
 
-/// Called with the number of requests that have ended and of all; whether to go on.
+/// Called with the number of requests that have ended and of all. Returns whether to continue.
 type Report<'r> = dyn Fn(u64, u64) -> bool + Sync + 'r;
 
 /// The result of `simulate`, which runs without the interpreter.

@@ -17,8 +17,7 @@ pub(crate) fn is_running() -> bool {
     RUNNING.get()
 }
 
-/// The bodies that runs without a connection of their own find, for all executors and ensembles
-/// of the process.
+/// The registered bodies, for all executors and ensembles of the process.
 static KNOWN: Mutex<Known> = Mutex::new(Known {
     bodies: Vec::new(),
     changes: 0,
@@ -33,8 +32,8 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the accelerator beside the nine that `kind` calls done by `function`, in the place of an
-/// earlier one.
+/// Registers `function` as the body of the accelerator beside the nine that `kind` declares,
+/// replacing an earlier one.
 pub(crate) fn add(kind: Arc<Kind>, function: Py<PyAny>) {
     let mut known = known();
     let place = known
@@ -45,11 +44,11 @@ pub(crate) fn add(kind: Arc<Kind>, function: Py<PyAny>) {
     known.bodies.push((kind, Arc::new(function)));
     known.changes += 1;
     drop(known);
-    // What it held may be Python's, which may come here again.
+    // Dropping the earlier body may run Python code, which may call this function again.
     drop(replaced);
 }
 
-/// How often bodies were added.
+/// The number of times that bodies were added.
 pub(crate) fn changes() -> u64 {
     known().changes
 }
@@ -64,7 +63,7 @@ pub(crate) fn all() -> Vec<Box<dyn OwnBody>> {
     bodies.map(body).collect()
 }
 
-/// Gives `ensemble` the bodies that were added. Returns how often bodies were.
+/// Gives `ensemble` the bodies that were added. Returns the number of times that bodies were added.
 pub(crate) fn give_all(ensemble: &mut Ensemble) -> u64 {
     let known = known();
     for (kind, function) in &known.bodies {
@@ -98,7 +97,8 @@ impl OwnBody for PyBody {
     }
 }
 
-/// Calls `function`; the exception that it raises, or what is wrong with its result, is a text.
+/// Calls `function`. The error is the text of the exception that it raises, or of the defect of its
+/// result.
 fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Output, String> {
     let facts = PyDict::new(py);
     let called = (|| {
@@ -123,7 +123,9 @@ fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Outpu
             let bytes = payload.extract::<Vec<u8>>();
             let bytes = bytes.map_err(|_| {
                 let found = payload.get_type().to_string();
-                format!("its body returns {found}: must be bytes or None, or a pair with a dict")
+                format!(
+                    "its body returns {found}: must be bytes or None, or a pair of that and a dict"
+                )
             })?;
             Some((bytes, Format::Str))
         }

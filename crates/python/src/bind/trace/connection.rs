@@ -1,4 +1,4 @@
-//! Connections of one's own for runs of traces: `TraceConnection`.
+//! Connections that users define for runs of traces: `TraceConnection`.
 
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
@@ -24,8 +24,8 @@ const SUITES: [(&str, CipherSuite); 2] = [
     ("TLS_AES_256_GCM_SHA384", CipherSuite::Aes256GcmSha384),
 ];
 
-/// One end of a connection: its interface, its keys, and how far it has come. Runs continue it, one
-/// after the other.
+/// One end of a connection: its interface, its keys, and its sequence numbers. Runs continue it,
+/// one after the other.
 #[pyclass(frozen, name = "TraceConnection", module = "accelflow._native")]
 pub(crate) struct PyConnection {
     schema: Arc<Schema>,

@@ -38,7 +38,7 @@ pub(crate) struct PySettings {
     pinned: bool,
 }
 
-/// What a run is given beside its payload.
+/// The parameters of a run other than its payload.
 #[derive(FromPyObject)]
 pub(crate) struct PyTerms {
     call: Option<Vec<String>>,
@@ -55,11 +55,11 @@ pub(crate) struct PyEnsemble {
     /// The trace memory of the latest run.
     image: Mutex<Arc<Image>>,
     notification: Notification,
-    /// How often bodies had been added when its cores last took them.
+    /// The number of times that bodies had been added when its cores last took them.
     changes: AtomicU64,
 }
 
-/// Numbers, and what they count.
+/// Names of counters, with their values.
 type Counted = Vec<(&'static str, u64)>;
 
 fn bad(name: &str, value: impl std::fmt::Debug, allowed: &str) -> Failure {
@@ -67,7 +67,7 @@ fn bad(name: &str, value: impl std::fmt::Debug, allowed: &str) -> Failure {
     Failure::new("bad_setting", message)
 }
 
-/// A number of seconds from Python; more than a century counts as that.
+/// A number of seconds from Python; more than a century counts as a century.
 fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
     const CENTURY_S: f64 = 3.2e9;
     Duration::try_from_secs_f64(value.min(CENTURY_S))
@@ -77,7 +77,7 @@ fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
 /// The workers of single accelerators by their names, in the order of [`Accel::ALL`].
 ///
 /// # Errors
-/// What is wrong with a name or a number.
+/// The error of a name or a number.
 pub(crate) fn workers_of(given: &BTreeMap<String, usize>) -> Result<[usize; Accel::COUNT], String> {
     let mut workers_of = [0; Accel::COUNT];
     for (name, workers) in given {
@@ -185,7 +185,7 @@ impl PyEnsemble {
             pools.renew_cores();
         }
         let begun = py.detach(|| {
-            // If it was closed meanwhile, this thread ends the workers.
+            // If the ensemble was closed meanwhile, this thread ends the workers.
             let pools = pools;
             let request = demo::trace_request(name, &message, Answers::default());
             let request = TraceRequest {
@@ -238,8 +238,9 @@ impl PyEnsemble {
 }
 
 impl PyEnsemble {
-    /// The pools, unless they were closed. The lock is given up at once: a thread that held it
-    /// without the interpreter would wait for one that has the interpreter and wants it.
+    /// The pools, unless they were closed. The lock is released at once: a thread that kept it
+    /// while waiting for the interpreter could deadlock with one that has the interpreter and waits
+    /// for the lock.
     fn open(&self) -> Result<Arc<Pools>, Failure> {
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.clone().ok_or_else(ended)
@@ -271,12 +272,12 @@ pub(crate) struct PyHandle {
     handle: TraceHandle,
     /// The accelerators beside the nine that its traces call.
     kinds: Vec<Arc<Kind>>,
-    /// The end of the run, once somebody has asked for it.
+    /// The end of the run, after the first call that read it.
     ended: Mutex<Option<Result<Py<PyRun>, PyErr>>>,
     notification: Notification,
 }
 
-/// The time after which a waiting thread looks for signals.
+/// The time after which a waiting thread checks for signals.
 const SIGNALS: Duration = Duration::from_millis(50);
 
 #[pymethods]
@@ -309,7 +310,7 @@ impl PyHandle {
         match found {
             Some(Some(arrival)) => Ok(Some(PyArrival::of(&arrival).map_err(refused)?)),
             Some(None) => Ok(None),
-            None => Err(PyTimeoutError::new_err("nothing has arrived in time")),
+            None => Err(PyTimeoutError::new_err("no execution has ended in time")),
         }
     }
 
@@ -341,7 +342,7 @@ impl PyHandle {
         }
     }
 
-    /// Waits in slices between which signals are looked for; None after `until`.
+    /// Waits in slices, and checks for signals between them; `None` after `until`.
     fn sleep<T: Send>(
         &self,
         py: Python<'_>,

@@ -28,7 +28,7 @@ pub(crate) struct PyExecutor {
 
 #[derive(Default)]
 struct Inner {
-    /// Executors that nobody uses now: in all, as many as threads have ever run at once.
+    /// Idle executors. There are as many executors as threads have ever run at once.
     free: Vec<Free>,
     ended: Counters,
 }
@@ -36,7 +36,7 @@ struct Inner {
 /// An executor between two runs.
 struct Free {
     executor: Executor,
-    /// How often bodies had been added when it was given them.
+    /// The number of times that bodies had been added when the executor got them.
     changes: u64,
 }
 
@@ -86,7 +86,7 @@ impl PyExecutor {
 
     /// Runs the trace `name` of `image` on `payload`: without `call` on packets from the demo's
     /// client, with it on JSON to be sent as that kind of message, or for a cache's response on
-    /// packets again. Raises TraceError, with the step, for the first thing that cannot be done.
+    /// packets again. Raises TraceError, with the step, for the first step that fails.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -115,14 +115,14 @@ impl PyExecutor {
         finished(done.map_err(refused)?, image.inner().kinds().to_vec())
     }
 
-    /// Has the accelerator beside the nine that `kind` calls done by `body`, in the place of an earlier
-    /// one, in all executors and ensembles: a function of the payload and a dict of the facts, which
-    /// returns the new payload, or None to keep it, or a pair of that and a dict of the facts that
-    /// `kind` yields. A run in which it raises fails.
+    /// Registers `body` for the accelerator beside the nine that `kind` declares, in all executors
+    /// and ensembles, replacing an earlier one. It is a function of the payload and a dict of the
+    /// facts. It returns the new payload, or None to keep it, or a pair of that and a dict of the
+    /// facts that `kind` yields. If it raises, the run fails.
     #[allow(clippy::unused_self, reason = "it is a method in Python")]
     fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
         let Some(kind) = kind.own() else {
-            let message = "a body is for an accelerator beside the nine";
+            let message = "a body can only be registered for an accelerator beside the nine";
             return Err(Failure::new("bad_kind", message).into());
         };
         body::add(kind.clone(), body);
@@ -234,7 +234,7 @@ impl PyArrival {
 
 #[pymethods]
 impl PyRun {
-    /// What each execution ended with, in order of their ends: one, and one more for each fork.
+    /// The end of each execution, in order: one, and one more for each fork.
     #[getter]
     fn arrivals(&self) -> PyResult<Vec<PyArrival>> {
         let arrivals: Result<_, _> = self.outcome.arrivals.iter().map(PyArrival::of).collect();

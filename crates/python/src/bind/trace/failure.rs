@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors::TraceError;
 
-/// What a `TraceError` carries.
+/// The contents of a `TraceError`.
 #[derive(Debug)]
 pub(crate) struct Failure {
     reason: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure of which no more is known than its reason and message.
+    /// A failure with only a reason and a message.
     pub(crate) fn new(reason: &'static str, message: impl ToString) -> Failure {
         Failure {
             reason,

@@ -137,8 +137,8 @@ impl PyImage {
         Ok(parts(&found.map_err(Failure::from)?))
     }
 
-    /// What an execution from the trace called `name` on does, when the payload has the fields
-    /// `facts`: pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'),
+    /// The visits of an execution that begins with the trace called `name`, when the payload has
+    /// the fields `facts`: pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'),
     /// ('trans', 'JSON>str'), ('fork', ''), ('notify', '').
     ///
     /// The arms of a fork follow one another. Raises TraceError, with the number of the step, for
@@ -214,7 +214,7 @@ pub(crate) fn describe(visit: Visit, kinds: &[Arc<Kind>]) -> (&'static str, Stri
     }
 }
 
-/// One instruction of a word. What an operation does not have is None.
+/// One instruction of a word. Attributes that an operation does not have are None.
 #[pyclass(frozen, name = "TraceInstruction", module = "accelflow._native")]
 pub(crate) struct PyInstruction {
     inner: Instruction,

@@ -20,14 +20,13 @@ use super::node::{PyNode, parts, unwrap, wrap};
 #[pyclass(frozen, name = "TraceLibrary", module = "accelflow._native")]
 pub(crate) struct PyLibrary {
     inner: Arc<Mutex<State>>,
-    /// The service whose view of the library this is; the operator's without one.
+    /// The service whose view of the library this is; `None` for the operator's.
     service: Option<String>,
 }
 
 struct State {
     library: Library,
-    /// What each service's view linked to, until the library changes: runs ask for it again and
-    /// again.
+    /// The linked image of each service's view, cached until the library changes.
     linked: HashMap<Option<String>, Image>,
 }
 
@@ -75,8 +74,9 @@ impl PyLibrary {
         })
     }
 
-    /// The library as a service sees it: it runs its own traces and those of nobody, and replaces and
-    /// removes its own alone. Raises TraceError for a service that has none of the library's names.
+    /// The library as a service sees it: it runs its own traces and those without an owner, and
+    /// replaces and removes only its own. Raises TraceError for an invalid name, and for the view
+    /// of another service.
     fn of_service(&self, name: &str) -> PyResult<PyLibrary> {
         match &self.service {
             Some(own) if own != name => {
@@ -101,7 +101,8 @@ impl PyLibrary {
         self.service()
     }
 
-    /// The service that a trace belongs to; None if all may use it. Raises TraceError for no trace.
+    /// The service that a trace belongs to; None if all may use it. Raises TraceError for an
+    /// unknown trace.
     fn owner(&self, name: &str) -> PyResult<Option<String>> {
         let state = self.lock();
         match state.library.get(name) {
@@ -110,7 +111,7 @@ impl PyLibrary {
         }
     }
 
-    /// Checks `nodes`, adds them as `name` and returns what is unusual about them, in words.
+    /// Checks `nodes`, adds them as `name` and returns warnings about them.
     ///
     /// The same trace may be registered twice. Raises TraceError for an impossible trace and, if
     /// not `replace`, for a name that another trace has; the library is then as it was.
@@ -126,7 +127,7 @@ impl PyLibrary {
         let known = state.library.get(name).map(|t| t.source == nodes);
         let words = |warnings: &[Warning]| warnings.iter().map(ToString::to_string).collect();
         if replace && known == Some(false) {
-            // On a copy, for the trace stays if the new one is refused.
+            // On a copy, since the old trace stays if the new one is refused.
             let mut changed = state.library.clone();
             // It keeps its owner if the operator replaces it.
             let owner = changed.get(name).and_then(|found| found.owner.clone());
@@ -146,8 +147,8 @@ impl PyLibrary {
         Ok(words)
     }
 
-    /// Removes the trace called `name`; whether it was there. Raises TraceError for a trace that is
-    /// not the service's. What was linked before keeps it.
+    /// Removes the trace called `name`. Returns whether it was registered. Raises TraceError for a
+    /// trace that is not the service's. Images that were linked before keep it.
     fn remove(&self, name: &str) -> PyResult<bool> {
         let mut state = self.lock();
         let removed = state.library.remove_for(self.service(), name);
@@ -191,8 +192,8 @@ impl PyLibrary {
         ))
     }
 
-    /// Lays out the trace called `name` and those that its tails lead to. Raises TraceError as
-    /// link does, but only for what these say.
+    /// Lays out the trace called `name` and those that its tails lead to. Raises TraceError as link
+    /// does, but only for errors of these traces.
     fn link_from(&self, py: Python<'_>, name: &str) -> PyResult<PyImage> {
         let link = || {
             let state = self.lock();
@@ -245,7 +246,7 @@ impl PyRegistered {
         wrap(&self.inner.source)
     }
 
-    /// What is unusual about it, in words.
+    /// Warnings about the trace.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.inner
@@ -266,7 +267,7 @@ impl PyRegistered {
     }
 }
 
-/// What is unusual about `nodes` as a trace, in words. Raises TraceError if they are none.
+/// Warnings about `nodes` as a trace. Raises TraceError if they are not a valid trace.
 #[pyfunction]
 pub(crate) fn trace_check(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<Vec<String>> {
     let warnings = check_trace(&unwrap(&nodes)?).map_err(Failure::from)?;

@@ -11,7 +11,7 @@ use super::failure::Failure;
 
 /// One element of a trace's source. Made by the functions of `accelflow.trace`; immutable.
 ///
-/// What a kind of node does not have is None, or an empty list for `arms`.
+/// Attributes that a kind of node does not have are None, or an empty list for `arms`.
 #[pyclass(frozen, eq, hash, name = "TraceNode", module = "accelflow._native")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PyNode {
@@ -123,7 +123,7 @@ impl PyNode {
         }
     }
 
-    /// How the text of traces declares an accelerator beside the nine.
+    /// The declaration of an accelerator beside the nine, in the text of traces.
     #[getter]
     fn declaration(&self) -> Option<String> {
         match &self.inner {
@@ -132,7 +132,7 @@ impl PyNode {
         }
     }
 
-    /// What a branch tests, in its normal form.
+    /// The condition of a branch, in its normal form.
     #[getter]
     fn condition(&self) -> Option<String> {
         match &self.inner {
@@ -190,9 +190,9 @@ pub(crate) fn trace_accel(name: &str) -> PyResult<PyNode> {
     Ok(PyNode::wrap(&node))
 }
 
-/// A call of an accelerator beside the nine, which processes messages of `directions` (both, receives
-/// or sends) and yields facts, each a name and a type (number or text). Raises TraceError for what
-/// cannot be declared.
+/// A call of an accelerator beside the nine, which processes messages of `directions` (both,
+/// receives or sends) and yields facts, each a name and a type (number or text). Raises TraceError
+/// for an invalid declaration.
 #[pyfunction]
 pub(crate) fn trace_kind(
     name: &str,
@@ -261,7 +261,7 @@ pub(crate) fn trace_fork(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> 
     parallel(arms, source::fork)
 }
 
-/// Arms that run in parallel until all have come to what follows.
+/// Arms that run in parallel until all have reached the next node.
 #[pyfunction]
 pub(crate) fn trace_join(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
     parallel(arms, source::join)

@@ -1,4 +1,4 @@
-//! Plans: flows admitted on a platform of one's own and run, and profiles of their combinations.
+//! Plans: admission and runs of flows on a user's platform, and profiles of their combinations.
 
 mod flow;
 mod platform;

@@ -18,14 +18,14 @@ pub(super) struct PlatformRequest {
     read_latency_ns: Option<f64>,
     dma_engines: Option<usize>,
     ports_gbit_per_s: Option<Vec<f64>>,
-    /// Built-in accelerators, an instance each time.
+    /// Built-in accelerators by name, one instance for each occurrence.
     accelerators: Vec<String>,
-    /// One's own.
+    /// Accelerators that the user defines.
     accelerator: Vec<AcceleratorRequest>,
     storage_devices: u32,
 }
 
-/// An accelerator of one's own.
+/// An accelerator that the user defines.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 struct AcceleratorRequest {

@@ -1,4 +1,4 @@
-//! Tables of profiles as JSON, and read back.
+//! Conversion of profile tables to JSON and back.
 
 use accelflow_arcus::control::{Capacity, Context, Pattern, ProfileTable, RouteEntry};
 use accelflow_arcus::{Path, Platform, PlatformError};
@@ -24,7 +24,7 @@ struct EntryFlow {
     permille: u32,
 }
 
-/// The table of these entries for a platform, which they must fit.
+/// The table of these entries for a platform. Entries that do not fit the platform are refused.
 pub(super) fn table(platform: &Platform, entries: &[Entry]) -> Result<ProfileTable, PlatformError> {
     let mut table = ProfileTable::new(platform.clone());
     for entry in entries {

@@ -1,4 +1,4 @@
-//! A plan as it is asked for.
+//! Requests of plans.
 
 use accelflow_arcus::control::{Manager, ServiceClass};
 use accelflow_arcus::{Law, Path, Platform, PlatformError, Settings, parameters};
@@ -39,7 +39,7 @@ impl PlanRequest {
         Settings::lasting(Time::from_us(self.duration_us)).seeded(self.seed)
     }
 
-    /// A control plane without flows, which knows the profiles.
+    /// A control plane without flows, with the given profiles.
     pub(super) fn manager(&self, platform: &Platform) -> Result<Manager, PlatformError> {
         let profiles = super::profiles::table(platform, &self.profiles)?;
         Manager::new(platform.clone())

@@ -5,10 +5,10 @@ use accelflow_arcus::control::{FlowStatus, Verdict};
 use accelflow_units::Time;
 use serde_json::{Value, json};
 
-/// What a plan found.
+/// The results of a plan.
 pub(super) struct Found {
     pub(super) admitted: Vec<FlowStatus>,
-    /// The rates that the profiles predict, of those that were there from the start.
+    /// The rates that the profiles predict for the flows that are there from the start.
     pub(super) predicted: Vec<f64>,
     /// Periods of the runtime in which a flow got less than its SLO.
     pub(super) violations: u64,
@@ -28,7 +28,7 @@ pub(super) fn planned_value(found: &Found, rejected: Vec<Value>, runs: [&RunResu
     })
 }
 
-/// What a run is too short to show.
+/// The warning about promises for which a run is too short, if there are any.
 fn warning(it: &FlowStatus, number: usize, run: &RunResult) -> Option<String> {
     let needed = it.shown_within(run, number)?;
     if it.verdict(run, number) != Verdict::TooShort {
@@ -116,7 +116,7 @@ fn status_value(found: &Found, number: usize, runs: [&RunResult; 2]) -> Value {
     value
 }
 
-/// The promises beyond a mean rate, and what they came to.
+/// The promises beyond a mean rate, and their results.
 fn slo_value(it: &FlowStatus, number: usize, runs: [&RunResult; 2]) -> Value {
     let by_run = |got: &dyn Fn(&RunResult) -> Value| {
         let each = RUNS.into_iter().zip(runs);

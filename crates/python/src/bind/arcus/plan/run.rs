@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::request::PlanRequest;
 use super::result::{Found, planned_value};
 
-/// What became of the plan's flows, by their numbers on the platform.
+/// The admitted and rejected flows of a plan, by their numbers on the platform.
 #[derive(Default)]
 struct Planned {
     admitted: Vec<FlowStatus>,
-    /// The rates that the profiles predict, of those that were there from the start.
+    /// The rates that the profiles predict for the flows that are there from the start.
     predicted: Vec<f64>,
     rejected: Vec<Value>,
 }
@@ -52,7 +52,8 @@ pub(super) fn plan(request: &PlanRequest) -> Result<Value, PlatformError> {
     let (flows, arcus) = manager.deploy(arrivals);
     let registered = manager.flows().to_vec();
     planned.predicted = manager.predicted()?;
-    // Algorithm 1 runs in any case: bursts, moves and adjustments need nobody who comes or goes.
+    // Algorithm 1 runs in any case: bursts, moves and adjustments also happen when no flow comes or
+    // goes.
     let mut runtime = Runtime::new(manager);
     for (time, command) in commands {
         runtime = runtime.at(settings.warmup + time, command);
@@ -88,7 +89,7 @@ pub(super) fn plan(request: &PlanRequest) -> Result<Value, PlatformError> {
     ))
 }
 
-/// Registers the flows that are there from the start; the commands of the others.
+/// Registers the flows that are there from the start. Returns the commands of the others.
 fn register(
     request: &PlanRequest,
     manager: &mut Manager,

@@ -45,7 +45,7 @@ pub(super) fn profile(request: &PlanRequest, most: usize) -> Result<Value, Platf
     }))
 }
 
-/// A route for people: names of accelerators in place of numbers.
+/// A route as JSON, with names of accelerators instead of numbers.
 fn route_value(platform: &Platform, route: &RouteEntry) -> Value {
     let named = route.accelerators.iter().map(|number| {
         let name = &platform.accelerators[*number].name;

@@ -12,7 +12,7 @@ use accelflow_model::accelerometer::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A number that may be infinite, which JSON has no number for.
+/// A number that may be infinite. JSON cannot express infinity as a number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Ratio {
@@ -233,7 +233,7 @@ impl UncertainRequest {
 }
 
 /// # Errors
-/// The message of what cannot be used.
+/// The message for a value that cannot be used.
 pub(super) fn evaluate(request: &str) -> Result<String, String> {
     let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
     let within = |name: &str, error: Refusal| {

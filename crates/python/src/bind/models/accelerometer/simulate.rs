@@ -54,7 +54,7 @@ impl RunRequest {
 }
 
 /// # Errors
-/// The message of what cannot be used.
+/// The message for a value that cannot be used.
 pub(super) fn simulate(request: &str) -> Result<String, String> {
     let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
     let run = request.run.run().map_err(|error| error.to_string())?;

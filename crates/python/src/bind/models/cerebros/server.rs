@@ -36,7 +36,7 @@ struct Request {
     parameters: BTreeMap<String, f64>,
 }
 
-/// The files of a service of one's own.
+/// The files of a service that the user defines.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnRequest {
@@ -129,8 +129,8 @@ fn run(request: &Request) -> Result<String, String> {
     simulated(request, service, &platform).map_err(|refusal| refusal.to_string())
 }
 
-/// The service and the server; of a service of one's own the recorded cost of headers, if none is
-/// asked for.
+/// The service and the server. For a user's service the cost of headers is the recorded one, unless
+/// the request sets it.
 fn asked(request: &Request) -> Result<(Service, Platform), String> {
     let refused = |refusal: Refusal| refusal.to_string();
     let mut platform = Platform::default();
@@ -231,7 +231,8 @@ fn told(service: &Service, platform: &Platform, design: Design, mut outcome: Out
     })
 }
 
-/// What the service has registered, and the schemata of 16 messages of each function at a time.
+/// The functions that the service has registered, and the size of the schemata of 16 concurrent
+/// messages of each function.
 fn registration(service: &Service, registered: &Registration) -> Value {
     let (taken, capacity) = registered.occupancy();
     let (split, whole) = registered.storage(16);
@@ -249,8 +250,8 @@ fn registration(service: &Service, registered: &Registration) -> Value {
     })
 }
 
-/// How many times the tasks that the cores can ask for at most the shared pipelines can do; None
-/// where they have no task.
+/// The throughput of the shared pipelines over the most that the cores can demand; `None` if the
+/// pipelines have no task.
 fn headroom(service: &Service, platform: &Platform, outcome: &Outcome) -> Option<f64> {
     let spent = outcome.all.spent;
     let work = spent.accelerator.as_s_f64();

@@ -1,4 +1,4 @@
-//! What policies answer: `Decision`, `ManagerVisit` and `Properties` of `accelflow.policies`.
+//! Answers of policies: `Decision`, `ManagerVisit` and `Properties` of `accelflow.policies`.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::config::Policy;
@@ -12,7 +12,7 @@ use pyo3::types::PyBool;
 
 use crate::errors::failure;
 
-/// The longest time that a policy may name: a second, far beyond anything that a decision takes.
+/// The longest time that a policy may return: a second, far longer than any decision.
 const LONGEST_NS: f64 = 1e9;
 /// The most instructions of a dispatcher that a decision may count.
 const MOST_INSTRUCTIONS: u64 = 1_000_000;

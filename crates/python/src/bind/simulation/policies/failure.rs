@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{AccelflowError, failure};
 
-/// An exception of a policy, with the text that says where it came from.
+/// An exception of a policy, with a text that names its origin.
 #[derive(Debug)]
 pub(super) struct Raised {
     pub(super) text: String,
@@ -27,8 +27,8 @@ impl fmt::Display for Raised {
 impl Error for Raised {}
 
 /// The exception for a run that has ended with `error`: for the exception of a policy,
-/// AccelflowError with that as its cause. What is no `Exception`, such as KeyboardInterrupt, and
-/// errors of accelflow itself are passed on.
+/// AccelflowError with that as its cause. Exceptions other than `Exception`, such as
+/// KeyboardInterrupt, and errors of accelflow itself are passed on unchanged.
 pub(crate) fn raised(py: Python<'_>, error: ScenarioError) -> PyErr {
     let ScenarioError::Engine(engine) = &error else {
         return failure(error);
@@ -52,7 +52,7 @@ pub(crate) fn raised(py: Python<'_>, error: ScenarioError) -> PyErr {
     outer
 }
 
-/// What the simulator is told of `error`, an exception at `place` of the policies of `system`.
+/// The simulator's error for `error`, an exception at `place` of the policies of `system`.
 pub(super) fn policy_error(
     py: Python<'_>,
     system: &Py<PyAny>,

@@ -19,7 +19,7 @@ use super::values::{PyCompletion, PySimulatedServer};
 use super::waiting::PyWaiting;
 use crate::errors::AccelflowError;
 
-/// What `begin` of a system in Python returns: `Properties`; `decide` and `choose`, each None if
+/// The result of `begin` of a system in Python: `Properties`; `decide` and `choose`, each None if
 /// the native system answers; whether deadlines are set.
 type Begun = (Py<PyAny>, Option<Py<PyAny>>, Option<Py<PyAny>>, bool);
 
@@ -39,7 +39,8 @@ pub(super) struct PythonSession {
 }
 
 impl PythonSession {
-    /// Begins a simulation of the system `system` in Python; where it does not answer, `like` does.
+    /// Begins a simulation of the Python system `system`. The native system `like` answers where
+    /// `system` does not.
     pub(super) fn begin(
         py: Python<'_>,
         system: &Py<PyAny>,
@@ -127,7 +128,7 @@ impl Session for PythonSession {
     }
 }
 
-/// The place that `choose` has answered. Raises AccelflowError for any other answer.
+/// The place that `choose` returned. Raises AccelflowError for any other answer.
 fn place(answer: &Bound<'_, PyAny>, queue: &QueueName, length: usize) -> PyResult<usize> {
     let number = match answer.is_instance_of::<PyBool>() {
         true => None,

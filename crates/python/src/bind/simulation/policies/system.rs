@@ -38,7 +38,7 @@ impl PythonSystem {
     /// Ends its simulations soon, also one that runs in Python now.
     pub(crate) fn interrupt(&self) {
         if !self.stopped.swap(true, Ordering::Relaxed) {
-            // Without this the simulation ends, too: after the call that runs in Python now.
+            // If this fails, the simulation still ends after the present call into Python.
             Python::attach(|py| self.system.call_method0(py, "interrupt").ok());
         }
     }

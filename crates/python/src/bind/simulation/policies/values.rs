@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyString};
 use super::answers::{DecisionRow, PropertiesRow, decision_row, properties_row};
 use crate::errors::failure;
 
-/// The end of an operation, of which an orchestrator says who handles it.
+/// The end of an operation. An orchestrator decides who handles it.
 #[pyclass(frozen, eq, name = "Completion", module = "accelflow._native")]
 #[derive(Clone, PartialEq)]
 pub(crate) struct PyCompletion {
@@ -27,8 +27,8 @@ impl PyCompletion {
         self.inner.from.name()
     }
 
-    /// What comes next: "forward" to another accelerator, "park" at a TCP until a message arrives,
-    /// or the "end" of the trace.
+    /// The next step: "forward" to another accelerator, "park" at a TCP until a message arrives, or
+    /// "end" of the trace.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.inner.next {

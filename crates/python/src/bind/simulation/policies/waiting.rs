@@ -100,20 +100,19 @@ impl PyWaitingEntry {
         self.service.clone_ref(py)
     }
 
-    /// When the request arrived at the server, in ns since the simulation began.
+    /// The time when the request arrived at the server, in ns since the simulation began.
     #[getter]
     fn arrival_ns(&self) -> f64 {
         self.inner.arrived.as_ns_f64()
     }
 
-    /// When the operation is to have ended, in ns since the simulation began; infinity without a
-    /// deadline.
+    /// The deadline of the operation, in ns since the simulation began; infinity without one.
     #[getter]
     fn deadline_ns(&self) -> f64 {
         ns_or_infinity(self.inner.due)
     }
 
-    /// How long the operation holds an element of an idle server, in ns.
+    /// The time for which the operation holds an element of an idle server, in ns.
     #[getter]
     fn estimated_ns(&self) -> f64 {
         self.inner.expected.as_ns_f64()
