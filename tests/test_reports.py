@@ -29,6 +29,24 @@ PAGES = {
         "Offloading makes the service 9.1",
         2,
     ),
+    "alternatives": (
+        ["accelerometer", str(EXAMPLES / "accelerometer/fig20.toml")],
+        "at best it could be 17.6 %. The most throughput: as given.",
+        2,
+    ),
+    "slo": (
+        [
+            *("accelerometer", str(EXAMPLES / "accelerometer/ads1-inference.toml")),
+            *("--seek", "acceleration_ratio", "--goal", "latency:0%"),
+        ],
+        "No alternative pays within the latency SLO.",
+        2,
+    ),
+    "fleet": (
+        ["accelerometer", str(EXAMPLES / "accelerometer/fleet.toml")],
+        "Offloading saves 3,271 of 28,000 servers (2,858 to 3,407, 5 % to 95 %).",
+        1,
+    ),
     "plan": (
         ["arcus", "plan", str(EXAMPLES / "arcus/ipsec.toml")],
         "ARCUS keeps its promise to 2 of 2 flows; 1 is rejected.",
@@ -63,7 +81,10 @@ def test_a_command_writes_its_page(name: str, tmp_path: Path) -> None:
         assert all(data.values())
     # Configuration says where values come from.
     assert "How to repeat it" in text
-    assert name == "accelerometer" or "Origin of the default" in text
+    assert arguments[0] == "accelerometer" or "Origin of the default" in text
+    if name == "slo":
+        assert "inference: 1.24" in text
+        assert "A gain of 0 % in latency: acceleration_ratio must be at least 1.238" in text
 
 
 @pytest.mark.parametrize("name", ["size", "accelerometer", "plan", "designs", "reproduce"])

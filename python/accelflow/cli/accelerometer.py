@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from accelflow import accelerometer as model
 from accelflow.accelerometer.decisions import Found, Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import is_nine_lines, read_question
-from accelflow.accelerometer.fleet import is_fleet, plan, read_fleet
+from accelflow.accelerometer.fleet import Fleet, is_fleet, plan, read_fleet
 from accelflow.accelerometer.measured import measure
 from accelflow.accelerometer.recorded import (
     APPLICATION_RATIO,
@@ -36,6 +36,7 @@ from accelflow.errors import InputError
 from accelflow.files import write_whole
 from accelflow.page import command_line
 from accelflow.reports.accelerometer import accelerometer_page
+from accelflow.reports.decisions import fleet_page
 
 _LIMITS: Final = {
     "rest_of_service": "the rest of the service (Amdahl)",
@@ -126,12 +127,15 @@ def accelerometer(file: Path | None, **options: Any) -> None:
     elif file is not None and is_fleet(file):
         fleet = read_fleet(file)
         planned = plan(fleet)
+        if options["report_file"] is not None:
+            page = fleet_page(planned, _fleet_settings(fleet), command_line(sys.argv))
+            written(page, options["report_file"])
         _shown(planned, fleet_text(fleet, planned), as_json=options["as_json"])
     elif file is not None:
         _of_file(file, options)
 
 
-#: The options of each source, beside --json; of a fleet there are none.
+#: The options of each source, beside --json; a fleet has --report alone.
 _OF_FILE: Final = ("report_file", "directory", "around_ratio", "seek", "goal", "simulate")
 _OF_SIMULATION: Final = ("threads", "load")
 _OF_RECORDING: Final = ("named", "host_ghz", "threading", "acceleration", "out")
@@ -146,6 +150,7 @@ def _check_options(file: Path | None, options: dict[str, Any]) -> None:
         allowed, source = ("recording", *_OF_RECORDING), "--recording"
     elif file is not None:
         source = "a fleet" if is_fleet(file) else "FILE"
+        allowed = ("report_file",)
         if source == "FILE":
             allowed = (*_OF_FILE, *(_OF_SIMULATION if options["simulate"] else ()))
             source += "" if options["simulate"] else " without --simulate"
@@ -215,7 +220,7 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
         raise InputError(f"--sensitivity {around_ratio}: must be above 0 and below 1")
     try:
         result = model.evaluate(service, around_ratio=around_ratio)
-        lines = []
+        lines, sought = [], None
         if is_nine_lines(file):
             result |= _authors(service)
         lines += _text(result)
@@ -225,7 +230,8 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
         if options["seek"] is not None:
             goal, found = _sought(service, options)
             result["sought"] = asdict(found)
-            lines += ["", found_text(found, goal)]
+            sought = found_text(found, goal)
+            lines += ["", sought]
         if options["simulate"]:
             run = Run(threads=options["threads"], load_ratio=options["load"])
             result["simulation"] = simulate(service, run)
@@ -237,7 +243,8 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
         for path in model.write_plots(service, options["directory"], decision=drawn):
             click.echo(f"wrote {path}", err=True)
     if options["report_file"] is not None:
-        page = accelerometer_page(result, _settings(service), command_line(sys.argv))
+        command = command_line(sys.argv)
+        page = accelerometer_page(result, _settings(service), command, sought=sought)
         written(page, options["report_file"])
     _shown(result, lines, as_json=options["as_json"])
 
@@ -255,6 +262,13 @@ def _settings(service: model.Service) -> dict[str, Any]:
     given = asdict(service)
     kernels = given.pop("kernels")
     return given | {kernel["name"]: kernel for kernel in kernels}
+
+
+def _fleet_settings(fleet: Fleet) -> dict[str, Any]:
+    """The fleet as its file describes it, each service's servers by its name."""
+    given = asdict(replace(fleet, members=[]))
+    del given["members"]
+    return {member.name: {"servers": member.servers} for member in fleet.members} | given
 
 
 def _authors(service: model.Service) -> dict[str, Any]:

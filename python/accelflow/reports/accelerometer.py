@@ -9,6 +9,7 @@ from accelflow.page import Column, Figure, Page, Section, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.page.plots import bars, stacked
 from accelflow.reports.common import settings_table
+from accelflow.reports.decisions import decided, decision_section
 
 __all__ = ["accelerometer_page"]
 
@@ -23,17 +24,27 @@ _LOSSES: Final = {
 
 
 def accelerometer_page(
-    result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None
+    result: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    command: str | None,
+    *,
+    sought: str | None = None,
 ) -> Page:
-    """Make the page of a result (schema ``accelflow.accelerometer/1``) of a service."""
+    """Make the page of a result (schema ``accelflow.accelerometer/1``) of a service.
+
+    A `decision` in it is shown with its alternatives and SLO, and `sought`, the sentence of a
+    parameter that reaches a goal.
+    """
+    decision = result.get("decision")
     kernels = " and ".join(row["name"] for row in result["kernels"])
     parts = [_table(result)]
     sensitivity = list(_sensitivity(result))
     return Page(
         title=f"Offloading {kernels}",
         question=f"What would a service gain if {kernels} were offloaded?",
-        answer=_answer(result),
+        answer=_answer(result) if decision is None else f"{_answer(result)} {decided(decision)}",
         sections=[
+            *decision_section(decision, sought),
             Section(title="The gain", parts=parts),
             Section(title="What the ideal gain is lost to", parts=[_losses(result["kernels"])]),
             *([Section(title="What it depends on", parts=sensitivity)] if sensitivity else []),

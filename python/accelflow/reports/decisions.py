@@ -1,0 +1,212 @@
+"""What a page of `accelflow accelerometer` says of decisions: alternatives, SLOs, goals, fleets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from accelflow.page import Column, Figure, Page, Section, Table, repeated
+from accelflow.page.document import Cell
+from accelflow.page.plots import bars
+from accelflow.reports.common import settings_table
+
+__all__ = ["decided", "decision_section", "fleet_page"]
+
+#: What a fleet needs, as the columns of its table call it.
+_NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year": "Money a year"}
+
+
+def decided(decision: Mapping[str, Any]) -> str:
+    """The sentence on which alternative to take."""
+    within = (
+        " within the latency SLO" if any(row["slo"] for row in decision["alternatives"]) else ""
+    )
+    if decision["best"] is None:
+        return f"No alternative pays{within}."
+    return f"The most throughput{within}: {decision['best']}."
+
+
+def decision_section(decision: Mapping[str, Any] | None, sought: str | None) -> list[Section]:
+    """The alternatives with the SLO's verdicts, and the sentence of a sought parameter.
+
+    Empty if there is neither.
+    """
+    parts: list[Figure | Table] = []
+    if decision is not None:
+        rows = decision["alternatives"]
+        parts = [_alternatives(rows, decision["best"]), _gains(rows)]
+    text = [] if sought is None else [f"{_capital(sought)}."]
+    return [Section(title="Decision", text=text, parts=parts)] if parts or text else []
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _alternatives(rows: Sequence[Mapping[str, Any]], best: str | None) -> Table:
+    drawn = any(row["intervals"] for row in rows)
+    slo = any(row["slo"] for row in rows)
+    columns = [
+        Column(name="Alternative"),
+        Column(name="Speedup", form="share", digits=2),
+        *([Column(name="5 %", form="share", digits=2)] if drawn else []),
+        *([Column(name="95 %", form="share", digits=2)] if drawn else []),
+        Column(name="Latency reduction", form="share", digits=2),
+        *([Column(name="Latency", unit="us", form="number", digits=1)] if slo else []),
+        *([Column(name="Limit", unit="us", form="number", digits=1)] if slo else []),
+        *([Column(name="SLO"), Column(name="Kept from an acceleration of")] if slo else []),
+        Column(name="Limited by"),
+    ]
+    return Table(
+        caption="The ways to offload, side by side",
+        columns=columns,
+        rows=[_alternative(row, drawn=drawn, slo=slo) for row in rows],
+        marked=frozenset(number for number, row in enumerate(rows) if row["name"] == best),
+        notes=["The row that stands out has the most throughput of those that keep the SLO."]
+        if best is not None
+        else [],
+    )
+
+
+def _alternative(row: Mapping[str, Any], *, drawn: bool, slo: bool) -> list[Cell]:
+    speedup = (row["intervals"] or {}).get("speedup_ratio", {})
+    interval = [_gain(speedup.get(end)) for end in ("p5", "p95")] if drawn else []
+    limits = ", ".join(limit.replace("_", " ") for limit in row["limits"].values())
+    return [
+        row["name"],
+        _gain(row["speedup_ratio"]),
+        *interval,
+        _gain(row["latency_reduction_ratio"]),
+        *(_verdict(row["slo"]) if slo else []),
+        limits,
+    ]
+
+
+def _verdict(slo: Mapping[str, Any]) -> list[Cell]:
+    met = slo["met"]
+    least = [
+        f"{kernel}: none" if ratio is None else f"{kernel}: {ratio:.3g}"
+        for kernel, ratio in slo["met_from_acceleration_ratio"].items()
+    ]
+    said = "unknown" if met is None else "kept" if met else "missed"
+    return [slo["latency_us"], slo["limit_us"], said, ", ".join(least) or None]
+
+
+def _gain(ratio: float | None) -> float | None:
+    return None if ratio is None else ratio - 1
+
+
+def _gains(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    names = [row["name"] for row in rows]
+    values = [100 * (row["speedup_ratio"] - 1) for row in rows]
+    ends = [(row["intervals"] or {}).get("speedup_ratio") for row in rows]
+    low, high = (
+        [
+            value if end is None else 100 * (end[at] - 1)
+            for value, end in zip(values, ends, strict=True)
+        ]
+        for at in ("p5", "p95")
+    )
+    drawn = any(end is not None for end in ends)
+    return Figure(
+        title="Speedup of each alternative",
+        text="The gain in throughput of the same host"
+        + ("; whiskers are the 5 % and 95 % quantiles of the draws." if drawn else "."),
+        spec=bars(
+            names=names,
+            colors={},
+            value="value",
+            title="speedup (%)",
+            parameters={},
+            intervals=drawn,
+        ),
+        data={
+            "name": names,
+            "value": values,
+            "low": low,
+            "high": high,
+            "end": [max(0.0, *each) for each in zip(values, high, strict=True)],
+            "label": [f"{value:.2f}" for value in values],
+        },
+    )
+
+
+def fleet_page(result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None) -> Page:
+    """Make the page of a fleet (schema ``accelflow.accelerometer-fleet/1``)."""
+    rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
+    whole = result["fleet"]
+    shown = [name for name in _NEEDS if whole[name]["before"] > 0]
+    servers = whole["servers"]
+    return Page(
+        title="A fleet with accelerators",
+        question="What would a fleet save if its services offloaded?",
+        answer=f"Offloading saves {servers['saved']:,.0f} of {servers['before']:,.0f} servers"
+        f"{_between(servers)}.",
+        sections=[
+            Section(
+                title="Before and after",
+                parts=[*(_needed(rows, name) for name in shown), _saved_servers(rows)],
+            ),
+            Section(title="Configuration", parts=[settings_table(settings)], folded=True),
+            repeated("nothing is drawn unless a service's file asks for draws", command),
+        ],
+    )
+
+
+def _between(of: Mapping[str, Any]) -> str:
+    if of["saved_p5"] is None:
+        return ""
+    return f" ({of['saved_p5']:,.0f} to {of['saved_p95']:,.0f}, 5 % to 95 %)"
+
+
+def _needed(rows: Sequence[Mapping[str, Any]], name: str) -> Table:
+    return Table(
+        caption=f"{_NEEDS[name]}, by service",
+        columns=[
+            Column(name="Service"),
+            Column(name="Speedup", form="share", digits=2),
+            *(
+                Column(name=title, form="number", digits=0)
+                for title in ("Before", "After", "Saved", "5 %", "95 %")
+            ),
+        ],
+        rows=[
+            [
+                row["name"],
+                _gain(row["speedup_ratio"]),
+                *(row[name][at] for at in ("before", "after", "saved", "saved_p5", "saved_p95")),
+            ]
+            for row in rows
+        ],
+        marked=frozenset({len(rows) - 1}),
+    )
+
+
+def _saved_servers(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    names = [row["name"] for row in rows]
+    saved = [row["servers"] for row in rows]
+    values = [of["saved"] for of in saved]
+    low, high = (
+        [of["saved"] if of[at] is None else of[at] for of in saved]
+        for at in ("saved_p5", "saved_p95")
+    )
+    return Figure(
+        title="Servers saved",
+        text="Of each service and of all; whiskers are the 5 % and 95 % quantiles of the draws.",
+        spec=bars(
+            names=names,
+            colors={},
+            value="value",
+            title="servers",
+            parameters={},
+            intervals=any(of["saved_p5"] is not None for of in saved),
+        ),
+        data={
+            "name": names,
+            "value": values,
+            "low": low,
+            "high": high,
+            "end": [max(0.0, *each) for each in zip(values, high, strict=True)],
+            "label": [f"{value:,.0f}" for value in values],
+        },
+    )
