@@ -55,6 +55,29 @@ def test_a_template_does_the_same_in_the_ensemble_as_inline(name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", STARTS)
+def test_small_payloads_stay_on_the_calling_thread_with_the_same_results(name: str) -> None:
+    payload, call = STARTS[name]
+    inline = run_trace(name, payload, call=call)
+    with Ensemble(least_bytes=len(payload) + 1) as ensemble:
+        handle = ensemble.enqueue(name, payload, call=call)
+        assert handle.done()
+        here = handle.wait()
+        assert ensemble.small == 1
+        assert all(counted["done"] == 0 for counted in ensemble.counters().values())
+    assert (here.visits, here.steps, here.sent) == (inline.visits, inline.steps, inline.sent)
+    assert [(end.trace, end.data) for end in here.arrivals] == [
+        (end.trace, end.data) for end in inline.arrivals
+    ]
+
+
+def test_payloads_of_the_threshold_and_above_are_handed_over() -> None:
+    with Ensemble(least_bytes=len(REQUEST)) as ensemble:
+        assert ensemble.enqueue("T1", REQUEST).wait().arrivals
+        assert ensemble.small == 0
+        assert ensemble.counters()["TCP"]["done"] == 1
+
+
 def test_the_templates_above_are_all_that_start() -> None:
     runs = [run_trace(name, payload, call=call) for name, (payload, call) in STARTS.items()]
     begun = {trace for run in runs for trace, *_ in run.steps}

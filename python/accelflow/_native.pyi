@@ -59,6 +59,7 @@ __all__ = [
     "chip_read",
     "chip_schema",
     "confidence_interval",
+    "crc32c",
     "current_scope",
     "demo_request",
     "demo_secrets",
@@ -158,6 +159,9 @@ def accelerometer_sweep(
     """
 
 def erlang_c(servers: int, offered: float) -> float: ...
+def crc32c(data: bytes, tables: bool) -> int:
+    """The CRC-32C of `data`: by the processor's instruction where it has one, or by `tables`."""
+
 def accelerometer_break_even(
     design: _Design,
     first: int,
@@ -858,6 +862,12 @@ class TraceEnsemble:
     @property
     def counters(self) -> list[tuple[str, list[tuple[str, int]]]]:
         """The counters of each accelerator, by name. Raises TraceError once closed."""
+    @property
+    def small(self) -> int:
+        """Traces that calling threads ran, since their payloads were small.
+
+        Raises TraceError once closed.
+        """
     def close(self) -> None:
         """Let the runs end, and end the workers."""
 

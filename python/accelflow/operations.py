@@ -33,6 +33,9 @@ class Pools:
     `workers_of` says for the accelerators that it names, an input queue of `queue_entries` and an
     overflow area of `overflow_entries`. A step that finds all of them full is done by one of
     `core_workers` threads. With `pinned`, each worker is bound to a core.
+
+    A run that begins with fewer than `least_bytes` stays on the thread that asks for it: what an
+    offload costs is more than it saves (docs/ensemble.md, "Selective offload").
     """
 
     workers: int = 1
@@ -41,6 +44,7 @@ class Pools:
     core_workers: int = 1
     queue_entries: int = 64
     overflow_entries: int = 64
+    least_bytes: int = 0
     policy: Policy = "fifo"
     pinned: bool = False
 

@@ -197,6 +197,7 @@ class Execution:
             for name in ("workers", "instances", "core_workers", "queue_entries"):
                 whole_number(name, getattr(pools, name), 1, _MOST)
             whole_number("overflow_entries", pools.overflow_entries, 0, _MOST)
+            whole_number("least_bytes", pools.least_bytes, 0, _MOST)
             instance_of("workers_of", pools.workers_of, (Mapping,), "a mapping of numbers")
             for name, workers in pools.workers_of.items():
                 whole_number(f"workers_of.{name}", workers, 1, _MOST)

@@ -1,5 +1,7 @@
 //! Running traces one after the other on the calling thread.
 
+use std::sync::Arc;
+
 use accelflow_accel::{AccelError, Ensemble};
 use accelflow_trace::{Image, Walker};
 
@@ -14,7 +16,7 @@ use crate::run_traces::RunTraces;
 /// Runs the traces of a trace memory on bytes.
 #[derive(Debug)]
 pub struct Executor<B = Ensemble> {
-    image: Image,
+    image: Arc<Image>,
     bodies: B,
     detail: Detail,
     counters: Counters,
@@ -32,9 +34,9 @@ impl Executor {
 
 impl<B: Bodies> Executor<B> {
     /// An executor of the traces of `image` over `bodies`, with the templates' error subtraces.
-    pub fn new(image: Image, bodies: B) -> Executor<B> {
+    pub fn new(image: impl Into<Arc<Image>>, bodies: B) -> Executor<B> {
         Executor {
-            image,
+            image: image.into(),
             bodies,
             detail: Detail::default(),
             counters: Counters::default(),
@@ -52,8 +54,8 @@ impl<B: Bodies> Executor<B> {
     }
 
     /// Replaces the trace memory, after a trace was registered.
-    pub fn set_image(&mut self, image: Image) {
-        self.image = image;
+    pub fn set_image(&mut self, image: impl Into<Arc<Image>>) {
+        self.image = image.into();
     }
 
     /// The bodies.

@@ -207,14 +207,16 @@ fn run(executor: &mut impl RunTraces, payload: &[u8], diary: Diary) -> String {
 }
 
 fn settings() -> impl Strategy<Value = PoolSettings> {
-    (1..3usize, 1..3usize, 0..3usize).prop_map(|(workers, queue_entries, overflow_entries)| {
-        PoolSettings {
+    let sizes = (1..3usize, 1..3usize, 0..3usize, 0..4usize);
+    sizes.prop_map(
+        |(workers, queue_entries, overflow_entries, least_bytes)| PoolSettings {
             workers,
             queue_entries,
             overflow_entries,
+            least_bytes,
             ..PoolSettings::default()
-        }
-    })
+        },
+    )
 }
 
 proptest! {
@@ -230,7 +232,7 @@ proptest! {
     fn random_traces_do_the_same_in_the_ensemble_as_inline(
         image in image(),
         settings in settings(),
-        payloads in vec(any::<[u8; 2]>(), 12),
+        payloads in vec(vec(any::<u8>(), 1..4), 12),
         refuses in prop::option::of(1..6usize),
         elsewhere in any::<bool>(),
     ) {
@@ -239,8 +241,8 @@ proptest! {
         let pools = Arc::new(Pools::start(settings, bodies).expect("starts"));
         let image = Arc::new(image);
         let found: Vec<String> = thread::scope(|scope| {
-            let one = |payload: &[u8; 2]| {
-                let (pools, image, payload) = (pools.clone(), image.clone(), *payload);
+            let one = |payload: &Vec<u8>| {
+                let (pools, image, payload) = (pools.clone(), image.clone(), payload.clone());
                 scope.spawn(move || {
                     let mut executor = PooledExecutor::of(pools, image).expect("bodies");
                     run(&mut executor, &payload, diary())
@@ -252,6 +254,8 @@ proptest! {
         for (payload, found) in payloads.iter().zip(found) {
             prop_assert_eq!(run(&mut inline, payload, diary()), found);
         }
+        let small = payloads.iter().filter(|payload| payload.len() < settings.least_bytes);
+        prop_assert_eq!(pools.small(), small.count() as u64);
         prop_assert_eq!(pools.running(), 0);
     }
 }

@@ -105,6 +105,10 @@ class Ensemble:
     (0: any number). A trace that waits longer than `response_timeout_s` for a response fails. With
     `pinned`, each worker is bound to a core.
 
+    A trace that begins with fewer than `least_bytes` runs on the calling thread before
+    :meth:`enqueue` returns: what an offload costs is more than it saves (docs/ensemble.md,
+    "Selective offload").
+
     Close it, or use it in a ``with`` statement. Raises TraceError for a setting out of range.
 
     Source: AccelFlow, sections IV.A and V.
@@ -116,6 +120,7 @@ class Ensemble:
     core_workers: int = 1
     queue_entries: int = 64
     overflow_entries: int = 64
+    least_bytes: int = 0
     policy: Literal["fifo", "priority", "deadline", "edf"] = "fifo"
     most_runs: int = 4_096
     tenant_runs: int = 0
@@ -144,6 +149,11 @@ class Ensemble:
     def counters(self) -> dict[str, dict[str, int]]:
         """Return what each accelerator has counted, by name: steps `done` and so on."""
         return {name: dict(counted) for name, counted in self._engine.counters}
+
+    @property
+    def small(self) -> int:
+        """How many traces stayed on calling threads, since their payloads were small."""
+        return self._engine.small
 
     def enqueue(  # noqa: PLR0913
         self,

@@ -14,8 +14,8 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::{NoPeer, Peer};
 use crate::run_traces::RunTraces;
 
-/// Runs traces in the ensemble and waits for each. If the ensemble has no room, the calling thread
-/// does the work itself with bodies of its own.
+/// Runs traces in the ensemble and waits for each. If the ensemble has no room, or the payload is not
+/// worth handing over, the calling thread does the work itself with bodies of its own.
 #[derive(Debug)]
 pub struct PooledExecutor {
     pools: Arc<Pools>,
@@ -29,7 +29,7 @@ impl PooledExecutor {
     /// An executor of the traces of `image`; `core` are the calling thread's own bodies.
     pub fn new(pools: Arc<Pools>, image: Arc<Image>, core: Ensemble) -> PooledExecutor {
         PooledExecutor {
-            core: Executor::new((*image).clone(), core),
+            core: Executor::new(image.clone(), core),
             pools,
             image,
             detail: Detail::default(),
@@ -90,7 +90,7 @@ impl PooledExecutor {
         let Finished {
             result,
             conversation: returned,
-        } = finished.unwrap_or_else(|request| self.run_here(*request, message));
+        } = finished.unwrap_or_else(|request| request.run_inline(&mut self.core));
         *conversation = returned;
         let ended = result.as_ref().map(|_| ());
         self.counters
@@ -106,21 +106,6 @@ impl PooledExecutor {
                 Ok(handle.wait())
             }
             Err(refused) => Err(refused.request),
-        }
-    }
-
-    fn run_here(&mut self, request: TraceRequest, message: &Message<'_>) -> Finished {
-        let TraceRequest {
-            name,
-            payload,
-            mut conversation,
-            mut peer,
-            ..
-        } = request;
-        let core = &mut self.core;
-        Finished {
-            result: core.run_on(&name, payload, message, &mut conversation, &mut peer),
-            conversation,
         }
     }
 }

@@ -102,6 +102,14 @@ impl Shared {
 }
 
 impl TraceHandle {
+    /// The handle of a run that has ended: one that the calling core has done itself
+    /// ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)).
+    pub fn ended(finished: Finished) -> TraceHandle {
+        let shared = Arc::<Shared>::default();
+        shared.finish(finished);
+        TraceHandle::new(shared)
+    }
+
     pub(super) fn new(shared: Arc<Shared>) -> TraceHandle {
         TraceHandle { shared }
     }

@@ -36,6 +36,8 @@ pub(super) struct Hub {
     pub(super) instances: [Vec<Arc<Instance>>; Accel::COUNT],
     retried: [AtomicU64; Accel::COUNT],
     full: [AtomicU64; Accel::COUNT],
+    /// Runs whose payloads were too small to be handed over.
+    pub(super) small: AtomicU64,
     /// The cores' queue: steps that found all instances full. It needs no bound, since the number
     /// of runs is bounded.
     pub(super) core: Station<Box<Flow>>,
@@ -66,6 +68,7 @@ impl Hub {
             instances,
             retried: Default::default(),
             full: Default::default(),
+            small: AtomicU64::new(0),
             core: Station::new(Sizes {
                 workers: settings.core_workers,
                 input: usize::MAX,

@@ -168,6 +168,12 @@ impl Pools {
         Accel::ALL.map(|accel| of(accel).map(|one| one.station.waiting()).sum())
     }
 
+    /// The number of runs that were left to the calling core, as their payloads are not worth
+    /// handing over.
+    pub fn small(&self) -> u64 {
+        self.dispatcher.hub.small.load(Ordering::Relaxed)
+    }
+
     /// The number of runs that have begun and not ended.
     pub fn running(&self) -> usize {
         self.dispatcher.hub.runs.running()
@@ -177,8 +183,8 @@ impl Pools {
     /// thread does only the work before the first accelerator.
     ///
     /// # Errors
-    /// [`Refused`], with the request, if the ensemble has no room for it now. A trace that fails is
-    /// not an error here: its run ends with the failure.
+    /// [`Refused`], with the request, if the ensemble has no room for it now, or its payload is not
+    /// worth handing over. A trace that fails is not an error here: its run ends with the failure.
     pub fn enqueue(
         &self,
         image: &Arc<Image>,
@@ -204,7 +210,12 @@ impl Pools {
             return Ok(handle);
         };
         let hub = &self.dispatcher.hub;
+        let (bytes, least) = (request.payload.len(), hub.settings.least_bytes);
         let running = match first_accel(cursor, image) {
+            _ if bytes < least => {
+                hub.small.fetch_add(1, Ordering::Relaxed);
+                Err(Busy::Small { bytes, least })
+            }
             Some(accel) if !hub.has_room(accel) => Err(Busy::Queue(accel)),
             _ => hub.runs.begin(request.terms.tenant),
         };

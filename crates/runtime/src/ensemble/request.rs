@@ -3,6 +3,9 @@
 use accelflow_accel::{Call, Record};
 use accelflow_trace::{Accel, Format};
 
+use super::handle::Finished;
+use crate::bodies::Bodies;
+use crate::executor::Executor;
 use crate::limit::TenantBusy;
 use crate::outcome::{Conversation, Detail, Message};
 use crate::peer::Peer;
@@ -72,6 +75,24 @@ impl TraceRequest {
         }
     }
 
+    /// Runs the trace on the calling thread, with the bodies of `executor`: what a core does with a
+    /// request that the ensemble has refused. `executor` keeps the request's detail.
+    pub fn run_inline<B: Bodies>(self, executor: &mut Executor<B>) -> Finished {
+        let message = self.message();
+        let TraceRequest {
+            name,
+            payload,
+            mut conversation,
+            mut peer,
+            ..
+        } = self;
+        executor.set_detail(self.detail);
+        Finished {
+            result: executor.run_on(&name, payload, &message, &mut conversation, &mut peer),
+            conversation,
+        }
+    }
+
     /// The message that the run begins with, without its payload.
     pub(super) fn message(&self) -> Message<'static> {
         Message {
@@ -99,6 +120,14 @@ pub enum Busy {
         /// The largest number.
         most: usize,
     },
+    /// The payload is smaller than what is worth handing over.
+    #[error("the payload has {bytes} bytes, fewer than the {least} that are worth handing over")]
+    Small {
+        /// The bytes of the payload.
+        bytes: usize,
+        /// The smallest payload that is handed over.
+        least: usize,
+    },
     /// The tenant runs as many traces as its limit allows.
     #[error(transparent)]
     Tenant(#[from] TenantBusy),
@@ -113,13 +142,15 @@ impl Busy {
         match self {
             Busy::Queue(_) => "queue_full",
             Busy::Runs { .. } => "too_many_runs",
+            Busy::Small { .. } => "payload_small",
             Busy::Tenant(_) => "tenant_busy",
             Busy::Ended => "ensemble_ended",
         }
     }
 }
 
-/// A run that did not begin: the core may try again later, or do the work itself.
+/// A run that did not begin: the core may try again later, or do the work itself
+/// ([`TraceRequest::run_inline`]).
 #[derive(Debug, thiserror::Error)]
 #[error("trace {}: {why}", request.name)]
 pub struct Refused {

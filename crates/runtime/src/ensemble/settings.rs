@@ -30,6 +30,11 @@ pub struct PoolSettings {
     /// Entries of the overflow area behind each input queue. Default 64, an assumption of this
     /// project.
     pub overflow_entries: usize,
+    /// The smallest payload that is worth handing over, in bytes: a run that begins with less is
+    /// refused ([`Busy::Small`](super::Busy::Small)), and the calling core does the work itself. The
+    /// break-even size of Accelerometer's equations (2), (4) and (7); `docs/accelerometer.md` says
+    /// how to find it. Default 0: every run is handed over.
+    pub least_bytes: usize,
     /// The order in which a queue is served. Default first in, first out, as in the paper.
     pub policy: Policy,
     /// The largest number of runs in progress. Default 4,096, an assumption of this project.
@@ -56,6 +61,7 @@ impl Default for PoolSettings {
             core_workers: 1,
             queue_entries: 64,
             overflow_entries: 64,
+            least_bytes: 0,
             policy: Policy::Fifo,
             most_runs: 4_096,
             tenant_runs: 0,

@@ -22,6 +22,7 @@ pub(crate) struct PyPools {
     core_workers: usize,
     queue_entries: usize,
     overflow_entries: usize,
+    least_bytes: usize,
     policy: String,
     pinned: bool,
 }
@@ -82,6 +83,7 @@ pub(crate) fn pools(given: &PyPools) -> PyResult<PoolSettings> {
         instances: given.instances,
         queue_entries: given.queue_entries,
         overflow_entries: given.overflow_entries,
+        least_bytes: given.least_bytes,
         policy: policy.ok_or_else(why)?,
         ..PoolSettings::default()
     })

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use accelflow_accel::Ensemble;
 use accelflow_accel::thrift::Schema;
+use accelflow_accel::{AccelError, Ensemble};
 use accelflow_parameters::Refusal;
 use accelflow_runtime::{
-    Answers, Finished, Message, Notification, Policy, PoolError, PoolSettings, Pools, Priority,
-    Terms, TraceHandle, TraceRequest, demo,
+    Answers, Busy, Executor, Finished, Message, Notification, Policy, PoolError, PoolSettings,
+    Pools, Priority, Refused, Terms, TraceHandle, TraceRequest, demo,
 };
 use accelflow_trace::{Accel, Image, Kind};
 use pyo3::exceptions::PyTimeoutError;
@@ -30,6 +30,7 @@ pub(crate) struct PySettings {
     core_workers: usize,
     queue_entries: usize,
     overflow_entries: usize,
+    least_bytes: usize,
     policy: String,
     most_runs: usize,
     tenant_runs: usize,
@@ -57,6 +58,10 @@ pub(crate) struct PyEnsemble {
     notification: Notification,
     /// The number of times that bodies had been added when its cores last took them.
     changes: AtomicU64,
+    /// What the calling threads do themselves, they do with these: how often bodies had been added
+    /// when each was made. None is here while a thread uses it.
+    inline: Mutex<Vec<(u64, Executor)>>,
+    cores: usize,
 }
 
 /// Names of counters, with their values.
@@ -105,6 +110,7 @@ fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
         core_workers: given.core_workers,
         queue_entries: given.queue_entries,
         overflow_entries: given.overflow_entries,
+        least_bytes: given.least_bytes,
         policy: policy.ok_or_else(|| bad("policy", &given.policy, &policies()))?,
         most_runs: given.most_runs,
         tenant_runs: given.tenant_runs,
@@ -117,6 +123,13 @@ fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
         },
         pinned: given.pinned,
     })
+}
+
+/// The software bodies, with those that Python has given.
+fn bodies(cores: usize) -> Result<Ensemble, AccelError> {
+    let mut bodies = Ensemble::with_cores(cores)?;
+    body::give_all(&mut bodies);
+    Ok(bodies)
 }
 
 fn terms(given: &PyTerms) -> Result<Terms, Failure> {
@@ -143,12 +156,7 @@ impl PyEnsemble {
     fn new(py: Python<'_>, settings: &Bound<'_, PyAny>, cores: usize) -> PyResult<PyEnsemble> {
         let settings = self::settings(&settings.extract::<PySettings>()?)?;
         let changes = AtomicU64::new(body::changes());
-        let make = move || {
-            let mut bodies = Ensemble::with_cores(cores)?;
-            body::give_all(&mut bodies);
-            Ok(bodies)
-        };
-        let started = py.detach(|| Pools::start(settings, make));
+        let started = py.detach(|| Pools::start(settings, move || bodies(cores)));
         let pools = started.map_err(|error| match error {
             PoolError::Accel(error) => refused(error),
             PoolError::Nothing(_) => Failure::new("bad_setting", error),
@@ -159,6 +167,8 @@ impl PyEnsemble {
             image: Mutex::default(),
             notification: settings.notification,
             changes,
+            inline: Mutex::default(),
+            cores,
         })
     }
 
@@ -192,9 +202,15 @@ impl PyEnsemble {
                 early: given.early,
                 ..request.map_err(refused)?
             };
-            pools
-                .enqueue(&image, request)
-                .map_err(|refused| Failure::new(refused.why.reason(), &refused).of(name))
+            match pools.enqueue(&image, request) {
+                Err(Refused {
+                    why: Busy::Small { .. },
+                    request,
+                }) => self.run_inline(&image, *request, changes),
+                begun => {
+                    begun.map_err(|refused| Failure::new(refused.why.reason(), &refused).of(name))
+                }
+            }
         });
         Ok(PyHandle {
             handle: begun?,
@@ -226,6 +242,12 @@ impl PyEnsemble {
             .collect())
     }
 
+    /// The number of traces that calling threads ran themselves, as their payloads were small.
+    #[getter]
+    fn small(&self) -> PyResult<u64> {
+        Ok(self.open()?.small())
+    }
+
     /// Lets the runs end, and ends the workers.
     fn close(&self, py: Python<'_>) {
         let mut open = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -241,6 +263,25 @@ impl PyEnsemble {
     /// The pools, unless they were closed. The lock is released at once: a thread that kept it
     /// while waiting for the interpreter could deadlock with one that has the interpreter and waits
     /// for the lock.
+    /// Runs a trace on the calling thread, with bodies as of `changes`.
+    fn run_inline(
+        &self,
+        image: &Arc<Image>,
+        request: TraceRequest,
+        changes: u64,
+    ) -> Result<TraceHandle, Failure> {
+        let spare = || self.inline.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = spare().pop().filter(|(then, _)| *then == changes);
+        let mut executor = match made {
+            Some((_, executor)) => executor,
+            None => Executor::new(image.clone(), bodies(self.cores).map_err(refused)?),
+        };
+        executor.set_image(image.clone());
+        let finished = request.run_inline(&mut executor);
+        spare().push((changes, executor));
+        Ok(TraceHandle::ended(finished))
+    }
+
     fn open(&self) -> Result<Arc<Pools>, Failure> {
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.clone().ok_or_else(ended)
