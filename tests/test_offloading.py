@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accelflow import AccelflowError, InputError, accelerometer
+from accelflow import AccelflowError, InputError, _native, accelerometer
 from accelflow.accelerometer import Kernel, Queue, Range, Service, Sizes, measured, validation
 from accelflow.accelerometer.files import read_question
 from accelflow.accelerometer.histograms import read_histogram
@@ -290,6 +290,19 @@ def test_switches_and_library_calls_take_time() -> None:
         measured.timed(measured.kernel_call(crypto, "sha256", size), 0.002) for size in (64, 16_384)
     )
     assert large > small > 0
+
+
+def test_a_checksum_is_the_same_by_instruction_and_by_tables() -> None:
+    # RFC 3720, appendix B.4: 32 bytes of zeros.
+    zeros = 0x8A9136AA
+    for tables in (False, True):
+        assert _native.crc32c(bytes(32), tables) == zeros
+        assert measured.timed(measured.checksum_call(4_096, tables=tables), 0.001) > 0
+    random = bytes(range(256)) * 5
+    assert all(
+        _native.crc32c(random[:size], False) == _native.crc32c(random[:size], True)
+        for size in (0, 1, 7, 64, 1_023, 1_280)
+    )
 
 
 def test_what_is_not_measured_is_said_to_be_lacking() -> None:

@@ -40,6 +40,9 @@ mod _native {
     };
 
     #[pymodule_export]
+    use crate::bind::models::checksum::crc32c;
+
+    #[pymodule_export]
     use crate::bind::models::chip::{area_model, energy_model, power_model};
 
     #[pymodule_export]

@@ -3,6 +3,7 @@
 The paper measures its inputs with micro-benchmarks that run a kernel on the host and on the
 accelerator (section 4). Here the host's kernel is OpenSSL's code without the processor's
 instructions for it, and the accelerator those instructions: `OPENSSL_ia32cap` switches them off. A
+CRC-32C is that of this package, by the processor's instruction and by tables of sixteen bytes. A
 thread switch is half a round trip between two threads of one core, less the system calls.
 io_uring's o0 is what it costs to hand the kernel an operation.
 
@@ -44,6 +45,10 @@ _MODULE: Final = "accelflow.accelerometer.measured"
 #: The processor's flags that a kernel's accelerator needs (/proc/cpuinfo).
 _NEEDS: Final = {"aes_128_gcm": "aes", "sha256": "sha_ni"}
 
+#: The flag of the instruction for CRC-32C, by the word before the flags in /proc/cpuinfo: that of
+#: x86 and that of Arm.
+_CHECKSUM_NEEDS: Final = {"flags": "sse4_2", "Features": "crc32"}
+
 
 def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
     """Measure this machine; about 4 s.
@@ -72,6 +77,11 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
             lacking[name] = str(error)
             continue
         kernels[name] = _compared(host, accelerated)
+    kernels["crc32c"] = None
+    if any(flag in _flags(word) for word, flag in _CHECKSUM_NEEDS.items()):
+        kernels["crc32c"] = _checksums(rounds, seconds)
+    else:
+        lacking["crc32c"] = f"the processor has no {' or '.join(_CHECKSUM_NEEDS.values())}"
     switch: dict[str, float | None] | None = None
     try:
         switch = interval([switch_ns(2_000) for _ in range(rounds)])
@@ -84,7 +94,7 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
         lacking["io_uring"] = f"the kernel refuses it: {error.strerror}"
     return {
         "schema": MEASURED_SCHEMA,
-        "machine": _machine(),
+        "machine": machine_name(),
         "kernels": kernels,
         "thread_switch_ns": switch,
         "io_uring_ns": uring,
@@ -139,6 +149,23 @@ def _compared(host: list[list[float]], accelerated: list[list[float]]) -> dict[s
         "host_ns": [interval(times) for times in zip(*host, strict=True)],
         "accelerated_ns": [interval(times) for times in zip(*accelerated, strict=True)],
     }
+
+
+def _checksums(rounds: int, seconds: float) -> dict[str, Any]:
+    """CRC-32C by tables and by the instruction, in turn."""
+    found: dict[bool, list[list[float]]] = {True: [], False: []}
+    for _ in range(rounds):
+        for tables, times in found.items():
+            calls = [checksum_call(size, tables=tables) for size in SIZES]
+            times.append([timed(call, seconds) for call in calls])
+    return _compared(found[True], found[False])
+
+
+def checksum_call(size: int, *, tables: bool) -> Callable[[], int]:
+    """A function that takes the CRC-32C of `size` bytes once."""
+    data = bytes(range(256)) * (size // 256 + 1)
+    part = data[:size]
+    return lambda: _native.crc32c(part, tables)
 
 
 def in_process(module: str, arguments: Sequence[str], mask: str | None) -> Any:
@@ -267,16 +294,18 @@ def switch_ns(trips: int) -> float:
     return max(switched / 2 - calls, 0.0)
 
 
-def _flags() -> set[str]:
+def _flags(word: str = "flags") -> set[str]:
+    """The processor's flags, which stand behind `word`."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return set()
-    found = [row for row in text.splitlines() if row.startswith("flags")]
+    found = [row for row in text.splitlines() if row.startswith(word)]
     return set(found[0].split()) if found else set()
 
 
-def _machine() -> str:
+def machine_name() -> str:
+    """The processor's name as the system knows it."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

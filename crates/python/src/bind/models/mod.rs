@@ -2,5 +2,6 @@
 
 pub(crate) mod accelerometer;
 pub(crate) mod cerebros;
+pub(crate) mod checksum;
 pub(crate) mod chip;
 pub(crate) mod relief_suite;
