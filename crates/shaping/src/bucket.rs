@@ -29,6 +29,7 @@ impl TokenBucket {
             level: Level {
                 registers,
                 tokens: u64::from(registers.bucket()),
+                owed: 0,
                 refilled: at.0,
                 settled: at.0,
             },
@@ -49,12 +50,7 @@ impl TokenBucket {
 
     /// Tokens that may be spent in cycle `at`, or in the last settled cycle if that is later.
     pub fn tokens(&self, at: Cycles) -> u64 {
-        let mut level = self.level;
-        for &(from, registers) in self.writes.iter().take_while(|(from, _)| *from <= at.0) {
-            level.write(from, registers);
-        }
-        level.settle(at.0);
-        level.tokens
+        self.level_at(at).tokens
     }
 
     /// The first cycle, at or after `from`, in which the bucket has `cost` tokens.
@@ -79,11 +75,33 @@ impl TokenBucket {
     pub fn take(&mut self, cost: u64, at: Cycles) -> Result<bool, ShapingError> {
         self.check(at)?;
         self.settle(at);
-        let enough = self.level.tokens >= cost;
+        let enough = self.level.owed == 0 && self.level.tokens >= cost;
         if enough {
             self.level.tokens -= cost;
         }
         Ok(enough)
+    }
+
+    /// Spends `cost` tokens in cycle `at`, or in the last settled cycle if that is later, whether they
+    /// are there or not. Those that are missing are owed: refills pay for them before anything else
+    /// passes. It is for a cost that is only known once the work is done.
+    pub fn charge(&mut self, cost: u64, at: Cycles) {
+        self.settle(at.max(Cycles(self.level.settled)));
+        let paid = self.level.tokens.min(cost);
+        self.level.tokens -= paid;
+        self.level.owed = self.level.owed.saturating_add(cost - paid);
+    }
+
+    /// Returns tokens in cycle `at`, or in the last settled cycle if that is later, that were spent for
+    /// work which then was not done: they pay what is owed, and fill the bucket up to its size.
+    pub fn give_back(&mut self, tokens: u64, at: Cycles) {
+        self.settle(at.max(Cycles(self.level.settled)));
+        self.level.add(tokens);
+    }
+
+    /// Tokens that are owed in cycle `at`, or in the last settled cycle if that is later.
+    pub fn owed(&self, at: Cycles) -> u64 {
+        self.level_at(at).owed
     }
 
     /// Replaces the registers at the beginning of cycle `at`; later if the bucket is already
@@ -106,6 +124,15 @@ impl TokenBucket {
         self.level.settle(at.0);
     }
 
+    fn level_at(&self, at: Cycles) -> Level {
+        let mut level = self.level;
+        for &(from, registers) in self.writes.iter().take_while(|(from, _)| *from <= at.0) {
+            level.write(from, registers);
+        }
+        level.settle(at.0);
+        level
+    }
+
     fn check(&self, at: Cycles) -> Result<(), ShapingError> {
         let now = Cycles(self.level.settled);
         if at < now {
@@ -120,6 +147,8 @@ impl TokenBucket {
 struct Level {
     registers: Registers,
     tokens: u64,
+    /// Tokens that were spent before they were there; there are no others meanwhile.
+    owed: u64,
     /// The cycle of the last refill, or of the start: the timer shows the cycles since.
     refilled: u64,
     settled: u64,
@@ -140,10 +169,17 @@ impl Level {
             let more = (at - next) / interval;
             self.refilled = next + more * interval;
             let added = (more + 1).saturating_mul(u64::from(self.registers.refill()));
-            let bucket = u64::from(self.registers.bucket());
-            self.tokens = self.tokens.saturating_add(added).min(bucket);
+            self.add(added);
         }
         self.settled = self.settled.max(at);
+    }
+
+    /// Adds tokens to what is owed first, and then to the bucket.
+    fn add(&mut self, tokens: u64) {
+        let repaid = self.owed.min(tokens);
+        self.owed -= repaid;
+        let bucket = u64::from(self.registers.bucket());
+        self.tokens = self.tokens.saturating_add(tokens - repaid).min(bucket);
     }
 
     /// Replaces the registers in cycle `at`, before that cycle's refill.
@@ -155,7 +191,8 @@ impl Level {
 
     fn ready(mut self, cost: u64, from: u64) -> Option<u64> {
         self.settle(from);
-        let Some(missing) = cost.checked_sub(self.tokens).filter(|&tokens| tokens > 0) else {
+        let due = cost.saturating_add(self.owed);
+        let Some(missing) = due.checked_sub(self.tokens).filter(|&tokens| tokens > 0) else {
             return Some(self.settled);
         };
         if cost > u64::from(self.registers.bucket()) {

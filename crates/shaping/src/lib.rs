@@ -8,9 +8,12 @@
 //!
 //! * [`Registers`] are written by a runtime to set a rate; [`table2`] has the paper's values.
 //! * [`TokenBucket`] is one rate limiter, in cycles.
+//! * [`CostTable`] predicts what a request costs, for tokens that stand for the time that it takes.
 //! * [`Shaper`] is queues, rate limiters, splitting and the arbiter between flows, in time.
 //!
 //! [`algorithms`] has alternatives to the token bucket.
+//!
+//! [`control`] is the control plane above it, for a server: promises in, rates out.
 //!
 //! [`dispatch`] is the next stage: the order in which entries of an accelerator's input queue are
 //! loaded.
@@ -35,6 +38,8 @@
 
 pub mod algorithms;
 mod bucket;
+pub mod control;
+mod costs;
 pub mod dispatch;
 mod error;
 mod flow;
@@ -47,6 +52,7 @@ pub mod table2;
 mod timing;
 
 pub use bucket::TokenBucket;
+pub use costs::CostTable;
 pub use error::ShapingError;
 pub use flow::{FlowConfig, FlowId, Message};
 pub use parameters::PARAMETERS;

@@ -1,0 +1,61 @@
+//! What requests cost, learned from those that are done.
+
+use accelflow_units::{Bytes, Time};
+
+/// The share of a new measurement in a moving mean (assumed).
+const SHARE: f64 = 1.0 / 16.0;
+
+/// The classes of sizes: up to 1 byte, 2, 4, and so on.
+const CLASSES: usize = 65;
+
+/// The accelerator time of requests by their size: a moving mean for each power of two.
+///
+/// It predicts what a request that has just arrived will take, when no more is known of it than its
+/// size. A size that was not measured yet is predicted from the nearest one: from a smaller one in
+/// proportion to the size, from a larger one as it is, since part of the time is the same for all
+/// sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostTable {
+    /// In picoseconds.
+    means: [Option<f64>; CLASSES],
+}
+
+impl Default for CostTable {
+    fn default() -> CostTable {
+        CostTable {
+            means: [None; CLASSES],
+        }
+    }
+}
+
+impl CostTable {
+    /// Notes that a request of `size` took `time`. The first of a class is its mean.
+    pub fn learn(&mut self, size: Bytes, time: Time) {
+        let mean = &mut self.means[class(size)];
+        let time = time.as_ps() as f64;
+        *mean = Some(mean.map_or(time, |mean| mean + (time - mean) * SHARE));
+    }
+
+    /// The time that a request of `size` is expected to take; `None` before the first measurement.
+    pub fn predict(&self, size: Bytes) -> Option<Time> {
+        let class = class(size);
+        let (smaller, larger) = self.means.split_at(class);
+        let own = larger[0];
+        let from_smaller = || {
+            let found = smaller.iter().rev().zip(1..).find_map(|(mean, steps)| {
+                let mean = (*mean)?;
+                Some(mean * f64::powi(2.0, steps))
+            });
+            found.or_else(|| larger.iter().find_map(|mean| *mean))
+        };
+        // A conversion of a float to an integer ends at the largest integer.
+        let ps = own.or_else(from_smaller)?;
+        Some(Time::from_ps(ps.round() as u64))
+    }
+}
+
+/// The number of the class of a size: the smallest power of two that is not smaller.
+fn class(size: Bytes) -> usize {
+    let below = size.get().saturating_sub(1);
+    (u64::BITS - below.leading_zeros()) as usize
+}
