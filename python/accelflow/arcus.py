@@ -179,7 +179,7 @@ def experiment(
 
 
 def _beside_paper(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with what the paper reports, the difference, and what is to be said about it."""
+    """A row with the paper's figure, the difference, and a remark on it."""
     why, note = row.pop("why"), row.pop("note")
     target = targets().get(row["key"])
     if target is None:

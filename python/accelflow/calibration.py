@@ -1,4 +1,4 @@
-"""The cost of the services' operations on this machine, measured once and kept.
+"""The cost of the services' operations on this machine, measured once and saved.
 
 Measured times differ from run to run, so a comparison is only repeatable with constant costs. The
 first comparison measures and keeps a recording. Later ones use it until the user asks for a new
@@ -89,7 +89,7 @@ def calibrated(
 ) -> tuple[str, str]:
     """Return the recording of this machine and a sentence on its origin.
 
-    It is measured, and kept, if there is none or `anew` is set.
+    It is measured and saved if there is none yet, or if `anew` is set.
     """
     kept = kept_recording()
     if not anew:
@@ -166,9 +166,9 @@ def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str
 
 
 def kept() -> tuple[Path, str | None]:
-    """Where this machine's costs are kept, and on which date they were measured; None if never.
+    """The path of this machine's recording and the date of its measurement; None if there is none.
 
-    None also stands for a recording that is damaged.
+    A damaged recording also counts as none.
     """
     place = kept_recording()
     try:

@@ -34,7 +34,7 @@ ENERGY_SCHEMA: Final = "accelflow.energy/1"
 
 
 def _printed(section: str, *names: str) -> float:
-    """The sum of what the paper prints of `names`, with all their digits."""
+    """The sum of the paper's printed figures `names`, with all their digits."""
     return float(sum(printed_figures()[f"accelflow.{section}.{name}"] for name in names))
 
 
@@ -108,7 +108,7 @@ def energy(
 ) -> dict[str, Any]:
     """Return the energy of one system of `results`, an object of schema ``accelflow.compare/1``.
 
-    Of several chips it is `chip`, by default the first.
+    If the results have several chips, `chip` selects one, by default the first.
 
     The result is for one second of the measured window: watts by part (``power_w``), completed
     requests per second, joules per request, the part of them that is neither drawn at rest nor
@@ -242,9 +242,9 @@ def _invocations(service: str) -> float:
 
 
 def sizes(config: Mapping[str, float]) -> dict[str, float]:
-    """What `config`, parameters of the simulated server by key, says of the area: inputs of `area`.
+    """The inputs of `area` that follow from `config`, parameters of the simulated server by key.
 
-    Everything else of a chip leaves area and maximum power as they are: see :func:`ignored`.
+    The other parameters of a chip do not affect area and maximum power: see :func:`ignored`.
     """
     names = {key: _INPUTS.get(key, key) for key in config if _is_size(key)}
     return {name: float(config[key]) for key, name in names.items()}

@@ -1,6 +1,6 @@
 """Clients of other services: Thrift and gRPC by T9 and T10, JSON over HTTP/1.1 by T11 and T12.
 
-docs/client.md says what they do. ::
+docs/client.md describes them. ::
 
     client = Client("posts.thrift", "posts.internal:9090", ca="ca.pem")
     posts = client.call("PostStorage.ReadPosts", {"post_ids": [1, 2]}, timeout_s=0.5)
@@ -87,7 +87,7 @@ _M = TypeVar("_M", _native.GrpcClient, _native.HttpClient)
 
 
 class _Kept(Generic[_N]):
-    """What every client has: connections that it keeps, and traces of its own."""
+    """The common part of all clients: a pool of connections, and traces of their own."""
 
     _native: _N
 
@@ -106,7 +106,7 @@ class _Kept(Generic[_N]):
 
 
 class _Traced(_Kept[_M]):
-    """What clients have whose calls are all answered."""
+    """The common part of clients all of whose calls have an answer."""
 
     _native: _M
 

@@ -1,4 +1,4 @@
-"""From one call to numbers: a workload under one system, or under several.
+"""Simulates a workload under one system or several, in one call.
 
 Scenarios, results and the engine are elsewhere (:mod:`accelflow.scenario`, :mod:`accelflow.report`,
 :mod:`accelflow.simulation`); here they meet. docs/python.md has examples.
@@ -142,10 +142,10 @@ def compare(  # noqa: PLR0913 (options, by name)
     the response time was spent on: `cpu_us` (application logic), `accelerator_us`, `dispatcher_us`,
     `manager_us`, `cores_us` (orchestration on cores), `communication_us`, `remote_us` and
     `queueing_us`. Requests of the warm-up and those without a response are left out. A number in
-    place of True keeps at most that many of each service under each system, evenly spaced; in
-    total 2,000,000 are kept at most. The rows of all systems with the same seed, service and number
-    are the same request. With `samples_to` the requests are not kept: it is called with the table
-    of each seed, so that only one seed has to fit.
+    place of True keeps at most that many of each service under each system, evenly spaced; at most
+    2,000,000 are kept in total. The rows of all systems with the same seed, service and number are
+    the same request. With `samples_to` the requests are not kept: it is called with the table of
+    each seed, so that only one seed has to fit.
 
     With `use_over_time`, results have ``use``: how busy each resource of each server was, interval
     by interval, with the first seed. With `loads`, multiples of the load, results have ``loads``:
@@ -159,8 +159,8 @@ def compare(  # noqa: PLR0913 (options, by name)
     number of requests that have ended and of all.
 
     Raises InputError for a value that is not allowed and for more samples than are kept,
-    AccelflowError for what cannot be simulated, and for a time limit that passed before the first
-    length had ended.
+    AccelflowError for a scenario that cannot be simulated, and for a time limit that passes before
+    the first length has ended.
     """
     whole_number("seeds", seeds, 1, MAX_SEEDS)
     if time_limit_s is not None and precision is None:
@@ -454,7 +454,7 @@ def _check_unsaturated(results: Mapping[str, Any], asked: Precision) -> None:
 
 
 def _take_classes(fields: ComparedFields) -> list[OrchestratorSource]:
-    """Take what is not a name out of the orchestrators in `fields`."""
+    """Separate classes from names among the orchestrators in `fields`."""
     given = fields.get("orchestrators", ())
     if isinstance(given, str) or not isinstance(given, Sequence):
         return []

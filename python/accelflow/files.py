@@ -37,7 +37,7 @@ def read_text(path: Path) -> str:
 
 
 def why(error: Exception) -> str:
-    """The reason of `error` without the file name, for a message that names the file itself."""
+    """The reason of `error` without the file's name, for messages that name the file themselves."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):
@@ -134,9 +134,9 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def free_suffix(taken: Callable[[str], bool]) -> str:
-    """The end of a name that no other results have: nothing, or else ``-2``, ``-3`` and so on.
+    """The first free suffix of a file name: empty, or else ``-2``, ``-3`` and so on.
 
-    `taken` tells whether the files with a suffix are there and hold other results.
+    `taken` returns whether files with a suffix exist and hold other results.
     """
     numbered = (f"-{number}" for number in itertools.count(2))
     return next(suffix for suffix in itertools.chain([""], numbered) if not taken(suffix))

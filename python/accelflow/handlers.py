@@ -39,7 +39,7 @@ def find_setup(text: str) -> Callable[[Server], object]:
 def set_up(text: str, setup: Callable[[Server], object], server: Server) -> None:
     """Let `setup`, which `text` names, register its handlers at `server`.
 
-    Raises InputError with the place for what it raises, unless that has a message of its own.
+    An exception of `setup` becomes an InputError with its place, unless it is an AccelflowError.
     """
     try:
         setup(server)

@@ -69,17 +69,18 @@ class Steering:
 
 @dataclass(frozen=True, kw_only=True)
 class RpcProcessor:
-    """Parts of Cerebros's RPC processor in the place of the RPC accelerator; results are the same.
+    """Parts of Cerebros's RPC processor instead of the RPC accelerator; results are the same.
 
     With `split_schema`, Dser notes where lists, maps and structs of Thrift arguments lie, so that
-    handlers in Rust pass by at once what they do not read. Handlers in Python read everything.
+    handlers in Rust skip fields that they do not read. Handlers in Python read everything.
 
     With `arena_bytes`, requests share that much memory: a message reserves its own size and
-    `reservation_ratio` times that for what becomes of it, until its handler has returned. If there
-    is none after `patience_s` seconds, its client is told that the call was not processed and may
-    be repeated: by the exception LOADSHEDDING (11), with gRPC by REFUSED_STREAM. Oneway calls wait.
+    `reservation_ratio` times that for its decoded form, until its handler has returned. If there is
+    none after `patience_s` seconds, its client receives the error that the call was not processed
+    and may be repeated: the exception LOADSHEDDING (11), with gRPC REFUSED_STREAM. Oneway calls
+    wait.
 
-    Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has what each costs.
+    Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each.
     """
 
     split_schema: bool = False

@@ -16,7 +16,7 @@ Traces: TypeAlias = _native.TraceLibrary | _native.TraceImage | str | PathLike[s
 
 @dataclass(frozen=True, slots=True)
 class ServerTraces:
-    """The traces that a server receives requests and sends responses with, by their names.
+    """The names of the traces by which a server receives requests and sends responses.
 
     Those that are not named are the server's, or those of the same names in `library`.
     """
@@ -29,7 +29,7 @@ class ServerTraces:
 
 @dataclass(frozen=True, slots=True)
 class ClientTraces:
-    """The traces that a client sends requests and receives answers with, by their names.
+    """The names of the traces by which a client sends requests and receives answers.
 
     Those that are not named are the client's, or those of the same names in `library`.
     """
@@ -50,7 +50,7 @@ def server_traces(
 ) -> ServerTraces | None:
     """Return the traces of a server that are its own; None without a library.
 
-    Raises InputError for names without a library, and for what is no library.
+    Raises InputError for names without a library, and for a value that is not a library.
     """
     names = {"receive": receive, "respond": respond, "respond_compressed": respond_compressed}
     if library is None:

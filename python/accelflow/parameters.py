@@ -1,6 +1,6 @@
-"""The parameters of all engines, and what sets those of the simulated server.
+"""The parameters of all engines, and settings of those of the simulated server.
 
-What a parameter may be is checked by the engines alone; this module converts what they say.
+The engines alone check values; this module converts their descriptions.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
 def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str, float]:
     """The numbers that `values` give parameters of `engine`, by key without the engine's name.
 
-    A choice may be given by its name, and what one accelerator has of its own in either spelling:
+    A choice may be given by its name, and a parameter of one accelerator in either spelling:
     ``accelerator.TCP.pes`` is ``pes.TCP``, as results have it. Raises InputError, with `place` in
     front, for an unknown key, a value that is not allowed, and a parameter that is set twice.
     """

@@ -1,7 +1,7 @@
 """The types of a workload's tree: phases of paths, and the values that services and chains have.
 
 They have the fields of a workload's file (docs/workloads.md) under its names, so a type checker
-finds a misspelt or a missing one. What values may be is for the file's reader to say.
+finds a misspelt or a missing one. The allowed values are checked when the workload is read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -162,7 +162,7 @@ Arrivals: TypeAlias = (
 
 
 class OperationCost(TypedDict, total=False):
-    """What an operation costs a core: for each message, and for each byte before compression."""
+    """The core time of an operation: for each message, and for each byte before compression."""
 
     ns: float
     ns_per_byte: float
@@ -185,7 +185,7 @@ class RecordedCosts(TypedDict, total=False):
 
 
 class OperationCosts(TypedDict, total=False):
-    """What each operation costs. One that is left out must not be used."""
+    """The cost of each operation. One that is left out must not be used."""
 
     source: Required[Literal["operations"]]
     TCP: OperationCost
@@ -216,7 +216,7 @@ Odds: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
 class Retry(TypedDict):
-    """What happens when an attempt fails: with which odds, attempts in all, and the pause."""
+    """Retries of a chain: the odds that an attempt fails, the attempts in all, and the pause."""
 
     odds: float
     attempts: int
@@ -224,11 +224,11 @@ class Retry(TypedDict):
 
 
 class ChainOptions(TypedDict, total=False):
-    """What a chain may have beside its first trace.
+    """The optional fields of a chain.
 
     `times` such chains run at once. `waits` are by the trace that receives the answer. The service
-    `calls` answers, over the `network` if it is on another server. Nobody waits for a chain that is
-    `detached`.
+    `calls` answers, over the `network` if it is on another server. The request does not wait for a
+    chain that is `detached`.
     """
 
     times: int
@@ -271,7 +271,7 @@ Phase: TypeAlias = Chain | Parallel | Timed | Cpu
 
 
 class Defaults(TypedDict, total=False):
-    """What holds for every service that does not say otherwise."""
+    """The values of fields that a service leaves out."""
 
     rate_rps: float
     rates: str

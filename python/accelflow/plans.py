@@ -346,7 +346,7 @@ def _accelerator(given: dict[str, Any]) -> dict[str, Any]:
 def _without(
     place: str, given: Mapping[str, Any], fields: Sequence[str], allowed: bool, where: str
 ) -> None:
-    """Refuse fields that mean nothing unless `allowed`, which is so `where` something holds."""
+    """Refuse fields that have no meaning unless `allowed`; `where` names the condition."""
     for field in fields:
         if given[field] is not None and not allowed:
             raise refused(f"{place}: {field}", given[field], f"must be left out unless {where}")
@@ -484,7 +484,7 @@ _ENTRY_FLOW: Final[dict[str, _Field]] = {
 
 
 def profile_entries(given: object) -> list[dict[str, Any]]:
-    """Return the entries of a table of profiles. Raises InputError for what none can be."""
+    """Return the entries of a table of profiles. Raises InputError if it is not such a table."""
     if not isinstance(given, list):
         raise refused("profiles: entries", given, "must be a list")
     entries = []

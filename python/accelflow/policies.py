@@ -1,9 +1,9 @@
-"""Policies written in Python: the order of queues, and who handles what comes next.
+"""Policies written in Python: orders of queues, and orchestrators.
 
 A :class:`QueuePolicy` chooses which entry leaves a queue of an accelerator next. An
 :class:`Orchestrator` starts from a native system and changes its properties and its decisions.
-:func:`accelflow.simulation.compare` runs both beside the native systems. Each simulation has a
-policy of its own, so that a policy may keep state (docs/python-policies.md).
+:func:`accelflow.simulation.run` and :func:`accelflow.compare` run both beside the native systems.
+Each simulation has a policy of its own, so that a policy may keep state (docs/python-policies.md).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_NAME: Final = 60
 
 
 class QueuePolicy:
-    """Which entry leaves a queue of an accelerator next. Derive from it, and define `choose`.
+    """An order of accelerators' queues. Derive from it, and define `choose`.
 
     `name` is the second part of the system's name, after the system whose queues the policy orders:
     ``accelflow+NAME``. Without one it is the name of the class. With `deadlines` software sets the
@@ -77,7 +77,7 @@ class ManagerVisit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Who is busy with the end of an operation, one after the other, and for how long.
+    """The handling of the end of an operation: the times of dispatcher, manager and core, in order.
 
     The output dispatcher of the accelerator takes `dispatcher_ns` and executes `instructions`,
     which are only counted. Then comes the visit to the `manager`, if there is one, and then the
@@ -94,7 +94,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Properties:
-    """What does not change about an orchestrator during a simulation.
+    """The properties of an orchestrator that are fixed during a simulation.
 
     `accelerated`: without accelerators, cores execute every operation and the rest has no effect.
     `parks`: the accelerators keep a trace that waits for a message; otherwise it takes no queue
@@ -120,7 +120,7 @@ class Properties:
 class Orchestrator:
     """A system of a comparison. Derive from it, and override `properties`, `decide` or both.
 
-    What a class does not override is as in the native system `like`, an identifier of
+    Methods that a class does not override are those of the native system `like`, an identifier of
     :func:`accelflow.simulation.systems`. `name` is the identifier in results; without one it is the
     name of the class. `queue` is a policy for the queues of accelerators, or its class.
     """
@@ -226,7 +226,7 @@ def systems_in_python(
 ) -> list[System]:
     """Return the systems with `policies` by native system, and those of `orchestrators`.
 
-    Raises InputError for what is no policy, an unknown system, and a name that is taken.
+    Raises InputError for a value that is not a policy, an unknown system, and a name that is taken.
     """
     if not isinstance(policies, Mapping | None):
         raise refused("policies", policies, "must be queue policies by system")
@@ -288,7 +288,7 @@ def _orchestrated(source: OrchestratorSource, place: str) -> System:
 
 
 def _source(source: Any, wanted: type, place: str) -> tuple[Any, Callable[[], Any]]:
-    """Return a policy from `source`, for its class attributes, and what makes one."""
+    """Return a policy from `source`, for its class attributes, and a function that makes one."""
     article = "an" if wanted is Orchestrator else "a"
     allowed = f"must be {article} {wanted.__name__}, its class, or a function that makes one"
     if isinstance(source, wanted):
@@ -310,7 +310,7 @@ def _source(source: Any, wanted: type, place: str) -> tuple[Any, Callable[[], An
 
 
 def _copies(policy: Any, place: str) -> Callable[[], Any]:
-    """Return what copies `policy` as it is now."""
+    """Return a function that copies `policy` in its present state."""
 
     def copied() -> Any:
         try:
@@ -345,7 +345,7 @@ def _check_properties(properties: object, name: str) -> None:
 
 
 def _check_queues(system: System, properties: Properties) -> None:
-    """Refuse a policy for queues that there are not."""
+    """Raise InputError for a queue policy of a system that has no such queues."""
     if not properties.accelerated:
         why = f"{system.name} has no accelerators"
     elif properties.queueing == "central":

@@ -1,4 +1,4 @@
-"""How long to simulate for a requested precision.
+"""Run lengths for a requested precision.
 
 The method is independent replications, a fixed number of seeds, with a growing run length: the
 relative half width of the 95 % interval is compared with the one that is asked for, and if it is
@@ -52,7 +52,7 @@ _MARGIN: Final = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """What to reach: `measure` within `ratio` of itself, with 95 % confidence."""
+    """A requested precision: `measure` within `ratio` of itself, with 95 % confidence."""
 
     measure: str
     ratio: float
@@ -79,7 +79,7 @@ class Precision:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """The widest relative half width, `ratio`, and whose it is."""
+    """The widest relative half width, `ratio`, and the name of its service and system."""
 
     ratio: float
     name: str

@@ -45,9 +45,9 @@ _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return `work` as a function that keeps this request's deadline and trace on any thread.
 
-    The tenant's terms and limit are kept, too. For a coroutine function it is a coroutine function.
-    Outside handlers, and for requests with none of these, it is `work` itself. Raises InputError
-    for generator functions, whose work is spread over several calls.
+    The function also keeps the tenant's terms and limit. For a coroutine function it is a coroutine
+    function. Outside handlers, and for requests with none of these, it is `work` itself. Raises
+    InputError for generator functions, whose work is spread over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
         raise InputError(f"within_request({work!r}): must not be a generator function")

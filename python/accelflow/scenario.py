@@ -1,4 +1,4 @@
-"""What a comparison asks: one description, whose rules are those of the engine.
+"""Scenarios: the questions of comparisons, checked by the engine's rules.
 
 The engine describes a scenario (`docs/scenario.md`): its fields, their names, ranges and defaults.
 :class:`Scenario` has the same fields under the same names, and adds no rules of its own.
@@ -79,11 +79,12 @@ class HasDocument(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """What to compare. The defaults are those of `accelflow compare`.
+    """The question of a comparison. The defaults are those of `accelflow compare`.
 
     `workload` is a suite's name, the path of a workload's file (docs/workloads.md), which ends in
     ``.toml`` or ``.json``, the tree of one (:func:`accelflow.workload.load_workload`), or an object
-    with the method ``to_document`` that returns a tree. What is None here is as the workload says.
+    with the method ``to_document`` that returns a tree. Fields that are None here take the
+    workload's values.
 
     `orchestrators` and `services` are identifiers; empty stands for those of
     :func:`accelflow.simulation.orchestrators` and for all services. Each of
@@ -94,9 +95,9 @@ class Scenario:
     the paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The default is what the
     workload says: measured for socialnetwork, paper for the other suites. `recording` is the text
     of a recording (docs/recording-format.md) that costs and sizes are taken from instead; together
-    with the profile ``measured`` it is this machine's. `recorded_times` is what is taken from its
-    times: ``median``, the default, the same for each request, or ``distribution``, drawn for each
-    request from the recorded distributions, with the time of requests outside of their steps.
+    with the profile ``measured`` it is this machine's. `recorded_times` selects among its times:
+    ``median``, the default, the same for each request, or ``distribution``, drawn for each request
+    from the recorded distributions, with the time of requests outside of their steps.
 
     `rate_rps` is the mean over the workload's services that clients call (services that only other
     services call do not count), by default the paper's for the suites, or 800 for serverless
@@ -116,16 +117,16 @@ class Scenario:
 
     `config` sets parameters of the server by key, choices also by name. `chips` are compared side
     by side: parameters of each by its name, in place of those in `config`, or chips
-    (:func:`accelflow.chips.read_chip`). One chip is as if `config` had its parameters. `policy` is
-    the order of input queues, where the configuration is not to say it: fifo, priority, deadline
-    (who would be late changes places with who has slack) or edf (the earliest deadline first).
-    `slo_us` is when responses of services are due after their requests; those of other services are
-    due within `slo_factor` times the mean response time of the service on an idle server with
-    AccelFlow, unless it is None or the workload says when. `tenants` and `priorities` (higher goes
-    first) are numbers by service, 0 for those that are not named. `shaping` puts tenants behind
-    ARCUS's traffic shaper, by number: a trace that starts costs a token, or with the unit bytes as
-    many as its first operation reads. With two limits, one in each unit, it starts when both have
-    its tokens.
+    (:func:`accelflow.chips.read_chip`). One chip is equivalent to its parameters in `config`.
+    `policy` is the order of input queues, and overrides `config`: fifo, priority, deadline (an
+    entry that would be late changes places with one that has slack) or edf (the earliest deadline
+    first). `slo_us` is when responses of services are due after their requests; those of other
+    services are due within `slo_factor` times the mean response time of the service on an idle
+    server with AccelFlow, unless it is None or the workload says when. `tenants` and `priorities`
+    (higher goes first) are numbers by service, 0 for those that are not named. `shaping` puts
+    tenants behind ARCUS's traffic shaper, by number: a trace that starts costs a token, or with the
+    unit bytes as many as its first operation reads. With two limits, one in each unit, it starts
+    when both have its tokens.
     """
 
     workload: str | PathLike[str] | Mapping[str, Any] | HasDocument = "socialnetwork"
@@ -242,8 +243,7 @@ def hashed(scenario: Scenario) -> str:
     """The stable hash of everything that the results of `scenario` depend on.
 
     Experiments with the same hash have the same results in the same version of accelflow. A value
-    that is set to its default is as one that is not set. Raises InputError for a value that is not
-    allowed.
+    that is set to its default counts as not set. Raises InputError for a value that is not allowed.
     """
     text = document(scenario)
     try:
@@ -255,7 +255,7 @@ def hashed(scenario: Scenario) -> str:
 def loaded(scenario: Scenario) -> Scenario:
     """Return `scenario` with the contents of its workload's file, which may change later.
 
-    Raises InputError for a file that cannot be read or is none of a workload, and for a scenario
+    Raises InputError for a file that cannot be read or is not a workload, and for a scenario
     that is not allowed: values of the file with their line and column.
     """
     file = scenario.workload if isinstance(scenario, Scenario) else None

@@ -73,7 +73,7 @@ _OBSERVABILITY: Final = Observability()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Settings:
-    """Everything that the native server is made of beside its interface."""
+    """The settings of the native server beside its interface."""
 
     include_dirs: list[str]
     tls: Tls | None
@@ -101,8 +101,8 @@ class Server:
     Replies are compressed as `compression` says: "never", "like_request" (as the request was) or
     "always". With `tenants`, each tenant's traffic is shaped before it is processed.
 
-    With `errors_to_caller`, clients are told of exceptions of services that its handlers call by
-    the trace T10_error (with gRPC, by the status), and not by the handler, whose call ends with a
+    With `errors_to_caller`, exceptions of services that its handlers call go to the client
+    directly, by the trace T10_error (with gRPC, by the status). The handler's call then ends with a
     CallError of the reason ``answered``.
 
     With `library`, requests are served with traces of your own: `receive` and `respond` name them,
@@ -167,11 +167,12 @@ class Server:
         If its second parameter is required or called ``request``, it gets the :class:`Request`,
         too. It is called from several threads. Coroutines that it returns run in one event loop of
         the server; they are cancelled when their client no longer waits. A DeclaredError becomes
-        that exception of the interface. Any other exception is logged, and the client is told
+        that exception of the interface. Any other exception is logged, and the client receives
         INTERNAL_ERROR with the log's id for it (with `verbose_errors`, its type and text).
 
         Calls should be answered within `due_within_s` seconds: queues by deadline order their
-        traces by that, and those of calls that the handler makes. A later answer counts as any.
+        traces by that, and those of calls that the handler makes. A late answer counts as any
+        other.
 
         Raises AccelflowError if the interface has no such function, and InputError for a handler
         with other parameters.
@@ -219,7 +220,7 @@ class Server:
         """Serve until SIGINT or SIGTERM, then :meth:`stop`. For the main thread of a program.
 
         If the traces are from a file, SIGHUP makes the server read it again, as
-        :meth:`reload_traces` does; the log says with what result.
+        :meth:`reload_traces` does; the log has the result.
         """
         stopped = threading.Event()
 
@@ -277,8 +278,8 @@ class Server:
         """Replace the traces of further requests; return how often that was done while serving.
 
         The arguments are those of the server. Requests that are under way end with the traces that
-        received them, and nothing is lost. Raises AccelflowError for traces that do not fit; the
-        server then keeps those that it had.
+        received them; none is lost. Raises AccelflowError for traces that do not fit; the server
+        then keeps the old ones.
         """
         given = server_traces(library, receive, respond, respond_compressed)
         turn = self._native.set_traces(given)
@@ -361,7 +362,7 @@ class _Coroutines:
     def begin(
         self, name: str, coroutine: Coroutine[Any, Any, Json], promise: _native.Promise
     ) -> None:
-        """Run a coroutine; cancel it once nobody waits for its value any more."""
+        """Run a coroutine; cancel it when its request is abandoned."""
         answering = in_scope(_native.current_scope(), coroutine)
         self._running().call_soon_threadsafe(_begin, name, answering, promise)
 

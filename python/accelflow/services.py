@@ -35,7 +35,7 @@ SCHEMA: Final = "accelflow.workload/1"
 def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
     """A phase of application logic of `time_us` us, or drawn from a distribution.
 
-    Without a time, it has its part of the service's `app_us`, or what the costs say.
+    Without a time, it takes its part of the service's `app_us`, or the time in the costs.
     """
     if time_us is None:
         return {"cpu": True}
@@ -59,10 +59,10 @@ def parallel(*chains: Chain) -> Parallel:
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """A service: what one request to it does, and how often requests come.
+    """A service: the path of a request to it, and the rate of requests.
 
     `path` has the phases one after another; the first receives the request, the last sends the
-    answer. What is None is as the workload's `defaults` say.
+    answer. Fields that are None take the workload's `defaults`.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Workload:
         )
         result = accelflow.simulate(shop)
 
-    `defaults` holds for every service that does not say otherwise; `traces` are traces of its own.
+    `defaults` has the values of fields that services leave out; `traces` are traces of its own.
     `rest` has the other tables of a file, such as ``origin``.
     """
 
@@ -130,7 +130,7 @@ class Workload:
     def from_document(cls, tree: Mapping[str, Any]) -> Self:
         """Make a workload of the tree of a file.
 
-        Raises InputError for a tree that is none of a workload.
+        Raises InputError for a tree that is not a workload.
         """
         workload_text(tree)
         own = {one.name for one in fields(cls)} - {"services", "rest"}

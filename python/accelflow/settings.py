@@ -1,7 +1,7 @@
 """Settings of a server, in groups: TLS, limits, timeouts, execution, observability.
 
-Each group is an immutable dataclass that is checked when it is made. docs/server.md says what the
-settings cost and when to change them. ::
+Each group is an immutable dataclass that is checked when it is made. docs/server-reference.md says
+what each setting does. ::
 
     Server(
         "calculator.thrift",
@@ -130,7 +130,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long a server waits for a client before it closes the connection, in seconds.
+    """The times in seconds that a server waits for a client before it closes the connection.
 
     It waits `first_byte_timeout_s` for the first byte, `idle_timeout_s` between messages,
     `message_timeout_s` from a message's first byte to its last, and `write_timeout_s` for the
@@ -170,8 +170,8 @@ class Execution:
     many more for connections that have none of these. With 0 they run on the threads of
     connections, which is faster for handlers that do not block.
 
-    `rpc` puts parts of an RPC processor in the place of the RPC accelerator
-    (:class:`RpcProcessor`). `faults` are injected into accelerators.
+    `rpc` enables parts of an RPC processor in place of the RPC accelerator (:class:`RpcProcessor`).
+    `faults` are injected into accelerators.
     """
 
     workers: int | Pools | None = None
@@ -237,16 +237,16 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observability:
-    """What a server tells its operators, and what it tells clients of errors.
+    """Metrics, recordings and spans for operators, and the detail of errors that clients receive.
 
     With `record`, it keeps the costs of the latest requests for :meth:`Server.recording`. With
     `telemetry`, it sends spans of requests to a collector. With `admin`, an address such as
     "127.0.0.1:9100", it answers operators there over HTTP (/metrics, /recording).
 
-    Of an error that the interface does not declare, a client is told a code and an id. The log
+    For an error that the interface does not declare, a client receives a code and an id. The log
     ``accelflow.server`` has the rest under that id: at level ERROR, or INFO if the request is
-    wrong. With `verbose_errors` clients are told all: texts of exceptions, traces and steps, and
-    the names of known functions.
+    wrong. With `verbose_errors` clients receive everything: texts of exceptions, traces and steps,
+    and the names of known functions.
     """
 
     record: bool = False

@@ -1,4 +1,4 @@
-"""Comparisons of orchestrators on the simulated server, and what they rest on."""
+"""Comparisons of orchestrators on the simulated server, and their inputs."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def run(  # noqa: PLR0913 (settings, by name)
     `policies` and `orchestrators` are classes in Python, simulated beside the native systems
     (docs/python-policies.md). `policies` has queue policies by the system whose queues they order;
     the system with the policy is ``SYSTEM+NAME`` in the results. Results then name these systems in
-    ``python_systems``; no hash of the scenario stands for them.
+    ``python_systems``; the hash of the scenario does not cover them.
 
     Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
     cannot be simulated and for a policy that fails, whose exception is then the cause.
@@ -255,7 +255,7 @@ def _results(
 
 
 def _in_python(systems: list[System]) -> dict[str, Any]:
-    """What results say of systems in Python; nothing if there are none."""
+    """The part of results on systems in Python; empty if there are none."""
     rows = [
         {"orchestrator": one.name, "like": one.like, "classes": dict(one.classes)}
         for one in systems
@@ -271,7 +271,7 @@ def write_spans(scenario: Scenario, path: Path) -> int:
     Returns their number.
 
     Raises InputError for a value that is not allowed and AccelflowError for several orchestrators,
-    for what cannot be simulated and for what cannot be written.
+    and if the simulation or the file fails.
     """
     scenario = costed(loaded(scenario))
     check(scenario)
@@ -334,7 +334,7 @@ def timeouts(
     remote: str,
     timeout_us: float,
 ) -> dict[str, float]:
-    """By service, the mean number of messages of a request that are awaited for longer.
+    """The mean number of messages of a request that time out, by service.
 
     In closed form, for the waits called `remote` and the most common path of each request; waits
     do not depend on the load. Raises InputError for a time-out that is not positive,
@@ -346,7 +346,7 @@ def timeouts(
 
 
 def demands(scenario: Scenario) -> dict[str, Any]:
-    """What one request of each service of `scenario` needs, in closed form and without waiting.
+    """The work of one request of each service of `scenario`, in closed form, without waits.
 
     ``services`` has a row for each, with its time on a core (``app_ns``) and, by accelerator, the
     number of its ``operations`` and their time on a core; ``rate_share`` is its rate over the mean.
@@ -394,7 +394,7 @@ def payloads(scenario: Scenario, requests: int) -> list[tuple[str, int, int]]:
 
 
 def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dict[str, float]]:
-    """What each service spends on a core without accelerators, in ns, by category of the paper.
+    """The core time of each service without accelerators, in ns, by the paper's categories.
 
     Costs are those of the profile ``paper`` with `tcp_cost_ns`.
     """

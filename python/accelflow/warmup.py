@@ -1,4 +1,4 @@
-"""How long a simulation takes to settle: MSER-5 on a pilot.
+"""Finds the warm-up of a simulation by MSER-5 on a pilot.
 
 A simulation begins with an empty server, so its first response times are too short. MSER-5 (White,
 "An effective truncation heuristic for bias reduction in simulation output", Simulation 1997; White,
@@ -40,7 +40,7 @@ _IN_A_BIN: Final = 20
 
 
 def mser5(values: Sequence[float] | np.ndarray) -> int | None:
-    """How many of `values`, in the order of time, to cut: a multiple of five.
+    """The number of `values`, in the order of time, to cut from the start: a multiple of five.
 
     The mean of the remaining batches of five has the smallest standard error. None if that cuts
     more than half, or if there are fewer than ten batches: then the run is too short.
@@ -99,7 +99,7 @@ def settled(  # noqa: PLR0913 (options, by name)
 
 
 def _samples(scenario: Scenario) -> int:
-    """How many requests of each service a simulation of the pilot keeps under each system."""
+    """The number of requests of each service that a pilot keeps under each system."""
     systems = max(len(scenario.orchestrators), 6) * max(len(scenario.chips), 1)
     return min(scenario.requests, max(_KEPT // (systems * max(len(scenario.services), 8)), 1_000))
 

@@ -1,4 +1,4 @@
-"""Looking at single requests of a simulation: timelines, waterfalls, and why some are slow."""
+"""Views of single requests of a simulation: timelines, waterfalls, and reasons of slow ones."""
 
 import json
 import math
@@ -41,7 +41,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What a timeline shows.
+    """The requests and the window that a timeline shows.
 
     Requests are shown that arrive in the window of `for_us` (to the end without it) from `from_us`
     of simulated time, or of the time since the first span. `services`, `requests` (numbers within
@@ -75,7 +75,7 @@ def write_timeline(scenario: Scenario, path: Path, shown: Shown | None = None) -
     Returns the numbers of systems and of requests shown, over all systems.
 
     Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
-    and AccelflowError for what cannot be simulated or cannot be written.
+    and AccelflowError if the simulation or the file fails.
     """
     shown = shown or Shown()
     shown.check()
@@ -99,7 +99,7 @@ def write_spans_timeline(
     The first request that is shown begins at 0. Returns the numbers of requests and spans.
 
     Raises InputError for a value that is not allowed, for more than a million spans and for none,
-    and AccelflowError for files that cannot be read and for what cannot be written.
+    and AccelflowError for files that cannot be read or written.
     """
     shown = shown or Shown()
     shown.check()
@@ -170,12 +170,13 @@ def why(
 
 
 def verdict(found: dict[str, Any]) -> dict[str, Any]:
-    """What an explanation comes to.
+    """The verdict of an explanation.
 
-    ``at`` is the place that the slow requests spend most more time at, ``waits`` says whether it
-    is a wait, ``share`` is its share of the gap between the bands; ``occupant`` is the service that
-    occupied it most meanwhile, with ``occupied`` and, over the whole run, ``occupied_overall``;
-    ``bursts`` are the services that arrived in a burst before, the strongest first.
+    ``at`` is the place with the greatest additional time of the slow requests, ``waits`` says
+    whether it is a wait, ``share`` is its share of the gap between the bands; ``occupant`` is the
+    service that occupied it most meanwhile, with ``occupied`` and, over the whole run,
+    ``occupied_overall``; ``bursts`` are the services that arrived in a burst before, the strongest
+    first.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
     gap = slow - median
@@ -215,7 +216,7 @@ def _bursts(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Raise InputError for an error of the engine that is a refusal: it says what must be."""
+    """Raise InputError for an error of the engine that refuses a value."""
     try:
         yield
     except AccelflowError as error:

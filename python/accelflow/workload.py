@@ -155,10 +155,10 @@ def _traces_of(module: Path) -> str:
 
 
 def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
-    """Return what the engines take for `workload`: a suite's name, or its tree as JSON.
+    """Return `workload` in the form that engines take: a suite's name, or its tree as JSON.
 
-    Raises InputError as :func:`load_workload`, and for what is neither a name, nor a file, nor a
-    tree.
+    Raises InputError as :func:`load_workload`, and for a value that is neither a name, nor a file,
+    nor a tree.
     """
     if is_file(workload) and not isinstance(workload, Mapping):
         return json.dumps(load_workload(workload))

@@ -1,4 +1,4 @@
-"""From the equations to a decision: alternatives, SLOs, what an accelerator would have to be."""
+"""Decisions from the equations: alternatives, SLOs, and required parameters of an accelerator."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -64,9 +64,9 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     """Find the least or largest value of `parameter` with which `service` reaches `goal`.
 
     It is a parameter of `kernel`, which may be left out if there is one. Everything else stays as
-    it is, ranges at their central value; a value at which no service can be, as with an overloaded
-    accelerator, does not reach it. Raises InputError for another parameter or kernel, and for a
-    number of offloads that something else in the service depends on.
+    it is, ranges at their central value; a value with which the service cannot run, as with an
+    overloaded accelerator, does not reach it. Raises InputError for another parameter or kernel,
+    and for a number of offloads that something else in the service depends on.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)

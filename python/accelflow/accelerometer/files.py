@@ -149,7 +149,8 @@ class Question:
 def read_question(path: Path) -> Question:
     """Read the service in the file at `path`, with its `[[alternatives]]` and its `[slo]`.
 
-    Each alternative has a name, and what is different of one kernel. Raises as :func:`read` does.
+    Each alternative has a name, and the changed parameters of one kernel. Raises as :func:`read`
+    does.
     """
     service = read(path)
     if is_nine_lines(path):
@@ -274,7 +275,7 @@ def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, A
 
 @dataclass(frozen=True, kw_only=True)
 class _Benchmarked:
-    """Micro-benchmarks of a machine, and which of its kernels' instructions are meant."""
+    """Micro-benchmarks of a machine, and the name of one of their kernels."""
 
     file: str
     kernel: str | None = None
@@ -283,7 +284,7 @@ class _Benchmarked:
 def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, Any]:
     """The kernel with A and o0 + L of `kernel`, and o1, from its `measured`, unless given.
 
-    They are ranges by their standard errors. An o0 + L below 0 is none.
+    They are ranges by their standard errors. An o0 + L below 0 is left out.
     """
     if "measured" not in row:
         return row

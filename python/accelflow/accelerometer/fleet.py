@@ -27,7 +27,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """What a server, or a device in it, costs and draws. Its price is spread over its lifetime."""
+    """The price, lifetime and power of a server, or of a device in it."""
 
     price: float = 0.0
     lifetime_years: float = 4.0
@@ -53,7 +53,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """Services with their servers, and what these cost."""
+    """Services with their servers, and the costs of these."""
 
     members: Sequence[Member]
     server: Costs = Costs()
@@ -130,13 +130,12 @@ def _number(value: Any, place: str, *, least: float) -> float:
 
 
 def plan(fleet: Fleet) -> dict[str, Any]:
-    """Return what the fleet needs with its accelerators, as ``accelflow.accelerometer-fleet/1``.
+    """Return the fleet's needs, accelerated and not, as ``accelflow.accelerometer-fleet/1``.
 
-    For each service and for all: servers, kilowatts and money a year before and after, and what is
-    saved, as central value and, where inputs are ranges, the 5 % and 95 % quantiles. Services are
+    For each service and for all: servers, kilowatts and money a year before and after, and the
+    savings, as central value and, where inputs are ranges, the 5 % and 95 % quantiles. Services are
     drawn independently. A service that the accelerator slows down, by the central values, keeps its
-    servers as they are.
-    Raises InputError as :func:`evaluate` does.
+    servers as they are. Raises InputError as :func:`evaluate` does.
     """
     rows, before, after = [], [], []
     for number, member in enumerate(fleet.members):

@@ -21,7 +21,7 @@ _BIN: Final = re.compile(
 
 @dataclass(frozen=True)
 class Histogram:
-    """Sizes that were counted: their distribution, how many, and how many more had no bytes."""
+    """Counted sizes in bytes: their distribution, their number, and the number of sizes of 0."""
 
     name: str
     sizes: Sizes

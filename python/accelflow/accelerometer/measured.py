@@ -1,4 +1,4 @@
-"""Micro-benchmarks of what the equations ask for: A, o0 and L, o1, on this machine.
+"""Micro-benchmarks of the equations' inputs A, o0, L and o1 on this machine.
 
 The paper measures its inputs with micro-benchmarks that run a kernel on the host and on the
 accelerator (section 4). Here the host's kernel is OpenSSL's code without the processor's
@@ -57,8 +57,8 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
     `acceleration_ratio` (A: the slopes of time over size), `setup_ns` (o0 + L: what an offload
     costs beside the bytes, above 0 only if the instructions cost more to begin), `host_ns_per_byte`
     and the times by size; `thread_switch_ns` (o1); `io_uring_ns`. Each is {mean, half_width,
-    standard_error} over `rounds` of `seconds` per size, Student's 95 %. What the machine does not
-    have or allow is None, and `lacking` says why.
+    standard_error} over `rounds` of `seconds` per size, Student's 95 %. Values that the machine
+    lacks or forbids to measure are None, and `lacking` says why.
     """
     lacking: dict[str, str] = {}
     flags = _flags()
@@ -169,7 +169,7 @@ def checksum_call(size: int, *, tables: bool) -> Callable[[], int]:
 
 
 def in_process(module: str, arguments: Sequence[str], mask: str | None) -> Any:
-    """What `module` prints as JSON, in a process of its own: OpenSSL reads `mask` when it starts.
+    """Run `module` in its own process, with OpenSSL's `mask`, and return the JSON that it prints.
 
     Raises AccelflowError if it fails.
     """

@@ -27,7 +27,7 @@ APPLICATION_RATIO: Final = 0.207
 
 @dataclass(frozen=True)
 class Measured:
-    """What a recording says of one accelerator's operations in a request of a service.
+    """The recorded operations of one accelerator in a request of a service.
 
     `cost_ns` is their time together, with the standard error `cost_sd_ns`; `sizes` the bytes and
     number of each. `fixed_ns` and `ns_per_byte` are the line through costs over sizes (o0 and C_b
@@ -66,7 +66,8 @@ class Recorded:
 def read_recording(path: Path, service: str | None = None) -> Recorded:
     """Read `service` of the recording at `path`; without a name the only one.
 
-    Raises InputError for a file that is no recording, and for another name or none of several.
+    Raises InputError for a file that is not a recording, for an unknown name, and without a name if
+    there are several services.
     """
     try:
         text = path.read_text(encoding="utf-8")

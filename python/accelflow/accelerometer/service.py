@@ -61,8 +61,7 @@ class Queue:
     offload takes the host's time for it over the acceleration. Without `service_scv_ratio`, its
     squared coefficient of variation is that of the offloaded sizes, or 1 if they are not known.
     `approximation` is kimura or allen_cunneen, both exact for one server. Kernels whose queues have
-    the same name in `shared` wait in one line, for an accelerator that does the work of all of
-    them.
+    the same name in `shared` wait in one queue for one accelerator.
     """
 
     servers: int = 1
@@ -275,7 +274,7 @@ def _as_in_fig_20(service: Service) -> dict[str, Any]:
 
 
 def central(service: Service) -> Service:
-    """The service with the central value in the place of each range."""
+    """The service with each range replaced by its central value."""
     return Service(
         host_cycles_per_s=_central(service.host_cycles_per_s),
         kernels=[

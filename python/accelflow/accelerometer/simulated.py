@@ -1,8 +1,8 @@
 """The equations beside a simulation that executes the same offloads.
 
 The simulation (`accelflow_model::accelerometer::simulation`) has threads on cores, an interface and
-an accelerator with its queue. Where it agrees with the closed form, adding means is enough; where
-it does not, something waits that the means do not know.
+an accelerator with its queue. Where it differs from the closed form, the cause is waiting, which a
+sum of means leaves out.
 """
 
 import json
@@ -20,7 +20,7 @@ SCHEMA: Final = "accelflow.accelerometer-simulation/1"
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What the simulation needs beyond the service.
+    """The settings of a simulation of a service.
 
     `hosts` of one core each share the accelerator, unless the kernel's queue says how many. A host
     works on `threads` requests at a time (Sync: on one). A request has `kernels_per_request`, each
@@ -49,8 +49,8 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
     form's and the simulated `speedup_ratio` (a saturated host) and `latency_reduction_ratio` (one
     request at a time), and `loaded`: mean latency and P99 at `load_ratio`, before and after. Ratios
     are of sums over the seeds, with Student's 95 % half width over the seeds. Ranges are simulated
-    at their central value. Raises InputError as :func:`evaluate` does, and for a run that cannot
-    be.
+    at their central value. Raises InputError as :func:`evaluate` does, and for settings of the run
+    that are not allowed.
     """
     run = run or Run()
     if not 1 <= run.seeds <= 1_000:

@@ -31,7 +31,7 @@ _SWITCH: Final = 5_750.0
 
 @dataclass(frozen=True)
 class Size:
-    """How much is simulated: requests of a run, seeds, and every how many-th row of a section."""
+    """The extent of a simulation: requests of a run, seeds, and the step over rows of a section."""
 
     requests: int = 20_000
     seeds: int = 5
@@ -144,7 +144,7 @@ def _mean_with_load(size: Size) -> Iterator[Case]:
 
 
 def _overlap(size: Size) -> Iterator[Case]:
-    """Requests of several kernels whose responses nobody needs: equation (8) adds what overlaps."""
+    """Requests of several kernels without responses: equation (8) adds times that overlap."""
     kernel = _kernel("async_no_response", kernel_share_ratio=0.5, acceleration_ratio=1.0)
     for kernels in (1, 2, 4, 16):
         run = _even(size, kernels_per_request=kernels)

@@ -51,7 +51,7 @@ class Offloaded(Generic[_Given, _Result]):
     def __init__(
         self, function: Callable[_Given, _Result], marks: Mapping[Callable[..., object], str]
     ) -> None:
-        """Wrap `function`. Raises InputError for what :func:`offload` refuses."""
+        """Wrap `function`. Raises InputError as :func:`offload` does."""
         if not isinstance(function, FunctionType):
             raise refused("offload", function, "must be a function in Python")
         for mark, accelerator in marks.items():
@@ -84,7 +84,7 @@ class Offloaded(Generic[_Given, _Result]):
 
     @property
     def original(self) -> Callable[_Given, _Result]:
-        """The function as it was."""
+        """The undecorated function."""
         return self._function
 
     @property
@@ -100,7 +100,7 @@ class Offloaded(Generic[_Given, _Result]):
     def propose(self, *, rate_rps: float = 1_000.0) -> Proposal:
         """Return the traces and the workload that the recorded calls suggest.
 
-        Raises InputError before the first call, and for a rate that is no positive number.
+        Raises InputError before the first call, and for a rate that is not a positive number.
         """
         return propose(self._function.__name__, self.recordings, rate_rps)
 
@@ -127,8 +127,8 @@ def offload(
     name of another (``@offload(marks={resize: "Resize"})``). Generators and coroutines are not
     recorded past their first pause.
 
-    Raises InputError for a function without a source and for a lambda, TraceError for the name of
-    an accelerator that cannot be.
+    Raises InputError for a function without a source and for a lambda, TraceError for an invalid
+    name of an accelerator.
     """
     if function is None:
         return functools.partial(Offloaded, marks=marks or {})

@@ -31,8 +31,8 @@ _Result = TypeVar("_Result")
 class Proposal:
     """Traces of a function's tax operations, and a workload whose one service calls them.
 
-    `traces` has the names of the accelerators of each trace by name. `notes` say what the
-    recordings do not tell and how it was assumed, and which operations are left out.
+    `traces` has the names of the accelerators of each trace by name. `notes` name the values that
+    the recordings lack, with the assumptions made, and the operations that are left out.
     """
 
     name: str
@@ -56,10 +56,10 @@ class Proposal:
         return compare(dict(self.workload), **fields)
 
     def run(self, payload: bytes, cpu_fallback: Callable[[bytes], _Result]) -> Run | _Result:
-        """Run what the function does to its argument on bytes, without TCP.
+        """Run the function's operations on its argument on real bytes, without TCP.
 
-        `cpu_fallback`, the function itself for instance, gets the payload if the operations on it
-        are none, or if the runtime's accelerators refuse the payload.
+        `cpu_fallback`, such as the function itself, gets the payload if there are no operations on
+        it, or if the runtime's accelerators refuse the payload.
         """
         first = next(iter(self.traces.values()))
         calls = [call for call in first if call != "TCP"]
@@ -76,7 +76,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     """Return traces and a workload for the function called `name`.
 
     The order of operations is that of the last recording; costs are medians over all. Raises
-    InputError without recordings and for a rate that is no positive number.
+    InputError without recordings and for a rate that is not a positive number.
     """
     if not recordings:
         raise refused("recordings", 0, f"must be calls of {name}: call it first")
@@ -169,7 +169,7 @@ def _chains(operations: Sequence[Operation]) -> list[list[int]]:
 
 
 def _cost(call: str, operations: Sequence[Operation]) -> dict[str, float]:
-    """What `call` costs: a time for each message, and one for each byte if sizes differ."""
+    """The cost of `call`: a time for each message, and one for each byte if sizes differ."""
     found = [(one.message_bytes, one.time_ns) for one in operations if one.accelerator == call]
     sizes = [float(size) for size, _ in found]
     times = [float(ns) for _, ns in found]

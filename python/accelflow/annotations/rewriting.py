@@ -93,7 +93,7 @@ def _is_private(node: ast.AST) -> bool:
 
 
 class _Calls(ast.NodeTransformer):
-    """Puts the recording function in the place of each function that is called."""
+    """Replaces each called function by the recording function."""
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         """Rewrite a call and those inside of it."""

@@ -1,4 +1,4 @@
-"""Figures 2 and 6 to 9 of the paper, ours beside what its text prints."""
+"""Figures 2 and 6 to 9 of the paper: our values beside those that its text prints."""
 
 from __future__ import annotations
 

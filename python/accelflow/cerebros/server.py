@@ -46,7 +46,7 @@ def services() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class OwnService:
-    """A service of one's own, in the place of one of the five.
+    """A service of the user's own, instead of one of the five.
 
     `interface` is its ``.thrift`` or ``.proto`` file, whose included files are looked for beside it
     and in `include_dirs`. `recording` is a recording of a server (docs/recording-format.md) whose
@@ -66,7 +66,7 @@ class OwnService:
         return Path(self.interface).stem
 
     def request(self) -> dict[str, Any]:
-        """The files as the engine takes them. Raises InputError for what is no path."""
+        """The files as the engine takes them. Raises InputError for a value that is not a path."""
         (interface,) = texts("interface", [self.interface])
         (recording,) = texts("recording", [self.recording])
         dirs = texts("include_dirs", self.include_dirs)

@@ -1,4 +1,4 @@
-"""What a chip is, and its file."""
+"""Chips, and the files that describe them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Chip", "chip_schema", "read_chip", "read_config"]
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """A chip: what results call it, what it is, and the parameters of the server that it sets.
+    """A chip: its name in results, a description, and the parameters of the server that it sets.
 
     Keys of `config` are those of `accelflow explain`; ``accelerator.TCP.pes`` may stand for
     ``pes.TCP``. Parameters that it does not set have their defaults.
@@ -48,7 +48,7 @@ def read_chip(path: str | PathLike[str]) -> Chip:
 
 
 def parse_chip(text: str, place: str, name: str) -> Chip:
-    """Read a chip from TOML, which is at `place`, and has `name` unless it says another.
+    """Read a chip from the TOML at `place`; `name` is its name unless the TOML sets one.
 
     Raises InputError as :func:`read_chip`.
     """

@@ -27,7 +27,7 @@ def packaged() -> tuple[Chip, ...]:
 def find_chip(place: str) -> Chip:
     """The chip in the file at `place`, or the packaged chip of that name.
 
-    Raises InputError for what is neither, and as :func:`accelflow.chips.read_chip`.
+    Raises InputError if it is neither, and as :func:`accelflow.chips.read_chip`.
     """
     known = [chip.name for chip in packaged()]
     if place in known and not Path(place).exists():

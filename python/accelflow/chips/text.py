@@ -39,7 +39,7 @@ _SECTIONS: Final[Mapping[str, str]] = {
 
 
 def chip_text(chip: Chip) -> str:
-    """The file of `chip`: all parameters, in sections, with comments that say where they come from.
+    """The file of `chip` as text: all parameters, in sections, with comments on their origins.
 
     Raises InputError for a parameter that does not exist and for a value that is not allowed.
     """
@@ -93,7 +93,7 @@ def _lines(parameter: Parameter, name: str, value: float | None) -> list[str]:
 
 
 def _proposal(parameter: Parameter, name: str, of_all: float | None) -> list[str]:
-    """The line of what an accelerator does not have of its own, to be taken into use."""
+    """The commented-out line of a parameter that one accelerator may set for itself."""
     if of_all is None:
         of_all, about = parameter.default, "0 is what it takes a core over the speedup"
     else:

@@ -1,4 +1,4 @@
-"""Options of commands that look at one system: what is simulated."""
+"""Options of commands that simulate one system."""
 
 import dataclasses
 from collections.abc import Callable

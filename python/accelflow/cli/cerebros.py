@@ -231,7 +231,7 @@ def _served(
     recording: Path | None,
     include_dirs: tuple[Path, ...],
 ) -> str | model.OwnService:
-    """The service that the arguments name: one of the five, or one's own."""
+    """The service that the arguments name: one of the five, or the user's."""
     if interface is None and recording is None and not include_dirs:
         return service or "UID"
     if service is not None:

@@ -1,4 +1,4 @@
-"""`accelflow chip`: chips that come with accelflow, and files of one's own."""
+"""`accelflow chip`: chips that come with accelflow, and files of the user."""
 
 import json
 from dataclasses import replace
@@ -43,7 +43,7 @@ def list_chips(as_json: bool) -> None:
 @click.option("--file", "as_file", is_flag=True, help="Print the chip as a file instead.")
 @_AS_JSON
 def show(chip: str, as_file: bool, as_json: bool) -> None:
-    """Show what CHIP, a file or a name, has other than the paper's chip, and its area and power."""
+    """Show how CHIP, a file or a name, differs from the paper's chip, and its area and power."""
     found = find_chip(chip)
     if as_file and as_json:
         raise click.UsageError("--file and --json: must not stand beside each other")
@@ -78,7 +78,7 @@ def _as_object(chip: Chip, config: dict[str, float]) -> dict[str, Any]:
 
 
 def _default(parameter: Parameter, config: dict[str, float]) -> str:
-    """What a parameter is on the paper's chip; what all accelerators have, where that decides."""
+    """The value of a parameter on the paper's chip, or of all accelerators, where that applies."""
     what, _, _ = parameter.key.partition(".")
     common = {one.key: one for one in parameters()}.get(f"accelerator.{what}")
     if parameter.also and common is not None:

@@ -66,7 +66,7 @@ def _of_file(place: str) -> tuple[str, Config]:
 
 
 def _changed(config: Config, common: Mapping[str, float]) -> Config:
-    """`config` without what is the default and not otherwise in `common`."""
+    """`config` without values that are the default, unless `common` has others."""
     defaults = {parameter.key: parameter.default for parameter in parameters()}
     return {
         key: number for key, number in config.items() if common.get(key, defaults[key]) != number
@@ -75,7 +75,7 @@ def _changed(config: Config, common: Mapping[str, float]) -> Config:
 
 @dataclass(frozen=True)
 class Sized:
-    """What a chip says of its area: inputs of the model, and a note on what that leaves out."""
+    """A chip as inputs of the area model, and a note on parameters that the model leaves out."""
 
     inputs: dict[str, float]
     note: str

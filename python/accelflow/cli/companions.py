@@ -42,8 +42,8 @@ def companions(paper: str, directory: Path | None, seed: int, threads: int, as_j
     """Compute the results of a companion paper.
 
     PAPER is accelerometer, cerebros or arcus. Writes a page, pictures and data. Takes up to several
-    minutes. With `together` in the place of PAPER, the ideas of all three are on one server with
-    AccelFlow: what each adds, and what is left of it beside another.
+    minutes. With `together` as PAPER, the ideas of all three run on one server with AccelFlow,
+    alone and beside each other.
     """
     out = directory or _DEFAULT / paper
     check_place(out)

@@ -351,7 +351,7 @@ _EXACT: Final = {None: None, "exact": True, "binned": False}
 
 
 def _kept(experiment: simulation.Scenario, options: Mapping[str, Any]) -> int:
-    """How many single requests of a service are kept for a page."""
+    """The number of single requests of a service that a page needs."""
     seeds = options["seeds"]
     if options["precision"]:
         seeds = check_replications(seeds)
@@ -392,7 +392,7 @@ def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
 
 
 def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Scenario:
-    """The scenario in the file, or the default one, with what was typed in its place."""
+    """The scenario in the file, or the default one, with the options that were typed."""
     base = simulation.read_scenario(scenario_file) if scenario_file else simulation.Scenario()
     if not scenario_file and context.params["workload"] is None:
         names = ", ".join(simulation.WORKLOADS)
@@ -419,7 +419,7 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
 
 
 def _lacks(scenario: simulation.Scenario) -> list[str]:
-    """What the recording lacks of what was asked of it."""
+    """Warnings about requested data that the recording lacks."""
     drawn = scenario.recorded_times == "distribution"
     if not drawn or scenario.recording is None:
         return []
@@ -442,7 +442,7 @@ _FOUND = frozenset({"calibration", "cohort_links", "profile_parameters", "system
 
 
 def _asked(results: Any) -> object:
-    """What results are of, to tell the same experiment from another; None for what is no results.
+    """The identity of the experiment behind `results`; None if these are not results.
 
     Costs that were measured anew do not make another experiment.
     """
@@ -457,7 +457,7 @@ def _asked(results: Any) -> object:
 
 
 def _stem(comparison: Comparison, out: Path) -> Path:
-    """Where the files go: a name with the next free number, if results of another are there."""
+    """The path of the files without suffix, numbered if other results are there."""
     asked = _asked(parse_json(to_json(comparison)))
     for number in itertools.count(1):
         stem = out / f"compare-{comparison.workload}{f'-{number}' if number > 1 else ''}"

@@ -1,4 +1,4 @@
-"""What `accelflow accelerometer` prints beside the equations."""
+"""Texts that `accelflow accelerometer` prints beside the equations."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

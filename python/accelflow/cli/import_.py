@@ -1,4 +1,4 @@
-"""`accelflow import`: workloads from the data of others.
+"""`accelflow import`: workloads from existing data.
 
 A kind of data is a command of the group :func:`import_command`: it takes :func:`_common` options,
 reads its files into an :class:`accelflow.importing.Imported` and hands that to :func:`_finish`.
@@ -29,7 +29,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 def import_command() -> None:
     """Make workloads of traces, tables and profiles.
 
-    Each kind of data says what it understood, guessed and dropped, with counts and places.
+    Each kind reports what it understood, guessed and dropped, with counts and places.
     """
 
 
@@ -389,8 +389,8 @@ def deathstarbench(
 ) -> None:
     """Read response times of wrk2 or locust.
 
-    These are no workload: they are to be compared. RESULTS.json is the output of `accelflow compare
-    --json`.
+    They make no workload: --against compares them with simulated ones. RESULTS.json is the output
+    of `accelflow compare --json`.
     """
     if service is not None and against is None:
         raise InputError("--service: must be given together with --against")

@@ -51,7 +51,7 @@ def _tables(engine: Engine) -> Iterator[str]:
 
 
 def _group(engine: Engine, parameter: Parameter) -> str:
-    """What stands before the last point of the key, unless that is the engine alone."""
+    """The part of the key before its last point, unless that is only the engine."""
     group = parameter.key.rpartition(".")[0]
     return "" if group == engine.engine else group
 

@@ -173,7 +173,7 @@ def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Compari
 def rounds_shown(
     console: Console, asked: Precision | None
 ) -> Callable[[int, Reached], None] | None:
-    """Return what says how far each length of the simulations came; None without a precision."""
+    """Return a function that prints the precision of each round; None without a precision."""
     if asked is None:
         return None
 

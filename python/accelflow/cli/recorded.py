@@ -10,7 +10,7 @@ __all__ = ["recorded"]
 
 
 def recorded(file: Path) -> str:
-    """The text of the recording in `file`. Raises InputError for a file that is none."""
+    """The text of the recording in `file`. Raises InputError for a file that is not a recording."""
     try:
         recording = read_text(file)
         _native.check_recording(recording)

@@ -1,4 +1,4 @@
-"""`accelflow report`: the page of results that were written before."""
+"""`accelflow report`: the page of an existing file of results."""
 
 import sys
 from pathlib import Path

@@ -135,7 +135,7 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is run: the paper's evaluation, or its experiments with a workload of one's own."""
+    """The question: the paper's evaluation, or its experiments with a user's workload."""
 
     definitions: Sequence[Definition]
     scenario: Scenario | OwnScenario

@@ -102,7 +102,7 @@ def _print_walk(walked: dict[str, Any]) -> None:
 
 
 def _print_origin(origin: dict[str, Any] | None) -> None:
-    """How an importer made the workload's file."""
+    """Print how an importer made the workload's file."""
     if origin is None:
         return
     files = ", ".join(file["name"] for file in origin.get("files", ()))

@@ -122,12 +122,12 @@ def _times(found: dict[str, Any]) -> Table:
 
 
 def _work(at: str, part: str) -> str:
-    """What a row of work is called: the part is left out where the place says it."""
+    """The name of a row of work; the part is left out where the place implies it."""
     return at if at.startswith(part) else f"{at} ({part})"
 
 
 def _occupants(found: dict[str, Any]) -> Table | None:
-    """Who occupied what the slow requests wait most more for; None if that is no wait."""
+    """The occupants of the place with the greatest additional wait; None if it is not a wait."""
     verdict = found["verdict"]
     rows = [row for row in found["occupied_by"] if row["at"] == verdict["at"]]
     if verdict["occupied"] is None:

@@ -145,7 +145,7 @@ def estimates() -> dict[str, float]:
 
 
 def _before_after() -> dict[str, float]:
-    """What the production profiles show before and after, from the equations.
+    """The changes in the production profiles, before to after, by the equations.
 
     The paper's category is all of secure I/O; the equations know its encryption alone, the part
     that is accelerated, so their reductions are larger.

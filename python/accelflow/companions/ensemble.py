@@ -1,4 +1,4 @@
-"""AccelFlow's ensemble with Cerebros in the place of its RPC accelerator."""
+"""AccelFlow's ensemble with Cerebros instead of its RPC accelerator."""
 
 from collections.abc import Mapping
 from typing import Any, Final

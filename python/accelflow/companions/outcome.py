@@ -1,4 +1,4 @@
-"""What each of the three papers reports, and what comes out here."""
+"""The reported figures of each of the three papers, and ours."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _cerebros(seed: int, threads: int) -> _Found:
 
 
 def _offloads(layer: Mapping[str, Any], by_name: Mapping[str, Any]) -> dict[str, float]:
-    """What the paper says of offloads apart from Fig. 6 (sections 1, 2.2 and 7)."""
+    """The paper's statements on offloads beside Fig. 6 (sections 1, 2.2 and 7)."""
     inputs = layer["parameters"]
     header = inputs["rpc_cycles"] * inputs["header_share_ratio"] / inputs["header_tasks"]
     offload = layer["cycles_per_offload"]

@@ -1,4 +1,4 @@
-"""The four papers on one server: what each adds, and where they get in one another's way."""
+"""The four papers on one server: the effect of each alone and beside the others."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _Runs = Mapping[tuple[str, str], list[dict[str, float | None]]]
 def compare(
     *, seed: int = 1, threads: int = 1, requests: int = REQUESTS, replications: int = REPLICATIONS
 ) -> dict[str, Any]:
-    """Run the eight services on one server: on cores, with AccelFlow, and what is added to it.
+    """Run the eight services on one server: on cores, with AccelFlow, and with the others' ideas.
 
     With the load ``even`` each service has the paper's mean rate. With ``flood`` one tenant sends
     twelve times as much. Each of ``rows`` has, as mean over the seeds from `seed` on and half its

@@ -1,4 +1,4 @@
-"""A figure of ours beside the paper's, and what the comparison comes to."""
+"""A figure of ours beside the paper's, and the verdict on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE: Final = 0.25
 
 
 class Verdict(StrEnum):
-    """What a comparison with the paper comes to."""
+    """The outcome of a comparison with the paper."""
 
     #: An exact figure that is the paper's to the printed digit.
     AS_PRINTED = "as printed"
@@ -37,8 +37,8 @@ class Finding:
     figure is off, and `note` a remark that is shown if it is not. `experiment` says
     where ours comes from and `label` what it is, if the key does not say it. `requests` are those
     of the longest simulation, 0 for a figure that is computed; `saturated` names the systems that
-    could not keep up. `lacking` says what ours rests on too little of, such as responses beyond a
-    percentile. `also` is ours by other definitions, each with its description.
+    could not keep up. `lacking` names a sample that is too small for ours, such as the responses
+    beyond a percentile. `also` is ours by other definitions, each with its description.
     """
 
     key: str
@@ -99,7 +99,7 @@ class Finding:
         """The verdict on our figure; None for a figure that the paper does not report.
 
         An exact figure is as printed or off. Any other agrees within :data:`TOLERANCE`, and is
-        undecided if ours is not known that well. A figure that could not be had is off.
+        undecided if ours is not known that well. A figure that could not be computed is off.
         """
         if self.paper is None:
             return None
@@ -114,7 +114,7 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether it is known to be what the paper reports."""
+        """Whether our figure is known to agree with the paper's."""
         return self.verdict in (Verdict.AGREES, Verdict.AS_PRINTED)
 
     @property

@@ -103,7 +103,7 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """What the star in a table means, if there is one."""
+    """The meaning of the star in a table; empty without a star."""
     if not any(finding.saturated for finding in findings):
         return []
     return [

@@ -1,13 +1,13 @@
-"""How sure a figure is: estimates from replications with different seeds.
+"""Estimates with confidence intervals, from replications with different seeds.
 
-A figure such as a ratio of two percentiles is no mean of what single replications show, and the
-mean of such ratios is not its value either: a ratio of noisy figures is off on one side. So it is
-made of all replications together, and the jackknife finds how much it varies: the figure is made
-again without each replication in turn. Replications are independent, and each is a long sample,
-which is what the jackknife of a quantile needs (Shao and Wu, "A general theory for jackknife
-variance estimation", 1989: one that leaves out single responses would be wrong). Systems that are
-compared have the same requests with a seed, and leave the same one out: what they have in common
-cancels, as it should. For a plain mean the interval is Student's.
+A figure such as a ratio of two percentiles is not the mean of the ratios of single replications,
+since a ratio of noisy figures is biased. So it is computed from all replications together, and the
+jackknife finds how much it varies: the figure is made again without each replication in turn.
+Replications are independent, and each is a long sample, which is what the jackknife of a quantile
+needs (Shao and Wu, "A general theory for jackknife variance estimation", 1989: one that leaves out
+single responses would be wrong). Systems that are compared have the same requests with a seed, and
+leave the same one out: what they have in common cancels, as it should. For a plain mean the
+interval is Student's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _ROUNDING: Final = 1e-9
 def jackknife(figure: Figure, replications: int) -> Estimate | None:
     """The figure of all `replications`, and its interval by leaving out each of them.
 
-    None if it does not exist for all of them, or without one: what is left would be the lucky ones.
+    None if it does not exist for all of them together, or without one of them: an estimate from the
+    rest would be biased.
     """
     everyone = range(replications)
     whole = figure(everyone) if replications else None
@@ -65,7 +66,7 @@ def half_width(whole: float, without: Sequence[float]) -> float:
 def estimate(values: Sequence[float | None]) -> Estimate | None:
     """The mean of independent `values`; None if one of them does not exist.
 
-    A mean over the seeds in which a figure exists would be a mean of the lucky ones.
+    A mean over only the seeds in which a figure exists would be biased.
     """
 
     def mean(kept: Sequence[int]) -> float | None:

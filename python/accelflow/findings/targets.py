@@ -1,4 +1,4 @@
-"""What the papers report: the figures of ``experiments/paper-targets.toml``, by key."""
+"""The papers' reported figures, from ``experiments/paper-targets.toml``, by key."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Reported:
         return min(max(value, float(self.low)), float(self.high))
 
     def printed_digits_match(self, value: float) -> bool:
-        """Whether `value`, rounded to the printed digits, is this number; or cut off to them."""
+        """Whether `value`, rounded or cut off to the printed digits, is this number."""
         if not self.single:
             return self.nearest(value) == value
         difference = value - float(self.low)
@@ -137,7 +137,7 @@ def targets() -> Mapping[str, Target]:
 
 
 def _own(by_name: Mapping[str, str], name: str, default: Any) -> Any:
-    """What a section says of the figure `name`, or of all whose names begin so before a dot."""
+    """A section's entry for the figure `name`, or for the part of its name before a dot."""
     return by_name.get(name, by_name.get(name.partition(".")[0], default))
 
 

@@ -81,7 +81,7 @@ def _own_figure(finding: Finding) -> list[str]:
 
 
 def _kind_text(finding: Finding) -> str:
-    """What a row may be used for; an exact one is named so."""
+    """The kind of a row: ``exact``, or what it may be used for."""
     if finding.paper is None:
         return ""
     exact = ["exact"] if finding.kind == "exact" else []

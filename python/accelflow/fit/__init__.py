@@ -1,4 +1,4 @@
-"""A search for what the paper leaves open, against the rows that may inform it and no others.
+"""A search for the parameters that the paper leaves open, fitted only to the rows marked ``fit``.
 
 The paper's rows marked ``fit`` (its reductions of P99 and mean latency, Fig. 11) are the target;
 rows marked ``check`` are never looked at. Latencies are compared as ratios: a reduction of .98

@@ -57,8 +57,8 @@ class Evaluation:
     `findings` are the rows marked `fit`, ours beside the paper's; `rows` are our figures. Figures
     are reductions; a reduction r stands for the ratio 1 - r of two latencies. `distance` is the
     root of the mean squared difference of the logarithms of our ratios and the paper's: 0.1 is
-    about a tenth of a latency. It is infinite if a figure could not be had. `noise` is its standard
-    error over the `seeds` by the jackknife, and `steady` says that it is small enough.
+    about a tenth of a latency. It is infinite if a figure could not be computed. `noise` is its
+    standard error over the `seeds` by the jackknife, and `steady` says that it is small enough.
     """
 
     scenario: Scenario
@@ -71,7 +71,7 @@ class Evaluation:
 
     @property
     def rows(self) -> Mapping[str, float | None]:
-        """Our figures by row; None for one that could not be had."""
+        """Our figures by row; None for one that could not be computed."""
         return _means(self.findings)
 
 

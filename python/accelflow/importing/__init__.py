@@ -1,4 +1,4 @@
-"""Workloads from the data of others: tables of arrivals and calls, and profiles.
+"""Workloads from existing data: tables of arrivals and calls, profiles, and spans.
 
 Each kind of data has a module with a function that takes files, a :class:`Report` and options, and
 returns an :class:`Imported` workload. :func:`write_imported` writes it with the files beside it.

@@ -1,4 +1,4 @@
-"""Call graphs of Alibaba's table MSCallGraph (2021): who calls whom, how often, for how long."""
+"""Call graphs of Alibaba's table MSCallGraph (2021): callers, callees, counts and durations."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Seen:
 
     @property
     def length_ms(self) -> float:
-        """How long the caller waits; the callee's time if there is no row of the caller."""
+        """The caller's wait in ms; the callee's time if the caller has no row."""
         length = self.caller_ms if self.caller_ms is not None else self.callee_ms
         return length or 0.0
 

@@ -48,7 +48,7 @@ _GAP_NS: Final = 60 * 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the header of a table does not say.
+    """Settings that the header of a table does not contain.
 
     `column` names the column of times, `unit` is one of `UNITS`, `window_s` the length of the
     windows in which requests were counted, and `zone` that of dates without one.

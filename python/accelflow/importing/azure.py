@@ -54,7 +54,7 @@ class Options:
 
 
 class Functions(Protocol):
-    """What both traces say about functions."""
+    """The data on functions that both traces have."""
 
     def totals(self) -> Mapping[str, int]:
         """The number of invocations of each function that can be chosen."""
@@ -155,7 +155,7 @@ def _build(
 
 
 def _lines(minutes: Mapping[int, int], length: int) -> Iterator[str]:
-    """The rates of a function; after the `length` minutes of the trace its mean rate holds on."""
+    """The rates of a function; after the `length` minutes of the trace its mean rate continues."""
     rates = ((minute, count / 60) for minute, count in _with_pauses(sorted(minutes.items())))
     mean = sum(minutes.values()) / (60 * length)
     end = length * _MINUTE_NS, mean

@@ -27,7 +27,7 @@ _MOST_APP_US: Final = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Whose costs, and what the profile does not say.
+    """The service, and facts that the profile does not contain.
 
     `requests` were served while it was taken, or `rate_rps` for `duration_s` seconds. `cores` is
     the mean number of busy cores in that time; profiles weighed by time need it not.
@@ -47,8 +47,8 @@ def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Opti
     """Read profiles and set costs and application time of a service of a workload.
 
     The cost of an operation is its share of the time, times cores and duration, by requests and
-    operations a request. Raises InputError for profiles, workloads and options that do not say
-    enough.
+    operations a request. Raises InputError for profiles, workloads and options that lack something
+    necessary.
     """
     tree = read_workload(options.into)
     service = service_of(tree, options.service)
@@ -135,7 +135,7 @@ class _Parts:
             self.report.guessed(f"samples that may be {either}", share, count=samples)
 
     def _take_others(self) -> None:
-        """Count what no rule knows as application time, and name the heaviest functions."""
+        """Count samples without a rule as application time, and name the heaviest functions."""
         what, done = "samples of functions that no rule knows", "counted as application time"
         samples, weight = self.tally.samples[OTHER], self.tally.weights[OTHER]
         self.application += weight

@@ -32,8 +32,8 @@ def operations_of(service: Tree, place: str) -> dict[str, float]:
     """The mean number of each operation in a request to `service`, those at 0 left out.
 
     Fields with odds count as often as they are drawn. Raises InputError, beginning with `place`,
-    for a path that is no list of phases, traces other than the templates, and facts with which a
-    trace cannot proceed.
+    for a path that is not a list of phases, for traces other than the templates, and facts with
+    which a trace cannot proceed.
     """
     image = _native.TraceLibrary().link()
     found: dict[str, float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""What an import understood, guessed and dropped, with counts and places."""
+"""Reports of imports: what was understood, guessed and dropped, with counts and places."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Source:
 
 
 class Report:
-    """Collects what an importer says about its input.
+    """Collects an importer's remarks on its input.
 
     With `strict` it refuses the first guess and the first drop with an InputError instead of
-    counting it. What the user asked to leave out (:meth:`left_out`), and what no file of the kind
-    can say (:meth:`convention`), are no reasons to refuse.
+    counting it. Data that the user asked to leave out (:meth:`left_out`), and values that no file
+    of the kind can contain (:meth:`convention`), do not cause a refusal.
     """
 
     def __init__(self, kind: str, *, strict: bool = False) -> None:
@@ -66,14 +66,14 @@ class Report:
         self._add("understood", what, "", "", count)
 
     def convention(self, what: str, done: str, count: int = 1) -> None:
-        """Count something that no file of this kind says; `done` tells what all imports assume.
+        """Count a value that no file of this kind contains; `done` says what all imports assume.
 
-        It stands among what was understood: the kind of data decides it, and not this file.
+        It is listed as understood, since it depends on the kind of data and not on this file.
         """
         self._add("understood", what, f"by convention: {done}", "", count)
 
     def guessed(self, what: str, done: str, place: str = "", count: int = 1) -> None:
-        """Count something that the file does not say; `done` tells what was assumed.
+        """Count a value that the file lacks; `done` says what was assumed.
 
         Raises InputError if the import is strict.
         """
@@ -81,7 +81,7 @@ class Report:
         self._add("guessed", what, done, place, count)
 
     def dropped(self, what: str, done: str, place: str = "", count: int = 1) -> None:
-        """Count something that could not be used; `done` tells what became of it.
+        """Count something that could not be used; `done` says what was done with it.
 
         Raises InputError if the import is strict.
         """

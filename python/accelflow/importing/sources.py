@@ -123,7 +123,7 @@ class Table:
     """A CSV table that is read once, row by row.
 
     `columns` are the names in its first line, without surrounding spaces. Rows with more or fewer
-    cells are dropped and counted in the report; empty lines are no rows.
+    cells are dropped and counted in the report; empty lines are not rows.
     """
 
     def __init__(self, path: Path, lines: Iterator[tuple[int, str]], report: Report) -> None:
@@ -202,7 +202,7 @@ def each_table(
 ) -> Iterator[tuple[str, Table]]:
     """Open each of `paths` and yield the first of `readers` whose columns it has, with the table.
 
-    Raises InputError for a table that is none of them; `what` says what must be there.
+    Raises InputError for a table that fits no reader; `what` is the requirement that it names.
     """
     for path in paths:
         with table_of(path, report) as table:

@@ -114,8 +114,8 @@ def rate_lines(
 ) -> Iterator[str]:
     """The lines of a file of rates, of pairs of a start in ns and requests a second.
 
-    `end` is where the data end, and the rate that holds on from there: the mean. Without it, the
-    last rate holds on, and zeros at the end are left out. Rates equal to the one before are too.
+    `end` is the end of the data, and the rate that continues from there: the mean. Without it, the
+    last rate continues, and zeros at the end are left out. Rates equal to the one before are too.
     """
     yield "start_us,rate_rps"
     before: float | None = None
@@ -165,8 +165,8 @@ def distinct(names: Iterable[str]) -> dict[str, str]:
 def read_workload(path: Path) -> Tree:
     """Read a workload file, TOML or JSON, as a tree.
 
-    Raises InputError for a file that cannot be read or is no workload. What is inside of the
-    services is not looked at.
+    Raises InputError for a file that cannot be read or is not a workload. The contents of services
+    are not checked.
     """
     try:
         text = read_text(path)

@@ -29,7 +29,7 @@ def check_out(out: Path) -> None:
 def text_of(tree: dict[str, Any], out: Path) -> str:
     """The text of the workload file `out`: TOML, or JSON by its ending.
 
-    Raises InputError for a tree that is no workload.
+    Raises InputError for a tree that is not a workload.
     """
     if out.suffix == ".json":
         return json.dumps(tree, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
@@ -40,8 +40,8 @@ def write_imported(imported: Imported, report: Report | None, out: Path) -> list
     """Write the workload to `out` and its companions beside it; return all paths.
 
     Its `origin` is that of `report`; without one, the workload has its own. The names of companions
-    begin with that of `out`. The files appear when all of them are complete: after an error there
-    is none of them, and files that were there are unchanged.
+    begin with that of `out`. The files appear when all of them are complete: after an error none of
+    them exists, and existing files are unchanged.
     """
     stem = plain_name(out.stem)
     names = {key: key.replace(OWNER, stem, 1) for key in imported.companions}

@@ -1,4 +1,4 @@
-"""How a page's reader makes the same page again."""
+"""The section of a page that tells its reader how to make it again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command_line(arguments: Sequence[str]) -> str:
 
 
 def repeated(seeds: str, command: str | None) -> Section:
-    """Make the section with the command and the versions; `seeds` says which there were."""
+    """Make the section with the command and the versions; `seeds` names the seeds."""
     parts = [] if command is None else [Code(caption="The command", text=command)]
     return Section(
         title="How to repeat it",

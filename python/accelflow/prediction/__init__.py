@@ -1,7 +1,7 @@
-"""How far forecasts of a service's response times are off, on this machine.
+"""The errors of forecasts of a service's response times on this machine.
 
 One recorded workload, three rungs: the closed form of :mod:`accelflow.sizing`, the simulator, and
-the live server. docs/prediction.md says what each rung knows. ::
+the live server. docs/prediction.md describes the inputs of each rung. ::
 
     from accelflow import prediction
 

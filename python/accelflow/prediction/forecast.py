@@ -58,7 +58,7 @@ def forecast(
     ``closed_form`` is that of :mod:`accelflow.sizing`, on the means of the recorded distributions.
     ``medians`` simulates `requests` with the recorded medians, and nothing outside of steps, as
     comparisons do by default. ``simulator`` draws times from the recorded distributions, with the
-    time outside of steps in the place of the simulator's own switches and wake-ups.
+    time outside of steps instead of the simulator's own switches and wake-ups.
 
     Raises AccelflowError for a recording that does not fit, InputError for another value that is
     not allowed.

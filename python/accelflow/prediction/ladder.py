@@ -43,7 +43,7 @@ _OF_RECORDING: Final = 0xFFFF
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What is measured, and how.
+    """The settings of the measurements and of the forecasts.
 
     `loads` are shares of the server's capacity, each driven for `seconds`, `repeats` times over,
     the loads in turn. The recording is made at `recorded_load`, another share. The capacity is
@@ -84,9 +84,9 @@ def predict(
     """Record `subject`, forecast its response times, measure them, and compare.
 
     The server has a core of its own, if there are two; everything else keeps off it. `progress` is
-    told what is done next. Returns an object for JSON with the schema ``accelflow.prediction/1``:
-    the machine, the recording, and for each load the measured and the forecast times with their
-    errors.
+    called with the name of each stage. Returns an object for JSON with the schema
+    ``accelflow.prediction/1``: the machine, the recording, and for each load the measured and the
+    forecast times with their errors.
 
     Raises AccelflowError for a server that does not start or answer, and for a recording that does
     not fit the workload; InputError for values that are not allowed.
@@ -170,7 +170,7 @@ def _measured(
     rates: Mapping[float, float],
     say: Callable[[str], object],
 ) -> dict[float, list[Driven]]:
-    """The runs of each load. What changes over minutes meets all loads alike."""
+    """The runs of each load; the loads take turns, so slow changes affect all alike."""
     runs: dict[float, list[Driven]] = {load: [] for load in rates}
     for number in range(options.repeats):
         for place, (load, rate_rps) in enumerate(rates.items()):

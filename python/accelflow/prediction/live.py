@@ -241,9 +241,10 @@ def recorded(
     """Record `subject` under a Poisson load of `rate_rps`; returns the recording and the calls.
 
     Two things do not come from the server's own recording. Recording takes time itself, so the same
-    calls go to a server that records nothing, and what its process needs less is taken off the time
-    outside of steps. The time of requests at the client comes from calls one at a time
-    (:func:`alone`), since that of calls under load includes queueing, the forecast's business.
+    calls go to a server that records nothing, and the difference in processor time is subtracted
+    from the time outside of steps. The time of requests at the client comes from calls one at a
+    time (:func:`alone`), since that of calls under load includes queueing, which the forecast
+    computes.
     """
     with Live(subject, core=core, record=True) as live:
         client_us = alone(live, subject, seconds=seconds / 2)

@@ -17,7 +17,7 @@ _LATENCIES: Final = ("mean", "p99")
 
 
 def text(answer: Mapping[str, Any]) -> str:
-    """The table for a terminal, with what it is of and what was reached."""
+    """The table for a terminal, with a heading and the number of forecasts within the goal."""
     head = ["load", "req/s", "", "live us", "spread"]
     for name in _NAMES.values():
         head += [f"{name} us", "off"]
@@ -86,7 +86,7 @@ def _spread(row: Mapping[str, Any], latency: str) -> float:
 
 
 def within(answers: Sequence[Mapping[str, Any]], rung: str, latency: str) -> tuple[int, int]:
-    """How many errors of `rung` for `latency`, mean or p99, are within the goal, of how many."""
+    """The number of forecasts of `rung` within the goal for `latency`, mean or p99, and of all."""
     found = [
         (row["rungs"][rung][f"{latency}_error_ratio"], answer["goal"][f"{latency}_ratio"])
         for answer in answers

@@ -1,4 +1,4 @@
-"""What the Accelerometer paper prints about the shares of categories, to stand beside a profile.
+"""The shares of categories that the Accelerometer paper prints, to compare profiles with.
 
 Its Figs. 1 to 10 are pictures without numbers; these are the shares that its text states.
 Everything is a share of all cycles of a service, unless `of` says otherwise.

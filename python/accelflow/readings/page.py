@@ -43,7 +43,7 @@ def short(figure: Figure) -> str:
 
 @dataclass(frozen=True)
 class Swing:
-    """How far a choice moves a row: log ratios by default and of the other readings.
+    """The effect of a choice on a row: log ratios by default and under the other readings.
 
     Readings with a saturated system are apart, since their figures grow with the run. A swing is
     `sure` if a figure differs from the default's by more than the intervals of both.

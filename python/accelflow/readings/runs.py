@@ -30,7 +30,7 @@ class Figure:
 
     @property
     def mean(self) -> float | None:
-        """The figure; None if it could not be had."""
+        """The figure; None if it could not be computed."""
         return None if self.finding.ours is None else self.finding.ours.mean
 
     @property

@@ -1,4 +1,4 @@
-"""What binds a system: the resource, or the work, that its requests wait for most.
+"""The bottleneck of a system: the resource, or the work, that its requests wait for most.
 
 The rule reads results alone, and takes the first of these that holds:
 
@@ -65,7 +65,7 @@ Kind = Literal["overload", "denials", "orchestration", "queueing", "communicatio
 
 @dataclass(frozen=True, kw_only=True)
 class Binding:
-    """What binds a system.
+    """The bottleneck of a system.
 
     `resource` is its name; `share` (0 to 1) is the share of the mean latency that it took, or of
     the operations that were turned away, and None for an overload; `used` is the utilisation of the
@@ -108,7 +108,7 @@ class Binding:
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
     """The mean latency by :data:`PARTS`, in us, for a system as means over its services.
 
-    Empty if the results do not say.
+    Empty if the results lack it.
     """
     spent = spent_of(result)
     return (
@@ -119,7 +119,7 @@ def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 
 def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """The mean latency by the engine's own parts; empty if the results do not say."""
+    """The mean latency by the engine's own parts; empty if the results lack it."""
     services = result.services if isinstance(result, SystemResult) else (result,)
     known = [service.spent_us for service in services if service.spent_us]
     names = dict.fromkeys(name for spent in known for name in spent)
@@ -127,7 +127,7 @@ def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 
 def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
-    """What binds a system, or one of its services; None if the results do not say."""
+    """The bottleneck of a system, or of one of its services; None if the results lack the data."""
     services = result.services if isinstance(result, SystemResult) else (result,)
     if result.saturated is not None:
         return Binding(kind="overload", resource=result.saturated)

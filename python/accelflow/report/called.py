@@ -1,4 +1,4 @@
-"""What results say of requests that other services made."""
+"""Results of the requests that other services made."""
 
 from dataclasses import dataclass
 

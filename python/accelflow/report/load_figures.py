@@ -65,7 +65,7 @@ def _server(services: tuple[str, ...]) -> str:
 
 
 def _about(comparison: Comparison) -> str:
-    """How long intervals are, and of which seed."""
+    """A note on the length of the intervals and the seed."""
     lengths = [
         until - start
         for one in comparison.use
@@ -77,7 +77,7 @@ def _about(comparison: Comparison) -> str:
 
 
 def throughput_figure(comparison: Comparison) -> Figure | None:
-    """What is served within the SLO against the load; None without other loads."""
+    """Throughput within the SLO against the load; None without other loads."""
     if not comparison.loads:
         return None
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y")}

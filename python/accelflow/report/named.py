@@ -19,9 +19,9 @@ class UnknownNameError(InputError, KeyError):
 
 
 class Named(Generic[_Part]):
-    """What has parts with names: the methods of a mapping that is not changed.
+    """A base class of results with named parts: the methods of a read-only mapping.
 
-    It is no `collections.abc.Mapping`: libraries of tables, such as polars, would take it for a
+    It is not a `collections.abc.Mapping`: libraries of tables, such as polars, would take it for a
     mapping of columns and not ask for its table.
     """
 

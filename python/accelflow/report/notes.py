@@ -1,4 +1,4 @@
-"""What stands below the tables of a comparison: doubts, overloads, fallbacks."""
+"""Notes below the tables of a comparison: doubts, overloads, fallbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal shows first: the answer, a row for each system, and where the time goes."""
+"""The first output on a terminal: the answer, a row for each system, and where the time goes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _experiment(comparison: Comparison) -> str:
 
 
 def _precision(comparison: Comparison) -> str:
-    """What precision was reached, if one was asked for."""
+    """A note on the precision reached, if one was requested."""
     found = comparison.source.get("precision")
     if not isinstance(found, Mapping):
         return ""

@@ -36,7 +36,7 @@ class Reader:
     """A mapping and its place in the file, for errors that say where."""
 
     def __init__(self, value: object, place: str) -> None:
-        """Read `value`, which stands at `place`; InputError if it is no object."""
+        """Read `value`, which is at `place`. Raises InputError if it is not an object."""
         if not isinstance(value, Mapping):
             raise InputError(f"{place} = {value!r}: must be an object")
         self.value = value

@@ -1,4 +1,4 @@
-"""By how much one system lowers the latency of another, with its interval.
+"""Reductions of latency between two systems, with paired intervals.
 
 Systems of a comparison have the same requests with a seed, common random numbers, so the interval
 of a reduction is paired: the jackknife leaves the same seed out of both systems, and what a seed

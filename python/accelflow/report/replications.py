@@ -1,4 +1,4 @@
-"""One result of the results of several seeds: means and their intervals.
+"""Combines the results of several seeds: means and their intervals.
 
 Simulations with different seeds are independent, so the interval of a mean over seeds is Student's.
 The mean of the P99s of the seeds is not the P99 of all their requests; it is what a run of this

@@ -150,7 +150,7 @@ class ServiceResult:
 
 
 class _Shown:
-    """What results of any extent show: a table for other libraries, a page, a picture."""
+    """The common methods of all results: a table for other libraries, a page, a picture."""
 
     def whole(self) -> Comparison:
         """The comparison that is shown."""
@@ -293,7 +293,7 @@ class SystemResult(_Shown, Named[ServiceResult]):
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """How well the costs of the operations are known, if they were measured in rounds.
+    """The uncertainty of the operations' costs, if they were measured in rounds.
 
     `spread_ratio` is, for each service, the interquartile range over the rounds of the summed cost
     of its operations, as a share of the median. `doubts` are reasons to measure again.

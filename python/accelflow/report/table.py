@@ -1,4 +1,4 @@
-"""What a terminal shows after a comparison: the answer first, then tables by service."""
+"""The output on a terminal after a comparison: the answer first, then tables by service."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""How busy servers were over time, as the engine tells it."""
+"""The utilisation of servers over time, from the engine's results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ServerUse", "read_use"]
 
 @dataclass(frozen=True, kw_only=True)
 class ServerUse:
-    """How busy a server was under a system, from its start to the last arrival.
+    """The utilisation of a server under a system, from its start to the last arrival.
 
     `system` is the system's identifier and `services` are those on the server. The intervals run
     from `from_us` to `until_us` of simulated time; `shares` has the utilisation (0 to 1) in each of
@@ -26,7 +26,7 @@ class ServerUse:
 
 
 def read_use(rows: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> tuple[ServerUse, ...]:
-    """Take what the engine gives; `systems` are the identifiers in the order of its results."""
+    """Convert the engine's data; `systems` are the identifiers in the order of its results."""
     return tuple(
         ServerUse(
             system=systems[row["system"]],

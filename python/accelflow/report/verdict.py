@@ -64,7 +64,7 @@ def _subject(systems: Sequence[SystemResult]) -> SystemResult:
 
 
 def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str]:
-    """What the subject does to the P99 of the nearest rivals, and how far the ideal is."""
+    """The subject's reduction of the P99 of the nearest rivals, and its distance from Ideal."""
     others = [one for one in systems if one is not subject and one.orchestrator != "ideal"]
     rivals = [
         (cut, rival)

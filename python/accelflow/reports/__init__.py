@@ -1,6 +1,6 @@
-"""Pages of the answers that are no comparisons: sizing, the paper's experiments, other models.
+"""Pages of answers other than comparisons: sizing, the paper's experiments, other models.
 
 Each function takes an answer as its command prints it and returns a page
-(:class:`accelflow.page.Page`); nothing here computes one. Each file stands for itself, so that a
-command loads its own alone.
+(:class:`accelflow.page.Page`); nothing here computes one. No file imports another, so that a
+command loads only its own.
 """

@@ -28,7 +28,7 @@ def reproduction_page(
 ) -> Page:
     """Make the page of experiments; `settings` are those of the scenario, by name.
 
-    With `own` they are of a workload of one's own, which ``workload`` of `settings` names.
+    With `own` they are of a user's workload, which ``workload`` of `settings` names.
     """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     titles = ", ".join(outcome.definition.name for outcome in outcomes[:4])

@@ -25,7 +25,7 @@ Point = tuple[str, str, float, float]
 def size_page(answer: Mapping[str, Any], sweep: Sequence[Point], command: str | None) -> Page:
     """Make the page of an answer (schema ``accelflow.size/1``).
 
-    `sweep` are loads at which a server was looked at.
+    `sweep` has points of a server at different loads.
     """
     total_rps = sum(answer["needed_rps"].values())
     kinds = [kind for kind in _NAMES if any(row[kind] for row in answer["systems"])]

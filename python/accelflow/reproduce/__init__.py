@@ -71,12 +71,12 @@ def reproduce(
     runner: Runner,
     scenario: Scenario | OwnScenario | None = None,
 ) -> list[ExperimentResult]:
-    """Run experiments, and return what came out of each in their order.
+    """Run experiments, and return their results in order.
 
-    Those with a workload of one's own, and their `scenario`, are of :func:`of_workload`. Outcomes
-    depend on definitions, scenario and budget, not on the runner's threads or on which other
-    experiments are run with them. Raises InputError for a scenario that is not allowed, and for a
-    budget whose simulations have too few requests for a workload.
+    :func:`of_workload` makes the experiments and the `scenario` for a workload of your own.
+    Outcomes depend on definitions, scenario and budget, not on the runner's threads or on which
+    other experiments are run with them. Raises InputError for a scenario that is not allowed, and
+    for a budget whose simulations have too few requests for a workload.
     """
     scenario = scenario or Scenario()
     scenario.check()

@@ -78,8 +78,8 @@ class Cell:
 class Row:
     """A figure that is compared with a reported one; `also` are other definitions of it.
 
-    `target` is the key of the reported figure. A row of a workload of one's own has no reported
-    figure: its key begins with ``own.``, and `unit` is its unit.
+    `target` is the key of the reported figure. A row of a user's workload has no reported figure:
+    its key begins with ``own.``, and `unit` is its unit.
     """
 
     target: str
@@ -126,7 +126,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Plot:
-    """How the picture is drawn."""
+    """The form of the picture."""
 
     form: str
     measures: tuple[str, ...]
@@ -330,7 +330,7 @@ def _row(table: Section, scope: _Scope) -> Row:
 
 
 def _also(table: Section, scope: _Scope, row: Row) -> Also:
-    """Another definition of the figure of `row`, which has the defaults."""
+    """Another definition of the figure of `row`; fields that it leaves out are those of `row`."""
     says = table.string("says")
     form = table.choice("form", FORMS, row.form)
     to = table.table("to", needed=form != "value" and row.to is None)

@@ -78,14 +78,14 @@ def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
 
 
 def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
-    """How much larger the figure of `row` is for `service` than on average for `others`."""
+    """The figure of `row` for `service`, less its mean over `others`."""
     return _of_services(row, cells, [service], others)
 
 
 def difference_of_systems(
     measure: str, cells: Cells, first: Place, second: Place
 ) -> Estimate | None:
-    """How much larger a measure is of the second system.
+    """A measure of the second system, less that of the first.
 
     As in all differences, both leave out the same seeds, so that what they have in common cancels.
     """
@@ -97,7 +97,7 @@ def difference_of_systems(
 
 
 def difference_of_measures(first: str, second: str, runs: Sequence[Services]) -> Estimate | None:
-    """How much larger the second measure is, of one system."""
+    """The second measure of one system, less the first."""
     return _difference(
         lambda kept: _of_system(first, runs, kept),
         lambda kept: _of_system(second, runs, kept),
@@ -108,7 +108,7 @@ def difference_of_measures(first: str, second: str, runs: Sequence[Services]) ->
 def difference_of_points(
     row: Row, cells: Cells, first: tuple[str, str], second: tuple[str, str]
 ) -> Estimate | None:
-    """How much larger the figure of `row` is at the second of a trend's points.
+    """The figure of `row` at the second of a trend's points, less that at the first.
 
     Each is a point with the one that it is compared with.
     """

@@ -142,7 +142,7 @@ def _shown(cell: Mapping[str, Any]) -> Shown:
 
 
 def _table(found: Mapping[str, Any] | None) -> Table | None:
-    """What a table shows, with its series in its order; its figures are those of the findings."""
+    """A table read back: its series in order, with the figures of the findings."""
     if found is None:
         return None
     rows, columns = tuple(tuple(row) for row in found["rows"]), tuple(found["columns"])

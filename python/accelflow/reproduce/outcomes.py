@@ -1,4 +1,4 @@
-"""From simulations to figures: what is compared with the paper, and what is drawn."""
+"""Results of experiments: figures to compare with the paper, and data to draw."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ExperimentResult:
 
     @property
     def own(self) -> bool:
-        """Whether its figures are of a workload of one's own, beside which the paper has none."""
+        """Whether its figures are of a user's workload, for which the paper has none."""
         return any(finding.paper is None for finding in self.findings)
 
     @property

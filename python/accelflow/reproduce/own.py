@@ -1,4 +1,4 @@
-"""The paper's experiments with a workload of one's own.
+"""The paper's experiments with a user's workload.
 
 Loads are multiples of the workload's rate where the paper's are of its production rate, and figures
 of the paper are not shown: they belong to its services.
@@ -63,7 +63,7 @@ _NOTE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnScenario:
-    """A workload of one's own, and the choices that it leaves open.
+    """A user's workload, and the choices that it leaves open.
 
     `workload` is a suite's name or the tree of a file, and `name` its name. Its services have
     `rate_rps` on average, and share it by `rates`. Where the paper has its production load,
@@ -111,7 +111,7 @@ class OwnScenario:
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """What experiments without a simulation depend on."""
+        """The inputs of experiments without a simulation."""
         return simulation.Scenario(
             workload=self.workload,
             recording=self.recording,
@@ -182,7 +182,7 @@ def of_workload(
     arrivals: str | None = None,
     recording: str | None = None,
 ) -> OwnEvaluation:
-    """The `experiments` called so, or all that make sense, with `workload`.
+    """Return the named `experiments`, or all applicable ones, adapted to `workload`.
 
     `workload` is a file (docs/workloads.md), the tree of one, or a suite's name. Of `choices`, the
     placement, the systems and the server's parameters count; the file makes the others itself.

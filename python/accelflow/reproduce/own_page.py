@@ -1,4 +1,4 @@
-"""The page of the paper's experiments with a workload of one's own."""
+"""The page of the paper's experiments with a user's workload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a workload of one's own, computed without a simulation."""
+"""Tables of a user's workload, computed without a simulation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _table4(inputs: Inputs) -> Table:
 
 
 def _branches(inputs: Inputs) -> Table:
-    """How many of each service's sequences branch, and how often one does at most."""
+    """The number of each service's sequences that branch, and the most branches of one."""
     rows = [
         (walk["service"], *_branching(walk["conditionals_by_sequence"])) for walk in _walks(inputs)
     ]

@@ -56,7 +56,7 @@ def _about(scenario: Scenario, budget: Budget) -> list[str]:
 
 
 def _precision(outcomes: Sequence[ExperimentResult]) -> list[str]:
-    """How precise the P99s of single services are; saturated ones grow with the run."""
+    """The precision of single services' P99s; saturated ones grow with the run."""
     found = [
         (cell.value.half_width / cell.value.mean, f"{cell.service} under {cell.system}", outcome)
         for outcome in outcomes

@@ -69,13 +69,13 @@ def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:
 
 
 def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
-    """How many responses of all seeds together are beyond the percentile `measure`."""
+    """The number of responses of all seeds together beyond the percentile `measure`."""
     count: int = sum(row.get("completed", 0) for row in rows)
     return count * (1000 - PERCENTILES[measure]) / 1000
 
 
 def dwells_of(experiment: simulation.Scenario) -> float:
-    """How often the rate of the arrivals is drawn after warm-up; infinite if it never changes."""
+    """The number of draws of the arrivals' rate after warm-up; infinite if it never changes."""
     return _dwells(
         dwell_s(experiment),
         experiment.requests - experiment.warmup_requests,
@@ -122,7 +122,7 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
-    """What `measure` of some services rests on too little of; empty if nothing is short."""
+    """The samples that are too few for `measure` of some services, in words; empty if none are."""
     lacking = []
     if measure in PERCENTILES:
         least = min(beyond(measure, rows) for rows in services)

@@ -1,4 +1,4 @@
-"""Simulations, each of them once, on several threads, with results that no order changes."""
+"""Runs each simulation once, on several threads; results do not depend on the order."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Runner:
 
     @property
     def simulated(self) -> int:
-        """How many simulations have been run."""
+        """The number of simulations that have run."""
         return len(self._known)
 
     def run(self, wanted: Wanted) -> None:

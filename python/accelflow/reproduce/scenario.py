@@ -36,7 +36,7 @@ UNLOADED_RPS = 10.0
 
 
 class Setting(Protocol):
-    """What all experiments of a run share: the paper's evaluation, or a workload of one's own."""
+    """The setting of all experiments of a run: the paper's evaluation, or a user's workload."""
 
     @property
     def slo_system(self) -> str:
@@ -48,7 +48,7 @@ class Setting(Protocol):
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """What experiments without a simulation depend on."""
+        """The inputs of experiments without a simulation."""
 
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
@@ -121,7 +121,7 @@ class Scenario:
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """What tables depend on: SocialNetwork's most common paths."""
+        """The inputs of tables: SocialNetwork's most common paths."""
         return simulation.Scenario(
             profile="paper",
             rates="equal",

@@ -32,7 +32,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a table may depend on: the scenario of a simulation, with its workload."""
+    """The inputs of a table: the scenario of a simulation, with its workload."""
 
     scenario: simulation.Scenario
 
@@ -131,7 +131,7 @@ _SUITES: Final = {
 
 
 def _branches(_inputs: Inputs) -> Table:
-    """How many of the suites' sequences branch, and how often one does at most."""
+    """The number of the suites' sequences that branch, and the most branches of one."""
     rows, figures, most = [], {}, 0
     for suite, row in _SUITES.items():
         walks = [simulation.service(name) for name in simulation.services(suite)]
@@ -210,7 +210,7 @@ def fig5(inputs: Inputs) -> Table:
 
 
 def _speedups(_inputs: Inputs) -> Table:
-    """How much faster than a core each accelerator is, as the server has it by default."""
+    """The default speedup of each accelerator over a core."""
     found = {
         parameter.key.removeprefix("speedup."): parameter
         for parameter in simulation.parameters()
@@ -222,7 +222,7 @@ def _speedups(_inputs: Inputs) -> Table:
 
 
 def _queue_memory(_inputs: Inputs) -> Table:
-    """What the queues of all accelerators hold, from the parameters of the server."""
+    """The capacity of all accelerators' queues, from the parameters of the server."""
     value = {parameter.key: parameter.default for parameter in simulation.parameters()}
     entries = value["accelerator.input_entries"] + value["accelerator.output_entries"]
     entry = value["accelerator.inline_bytes"] + value["network.entry_overhead_bytes"]
@@ -240,7 +240,7 @@ def _queue_memory(_inputs: Inputs) -> Table:
 
 
 def _dispatcher(_inputs: Inputs) -> Table:
-    """What the output dispatcher's program costs by what it finds (Fig. 8)."""
+    """The instructions of the output dispatcher's program by case (Fig. 8)."""
     value = {
         parameter.key: parameter
         for parameter in simulation.parameters()

@@ -1,4 +1,4 @@
-"""What a terminal shows of an outcome."""
+"""Output of outcomes on a terminal."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None
 
 
 def print_own_end(left_out: Mapping[str, str], console: Console) -> None:
-    """Print what is not shown for a workload of one's own: the paper's figures, experiments."""
+    """Print a note on what a user's workload leaves out: the paper's figures, some experiments."""
     console.print()
     console.print(NOT_SHOWN, style="bold", highlight=False, soft_wrap=True)
     for name, reason in left_out.items():

@@ -1,4 +1,4 @@
-"""How many servers, watts and how much money a set of services needs under each system.
+"""Sizes fleets: the servers, watts and money that services need under each system.
 
 :func:`read_plan` reads the question from a file, and :func:`size` answers it twice: in closed form
 at once, and by simulation. `docs/sizing.md` explains plan, method and limits.

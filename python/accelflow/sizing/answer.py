@@ -78,8 +78,8 @@ def size(
 
     Without `simulate` only the closed form answers, in about a second. `progress` is called with
     the name of the system after each simulation, and `tried` with what each search found. Raises
-    InputError for a plan that the scenario does not allow, and AccelflowError for what cannot be
-    simulated.
+    InputError for a plan that the scenario does not allow, and AccelflowError if a simulation
+    fails.
     """
     recording = recording_of(plan)
     needed = demands(plan, recording)

@@ -192,7 +192,7 @@ def _values(plan: Plan, system: str) -> Callable[[str], float]:
 
 
 def _balancing(plan: Plan, system: str) -> str:
-    """How the simulated server gives requests to cores."""
+    """The simulated server's policy for choosing cores."""
     number = _values(plan, system)("core.balancing")
     known = {one.key: one for one in parameters()}["core.balancing"]
     return known.text(number)
@@ -307,7 +307,7 @@ def _time(accelerator: str, key: str) -> _OfService:
 def _outside_ns(*, bare: bool) -> _OfService:
     """The core time outside of operations and application logic, if a recording has it.
 
-    Where accelerators execute traces there is none: what they leave to cores is orchestration.
+    With accelerators it is 0: the remaining work of cores is orchestration.
     """
     return lambda row: float(row["outside_core_ns"]) if bare else 0.0
 

@@ -49,7 +49,7 @@ class Growth:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What no server may exceed, and the servers that are kept in reserve.
+    """The limits of each server, and the servers in reserve.
 
     `utilization_ratio` is the highest share of time that cores, the elements of an accelerator, or
     a manager may be busy. `spare_servers` are added to those that the load needs.
@@ -61,7 +61,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """What a server costs without a chip.
+    """The price, lifetime and power of a server without a chip.
 
     `price` is paid once in `lifetime_years`; `overhead_per_year` is for its place, network and
     care. Without `rest_w` and `peak_w`, power follows the power model (docs/area-power.md).
@@ -76,7 +76,7 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """What the accelerators add to the price of a server, and to its power at rest and at peak.
+    """The additional price, and power at rest and at peak, of a server's accelerators.
 
     `config` has the parameters of the simulated server that the chip sets (`docs/chips.md`); in a
     plan's file ``file`` names the chip's file, or one of those in the package.
@@ -153,7 +153,7 @@ class Plan:
         return [[callee for callee, _ in phase] for phase in self._calls_of(name)]
 
     def waited_calls_of(self, name: str) -> list[list[str]]:
-        """The same without the calls that nobody waits for."""
+        """The services that the service called `name` calls and waits for, phase by phase."""
         return [[callee for callee, waited in phase if waited] for phase in self._calls_of(name)]
 
     def _calls_of(self, name: str) -> list[list[tuple[str, bool]]]:
@@ -182,7 +182,7 @@ class Plan:
 
 
 def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """The services that a phase of a file calls, as often as it does, and who is waited for."""
+    """The services that a phase of a file calls, one entry for each call, and whether it waits."""
     chains = phase.get("parallel", [phase])
     return [
         (chain["calls"], not chain.get("detached", False))

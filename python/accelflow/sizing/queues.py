@@ -27,7 +27,7 @@ class CoreQueues:
     visits, and the times between arrivals have a gamma distribution with it.
 
     With least_loaded, two_choices and join_idle_queue, requests look for a short queue. For these
-    the cores are one pool, M/M/c, which no such policy is better than.
+    the cores are taken as one pool, M/M/c, a bound that no such policy can beat.
 
     These forms are for exponential times of visits. For times with the squared coefficient of
     variation `visit_variation`, waits are scaled by the sum of both coefficients, that of arrivals

@@ -1,4 +1,4 @@
-"""How late a server's slowest service is as its load grows: for pages."""
+"""The lateness of a server's slowest service against its load, for pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sweep(
 
     A point is the system, ``closed form`` or ``simulated``, the share of all rates that one server
     has, and the largest P99 of a service as a share of its SLO. Points beyond three SLOs are left
-    out. Raises AccelflowError for what cannot be computed.
+    out. Raises AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []

@@ -1,4 +1,4 @@
-"""Studies: many scenarios from one file, simulated once each, whatever interrupts.
+"""Studies: many scenarios from one file, each simulated once, also after interruptions.
 
 :func:`read_study` reads the question, and :func:`sweep` simulates what the study's folder lacks.
 docs/studies.md explains files, folders, and clusters.

@@ -1,8 +1,8 @@
 """Batches of simulations on Dask: a scheduler's workers, processes here, SLURM or Kubernetes.
 
 Dask is an extra, ``pip install accelflow[cluster]``. The rows of a batch depend on the batch alone,
-so it may run twice and anywhere: what a dead worker had goes to others, and a batch that takes far
-longer than its neighbours is given to another worker too. The first answer counts.
+so it may run twice and anywhere: the batches of a dead worker go to others, and a batch that takes
+far longer than its neighbours is given to another worker too. The first answer counts.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Patience:
 
 @contextmanager
 def on_cluster(where: str, patience: Patience | None = None) -> Iterator[Runner]:
-    """Connect to the workers that `where` names, and yield what runs batches on them.
+    """Connect to the workers that `where` names, and yield a function that runs batches on them.
 
     `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
     machine, or ``slurm:N`` and ``kubernetes:N`` for N workers that Dask starts as its configuration
@@ -228,7 +228,7 @@ class _Run:
         return None
 
     def _failed(self, asked: _Asked, future: Any) -> None:
-        """Ask again after the death of a worker; raise what else went wrong."""
+        """Submit again after the death of a worker; raise any other error."""
         error = future.exception() if future.status == "error" else None
         if isinstance(error, _OtherCodeError):
             raise AccelflowError(str(error))

@@ -25,7 +25,7 @@ def points(study: Study) -> Iterator[Mapping[str, Any]]:
 
 
 def number_of_points(study: Study) -> int:
-    """How many points `study` has."""
+    """The number of points of `study`."""
     if study.kind == "list":
         return len(study.points)
     if study.kind == "latin_hypercube":

@@ -23,7 +23,7 @@ _PRECISION: Final = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class Tried(Look):
-    """One value and how it fared."""
+    """One value and its measures."""
 
     value: float
 

@@ -1,4 +1,4 @@
-"""How a point of a study keeps limits: simulated with as many seeds as it takes to tell."""
+"""Decides whether a point of a study keeps its limits, with as many seeds as necessary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST_SEEDS: Final = 4
 
 
 class Limited(Protocol):
-    """What has limits, and how many seeds a point may take."""
+    """A protocol: limits of measures, and the most seeds of a point."""
 
     @property
     def limits(self) -> Mapping[str, float]:
@@ -34,7 +34,7 @@ class Limited(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """How a point fared.
+    """The measures of a point against its limits.
 
     `worst_ratio` is the mean over seeds of the largest measure as a share of its limit, `low_ratio`
     and `high_ratio` the ends of its 95 % interval, and `binding` names the measure and service. The
@@ -56,7 +56,7 @@ class Look:
 
 
 def look_until_clear(limited: Limited, rows: Callable[[int], Sequence[Mapping[str, Any]]]) -> Look:
-    """Simulate a point with four seeds, and with twice as many as long as noise hides the answer.
+    """Simulate a point with four seeds, then with twice as many until the answer is clear.
 
     `rows` simulates it with a number of seeds, and returns a row for each seed and service.
     """
@@ -69,7 +69,7 @@ def look_until_clear(limited: Limited, rows: Callable[[int], Sequence[Mapping[st
 
 
 def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Look:
-    """How a point fared with the seeds whose rows are given."""
+    """The measures of a point with the seeds whose rows are given."""
     saturated = [row for row in rows if row["saturated_queue"] is not None]
     if 2 * len({row["seed"] for row in saturated}) > seeds:
         return Look(

@@ -42,7 +42,7 @@ Point = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Design(Look):
-    """One design: its `values` by axis, what it costs, and how it fared."""
+    """One design: its `values` by axis, its cost, and its measures."""
 
     values: Point
     cost: float
@@ -54,7 +54,7 @@ class Design(Look):
 
 @dataclass(frozen=True, kw_only=True)
 class Front:
-    """What a search found.
+    """The results of a search.
 
     `best` keeps the limits at the least cost, None if no design does. `front` are the designs that
     no other beats in both cost and distance to the limits, the cheapest first, and `tried` are all
@@ -130,7 +130,7 @@ def _check_cost(goal: Goal) -> None:
 
 
 class _Search:
-    """The designs that were tried, and how others are."""
+    """The designs that were tried, and the means to try others."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class _Search:
         self._asked = 0
 
     def at(self, values: Point) -> Design:
-        """How the design `values` fares, simulated once."""
+        """The measures of the design `values`, simulated once."""
         self._asked += 1
         key = tuple(values.values())
         if key not in self.tried:
@@ -171,7 +171,7 @@ class _Search:
                     break
 
     def front(self, *, ended: bool) -> Front:
-        """All that was tried, the best of it, and what nothing beats."""
+        """All designs that were tried, the best one, and the Pareto front."""
         tried = tuple(self.tried.values())
         ordered = sorted(
             (one for one in tried if one.worst_ratio is not None),

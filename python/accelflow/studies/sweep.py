@@ -1,4 +1,4 @@
-"""Runs a study: what its folder lacks is simulated, and nothing twice."""
+"""Runs a study: simulates the points that its folder lacks, each once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_WORKERS = 4_096
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a run of a study did.
+    """The outcome of a run of a study.
 
     `simulated` counts simulations of this run, `known` those that the folder had before, and `left`
     those for which the time limit left no time. `skipped` are those that cannot be made, with the
@@ -50,7 +50,7 @@ def sweep(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Outcome:
-    """Simulate what the folder at `place` lacks of `study`, and write all rows together.
+    """Simulate the points of `study` that the folder at `place` lacks, and write all rows together.
 
     `workers` threads simulate (default: one a core), or `runner`, which may be a cluster
     (:mod:`accelflow.studies.cluster`); neither influences the results. `batch_size` simulations go

@@ -1,4 +1,4 @@
-"""Traces: programs of accelerator calls, as AccelFlow (HPCA 2026) section V.4 has them written.
+"""Traces: programs of accelerator calls, in the form of AccelFlow (HPCA 2026), section V.4.
 
 >>> from accelflow.trace import Trace, branch, seq, trans
 >>> trace = Trace()

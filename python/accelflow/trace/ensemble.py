@@ -28,7 +28,7 @@ _CORES: Final = 36
 
 @dataclass(frozen=True, kw_only=True)
 class _Terms:
-    """What `_native.TraceEnsemble.enqueue` reads."""
+    """The terms that `_native.TraceEnsemble.enqueue` reads."""
 
     call: Sequence[str] | None
     tenant: int
@@ -58,17 +58,17 @@ class Handle:
     def next_arrival(self, timeout_s: float | None = None) -> Arrival | None:
         """Wait for the next execution that ends before the run does; None once that has ended.
 
-        This is the data, say, that a core is notified of while the write to the cache runs. Only
-        for traces that were begun with ``early=True``; the record of the run lacks what was taken
-        here. Raises TimeoutError after `timeout_s`.
+        It may hold the data for a core, for example, while the write to the cache still runs. Only
+        for traces that were begun with ``early=True``; the record of the run lacks executions that
+        were taken here. Raises TimeoutError after `timeout_s`.
         """
         return self._handle.next_arrival(timeout_s)
 
     def on_done(self, callback: Callable[["Handle"], object]) -> None:
         """Call `callback` with this handle when the run ends, at once if it has.
 
-        It runs on the thread of the accelerator that was last, and should be short. What it raises
-        goes to :func:`sys.unraisablehook`, and harms nothing else.
+        It runs on the thread of the accelerator that was last, and should be short. An exception in
+        it goes to :func:`sys.unraisablehook` and has no other effect.
         """
         self._handle.on_done(lambda: callback(self))
 
@@ -143,7 +143,7 @@ class Ensemble:
         self.close()
 
     def close(self) -> None:
-        """Let the runs end, and end the workers. Runs that wait for a response fail."""
+        """Finish the runs and stop the workers. Runs that wait for a response fail."""
         self._engine.close()
 
     def counters(self) -> dict[str, dict[str, int]]:
@@ -173,7 +173,7 @@ class Ensemble:
         and `due_within_s` are the terms on which queues take its steps.
 
         Raises TraceError if there is no room: its `reason` is ``queue_full``, ``too_many_runs`` or
-        ``tenant_busy``. What fails later is raised by :meth:`Handle.wait`.
+        ``tenant_busy``. A later failure is raised by :meth:`Handle.wait`.
         """
         terms = _Terms(
             call=call, tenant=tenant, priority=priority, due_within_s=due_within_s, early=early

@@ -33,7 +33,7 @@ def kind(
     `directions`, and `yields` facts, which later branches of a trace may test. All traces of a
     library must declare a name alike. The text of traces has ``kind NAME yields FACT TYPE, ...``.
 
-    Raises TraceError for a name or a fact that cannot be, and for one of the paper's nine names.
+    Raises TraceError for an invalid name or fact, and for one of the paper's nine names.
 
     Source: AccelFlow, section VIII: "Any accelerator with the standard interface can be seamlessly
     integrated into AccelFlow."
@@ -42,11 +42,11 @@ def kind(
 
 
 def register_body(accelerator: Node, body: Body) -> None:
-    """Have `body` do what `accelerator`, of :func:`kind`, does in runs and in ensembles.
+    """Register `body` as the body of `accelerator`, made by :func:`kind`, for runs and ensembles.
 
     It is called with the payload and a dict of the facts, and returns the new payload, or None to
     keep it, or a pair of that and a dict of the facts that the accelerator yields: all of them, and
-    no others. It takes the place of an earlier one. A run fails if it raises or returns anything
+    no others. It replaces an earlier one. A run fails if it raises or returns anything
     else; the message is then unchanged, and `cpu_fallback` gets it. It cannot run traces itself,
     nor wait for one.
 

@@ -66,7 +66,8 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
     ``("cache_response", COLLECTION, KEY)`` the payload is the packets that T5 receives.
 
     With a `connection`, messages are of its interface and pass over it, and the payload of a trace
-    that begins with TCP is what its socket gave. Nobody answers a trace that waits there.
+    that begins with TCP is what its socket gave. A trace that waits for a message there receives
+    none.
 
     Raises TraceError, with `reason`, `trace` and `step`, if the run fails. The payload is then
     unchanged, so the CPU can do the work: with `cpu_fallback`, no error is raised, and the result

@@ -26,7 +26,7 @@ class Piece:
 
     @property
     def length_ns(self) -> float:
-        """How long it takes."""
+        """The length of the piece in ns."""
         return self.until_ns - self.from_ns
 
 

@@ -1,4 +1,4 @@
-"""What the AccelFlow paper's printed figures imply of one another: every proof is code.
+"""Implications of the AccelFlow paper's printed figures for one another; every proof is code.
 
 >>> proof("deadlines_beyond_tcp").found().rules_out
 True

@@ -1,4 +1,4 @@
-"""What the energy and the performance per watt of section VII.B.5 imply."""
+"""Implications of the energy and the performance per watt of section VII.B.5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What orchestration's shares, loads and the reductions of latency imply."""
+"""Implications of orchestration's shares, of loads and of the reductions of latency."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _dispatcher_us(figures: Figures) -> Range:
 
 
 def _width(figures: Figures) -> Range:
-    """How far the P99 is above the deadline, at most; anything if fewer than 1 % miss it."""
+    """The most by which the P99 exceeds the deadline; unbounded if fewer than 1 % miss it."""
     late = figures["missed_two"].low > 0.01
     return figures["tail_two"] if late else Range.of(math.inf)
 

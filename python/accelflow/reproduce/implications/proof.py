@@ -76,7 +76,7 @@ class Proof:
     rows: tuple[str, ...] = ()
 
     def found(self, changes: Mapping[str, float] | None = None) -> Found:
-        """What follows from the printed figures, of which `changes` replaces some by key.
+        """The outcome for the printed figures, of which `changes` replaces some by key.
 
         Raises InputError for a key that the proof does not use.
         """

@@ -1,4 +1,4 @@
-"""What the paper states, as the proofs take it: with its place and the sentence."""
+"""The statements of the paper that the proofs use, each with its place and sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the throughputs within the SLO imply, with fewer elements, deadlines and other systems."""
+"""Implications of throughputs within the SLO: fewer elements, deadlines and other systems."""
 
 from __future__ import annotations
 
@@ -139,13 +139,13 @@ def _denial(left: int) -> Proof:
 
 
 def _peak_over_load(figures: Figures) -> Range:
-    """How far Encr's denials put the peak above the load of Fig. 19, at least."""
+    """The least ratio of the peak to the load of Fig. 19 that Encr's denials imply."""
     most = 2 / (figures["elements"] * (1 - figures["denied_two"]))
     return figures["encr_used"] / most
 
 
 def _allowed_by_misses(figures: Figures) -> Range:
-    """How far the peak can be above the load of Fig. 19; any distance if no deadline is missed."""
+    """The largest ratio of the peak to the load of Fig. 19; unbounded if no deadline is missed."""
     beyond_slo = figures["missed_four"].low > 0.01
     return 1 / figures["four_elements"] if beyond_slo else Range.of(math.inf)
 

@@ -1,4 +1,4 @@
-"""What the utilisations of section VII.B.4 and the speedups of section VI imply."""
+"""Implications of the utilisations of section VII.B.4 and the speedups of section VI."""
 
 from __future__ import annotations
 
