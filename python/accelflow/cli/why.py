@@ -34,7 +34,7 @@ _OCCUPANTS: Final = 4
     default=99.0,
     show_default=True,
     metavar="P",
-    help="The percentile of its response times that is explained; more than 55.",
+    help="The percentile of the service's response times to explain; more than 55.",
 )
 @one_system
 @REPORT
@@ -90,15 +90,15 @@ def _sentence(found: dict[str, Any]) -> str:
     if verdict["occupied"] is not None:
         who = verdict["occupant"] or "work of no single request"
         about += (
-            f", which {who} occupied {verdict['occupied']:.0%} of that time "
+            f"; {who} occupied it for {verdict['occupied']:.0%} of that time "
             f"({verdict['occupied_overall']:.0%} over the run)"
         )
     about += "."
-    bursts = [f"{one['service']} {one['ratio']:.1f} times" for one in verdict["bursts"]]
+    bursts = [f"{one['ratio']:.1f} times for {one['service']}" for one in verdict["bursts"]]
     if bursts:
         about += (
-            f" In the {found['window_us']:,.0f} us before, more requests than on average arrived: "
-            f"{', '.join(bursts)} as many."
+            f" In the {found['window_us']:,.0f} us before, requests arrived more often than on "
+            f"average: {', '.join(bursts)}."
         )
     return about
 

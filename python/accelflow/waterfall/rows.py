@@ -30,6 +30,10 @@ class Piece:
         return self.until_ns - self.from_ns
 
 
+#: Half a picosecond, the unit of simulated time.
+_ROUNDING_NS: Final = 0.0005
+
+
 @dataclass
 class Row:
     """The pieces of one execution of a trace, or of application logic, in the order of time."""
@@ -41,7 +45,9 @@ class Row:
 def rows_of(waterfall: Mapping[str, Any]) -> list[Row]:
     """The rows of an object of schema ``accelflow.waterfall/1``, in the order of their beginnings.
 
-    A trace that goes on after others is one row. Application logic has a row for each phase.
+    A trace that continues after others is one row. Application logic has a row for each phase. The
+    pieces of an execution follow each other without a gap: after one, the job's number is that of
+    another execution.
     """
     rows: list[Row] = []
     open_rows: dict[tuple[int | None, str | None], Row] = {}
@@ -49,6 +55,8 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[Row]:
     for segment in waterfall["segments"]:
         key = segment["job"], segment["trace"]
         new = key not in open_rows or (key[0] is None and last != key)
+        if not new and key[0] is not None:
+            new = segment["from_ns"] > open_rows[key].pieces[-1].until_ns + _ROUNDING_NS
         if new:
             open_rows[key] = Row(segment["trace"] or APPLICATION)
             rows.append(open_rows[key])
