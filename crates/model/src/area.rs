@@ -1,9 +1,9 @@
 //! The area of a processor with an ensemble of accelerators, at 7 nm (AccelFlow, section VI).
 //!
-//! The paper's numbers are inputs; everything else is how they scale with the number of cores,
-//! processing elements, queue entries, instances and A-DMA engines. At the paper's sizes the model
-//! gives back every printed figure; away from them the scaling is linear in the stated quantity,
-//! which [`PARAMETERS`] and [`Part::scaling`] say for each part.
+//! The paper's numbers are inputs, which the model scales with the number of cores, processing
+//! elements, queue entries, instances and A-DMA engines. At the paper's sizes the model reproduces
+//! every printed figure; elsewhere the scaling is linear in a quantity that [`PARAMETERS`] and
+//! [`Part::scaling`] state for each part.
 //!
 //! ```
 //! use accelflow_model::area::{Area, AreaInputs};
@@ -36,7 +36,8 @@ pub enum Group {
     Baseline,
     /// The accelerators with their scratchpads.
     Accelerators,
-    /// What AccelFlow adds: queues, dispatchers, A-DMA engines and the accelerators' network.
+    /// The additions of AccelFlow: queues, dispatchers, A-DMA engines and the accelerators'
+    /// network.
     Orchestration,
 }
 
@@ -56,11 +57,11 @@ impl Group {
 pub struct Part {
     /// Its name.
     pub name: &'static str,
-    /// What it is for.
+    /// The purpose.
     pub group: Group,
     /// Its area.
     pub mm2: f64,
-    /// What the area is proportional to, and whether that is derived or assumed.
+    /// The quantity that the area is proportional to, and whether that is derived or assumed.
     pub scaling: &'static str,
 }
 
@@ -122,8 +123,8 @@ impl Area {
         self.accelerators_mm2() / self.total_mm2()
     }
 
-    /// The share of what AccelFlow adds. The paper's 2.9 % is the difference of its rounded 29.0
-    /// and 26.1 %; the quotient itself is 2.96 %.
+    /// The orchestration's share of the processor. The paper's 2.9 % is the difference of its
+    /// rounded 29.0 and 26.1 %; the quotient itself is 2.96 %.
     pub fn orchestration_share(&self) -> f64 {
         self.group_mm2(Group::Orchestration) / self.total_mm2()
     }
@@ -142,7 +143,7 @@ impl Area {
         entries(&self.inputs) * self.inputs.entry_bytes
     }
 
-    /// The inputs in use, without those that leave an accelerator with the number for all.
+    /// The inputs in use, without those of single accelerators that have the number of all.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         let rows = rows.map(|row| (&row.parameter, (row.get)(&self.inputs)));
@@ -220,7 +221,8 @@ fn entries(inputs: &AreaInputs) -> f64 {
     inputs.sizes().iter().map(entries).sum()
 }
 
-/// `queues_mm2` and `dispatchers_mm2` are those of nine accelerators in the paper's size.
+/// The parts of the orchestration. `queues_mm2` and `dispatchers_mm2` are the areas for nine
+/// accelerators of the paper's size.
 fn orchestration(inputs: &AreaInputs, queues_mm2: f64, dispatchers_mm2: f64) -> Vec<Part> {
     let instances = instances(inputs) / ACCELERATORS.len() as f64;
     let entries = entries(inputs) / ACCELERATORS.len() as f64 / PRINTED_ENTRIES;

@@ -1,9 +1,9 @@
 //! The analytic model of the RPC layer by which Cerebros compares five designs (Pourhabibi,
 //! Sutherland, Daglis and Falsafi, MICRO 2021, sections 5 and 6.1, Fig. 6).
 //!
-//! The RPC layer of one request is header tasks, payload tasks and dispatch. What stays on the core
-//! costs what it did; what goes to an accelerator costs the accelerator's cycles and, for each task
-//! that the core hands over, five traversals of the chip's network in sequence.
+//! The RPC layer of one request is header tasks, payload tasks and dispatch. A task that stays on
+//! the core has its software cost. A task that goes to an accelerator costs the accelerator's
+//! cycles and, if the core hands it over, five traversals of the chip's network in sequence.
 //!
 //! ```
 //! use accelflow_model::cerebros::{Design, RpcLayer};
@@ -21,7 +21,7 @@ pub use crate::tables::RPC_LAYER as PARAMETERS;
 /// A division of the RPC layer between the core and accelerators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// Nothing.
+    /// No accelerator.
     None,
     /// Payload manipulation, to the shared accelerator Optimus Prime.
     PayloadOnly,
@@ -29,7 +29,7 @@ pub enum Design {
     PayloadAndHeader,
     /// Both, to the shared accelerator, with requests that carry their input and a chip network of low diameter.
     Coalesced,
-    /// Payload and header manipulation, to an accelerator of the core's own.
+    /// Payload and header manipulation, to an accelerator private to the core.
     Private,
     /// The entire layer, in a processor between NIC and cores: Cerebros.
     Full,
@@ -113,8 +113,8 @@ impl RpcLayer {
         }
     }
 
-    /// Cycles of the accelerator. What only payloads take of them is taken to be in proportion to
-    /// the software's cycles for payloads and headers.
+    /// Cycles of the accelerator. The part for payloads alone is assumed to be in proportion to the
+    /// software's cycles for payloads and headers.
     pub fn accelerator_cycles(&self, design: Design) -> f64 {
         match design {
             Design::None => 0.0,

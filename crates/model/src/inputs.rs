@@ -19,7 +19,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// These sizes, with those of `all` in the place of negative ones. Without an element or an entry
+    /// These sizes, with negative ones replaced by those of `all`. Without an element or an entry
     /// there are no instances.
     pub(crate) fn or(self, all: Sizes) -> Sizes {
         let own_or = |own: f64, common: f64| if own < 0.0 { common } else { own };
@@ -73,20 +73,21 @@ pub struct AreaInputs {
     pub cores: f64,
     /// Sizes of every accelerator that has none of its own.
     pub all: Sizes,
-    /// Sizes of single accelerators, in the order of [`ACCELERATORS`]; -1 where one has those of all.
-    /// 0 of anything is a chip without it.
+    /// Sizes of single accelerators, in the order of [`ACCELERATORS`]; -1 for the size of all. A
+    /// size of 0 is a chip without the accelerator.
     pub own: [Sizes; ACCELERATORS.len()],
     /// Bytes of a queue entry.
     pub entry_bytes: f64,
     /// Number of A-DMA engines.
     pub adma_engines: f64,
-    /// Area of an RPC accelerator for each core, over that of one for all, on so many cores.
+    /// Total area of private RPC accelerators over that of a shared one, on `private_rpc_cores`
+    /// cores.
     pub private_rpc_area_ratio: f64,
-    /// The cores for which that, and the power's, is printed.
+    /// The number of cores for which that ratio, and the one of power, is printed.
     pub private_rpc_cores: f64,
-    /// Area of such an accelerator for each of 64 cores, in areas of a core.
+    /// Area of a private RPC accelerator on 64 cores, as a share of the area of a core.
     pub private_rpc_core_share: f64,
-    /// The part of the accelerator's area that a place in the NIC saves.
+    /// The share of the accelerator's area that a place in the NIC saves.
     pub nic_rpc_saved_share: f64,
 }
 
@@ -129,11 +130,11 @@ pub struct PowerInputs {
     pub orchestration_max_w: f64,
     /// Its share of the server's maximum power.
     pub orchestration_server_share: f64,
-    /// Power at rest over maximum power of the server without accelerators.
+    /// Idle power over maximum power of the server without accelerators.
     pub server_idle_share: f64,
-    /// Share of the maximum power of the added hardware that flows whenever it is on.
+    /// Leakage of the added hardware, as a share of its maximum power.
     pub leakage_share: f64,
-    /// Instructions of a dispatcher in a nanosecond.
+    /// Instructions of a dispatcher per nanosecond.
     pub dispatcher_clock_ghz: f64,
     /// Peak rate of an A-DMA engine and of a router.
     pub adma_gbyte_per_s: f64,
@@ -141,7 +142,7 @@ pub struct PowerInputs {
     pub queue_gbyte_per_s: f64,
     /// Power of RELIEF's manager.
     pub manager_w: f64,
-    /// Power of an RPC accelerator for each of 16 cores, over that of one for all.
+    /// Total power of private RPC accelerators of 16 cores, over that of a shared one.
     pub private_rpc_power_ratio: f64,
 }
 

@@ -29,10 +29,10 @@ use crate::inputs::{ACCELERATORS, AreaInputs};
 pub use crate::inputs::PowerInputs;
 pub use crate::tables::POWER as PARAMETERS;
 
-/// Which of the added hardware a system has.
+/// The hardware that a system adds to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hardware {
-    /// None: a server without accelerators.
+    /// No added hardware: a server without accelerators.
     Baseline,
     /// Accelerators, A-DMA engines and their network, orchestrated by cores.
     Accelerators,
@@ -73,12 +73,12 @@ pub struct Activity {
     pub moved_bytes: f64,
 }
 
-/// The energy of a run by where it went, in joules.
+/// The energy of a run by consumer, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
     /// The server without accelerators, at rest.
     pub idle_j: f64,
-    /// What busy cores, their caches and memory added to it.
+    /// The additional energy of busy cores, their caches and memory.
     pub cores_j: f64,
     /// Leakage of accelerators and orchestration.
     pub leakage_j: f64,
@@ -175,15 +175,15 @@ impl Power {
         self.server_max_w
     }
 
-    /// The server's maximum power as the orchestration's 5.0 W and 1.2 % give it; infinite where
-    /// that share is 0.
+    /// The server's maximum power from the orchestration's 5.0 W and 1.2 %; infinite where that
+    /// share is 0.
     pub fn server_max_by_orchestration_w(&self) -> f64 {
         self.inputs.orchestration_max_w / self.inputs.orchestration_server_share
     }
 
-    /// The server powers that all four printed numbers allow, each taken to be rounded to its
-    /// last digit: the overlap of 12.45 to 12.55 W over 3.05 to 3.15 % and 4.95 to 5.05 W over
-    /// 1.15 to 1.25 %.
+    /// The range of the server's power that all four printed numbers allow, each assumed to be
+    /// rounded to its last digit: the overlap of 12.45 to 12.55 W over 3.05 to 3.15 % and 4.95 to
+    /// 5.05 W over 1.15 to 1.25 %.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (
@@ -213,12 +213,12 @@ impl Power {
         self.accelerators_w
     }
 
-    /// The maximum power of the paper's accelerators, in W for each mm2 of theirs.
+    /// The maximum power density of the paper's accelerators, in W per mm2.
     pub(crate) fn accelerators_w_per_mm2(&self) -> f64 {
         self.watt_per_mm2
     }
 
-    /// Power of RPC accelerators for each of 16 cores, over that of one for all.
+    /// Total power of private RPC accelerators of 16 cores, over that of a shared one.
     pub(crate) fn private_rpc_power_ratio(&self) -> f64 {
         self.inputs.private_rpc_power_ratio
     }
@@ -259,7 +259,7 @@ impl Power {
         2.0 * self.dynamic() * each(self.queues_w, self.queues) / rate
     }
 
-    /// The power of the system's added hardware while it does nothing.
+    /// The power of the system's added hardware while it is idle.
     pub fn leakage_w(&self, hardware: Hardware) -> f64 {
         let accelerators: f64 = self.accelerators_w.iter().sum();
         let transport = self.adma_w + self.network_w;
@@ -271,8 +271,8 @@ impl Power {
         self.inputs.leakage_share * maximum
     }
 
-    /// The energy of `activity` on a server with `hardware`. What the hardware does not have
-    /// costs nothing, whatever `activity` says of it.
+    /// The energy of `activity` on a server with `hardware`. Activity of parts that the hardware
+    /// does not have is ignored.
     ///
     /// # Errors
     /// [`Refusal`] for a window that is not above 0 and for negative or infinite amounts, and
@@ -313,7 +313,7 @@ impl Power {
         if !(window > 0.0 && window.is_finite()) {
             return Err(Refusal::new("window_s", window, "must be a number above 0"));
         }
-        // Busy time beyond what exists by rounding alone is no mistake of the caller's.
+        // Busy time may exceed the total by rounding errors, which are not the caller's mistake.
         let most = |servers: f64| servers * window * (1.0 + 1e-9);
         let mut amounts = vec![
             ("busy_core_s", activity.busy_core_s, most(self.cores)),

@@ -2,8 +2,8 @@
 
 /// The RPC layer of one service, in cycles of a core for one request.
 ///
-/// The default is the microservice UniqueId; [`crate::cerebros::PARAMETERS`] says where its numbers
-/// come from.
+/// The default is the microservice UniqueId; [`crate::cerebros::PARAMETERS`] has the sources of its
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RpcLayer {
     /// The whole layer on a core.

@@ -1,9 +1,9 @@
 //! The place of an RPC accelerator: one for all cores, one in the NIC, or one for each core (Cerebros,
 //! sections 3.3 and 6.1).
 //!
-//! The paper prints three ratios: on 16 cores, private accelerators have 5 times the area and 6 times
-//! the power of one for all, and a place in the NIC, which has a cache and an MMU already, halves its
-//! area. Optimus Prime's 75 % of a core for 64 private ones turns ratios into areas.
+//! The paper prints three ratios: on 16 cores, private accelerators have 5 times the area and 6
+//! times the power of a shared one, and a place in the NIC, which has a cache and an MMU already,
+//! halves its area. Optimus Prime's 75 % of a core for 64 private ones turns ratios into areas.
 //!
 //! ```
 //! use accelflow_model::area::{Area, AreaInputs};
@@ -23,14 +23,14 @@ use crate::power::Power;
 /// The cores for which Optimus Prime's share of a core is printed.
 const SHARE_CORES: f64 = 64.0;
 
-/// Where RPC accelerators are.
+/// The place of RPC accelerators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// One for all cores, with a cache and an MMU of its own.
     Shared,
-    /// One for all cores, with those of the NIC.
+    /// One for all cores, with the cache and the MMU of the NIC.
     Nic,
-    /// One for each core, with those of the core.
+    /// One for each core, with the cache and the MMU of the core.
     Private,
 }
 
@@ -63,9 +63,9 @@ pub fn area_mm2(area: &Area, place: Place) -> f64 {
     }
 }
 
-/// The maximum power of the accelerators at `place`, in W. One for all cores has as much for its area
-/// as AccelFlow's accelerators have; what a place in the NIC saves of it the paper does not say, and
-/// is assumed to be what it saves of the area.
+/// The maximum power of the accelerators at `place`, in W. A shared one has the power density of
+/// AccelFlow's accelerators. The paper does not state the power that a place in the NIC saves; it
+/// is assumed to be the same share as for the area.
 pub fn power_w(power: &Power, area: &Area, place: Place) -> f64 {
     let inputs = area.inputs();
     let shared = power.accelerators_w_per_mm2() * area_mm2(area, Place::Shared);

@@ -9,15 +9,15 @@ use super::granularity::Offload;
 use super::point::Point;
 use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
 
-/// Points that are evaluated in one go: few enough for a processor's first cache.
+/// Number of points that are evaluated together: few enough for a processor's first-level cache.
 const BLOCK: usize = 256;
 
 /// The values of one parameter: one for all points, or one for each.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// The same for all points.
+    /// One value for all points.
     One(f64),
-    /// One for each point.
+    /// One value for each point.
     Each(Vec<f64>),
 }
 
@@ -84,7 +84,7 @@ fn above_zero(value: f64) -> bool {
     value > 0.0 && value.is_finite()
 }
 
-/// The costs of an offload, which every point needs for ratios and for break-even sizes.
+/// The costs of an offload, which both the ratios and the break-even sizes need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// o0, `setup_cycles`.
@@ -124,13 +124,13 @@ pub struct Sweep {
     pub kernel_share: Column,
     /// n, `offloads_per_s`.
     pub offloads: Column,
-    /// The rest.
+    /// The costs of offloads.
     pub costs: Costs,
 }
 
 impl Sweep {
-    /// Fills speedup (C / C_S) and latency reduction (C / C_L), one of each for each point. The
-    /// points are numbered from `first` on in messages, for callers that pass them piece by piece.
+    /// Fills speedup (C / C_S) and latency reduction (C / C_L) of each point. Messages number the
+    /// points from `first` on, for callers that pass them in pieces.
     ///
     /// # Errors
     /// [`Refusal`] for a value out of range, naming its column and index, and for columns of
@@ -213,13 +213,13 @@ pub struct BreakEven {
     pub complexity: Column,
     /// The part of L for each byte, `transfer_cycles_per_byte`.
     pub transfer_per_byte: Column,
-    /// The rest.
+    /// The costs of offloads.
     pub costs: Costs,
 }
 
 impl BreakEven {
-    /// Fills the sizes between which offloads pay, by what `coefficients` count; both are infinite
-    /// where none does. `first` is as for [`Sweep::evaluate`].
+    /// Fills the sizes between which offloads pay under `coefficients`; both are infinite where no
+    /// offload pays. `first` is as for [`Sweep::evaluate`].
     ///
     /// # Errors
     /// As [`Sweep::evaluate`].

@@ -1,19 +1,19 @@
-//! How work is handed to an accelerator, and which costs that puts on whom.
+//! Threading designs of offloads, and the costs that count in each.
 
 use accelflow_parameters::Refusal;
 
 /// The offloading thread's behaviour until the response arrives (section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
-    /// Its core waits: one thread a core.
+    /// Its core waits: one thread per core.
     Sync,
     /// It blocks, and its core runs another thread: more threads than cores.
     SyncOs,
-    /// It goes on with other work, and picks the response up itself.
+    /// It continues with other work, and picks up the response itself.
     AsyncSameThread,
-    /// It goes on with other work; a thread of its own picks responses up.
+    /// It continues with other work; a separate thread picks up responses.
     AsyncDistinctThread,
-    /// It goes on, and the host needs no response: the accelerator passes the result on.
+    /// It continues, and the host needs no response: the accelerator passes the result on.
     AsyncNoResponse,
 }
 
@@ -97,8 +97,8 @@ pub struct Design {
 }
 
 impl Design {
-    /// A design whose driver does as `driver_waits` says: whether the host waits for the
-    /// accelerator to acknowledge an offload before it goes on, which puts L + Q into its cycles.
+    /// A design with this threading and placement. `driver_waits`: whether the host waits for the
+    /// accelerator to acknowledge an offload before it continues, which adds L + Q to its cycles.
     /// By default it does, except for a remote accelerator (below equation 2 of the paper).
     ///
     /// # Errors

@@ -1,18 +1,18 @@
-//! From which size on an offload pays: equations (2), (4) and (7).
+//! The sizes for which an offload pays: equations (2), (4) and (7).
 
 use super::design::Coefficients;
 use super::quantity::MeanCycles;
 
-/// 8 EiB: for complexities near 1, turning points can be beyond any number.
+/// The largest size considered, 8 EiB: for complexities near 1, turning points can exceed any
+/// number.
 const LARGEST: f64 = (1_u64 << 63) as f64;
 
 /// One offload as a function of its size g in bytes.
 ///
-/// The host needs `cycles_per_byte` g^`complexity` cycles for it. Moving it takes `transfer`
-/// cycles whatever its size, and `transfer_per_byte` for each byte. Where data flows through the
+/// The host needs `cycles_per_byte` g^`complexity` cycles for it. Moving it takes `transfer` cycles
+/// for any size, and `transfer_per_byte` cycles for each byte. Where data flows through the
 /// interface as a pipeline the second is 0; where the accelerator needs the entire block before it
-/// begins, the first is usually 0. The paper studies an L that is the mean of the second kind and
-/// leaves the first to others ("L is independent of g", section 3).
+/// begins, the first is usually 0. The paper uses a mean L ("L is independent of g", section 3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
     /// C_b: cycles of the host per byte, or per byte to the power of `complexity`; above 0.
@@ -38,8 +38,8 @@ pub struct Offload {
 pub struct Lucrative {
     /// The break-even size; infinite if no size pays.
     pub from_bytes: f64,
-    /// The size from which on it does not pay any more, infinite if there is none. Only a kernel
-    /// of sub-linear complexity whose transfer grows with the size has one.
+    /// The size above which it no longer pays; infinite if there is none. Only a kernel of
+    /// sub-linear complexity whose transfer grows with the size has one.
     pub to_bytes: f64,
 }
 
@@ -77,9 +77,9 @@ impl Offload {
 
     /// The sizes with a positive [`Offload::gain`].
     ///
-    /// In closed form where there is one: for a transfer that does not depend on the size, and for
-    /// a linear kernel. Otherwise the gain has at most one turning point, which brackets the roots,
-    /// and bisection finds them to the last bit; sizes above 2^63 B are not looked at.
+    /// In closed form where one exists: for a transfer that does not depend on the size, and for a
+    /// linear kernel. Otherwise the gain has at most one turning point, which brackets the roots,
+    /// and bisection finds them to the last bit; sizes above 2^63 B are ignored.
     pub fn lucrative(&self, c: Coefficients) -> Lucrative {
         let (saved, fixed, per_byte) = self.terms(c);
         let beta = self.complexity;
@@ -125,7 +125,7 @@ impl Offload {
         }
     }
 
-    /// Saved cycles per byte^beta, cost of any offload, cost per byte.
+    /// The terms of the gain: saved cycles per byte^beta, cost per offload, cost per byte.
     fn terms(&self, c: Coefficients) -> (f64, f64, f64) {
         let saved = self.cycles_per_byte * (1.0 - c.accelerator / self.acceleration);
         let fixed = self.setup

@@ -7,14 +7,15 @@
 //! as fast as the host. *Speedup* is the host's cycles before over after (C / C_S): how much more
 //! the same host serves. *Latency reduction* is a request's cycles before over after (C / C_L).
 //!
-//! Which of the costs are in which ratio depends on the threading and on where the accelerator
-//! is: [`Design::coefficients`] is the table of the paper's eight equations. On it stand
+//! Which costs count in which ratio depends on the threading and on the place of the accelerator:
+//! [`Design::coefficients`] is the table of the paper's eight equations. On it stand
 //!
 //! * [`Point`], one evaluation, and [`batch`], millions of them;
-//! * [`Offload::lucrative`], the sizes from which on an offload pays (equations 2, 4 and 7);
-//! * [`SizeCdf`], how many offloads that is; [`Station`], how long they queue;
+//! * [`Offload::lucrative`], the sizes for which an offload pays (equations 2, 4 and 7);
+//! * [`SizeCdf`], the share of offloads of these sizes; [`Station`], their wait in the queue;
 //! * [`Scenario`], a service with one accelerator or several, with everything above;
-//! * [`simulation`], the same kernel executed event by event, for what the equations leave out;
+//! * [`simulation`], the same kernel simulated event by event, for effects that the equations leave
+//!   out;
 //! * [`uncertainty`], intervals and sensitivities of its results.
 //!
 //! ```

@@ -3,7 +3,7 @@
 use super::design::{Coefficients, Design};
 use super::quantity::{MeanCycles, OffloadsPerCycle};
 
-/// Everything that the equations take, for one kernel.
+/// The inputs of the equations for one kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// alpha: the share of the host's cycles that is offloaded, from 0 to 1.
@@ -34,12 +34,12 @@ impl Point {
         c.accelerator * (self.kernel_share / self.acceleration) + self.offload_rate * each
     }
 
-    /// C / C_S: how many times as much the host serves.
+    /// The speedup C / C_S: the factor by which the host's throughput grows.
     pub fn speedup(&self, design: Design) -> f64 {
         1.0 / self.remaining(design.coefficients().0)
     }
 
-    /// C / C_L: how many times as fast a request is.
+    /// The latency reduction C / C_L: the factor by which a request becomes faster.
     pub fn latency_reduction(&self, design: Design) -> f64 {
         1.0 / self.remaining(design.coefficients().1)
     }

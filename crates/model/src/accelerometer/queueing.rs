@@ -2,7 +2,7 @@
 
 use super::quantity::{MeanCycles, OffloadsPerCycle};
 
-/// An accelerator as an M/G/k queue with one first-come-first-served line.
+/// An accelerator as an M/G/k queue, served first come, first served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Station {
     /// Identical processing elements, at least 1.
@@ -31,12 +31,12 @@ pub enum Approximation {
 }
 
 impl Station {
-    /// The share of time in which a server works; the queue grows without bound from 1 on.
+    /// The share of time in which a server works; at 1 or more the queue grows without bound.
     pub fn utilisation(&self) -> f64 {
         self.arrivals * self.service / f64::from(self.servers)
     }
 
-    /// The mean wait before service; infinite from a utilisation of 1 on.
+    /// The mean wait before service; infinite at a utilisation of 1 or more.
     pub fn mean_wait(&self, approximation: Approximation) -> MeanCycles {
         let rho = self.utilisation();
         if rho >= 1.0 {

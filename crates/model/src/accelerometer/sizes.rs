@@ -1,4 +1,4 @@
-//! The sizes of a kernel's offloads, as Figs. 15, 19, 21 and 22 of the paper show them.
+//! Distributions of the sizes of a kernel's offloads, as in Figs. 15, 19, 21 and 22 of the paper.
 
 use accelflow_parameters::Refusal;
 
@@ -9,11 +9,11 @@ use super::granularity::Lucrative;
 pub enum Interpolation {
     /// Sizes evenly spread between two points, as in a histogram's bins.
     Linear,
-    /// Nothing: only the sizes of the points occur.
+    /// No interpolation: only the sizes of the points occur.
     Step,
 }
 
-/// A cumulative distribution of sizes: which share of the offloads has at most so many bytes.
+/// A cumulative distribution of sizes: the share of the offloads that do not exceed each size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeCdf {
     /// (size in bytes, share up to it); sizes increase, shares do not decrease, the last is 1.

@@ -1,4 +1,4 @@
-//! Intervals and sensitivities: what the results are when inputs are not known exactly.
+//! Uncertainty: intervals and sensitivities of the results when inputs are not known exactly.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ use super::scenario::{Kernel, Queueing, Scenario, Selection};
 /// The probability distribution of an input that is not known exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Anything between two values, evenly.
+    /// Uniform between two values.
     Uniform {
-        /// The least.
+        /// The smallest value.
         min: f64,
-        /// The most.
+        /// The largest value.
         max: f64,
     },
     /// Between two values, with a most probable one.
     Triangular {
-        /// The least.
+        /// The smallest value.
         min: f64,
-        /// The most probable.
+        /// The most probable value.
         mode: f64,
-        /// The most.
+        /// The largest value.
         max: f64,
     },
     /// A measurement with an error.
@@ -73,7 +73,7 @@ impl Distribution {
         Err(Refusal::new(place, self, rule))
     }
 
-    /// The value to calculate with when there is to be one: mean or mode.
+    /// The single value that represents the distribution: mean or mode.
     pub fn central(self) -> f64 {
         match self {
             Distribution::Uniform { min, max } => min + (max - min) / 2.0,
@@ -222,9 +222,9 @@ impl Field {
 pub struct Uncertain {
     /// The number of the kernel; without meaning for [`Field::HostCycles`].
     pub kernel: usize,
-    /// Which of its numbers.
+    /// The input.
     pub field: Field,
-    /// What is known of it.
+    /// Its distribution.
     pub distribution: Distribution,
 }
 
@@ -235,15 +235,17 @@ pub struct Samples {
     pub speedup: Vec<f64>,
     /// C / C_L likewise; empty if it is unknown.
     pub latency_reduction: Vec<f64>,
-    /// Draws that no service could have, such as an overloaded accelerator, and so do not count.
+    /// The number of draws that are impossible, such as an overloaded accelerator, and do not
+    /// count.
     pub rejected: usize,
     /// Why the last of them was rejected.
     pub why_rejected: Option<Refusal>,
 }
 
-/// Evaluates `scenario` for `draws` independent draws of the uncertain inputs. Equal arguments
-/// give equal bits; each input has a stream of random numbers of its own. Where alpha, C, n, C_b and
-/// sizes are all given, what is not drawn follows, so that alpha C = n C_b E(g^beta) as before.
+/// Evaluates `scenario` for `draws` independent draws of the uncertain inputs. Equal arguments give
+/// equal bits; each input has a stream of random numbers of its own. If alpha, C, n, C_b and sizes
+/// are all given, the inputs that are not drawn follow, so that alpha C = n C_b E(g^beta) still
+/// holds.
 ///
 /// # Errors
 /// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from
@@ -327,9 +329,9 @@ fn check_independent(kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> R
     Ok(())
 }
 
-/// Lets alpha follow what has changed in `changed` since `given`, or C_b where alpha itself has, in
-/// every kernel where all of alpha C = n C_b E(g^beta) is given: what a byte costs is a property of
-/// kernel and host, so that more offloads are more work.
+/// Updates alpha for the changes from `given` to `changed`, or C_b if alpha itself has changed, in
+/// every kernel where all of alpha C = n C_b E(g^beta) is given. The cost of a byte is a property
+/// of kernel and host, so more offloads mean more work.
 fn keep_relation(
     changed: &mut Scenario,
     given: &Scenario,
@@ -360,8 +362,7 @@ fn keep_relation(
     }
 }
 
-/// The value that the share `quantile` of `sorted` is at most, interpolated linearly; `None` for
-/// no values.
+/// The quantile `quantile` of `sorted`, interpolated linearly; `None` for no values.
 pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     let place = quantile.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
     let (low, part) = (place.floor() as usize, place.fract());
@@ -376,7 +377,7 @@ pub struct Swing {
     pub kernel: usize,
     /// The input.
     pub field: Field,
-    /// Its low value and the speedup with it; `None` if no service could have that.
+    /// Its low value and the speedup with it; `None` if that is impossible.
     pub low: (f64, Option<f64>),
     /// Its high value and the speedup with it.
     pub high: (f64, Option<f64>),
@@ -395,10 +396,10 @@ impl Swing {
 /// The swing of every independent input that is not zero: between the ends of its distribution where
 /// it is uncertain, and by the share `around` to both sides where it is not; largest first.
 ///
-/// What follows from the others is no input of its own. Where alpha, C, n, C_b and sizes are all given,
-/// alpha follows from the others (or C_b, if it is alpha that is uncertain), also while they vary.
-/// C is what the host has, and counts only by n / C; beta is a property of the algorithm, and C_b
-/// has a unit by it. So these two vary only if they are uncertain.
+/// Values that follow from others are not inputs. If alpha, C, n, C_b and sizes are all given,
+/// alpha follows from the others (or C_b, if alpha is uncertain), also while they vary. C and beta
+/// vary only if they are uncertain: C only matters as n / C, and beta is a property of the
+/// algorithm that determines the unit of C_b.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {
@@ -424,7 +425,7 @@ pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec
             }
             let around = || (value * (1.0 - around), value * (1.0 + around));
             let (low, high) = known.map_or_else(around, |input| input.distribution.ends());
-            // More than there are cannot be: all of the host, all offloads.
+            // The high value is limited to all of the host, and to all offloads.
             let high = match (field, kernel.selection, known) {
                 (Field::KernelShare, _, None) => high.min(1.0),
                 (Field::Offloads, Selection::OutOf(all), None) => high.min(all.0),
@@ -442,7 +443,7 @@ pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec
     swings
 }
 
-/// Whether `field` is an input that varies although nothing is said of its uncertainty.
+/// Whether `field` is an input that varies even if no uncertainty is given for it.
 fn varies_by_itself(field: Field, kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> bool {
     let tied = kernel.host_cost.cycles_per_byte.is_some() && kernel.sizes.is_some();
     match field {
@@ -453,7 +454,7 @@ fn varies_by_itself(field: Field, kernel: &Kernel, is_uncertain: impl Fn(Field) 
     }
 }
 
-/// The speedup with one input changed; `None` if no service could have that.
+/// The speedup with one input changed; `None` if that is impossible.
 fn with(scenario: &Scenario, field: Field, kernel: usize, value: f64) -> Option<f64> {
     let mut changed = scenario.clone();
     field.set(&mut changed, kernel, value);

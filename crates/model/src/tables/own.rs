@@ -1,4 +1,4 @@
-//! Sizes that one type of accelerator has in place of those of all types.
+//! Sizes of one type of accelerator, which override those of all types.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 

@@ -1,4 +1,4 @@
-//! From a scenario to its outcome.
+//! The evaluation of a scenario.
 
 use accelflow_parameters::Refusal;
 
@@ -12,13 +12,13 @@ use crate::accelerometer::quantity::CyclesPerSecond;
 impl Scenario {
     /// Evaluates the scenario.
     ///
-    /// Where queueing and selection depend on each other (what queues decides what pays, and what
-    /// pays decides what queues), the result is their one common solution.
+    /// Where queueing and selection depend on each other (waits decide which offloads pay, and
+    /// those decide the waits), the result is their unique common solution.
     ///
     /// # Errors
-    /// [`Refusal`] for a value outside its range, shares that add up to more than 1, an
-    /// accelerator that cannot keep up, a value that is missing for what is asked, and a share that
-    /// differs by more than [`super::RELATION_TOLERANCE`] from what the offloads cost, where that is given.
+    /// [`Refusal`] for a value outside its range, shares that add up to more than 1, an accelerator
+    /// that cannot keep up, a missing value, and a share that differs by more than
+    /// [`super::RELATION_TOLERANCE`] from the cost of the offloads, where that is given.
     pub fn evaluate(&self) -> Result<Outcome, Refusal> {
         outcome_of(self)
     }

@@ -3,7 +3,7 @@
 use crate::accelerometer::granularity::Lucrative;
 use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 
-/// The shares that costs add to the host's time, of its time without offloading.
+/// The shares that costs add to the host's time, relative to its time without offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
     /// Kernel that stays on the host because its offload would not pay.
@@ -33,7 +33,7 @@ pub enum Limit {
     Setup,
     /// Moving data.
     Transfer,
-    /// Waiting in line.
+    /// Waiting in the queue.
     Queue,
     /// Switching threads.
     ThreadSwitches,
@@ -44,7 +44,7 @@ pub enum Limit {
 pub struct KernelOutcome {
     /// alpha after selection: the share of the host's cycles that is offloaded.
     pub offloaded_share: f64,
-    /// alpha scaled the other way, by cycles, where sizes are known.
+    /// alpha scaled by cycles instead of offloads, where sizes are known.
     pub offloaded_share_by_cycles: Option<f64>,
     /// n.
     pub offloads: OffloadsPerSecond,
@@ -71,9 +71,9 @@ pub struct KernelOutcome {
     pub outside_service: Option<f64>,
     /// 1 / (1 - alpha): an accelerator of infinite speed without any cost.
     pub ideal_speedup: f64,
-    /// Where the host's time goes.
+    /// The additional costs, as shares of the host's time.
     pub losses: Losses,
-    /// What limits the speedup.
+    /// The largest limit of the speedup.
     pub limit: Limit,
 }
 

@@ -1,17 +1,18 @@
-//! alpha C = n C_b E(g^beta): a kernel's share of the cycles is what its offloads cost.
+//! The relation alpha C = n C_b E(g^beta): a kernel's share of the cycles equals the cost of its
+//! offloads.
 
 use accelflow_parameters::Refusal;
 
 use super::service::{Kernel, Selection};
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 
-/// The factor by which the two sides may differ if all inputs are given. They are measured apart: the
-/// sizes of the paper's Feed1, as far as its text has them, with its 5.62 cycles a byte come to 12.5 %
-/// of the host where its profile says 15 %, a factor of 1.2.
+/// The factor by which the two sides may differ if all inputs are given. They are measured
+/// separately: for the paper's Feed1, the sizes in its text and 5.62 cycles per byte give 12.5 % of
+/// the host, but its profile has 15 %, a factor of 1.2.
 pub const RELATION_TOLERANCE: f64 = 1.25;
 
 impl Kernel {
-    /// The offloads that alpha is of, whether they go to the accelerator or not.
+    /// The offloads that alpha covers, whether or not they go to the accelerator.
     pub(crate) fn candidates(&self) -> OffloadsPerSecond {
         match self.selection {
             Selection::OutOf(all) => all,
@@ -25,8 +26,8 @@ impl Kernel {
         Some(sizes.mean_power(self.host_cost.complexity))
     }
 
-    /// The share of the host's cycles that offloads, sizes and cycles per byte come to; `None` if one
-    /// of them is not given, and so follows from alpha.
+    /// The share of the host's cycles that follows from offloads, sizes and cycles per byte; `None`
+    /// if one of them is not given and follows from alpha instead.
     pub(crate) fn counted_share(&self, host: CyclesPerSecond) -> Option<f64> {
         let each = self.host_cost.cycles_per_byte? * self.mean_work()?;
         Some(self.candidates().0 * each / host.0)

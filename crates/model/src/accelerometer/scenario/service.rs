@@ -1,4 +1,4 @@
-//! Services, their kernels, and how these are offloaded.
+//! Services, their kernels, and the offloading of kernels.
 
 use crate::accelerometer::design::Design;
 use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
@@ -8,7 +8,7 @@ use crate::accelerometer::sizes::SizeCdf;
 /// A service on one host, and the kernels that are offloaded from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// C: the cycles of the host in a second, for everything.
+    /// C: all cycles of the host per second.
     pub host: CyclesPerSecond,
     /// The kernels with an accelerator each; their shares are of the same host.
     pub kernels: Vec<Kernel>,
@@ -23,7 +23,8 @@ pub struct Kernel {
     pub design: Design,
     /// alpha: its share of the host's cycles, all sizes together.
     pub share: f64,
-    /// Its offloads in a second: n, or all candidates if [`Selection::Lucrative`] picks among them.
+    /// Its offloads per second: n, or all candidates if [`Selection::Lucrative`] selects among
+    /// them.
     pub offloads: OffloadsPerSecond,
     /// o0.
     pub setup: MeanCycles,
@@ -31,24 +32,24 @@ pub struct Kernel {
     pub transfer: Transfer,
     /// o1.
     pub thread_switch: MeanCycles,
-    /// A; `None` where it is not known, which leaves what depends on it unknown.
+    /// A; `None` if it is unknown, and then results that depend on it are unknown, too.
     pub acceleration: Option<f64>,
     /// Q.
     pub queue: Queueing,
-    /// What the kernel costs the host; without it, and without sizes, there is no break-even size.
+    /// The kernel's cost on the host; without it and without sizes, there is no break-even size.
     pub host_cost: HostCost,
     /// The sizes of the offloads.
     pub sizes: Option<SizeCdf>,
-    /// Which of them are offloaded.
+    /// The selection of offloads that go to the accelerator.
     pub selection: Selection,
 }
 
 /// L, the cycles to move one offload.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
-    /// Whatever the size: a mean, or a pipelined interface.
+    /// The cycles for any size: a mean, or a pipelined interface.
     pub fixed: MeanCycles,
-    /// For each byte: an interface that is not pipelined.
+    /// The cycles for each byte: an interface that is not pipelined.
     pub per_byte: MeanCycles,
 }
 
@@ -81,20 +82,20 @@ pub enum Queueing {
         service_scv: Option<f64>,
         /// For more than one processing element.
         approximation: Approximation,
-        /// The name of the accelerator, if other kernels of the service wait in the same line.
+        /// The name of the accelerator, if other kernels of the service share its queue.
         shared: Option<String>,
     },
 }
 
-/// Which offloads go to the accelerator. The others stay on the host as they were.
+/// The selection of offloads that go to the accelerator. The others stay on the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selection {
-    /// All of them.
+    /// All offloads.
     All,
-    /// Those that the scenario counts, out of this many in all: alpha is scaled by the ratio, as
-    /// the paper does for Fig. 20.
+    /// The offloads of the scenario, out of this many in all: alpha is scaled by the ratio, as in
+    /// the paper's Fig. 20.
     OutOf(OffloadsPerSecond),
-    /// Those whose size pays in terms of speedup.
+    /// The offloads whose size pays in terms of speedup.
     Lucrative(Scaling),
 }
 

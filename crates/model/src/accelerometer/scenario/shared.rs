@@ -1,4 +1,4 @@
-//! Kernels whose offloads wait in one line: an accelerator that does several kinds of work.
+//! Kernels whose offloads wait in one queue: an accelerator for several kinds of work.
 
 use accelflow_parameters::Refusal;
 
@@ -8,14 +8,14 @@ use crate::accelerometer::granularity::bisect;
 use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerCycle};
 use crate::accelerometer::queueing::{Approximation, Station};
 
-/// The wait of a line that several kernels share, and the accelerator's utilisation.
+/// The wait in a queue that several kernels share, and the accelerator's utilisation.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     pub wait: MeanCycles,
     pub utilisation: f64,
 }
 
-/// The line of each kernel whose queue is shared.
+/// The queue of each kernel that shares one.
 ///
 /// # Errors
 /// [`Refusal`] for kernels that describe one accelerator differently, and for an overloaded one.
@@ -57,7 +57,8 @@ fn line_of(name: &str, scenario: &Scenario) -> Result<Line, Refusal> {
         let (station, approximation) = at(wait)?;
         Ok(station.mean_wait(approximation).0)
     };
-    // As for a line of its own: a longer wait lets fewer offloads pay, so there is one crossing.
+    // As for an unshared queue: with a longer wait fewer offloads pay, so there is exactly one
+    // crossing.
     let first = wait_at(0.0)?;
     let mut high = if first.is_finite() { first } else { 1.0 };
     while wait_at(high)? > high {

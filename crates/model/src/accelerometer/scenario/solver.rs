@@ -1,4 +1,4 @@
-//! Which offloads go to the accelerator, and the queue that they meet there.
+//! The solver: which offloads go to the accelerator, and how long they wait there.
 
 use accelflow_parameters::Refusal;
 
@@ -8,7 +8,7 @@ use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSec
 use crate::accelerometer::queueing::Station;
 use crate::accelerometer::sizes::SizeCdf;
 
-/// What goes to the accelerator.
+/// The offloads that go to the accelerator.
 pub(super) struct Picked {
     pub(super) range: Lucrative,
     pub(super) part: f64,
@@ -37,7 +37,7 @@ impl<'k> Solver<'k> {
         }
     }
 
-    /// What is picked, and the queue that it meets.
+    /// Returns the selected offloads and their wait in the queue.
     pub(super) fn solve(&self) -> Result<(Picked, MeanCycles), Refusal> {
         let at = |queue: f64| -> Result<(Picked, f64), Refusal> {
             let picked = self.pick(MeanCycles(queue))?;
@@ -52,12 +52,13 @@ impl<'k> Solver<'k> {
             if wait.is_infinite() {
                 return Err(self.overload(&picked));
             }
-            // The mean or list of Q decides what pays; a station's wait does not here.
+            // A given mean or list of Q decides which offloads pay; a station's wait is solved for
+            // below.
             let queue = MeanCycles(wait);
             return Ok((self.pick(queue)?, queue));
         }
-        // A longer wait makes fewer offloads pay, and fewer offloads wait less: the wait that
-        // results falls with the wait assumed, so there is exactly one crossing.
+        // With a longer wait fewer offloads pay, and fewer offloads wait less. So the resulting
+        // wait decreases with the assumed wait, and there is exactly one crossing.
         let mut high = if wait.is_finite() { wait } else { 1.0 };
         while at(high)?.1 > high {
             high *= 2.0;

@@ -10,7 +10,7 @@ use super::run::{Measured, Run};
 use super::setup::{Piece, Setup};
 use crate::accelerometer::design::{Placement, Threading};
 
-/// An offload on its way. The request is gone by then if nobody waits for it.
+/// An offload in flight. Its request may have ended if it does not wait for the response.
 #[derive(Clone, Copy)]
 struct Offload {
     request: usize,
@@ -152,7 +152,7 @@ impl<'s> Engine<'s> {
         self.hosts[host].ready.push_back((request, false));
     }
 
-    /// An idle core takes the request that has been ready for longest.
+    /// Gives an idle core the request that has been ready for longest.
     fn dispatch(&mut self, host: usize) {
         if self.hosts[host].doing != Doing::Nothing {
             return;
@@ -170,7 +170,7 @@ impl<'s> Engine<'s> {
         }
     }
 
-    /// The core of `request` works on it, after `before`, until it offloads a kernel or ends.
+    /// Lets the core of `request` work on it, after `before`, until it offloads a kernel or ends.
     fn go_on(&mut self, request: usize, before: Time) {
         let mut time = before;
         let mut next = None;
@@ -257,7 +257,7 @@ impl<'s> Engine<'s> {
         self.start(offload);
     }
 
-    /// The accelerator begins to work on `offload`.
+    /// Starts `offload` on the accelerator.
     fn start(&mut self, offload: Offload) {
         let now = self.calendar.now();
         if self.measures.began.is_some() {
@@ -273,7 +273,7 @@ impl<'s> Engine<'s> {
         }
     }
 
-    /// The host has given an offload away, and does not wait for the accelerator's work.
+    /// Continues the host after an offload whose completion it does not wait for.
     fn handed_over(&mut self, host: usize, request: usize) {
         match self.setup.design.threading() {
             Threading::AsyncNoResponse => self.resume(request),
@@ -288,7 +288,7 @@ impl<'s> Engine<'s> {
         }
     }
 
-    /// The core of `request` has it, and goes on with what is left.
+    /// Lets the core of `request` continue with its remaining work.
     fn resume(&mut self, request: usize) {
         if self.requests.get(request).kernels_left > 0 {
             self.go_on(request, Time::ZERO);
@@ -329,7 +329,7 @@ impl<'s> Engine<'s> {
         }
     }
 
-    /// The host has no more work for `request`: its thread is free.
+    /// Ends the host's work for `request`, and frees its thread.
     fn host_done(&mut self, request: usize) {
         let state = self.requests.get(request);
         state.host_done = true;

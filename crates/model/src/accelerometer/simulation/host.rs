@@ -6,7 +6,7 @@ use accelflow_units::Time;
 
 use super::setup::Piece;
 
-/// What a core does. Where an event ends it, the calendar has one.
+/// The state of a core. If an event ends it, that event is in the calendar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doing {
     Nothing,
@@ -22,9 +22,10 @@ pub(super) enum Doing {
 pub(super) struct Host {
     pub doing: Doing,
     pub since: Time,
-    /// Requests that can go on, each with whether their thread must be switched to.
+    /// Requests that can continue, each with whether the core must switch to its thread.
     pub ready: VecDeque<(usize, bool)>,
-    /// Those of them that go first, each to be switched to as the design says.
+    /// Ready requests that go before the others, each with whether the core must switch to its
+    /// thread.
     pub first: VecDeque<(usize, bool)>,
     /// Arrivals without a thread, by their time.
     pub backlog: VecDeque<Time>,

@@ -1,4 +1,4 @@
-//! A kernel and a run as the numbers that the engine needs.
+//! Prepares a kernel and a run for the engine.
 
 use accelflow_kernel::Stream;
 use accelflow_parameters::Refusal;
@@ -11,16 +11,17 @@ use crate::accelerometer::quantity::CyclesPerSecond;
 use crate::accelerometer::scenario::{Kernel, Queueing, Scenario, Selection};
 use crate::accelerometer::sizes::SizeCdf;
 
-/// The most requests of a run, hosts, and threads of a host.
+/// The largest number of requests, of hosts, and of threads of a host.
 const MOST: u32 = 1_000_000;
 
-/// What is simulated.
+/// The inputs of the engine.
 pub(super) struct Setup {
     pub design: Design,
     pub hosts: usize,
     /// Requests that a host works on at a time.
     pub threads: usize,
-    /// The elements of the accelerator; `None` if each offload waits `fixed_queue` and no longer.
+    /// The number of elements of the accelerator; `None` if each offload waits exactly
+    /// `fixed_queue`.
     pub elements: Option<u32>,
     pub fixed_queue: Time,
     pub setup: Time,
@@ -45,11 +46,11 @@ pub(super) struct Work {
     accelerated: f64,
 }
 
-/// Which kernels are offloaded.
+/// The selection of kernels that are offloaded.
 #[derive(Clone, Copy)]
 enum Choice {
     None,
-    /// This share of them, whatever their size.
+    /// This share of all kernels, independent of size.
     Share(f64),
     Sizes(Lucrative),
 }
@@ -125,8 +126,9 @@ impl Setup {
     }
 }
 
-/// The sizes that pay, if only those are to be offloaded. An accelerator that the closed form finds
-/// overloaded can be simulated: a saturated host waits for it, and one with little load need not.
+/// The sizes that pay, if only those are to be offloaded. An accelerator that is overloaded in the
+/// closed form can still be simulated: saturated hosts slow down, and hosts with little load may
+/// not overload it.
 fn pays(kernel: &Kernel, host: CyclesPerSecond) -> Result<Lucrative, Refusal> {
     if !matches!(kernel.selection, Selection::Lucrative(_)) {
         kernel.check(host)?;
@@ -210,7 +212,8 @@ fn between(offered: Offered, request_cycles: f64) -> Result<Option<Time>, Refusa
     }
 }
 
-/// Cycles as the kernel's time: one is a nanosecond, so a thousandth of a cycle is kept.
+/// Converts cycles to simulated time: a cycle is a nanosecond, so times have a resolution of a
+/// thousandth of a cycle.
 pub(super) fn cycles(cycles: f64) -> Time {
     Time::from_ns_f64(cycles)
 }
@@ -221,7 +224,7 @@ impl Work {
         cycles(self.own.draw(self.own_cycles, dice))
     }
 
-    /// A kernel, where it is executed and how long.
+    /// Draws a kernel: where it is executed and for how long.
     pub(super) fn kernel(&self, dice: &mut Stream) -> Piece {
         let (bytes, host) = match &self.sizes {
             None => (0.0, self.kernel.draw(self.kernel_cycles, dice)),
