@@ -18,12 +18,12 @@ use serde::Deserialize;
 use crate::connection::{ConnectError, Destination, GatewayConnection};
 use crate::traces::{self, StorageImage, StorageTraces, TracesError};
 
-/// The settings of a client: the gateway, whom to trust, and bounds.
+/// The settings of a client: the gateway, the trusted certificates, and bounds.
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
     /// The gateway's address.
     pub address: SocketAddr,
-    /// The name that its certificate must be for.
+    /// The name that its certificate must have.
     pub server_name: String,
     /// The PEM file of trusted certificates.
     pub roots: std::path::PathBuf,
@@ -57,7 +57,7 @@ pub enum SetupError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// The database does not have it.
+    /// The database does not have the document.
     #[error("{collection}/{key} was not found")]
     NotFound {
         /// The collection.
@@ -65,7 +65,7 @@ pub enum StorageError {
         /// The key.
         key: String,
     },
-    /// The store has refused the operation.
+    /// The store refused the operation.
     #[error("{collection}/{key}: {why}")]
     Exception {
         /// The collection.
@@ -78,13 +78,14 @@ pub enum StorageError {
     /// All connections were in use until the call's time limit.
     #[error("all {0} connections to storage are in use")]
     Exhausted(usize),
-    /// The tenant of the request that is being handled has as many accesses and calls under way as
-    /// it may have, and none of them ended in time; nothing was sent.
+    /// The tenant of the request that is being handled is at its limit of concurrent accesses and
+    /// calls, and none of them ended in time. Nothing was sent.
     #[error("storage: {0}")]
     TenantBusy(#[from] TenantBusy),
-    /// There is no such data, or the store refuses, and the ensemble has told the service's caller so
-    /// (`accelflow_serve::Config::errors_to_caller`): what the handler returns is not sent.
-    #[error("{collection}/{key}: the caller has been told of the error")]
+    /// The data do not exist, or the store refused, and the ensemble has reported this to the
+    /// service's caller (`accelflow_serve::Config::errors_to_caller`). The handler's own result is
+    /// not sent.
+    #[error("{collection}/{key}: the error was already sent to the caller")]
     Answered {
         /// The collection.
         collection: String,
@@ -97,7 +98,7 @@ pub enum StorageError {
     /// The trace failed. A write may or may not have been carried out.
     #[error(transparent)]
     Trace(#[from] Box<Failure>),
-    /// The response has no valid data.
+    /// The data in the response are invalid.
     #[error(transparent)]
     Data(#[from] AccelError),
 }
@@ -171,9 +172,8 @@ impl Storage {
         })
     }
 
-    /// Reaches storage with traces of the service's own from now on; `None` for those that every
-    /// client has. Accesses that are under way end with the old ones. Returns how often traces were
-    /// replaced.
+    /// Replaces the traces of further accesses by the service's own; `None` restores the default
+    /// ones. Accesses in progress keep the old ones. Returns how often traces were replaced.
     ///
     /// # Errors
     /// [`TracesError::Own`] for traces that do not fit; the client keeps the old ones.
@@ -181,7 +181,7 @@ impl Storage {
         self.shared.traces.replace(traces, traces::link)
     }
 
-    /// Reads the file again that the traces were given as; otherwise as [`Storage::set_traces`].
+    /// Reads the file of the service's own traces again; otherwise as [`Storage::set_traces`].
     ///
     /// # Errors
     /// [`TracesError::Own`], also if there is no such file.
@@ -330,7 +330,8 @@ fn ensemble() -> Result<Ensemble, AccelError> {
 }
 
 impl Worker {
-    /// Makes the next access with `traces`, and without anything of another tenant.
+    /// Prepares the executor for the next access: gives it `traces`, and discards the data of other
+    /// tenants.
     fn take_up(&mut self, traces: &Arc<StorageImage>, tenant: u16) {
         if std::mem::replace(&mut self.tenant, tenant) != tenant {
             self.executor.forget();
@@ -390,7 +391,7 @@ impl Worker {
     }
 }
 
-/// The error for an operation that the store has not carried out.
+/// The error for an operation that the store did not carry out.
 fn refusal(call: &StorageCall, arrival: &Arrival) -> StorageError {
     #[derive(Deserialize)]
     struct Response {

@@ -33,7 +33,7 @@ pub struct Collection {
     /// Whether data are compressed on the way to and from the cache (`c_compressed`).
     #[serde(default)]
     pub cache_compressed: bool,
-    /// How many items of a list a read returns; these are the newest. Default 200.
+    /// The largest number of items of a list that a read returns, the newest first. Default 200.
     #[serde(default = "default_items")]
     pub max_items: usize,
 }
@@ -65,7 +65,7 @@ pub enum CollectionError {
     Ttl {
         /// The collection.
         name: String,
-        /// What was given.
+        /// The value as given.
         seconds: u64,
     },
     /// A number of items out of its range.
@@ -73,7 +73,7 @@ pub enum CollectionError {
     Items {
         /// The collection.
         name: String,
-        /// What was given.
+        /// The value as given.
         items: usize,
     },
     /// A collection that the gateway does not have.

@@ -1,4 +1,5 @@
-//! One connection to a gateway: rustls shakes hands, then the records are Encr's and Decr's.
+//! One connection to a gateway: rustls performs the handshake, then Encr and Decr process the
+//! records.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -240,7 +241,7 @@ fn keys(sequence: u64, secrets: &ConnectionTrafficSecrets) -> Result<RecordKeys,
         ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (CipherSuite::Aes256GcmSha384, key, iv),
         _ => {
             return Err(rustls::Error::General(
-                "the handshake has chosen a cipher suite that was not offered".to_owned(),
+                "the handshake chose a cipher suite that was not offered".to_owned(),
             )
             .into());
         }

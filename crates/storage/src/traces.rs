@@ -12,19 +12,19 @@ const READ: &str = "T4";
 const WRITE: &str = "T8";
 const WRITE_COMPRESSED: &str = "T8+Cmp";
 
-/// The traces that a client reaches storage with.
+/// The traces of a client's accesses to storage.
 #[derive(Clone, Debug, Default)]
 pub struct StorageTraces {
-    /// Where they are from. Its traces take the place of the client's of the same name.
+    /// The source of the traces. They replace the default traces of the same names.
     pub source: TraceSource,
     /// The trace that begins a read, and receives all responses to it. Default: the paper's T4.
     pub read: Option<String>,
     /// The trace that begins a write. Default: T8.
     pub write: Option<String>,
-    /// The same for documents that are compressed. Default: `write` if that is given.
+    /// The trace that begins a write of a compressed document. Default: `write` if that is given.
     pub write_compressed: Option<String>,
-    /// The trace at whose end the handler learns that there is no such document, or that the store
-    /// refuses. Default: `storage_told`, which has LdB alone.
+    /// The trace that notifies the handler that there is no such document, or that the store
+    /// refuses. Default: `storage_told`, which consists of LdB.
     pub told: Option<String>,
 }
 
@@ -38,13 +38,13 @@ impl Given for StorageTraces {
     }
 }
 
-/// The traces with which storage is reached.
+/// The linked traces of accesses to storage.
 #[derive(Debug)]
 pub(crate) struct StorageImage {
     pub(crate) image: Image,
-    /// The bodies of what the traces call beside the nine.
+    /// The bodies of accelerators other than the nine that the traces call.
     pub(crate) bodies: OwnBodies,
-    /// How many images the client has had before.
+    /// The number of images that the client had before this one.
     pub(crate) generation: u64,
     pub(crate) read: String,
     pub(crate) write: String,
@@ -72,7 +72,7 @@ pub enum TracesError {
     Own(#[from] TraceRefusal),
 }
 
-/// Checks and links the traces of a client, its own if it has any.
+/// Checks and links the traces of a client, including its own.
 pub(crate) fn link(
     own: Option<&StorageTraces>,
     generation: u64,
@@ -115,7 +115,7 @@ pub(crate) fn link(
     })
 }
 
-/// Storage messages have no header of RPC; connections have TLS.
+/// The layers of storage messages: they have no RPC header, and connections have TLS.
 const WIRE: Wire = Wire {
     tcp: true,
     tls: true,
@@ -123,7 +123,7 @@ const WIRE: Wire = Wire {
     compresses_messages: false,
 };
 
-/// What every client has.
+/// The default traces of every client.
 fn base() -> Result<Library, TracesError> {
     let mut library = templates()?;
     for (name, source) in [("T6", t6()?), ("T7", t7()?)] {

@@ -1,4 +1,4 @@
-//! The configuration of a gateway, and why one does not start.
+//! The configuration of a gateway, and the errors of starting one.
 
 use std::io;
 use std::net::SocketAddr;
@@ -61,7 +61,7 @@ pub enum GatewayError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         why: String,
     },
     /// A number out of its range.
@@ -69,9 +69,9 @@ pub enum GatewayError {
     Number {
         /// The setting.
         name: &'static str,
-        /// What was given.
+        /// The value as given.
         value: u64,
-        /// What is allowed.
+        /// The largest allowed value.
         most: u64,
     },
     /// The collections are not valid.
@@ -88,7 +88,7 @@ pub enum GatewayError {
     /// The cache or the database cannot be reached.
     #[error("cannot use {what}: {error}")]
     Store {
-        /// Which one.
+        /// The name of the store.
         what: &'static str,
         /// The error.
         error: StoreError,

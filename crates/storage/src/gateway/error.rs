@@ -1,4 +1,4 @@
-//! Why a store did not answer.
+//! Errors of the stores.
 
 use crate::collections::{CollectionError, MAX_ITEM_BYTES};
 use crate::payload::PayloadError;
@@ -23,7 +23,7 @@ pub enum StoreError {
     #[error("{0} did not answer in time")]
     Slow(&'static str),
     /// A unique document that exists already.
-    #[error("{collection}/{key} exists already")]
+    #[error("{collection}/{key} already exists")]
     Exists {
         /// The collection.
         collection: String,

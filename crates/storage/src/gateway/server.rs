@@ -41,7 +41,7 @@ impl std::fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Connects to cache and database, makes the database's tables, and listens.
+    /// Connects to cache and database, creates the database's tables, and listens.
     ///
     /// # Errors
     /// [`GatewayError`].
@@ -129,8 +129,8 @@ fn malformed(error: AccelError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
-/// Reads the rest of a message, of whose length field `begun` bytes are there. Memory grows with
-/// the received bytes, not with the announced length.
+/// Reads the rest of a message, of whose length field `begun` bytes have been read. Memory grows
+/// with the received bytes, not with the announced length.
 async fn read_rest(
     stream: &mut TlsStream<TcpStream>,
     mut head: [u8; 4],

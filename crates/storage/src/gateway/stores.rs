@@ -1,4 +1,4 @@
-//! The two stores behind a gateway, and what each request does to them.
+//! The two stores behind a gateway, and the requests to them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,7 +33,7 @@ impl Counts {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// The number of requests that the cache or the database failed at or refused.
+    /// The number of requests that failed in, or were refused by, the cache or the database.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
@@ -108,7 +108,7 @@ impl Stores {
     }
 
     /// Writes to the database and only then touches the cache. If the cache fails, the write is
-    /// committed all the same; the cache's entry is then outdated for at most its time to live.
+    /// still committed; the cache's entry is then outdated for at most its time to live.
     async fn write(
         &self,
         collection: &Collection,
