@@ -17,12 +17,14 @@ impl Config {
         self.on_generation(base, 1.0)
     }
 
-    /// The same for an operation that has an accelerator.
+    /// The time on this server's cores of an operation of the datacenter tax that takes `base` on
+    /// the base server's.
     pub fn tax_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.tax_gain)
     }
 
-    /// The same for the operating system.
+    /// The time on this server's cores of work of the operating system that takes `base` on the
+    /// base server's.
     pub fn system_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.system_gain)
     }

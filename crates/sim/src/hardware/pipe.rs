@@ -16,7 +16,7 @@ impl Flow {
         }
     }
 
-    /// The same, later.
+    /// The flow delayed by `delay`.
     pub(crate) fn after(self, delay: Time) -> Flow {
         Flow {
             head: self.head + delay,

@@ -8,7 +8,7 @@ use accelflow_workload::profile::{OutsideTimes, ServiceProfile, WaitDistribution
 
 /// Keeps draws of the costs of operations apart from other attributes of a request.
 const COST: u64 = 0xC057 << 48;
-/// The same for draws of the times outside of operations.
+/// Keeps draws of the times outside of operations apart from other attributes of a request.
 const OUTSIDE: u64 = 0x0075 << 48;
 
 /// The times of a service outside of operations and application logic.

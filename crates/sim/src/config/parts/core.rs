@@ -44,7 +44,7 @@ pub struct CoreConfig {
     /// Share of a generation's gain in application logic that operations of the datacenter tax have,
     /// as an exponent: 0 for none, 1 for all.
     pub tax_gain: f64,
-    /// The same share for the operating system.
+    /// Share of a generation's gain that the operating system has, as an exponent.
     pub system_gain: f64,
 }
 

@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 0.0,
             provenance: Provenance::Assumed,
             source: "no source",
-            why: "The operating system can repair a page fault, so that the accelerator goes on; an error in the data it cannot.",
+            why: "The operating system can repair a page fault, so that the accelerator continues, but not an error in the data.",
         },
         get: |config| config.exception.fall_back_share,
         set: |config, value| config.exception.fall_back_share = value,

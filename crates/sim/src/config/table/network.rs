@@ -99,7 +99,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 64.0,
             provenance: Provenance::Assumed,
             source: "AccelFlow, Table III prints 1Gb/s/link",
-            why: "Read as 1 Gb/s a wire of a link 512 wires wide. As 1 Gb/s a link, a 2 KB entry would take 16 us, longer than any accelerator.",
+            why: "Read as 1 Gb/s per wire of a link that is 512 wires wide. With 1 Gb/s per link, a 2 KB entry would take 16 us, longer than any operation.",
         },
         get: |config| gb(config.network.inter_chiplet_bandwidth),
         set: |config, value| config.network.inter_chiplet_bandwidth = rate(value),

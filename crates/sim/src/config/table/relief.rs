@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 64.0,
             provenance: Provenance::Assumed,
             source: "AccelFlow, section VII.A.2 and Table III",
-            why: "Section VII.A.2 has one queue for all accelerators and gives no size: that of one input queue of Table III. What does not fit waits in an overflow area as large as an accelerator's.",
+            why: "Section VII.A.2 has one queue for all accelerators and gives no size: that of one input queue of Table III. Entries that do not fit wait in an overflow area as large as an accelerator's.",
         },
         get: |config| config.relief.queue_entries as f64,
         set: |config, value| config.relief.queue_entries = value as usize,

@@ -55,8 +55,8 @@ pub(crate) fn walk(
     walk_from(plan, chain, start, &wait, duration).0
 }
 
-/// The same from `at` on. With an enclosing join it is the time to the join, and the position after
-/// the join is returned too.
+/// As [`walk`], from `at` on. With an enclosing join it is the time to the join, and the position
+/// after the join is returned too.
 fn walk_from(
     plan: &Plan,
     chain: &ChainPlan,

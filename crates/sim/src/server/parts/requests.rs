@@ -78,7 +78,7 @@ impl<'r> Requests<'r> {
             .outside_core(self.seed(request), request.number)
     }
 
-    /// The same at the client.
+    /// The time at the client for a request, outside of the server.
     pub(crate) fn outside_client(&self, request: &Request) -> Time {
         let service = &self.plan.services[usize::from(request.service)];
         service
