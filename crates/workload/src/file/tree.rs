@@ -21,27 +21,27 @@ pub struct Workload {
     /// The name of the workload: letters, digits, - and _.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     pub name: String,
-    /// What the workload is, in a sentence.
+    /// A description of the workload, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What a paper prints of this workload.
+    /// Values that a paper prints for this workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<Printed>,
-    /// How the file came to be, if an importer wrote it.
+    /// The origin of the file, if an importer wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// Traces of its own, beside the paper's T1 to T12.
+    /// Traces in addition to the paper's T1 to T12.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<Traces>,
-    /// What each accelerator beside the paper's nine that the traces declare costs a core, and how
-    /// much faster it is, by name.
+    /// The cost on a core, and the speedup, of each accelerator beside the paper's nine that the
+    /// traces declare, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, KindCost>,
-    /// What holds for every service that does not say otherwise.
+    /// Values of every service that does not state its own.
     #[serde(default, skip_serializing_if = "Defaults::is_empty")]
     pub defaults: Defaults,
-    /// Named ways to share a rate: the rate of each service in requests per second, of which only
-    /// the ratios count.
+    /// Named sets of rates: the rate of each service in requests per second, of which only the
+    /// ratios count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, BTreeMap<String, Rate>>,
     /// The services, in the order of results.
@@ -66,7 +66,7 @@ pub enum SchemaName {
 #[serde(transparent)]
 pub struct Rate(#[schemars(range(min = 0.001, max = 1e9))] pub f64);
 
-/// What a paper prints of a workload.
+/// Values that a paper prints for a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
@@ -75,22 +75,22 @@ pub struct Printed {
     pub branching_share: f64,
 }
 
-/// How an importer made a file. Texts that count are keys; their values are counts.
+/// The origin of an imported file. Findings are keys; their values are counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// What was imported, such as jaeger.
+    /// The kind of the imported files, such as jaeger.
     pub kind: String,
     /// The files that were read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<OriginFile>,
-    /// What was understood, with how often.
+    /// What was understood, with counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub understood: BTreeMap<String, u64>,
-    /// What was guessed, with how often.
+    /// What was guessed, with counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub guessed: BTreeMap<String, u64>,
-    /// What was dropped, with how often.
+    /// What was dropped, with counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
 }
@@ -117,25 +117,25 @@ pub enum Traces {
     Module(String),
 }
 
-/// What holds for every service that does not say otherwise.
+/// Values of every service that does not state its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Defaults {
     /// Mean rate of a service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// Which of the named rates hold, with the paper's costs, where no rate is set from outside.
+    /// The name of the rates that are used with the paper's costs, if no rate is set from outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<String>,
-    /// When responses are due after their requests, in us.
+    /// The SLO: the time from a request to its response, in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_us: Option<f64>,
-    /// The same as a multiple of the response time on an idle server with AccelFlow.
+    /// The SLO as a multiple of the response time on an idle server with AccelFlow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// When requests arrive.
+    /// The arrival process of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
     /// Sizes of messages before compression.
@@ -185,11 +185,11 @@ pub struct Service {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub rate_share: Option<f64>,
-    /// When responses are due after their requests, in us.
+    /// The SLO: the time from a request to its response, in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_us: Option<f64>,
-    /// The same as a multiple of the response time on an idle server with AccelFlow.
+    /// The SLO as a multiple of the response time on an idle server with AccelFlow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
@@ -198,7 +198,7 @@ pub struct Service {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub app_us: Option<f64>,
-    /// When its requests arrive.
+    /// The arrival process of its requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
     /// Sizes of its messages before compression.
@@ -222,9 +222,9 @@ pub const MAX_PHASES: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Phase {
-    /// A chain of traces, or several equal ones at once.
+    /// A chain of traces, or several equal ones that run at the same time.
     Chain(Chain),
-    /// Different chains at once; the phase ends with the last of them.
+    /// Different chains that run at the same time; the phase ends with the last of them.
     Parallel(Parallel),
     /// Application logic of this time.
     Timed(Timed),
@@ -251,7 +251,7 @@ impl Phase {
     }
 }
 
-/// Chains at once.
+/// Different chains that run at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parallel {
@@ -281,23 +281,23 @@ pub struct Cpu {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CpuTime {
-    /// true: its part of `app_us`, or what the costs say.
+    /// true: its part of `app_us`, or the time in the costs.
     Elsewhere(#[schemars(extend("const" = true))] bool),
     /// Drawn for each request.
     Drawn(Wait),
 }
 
-/// A trace and those that its tails lead to.
+/// A chain: a trace and those that its tails lead to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
     /// The first trace, such as T4.
     pub trace: String,
-    /// How many such chains run at once; by default 1.
+    /// The number of such chains that run at the same time; by default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub times: Option<u8>,
-    /// What payloads say on the most common path, by trace and field.
+    /// The facts of payloads on the most common path, by trace and field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, BTreeMap<String, i64>>,
     /// The probability that a field is 1, by trace and field, where facts are drawn.
@@ -309,15 +309,15 @@ pub struct Chain {
     /// Waits for remote sides, by the trace that receives the answer; `other` for the others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
-    /// The service of this file that answers; its response time takes the place of the wait of the
-    /// trace that receives the answer.
+    /// The service of this file that answers; its response time replaces the wait of the trace that
+    /// receives the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
     /// The time of the call's messages from one server to another, each way; by default that of the
     /// defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Wait>,
-    /// Whether nobody waits for it: its phase and the response end without it. By default false.
+    /// Whether it is detached: neither its phase nor the response waits for it. By default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detached: Option<bool>,
     /// What happens when an attempt fails.
@@ -326,12 +326,12 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// How many such chains run at once.
+    /// The number of such chains that run at the same time.
     pub fn count(&self) -> usize {
         usize::from(self.times.unwrap_or(1))
     }
 
-    /// Whether nobody waits for it.
+    /// Whether it is detached: neither its phase nor the response waits for it.
     pub fn is_detached(&self) -> bool {
         self.detached == Some(true)
     }

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When requests arrive.
+/// The arrival process of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
-    /// Independently of each other.
+    /// Poisson arrivals.
     Poisson {},
-    /// At a rate that changes between states (a Markov-modulated Poisson process).
+    /// Poisson arrivals at a rate that changes between states (a Markov-modulated Poisson process).
     Modulated {
         /// Rate over mean rate, and weight, of each state. The weighted mean of the rates is 1.
         #[schemars(length(min = 1, max = 1_000))]
@@ -20,7 +20,7 @@ pub enum Arrivals {
     },
     /// In bursts fitted to data.
     Preset {
-        /// Which.
+        /// The name of the arrivals.
         preset: ArrivalsPreset,
     },
     /// At given times: one of the two fields.
@@ -32,12 +32,12 @@ pub enum Arrivals {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         times_us: Option<Vec<f64>>,
     },
-    /// Independently, at a rate that changes at given times: one of the two fields.
+    /// Poisson arrivals at a rate that changes at given times: one of the two fields.
     Rates {
         /// A CSV file with the columns start_us and rate_rps, relative to this file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// From when in us, and the rate that holds until the next, in requests per second.
+        /// The start of each rate in us, and the rate until the next start, in requests per second.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rates: Option<Vec<(f64, f64)>>,
     },
@@ -67,7 +67,7 @@ pub enum Sizes {
     Quantiles(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Size)>),
     /// A CSV file with the columns size_bytes and count, relative to this file.
     HistogramFile(String),
-    /// Size in bytes, ascending, and how often.
+    /// Sizes in bytes, ascending, with counts.
     Histogram(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Size, u64)>),
     /// Sizes found in data, by name.
     Preset(SizesPreset),
@@ -103,7 +103,7 @@ pub enum SizesPreset {
     /// All calls to Snappy in Google's fleet.
     #[serde(rename = "fleet_whole")]
     FleetWhole,
-    /// The calls that HyperCompressBench stands for.
+    /// The calls that HyperCompressBench represents.
     HyperCompressBench,
 }
 
@@ -111,9 +111,9 @@ pub enum SizesPreset {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MessageSizes {
-    /// The same for all.
+    /// The same sizes for all messages.
     All(Sizes),
-    /// In the order of the chain's messages; the last stands for later ones.
+    /// Sizes in the order of the chain's messages; the last is used for later ones.
     Each(#[schemars(length(min = 1, max = 8))] Vec<Sizes>),
 }
 
@@ -124,7 +124,7 @@ pub enum MessageSizes {
 pub enum Costs {
     /// The paper's shares of the cost of TCP.
     Paper {
-        /// What TCP costs a core, in ns; by default 7000.
+        /// The cost of a TCP operation on a core, in ns; by default 7000.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
         tcp_cost_ns: Option<f64>,
@@ -138,7 +138,7 @@ pub enum Costs {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// What each operation costs. One that is left out must not be used.
+    /// The cost of each operation. Operations that are left out must not be used.
     Operations {
         /// The TCP stack, either way.
         #[serde(default, rename = "TCP", skip_serializing_if = "Option::is_none")]
@@ -172,7 +172,7 @@ pub enum Costs {
     Measured {},
 }
 
-/// What an operation costs a core.
+/// The cost of an operation on a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OperationCost {
@@ -190,15 +190,15 @@ pub struct OperationCost {
     pub relative_error: Option<f64>,
 }
 
-/// What an operation of an accelerator beside the paper's nine costs.
+/// The cost of an operation of an accelerator beside the paper's nine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindCost {
-    /// What a message costs a core, in ns.
+    /// The cost of a message on a core, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e12))]
     pub ns: f64,
-    /// What each byte of the message before compression costs a core, in ns.
+    /// The cost of each byte of the message before compression on a core, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub ns_per_byte: f64,
@@ -206,17 +206,18 @@ pub struct KindCost {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub relative_error: Option<f64>,
-    /// How many times faster than a core the accelerator is; by default `speedup.own` of the chip.
+    /// The speedup of the accelerator over a core; by default `speedup.own` of the chip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.01, max = 1e6))]
     pub speedup: Option<f64>,
 }
 
-/// How long something takes: a remote side to answer, application logic, a message on the network.
+/// The duration of an answer of a remote side, of application logic, or of a message on the
+/// network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// Always this long, in us.
+    /// A constant time, in us.
     ConstantUs(Duration),
     /// Times whose logarithm is normally distributed.
     LogNormal(LogNormalTime),
@@ -224,7 +225,7 @@ pub enum Wait {
     QuantilesUs(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Duration)>),
     /// A CSV file with the columns time_us and count, relative to this file.
     HistogramFile(String),
-    /// Time in us, ascending, and how often.
+    /// Times in us, ascending, with counts.
     HistogramUs(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Duration, u64)>),
 }
 
@@ -245,13 +246,13 @@ pub struct LogNormalTime {
     pub sigma: f64,
 }
 
-/// What happens when an attempt fails.
+/// The repetition of failed attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
     /// The probability that an attempt fails.
     pub odds: Probability,
-    /// Attempts in all.
+    /// The largest number of attempts.
     #[schemars(range(min = 1, max = 100))]
     pub attempts: u8,
     /// The time between attempts, in us.

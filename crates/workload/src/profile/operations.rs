@@ -122,9 +122,9 @@ impl Profile {
         whole
     }
 
-    /// The same costs, but with the application logic of each service at the times that `times`
-    /// returns: a time for each of its CPU phases that has one of its own, in order, and the time
-    /// that the other phases share in equal parts. `None` leaves a time unchanged.
+    /// Replaces the times of the application logic of each service by those that `times` returns: a
+    /// time for each of its CPU phases that has one of its own, in order, and the time that the
+    /// other phases share in equal parts. `None` leaves a time unchanged.
     #[must_use]
     pub fn with_cpu_times(
         mut self,

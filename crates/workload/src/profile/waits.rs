@@ -178,8 +178,8 @@ impl RemoteWaits {
         }
     }
 
-    /// The same medians, drawn for each message from a log-normal distribution with the spread
-    /// that the remote sides of the same Jaeger capture have ([`WaitDistribution::log_normal`]).
+    /// These medians, drawn for each message from a log-normal distribution with the spread that
+    /// the remote sides of the same Jaeger capture have ([`WaitDistribution::log_normal`]).
     ///
     /// Provenance: derived. Each kind of span was captured 20 times, so its printed 99th percentile
     /// is its longest, which in 20 normal values lies 1.867 standard deviations above the median on
@@ -215,21 +215,21 @@ impl RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }
 
-    /// The same, where the waits of the trace called `trace` are drawn from `distribution`.
+    /// Sets the distribution of the waits of the trace called `trace`.
     pub fn with_distribution(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         self.by_trace.retain(|(name, _)| name != trace);
         self.by_trace.push((trace.to_owned(), distribution));
         self
     }
 
-    /// The same, where the waits of all traces without their own are drawn from `distribution`.
+    /// Sets the distribution of the waits of all traces without their own.
     #[must_use]
     pub fn with_other(mut self, distribution: WaitDistribution) -> RemoteWaits {
         self.other = distribution;
         self
     }
 
-    /// The same waits, which a workload's file states.
+    /// Marks the waits as stated by a workload's file.
     #[must_use]
     pub fn stated(mut self) -> RemoteWaits {
         self.provenance = Provenance::Assumed;

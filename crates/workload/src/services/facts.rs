@@ -59,16 +59,16 @@ impl ChainFacts {
         })
     }
 
-    /// The same facts, of which those with `odds` are drawn for each request. `place` is the
-    /// chain's phase and number, which keep its draws apart from those of other chains.
+    /// Makes the facts with `odds` drawn for each request. `place` is the chain's phase and number,
+    /// which keep its draws apart from those of other chains.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds, place: (u16, u16), image: &Image) -> ChainFacts {
         self.odds = OddsTable::resolve(|trace| self.of(trace), odds, place, image);
         self
     }
 
-    /// The same facts, where each request has those of a recorded request: one of `variants` of the
-    /// chain, each with its number of requests. `place` is for the message of an error.
+    /// Takes the facts of each request from a recorded request: one of `variants` of the chain,
+    /// each with its number of requests. `place` is for the message of an error.
     ///
     /// # Errors
     /// As [`ChainFacts::resolve`].

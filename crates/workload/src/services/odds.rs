@@ -36,7 +36,7 @@ pub struct FactOdds {
 }
 
 impl Odds {
-    /// The same probability of 1 everywhere.
+    /// Odds with the same probability of 1, whatever the value on the most common path.
     pub const fn of(probability: f64) -> Odds {
         Odds {
             where_one: probability,
@@ -67,7 +67,7 @@ impl FactOdds {
         FactOdds::default()
     }
 
-    /// The same, where `field` of the payload of `trace` has the odds `odds`.
+    /// Sets the odds of `field` of the payload of `trace`.
     ///
     /// # Errors [`OddsError`] for a number outside 0 to 1.
     pub fn with(mut self, trace: &str, field: &str, odds: Odds) -> Result<FactOdds, OddsError> {

@@ -148,8 +148,8 @@ impl Chain {
         }
     }
 
-    /// The same chain with `value` in `field` of the payload of `trace`. A later value for the same
-    /// field replaces an earlier one.
+    /// Sets `field` of the payload of `trace` to `value`. A later value for the same field replaces
+    /// an earlier one.
     pub fn with(mut self, trace: &str, field: &str, value: i64) -> Chain {
         self.facts
             .retain(|fact| fact.trace != trace || fact.field != field);

@@ -102,7 +102,7 @@ impl MessagePlace {
 }
 
 impl PayloadSizes {
-    /// The same distribution for all messages.
+    /// One distribution for all messages.
     pub fn same(distribution: SizeDistribution) -> PayloadSizes {
         PayloadSizes {
             named: Vec::new(),
@@ -112,15 +112,15 @@ impl PayloadSizes {
         }
     }
 
-    /// The same, where all messages of the service called `service` are of `sizes`.
+    /// Sets the sizes of all messages of the service called `service`.
     #[must_use]
     pub fn with_service(mut self, service: &str, sizes: PayloadSizes) -> PayloadSizes {
         self.services.insert(service.to_owned(), sizes);
         self
     }
 
-    /// The same, where the messages of one chain of a service are of `sizes`, in order; the last
-    /// stands for later ones.
+    /// Sets the sizes of the messages of one chain of a service, in order; the last is used for
+    /// later ones.
     #[must_use]
     pub fn with_chain(
         mut self,
