@@ -1,4 +1,4 @@
-//! The check of a scenario: each field on its own, then what does not go together.
+//! The check of a scenario: each field on its own, then the consistency of fields.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl Scenario {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Checks every field, and what fields must be together.
+    /// Checks every field, and the consistency of fields.
     ///
     /// # Errors
     /// [`ScenarioError`], which names the field, its value and what is allowed.
@@ -148,7 +148,7 @@ fn wanted(scenario: &Scenario, service: &Service) -> bool {
     names.is_empty() || names.iter().any(|name| name == service.name())
 }
 
-/// JSON has no word for these, and would make them null.
+/// Checks that numbers are finite: JSON would turn others into null.
 fn check_finite(scenario: &Scenario) -> Result<(), ScenarioError> {
     let open = [
         ("rate_rps", scenario.rate_rps),
@@ -184,7 +184,7 @@ fn systems(names: &[String]) -> Result<Vec<&'static dyn Orchestrator>, ScenarioE
     Ok(found)
 }
 
-/// The system with an identifier or a name of the paper, in any case, with - for _.
+/// The system with this identifier or name of the paper, ignoring case, and with - for _.
 fn system(name: &str) -> Option<&'static dyn Orchestrator> {
     let plain = name.to_lowercase();
     let id = plain.replace('-', "_");
@@ -222,7 +222,7 @@ fn check_services(scenario: &Scenario, all: &[Service]) -> Result<(), ScenarioEr
     Ok(())
 }
 
-/// Refuses values that do not go with others.
+/// Refuses values that are inconsistent with others.
 fn check_fit(
     scenario: &Scenario,
     workload: &Workload,
@@ -246,7 +246,8 @@ fn check_fit(
     Ok(())
 }
 
-/// Refuses rates of single services that do not say the rate of each, or beside other rates.
+/// Refuses rates of single services that do not state the rate of each service, or that are given
+/// together with other rates.
 fn check_rates(
     scenario: &Scenario,
     workload: &Workload,
@@ -280,7 +281,7 @@ fn check_rates(
     }
 }
 
-/// Whether all services are SocialNetwork's, whose messages alone have known sizes and can be
+/// Whether all services are SocialNetwork's. Only their messages have known sizes and can be
 /// executed on real bytes.
 fn is_social_network(workload: &Workload) -> bool {
     let mut names = workload
@@ -361,7 +362,7 @@ fn flow(limits: &[Limiter]) -> Result<FlowConfig, ScenarioError> {
         flow = flow.and(registers(second)?);
     }
     if let Some(limit) = limits.iter().find(|limit| limit.unit == Unit::Bytes) {
-        // An input larger than the bucket is paid for in pieces.
+        // An input larger than the bucket passes in segments.
         flow.splitting = Splitting::segments(Bytes(limit.bucket), Bytes(0)).map_err(engine)?;
     }
     Ok(flow)

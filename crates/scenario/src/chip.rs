@@ -1,4 +1,5 @@
-//! Chips as files: TOML with the parameters of the server in sections by the beginnings of their keys.
+//! Chips as files: TOML with the parameters of the server, in sections by the first part of their
+//! keys.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,22 +14,22 @@ pub const CHIP_SCHEMA: &str = "accelflow.chip/1";
 /// A chip as a file describes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChipFile {
-    /// What results call it; `None` leaves that to the name of the file.
+    /// The name in results; `None` for the name of the file.
     pub name: Option<String>,
-    /// What it is.
+    /// The description of the chip.
     pub description: Option<String>,
     /// The parameters that it sets, by key in the spelling of results, as numbers.
     pub config: BTreeMap<String, f64>,
 }
 
-/// Why a text is no chip, and where.
+/// The error of a text that is not a valid chip, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipError {
     /// The line, counted from 1.
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 
@@ -41,13 +42,13 @@ impl fmt::Display for ChipError {
 impl std::error::Error for ChipError {}
 
 impl ChipFile {
-    /// Reads a chip from TOML. A parameter is in the section of its key, `[accelerator]` with
-    /// `pes = 4`; what one accelerator has of its own is in a section of the accelerator,
-    /// `[accelerator.TCP]` with `pes = 16`.
+    /// Reads a chip from TOML. A parameter is in the section of its key, `[accelerator]` with `pes
+    /// = 4`; parameters of one accelerator are in a section of the accelerator, `[accelerator.TCP]`
+    /// with `pes = 16`.
     ///
     /// # Errors
-    /// [`ChipError`] with the place of what is not TOML, of another schema, of an unknown key, and of
-    /// a value that is not allowed or is set twice.
+    /// [`ChipError`] with the position, for text that is not TOML, another schema, an unknown key,
+    /// and a value that is not allowed or is set twice.
     pub fn from_toml(text: &str) -> Result<ChipFile, ChipError> {
         let document = Document::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
@@ -88,7 +89,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A text that is not empty.
+    /// Reads a text that is not empty.
     fn words(&self, name: &str, item: &Item, offset: usize) -> Result<String, ChipError> {
         let words = item.as_str().map(str::trim).filter(|text| !text.is_empty());
         let refusal = || Refusal::new(name, shown(item), "must be a text");
@@ -96,7 +97,7 @@ impl Reader<'_> {
         Ok(words.to_owned())
     }
 
-    /// A section, or the parameter called `name`.
+    /// Reads a section, or the parameter called `name`.
     fn item(&mut self, name: &str, item: &Item, at: usize) -> Result<(), ChipError> {
         let Some(section) = item.as_table_like() else {
             return self.parameter(name, item, at);
@@ -147,7 +148,7 @@ fn is_section(name: &str) -> bool {
     })
 }
 
-/// The number that `item` gives `parameter`: itself, or that of the choice that it names.
+/// The number in `item` for `parameter`: the number itself, or that of a named choice.
 fn number(parameter: &Parameter, item: &Item) -> Result<f64, Refusal> {
     let number = match item.as_value() {
         Some(Value::String(name)) => return parameter.number_of(name.value()),

@@ -9,7 +9,7 @@ use crate::limits::MAX_CHIP_NAME;
 
 /// The JSON Schema (draft 2020-12) of a chip's file, as indented text.
 ///
-/// It says which sections and parameters there are, with their ranges, names, defaults and sources.
+/// It describes all sections and parameters, with their ranges, names, defaults and sources.
 pub fn chip_schema() -> String {
     let mut root = section();
     for parameter in PARAMETERS.parameters() {
@@ -58,7 +58,7 @@ fn insert(root: &mut Value, key: &str, rule: Value) {
     at["properties"][last] = rule;
 }
 
-/// What the value of `parameter` may be.
+/// The schema of the values of `parameter`.
 fn rule(parameter: &Parameter, description: &str) -> Value {
     let (min, max) = parameter.kind.range(parameter.default);
     let choices = parameter.kind.choices();

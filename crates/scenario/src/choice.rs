@@ -1,4 +1,4 @@
-//! Values that are chosen by name: each name stands once, beside its value.
+//! Values that are chosen by name: each name is defined once, next to its value.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -36,12 +36,12 @@ pub(crate) fn deserialize<'de, T: Choice, D: Deserializer<'de>>(from: D) -> Resu
     T::named(&name).ok_or_else(|| unknown::<T, D::Error>(&name))
 }
 
-/// A value that was chosen, or what the workload's file says.
+/// A chosen value, or those of the workload's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrOwn<T> {
     /// The value, for all services.
     Chosen(T),
-    /// What the file says of each service.
+    /// The values that the file states for each service.
     Own,
 }
 
@@ -54,7 +54,7 @@ impl<T: Choice> Serialize for OrOwn<T> {
     }
 }
 
-/// The name of what the workload's file says.
+/// The name that stands for the values of the workload's file.
 pub(crate) const OWN: &str = "own";
 
 fn unknown<T: Choice, E: serde::de::Error>(name: &str) -> E {
@@ -91,7 +91,7 @@ pub(crate) mod open {
     }
 }
 
-/// Stands in the JSON Schema for a choice: a string that is one of its names.
+/// The JSON Schema of a choice: a string that is one of its names.
 pub(crate) struct ByName<T>(PhantomData<T>);
 
 impl<T: Choice> JsonSchema for ByName<T> {

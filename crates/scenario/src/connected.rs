@@ -1,4 +1,4 @@
-//! What a workload's file says of calls between services, servers, the network and retries.
+//! Adds a workload's calls between services, servers, network and retries to a plan.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::plan::{Plan, Retry};
@@ -10,7 +10,7 @@ use accelflow_workload::services::Service;
 /// service which is not simulated keeps its waits.
 ///
 /// # Errors
-/// [`Refusal`] for what the plan cannot have, such as a retry of the chain that receives a request.
+/// [`Refusal`] for invalid settings, such as a retry of the chain that receives a request.
 pub(crate) fn connected(
     mut plan: Plan,
     workload: &Workload,

@@ -16,7 +16,7 @@ use crate::check::Checked;
 use crate::error::ScenarioError;
 use crate::setup::Setup;
 
-/// The demands of all services, and what one server has to serve them.
+/// The demands of all services, and the resources of one server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demands {
     /// The services, in the order of the results.
@@ -34,7 +34,7 @@ pub struct ServiceDemand {
     pub service: String,
     /// Its factor on the mean rate.
     pub rate_share: f64,
-    /// Application logic, on a core.
+    /// Time of application logic on a core, in ns.
     pub app_ns: f64,
     /// Phases of application logic.
     pub cpu_phases: usize,
@@ -42,18 +42,20 @@ pub struct ServiceDemand {
     pub started_chains: usize,
     /// Messages that its traces receive, its request included.
     pub received: usize,
-    /// Operations on the longest way through the request's parallel chains, of those that it waits
-    /// for.
+    /// Number of operations on the longest path through the request's parallel chains, detached
+    /// chains excluded.
     pub serial_operations: usize,
-    /// Waits for remote sides on that way: their medians. What a simulated service answers has none.
+    /// Waits for remote sides on that path in ns, at their medians. Answers of simulated services
+    /// count as none.
     pub remote_ns: f64,
-    /// The operations on that way, on a core.
+    /// Time of the operations on that path on a core, in ns.
     pub serial_core_ns: f64,
-    /// The operations on that way, on accelerators.
+    /// Time of the operations on that path on accelerators, in ns.
     pub serial_accelerator_ns: f64,
-    /// Outside of operations and application logic, on a core where software executes the traces.
+    /// Time outside of operations and application logic, on a core that executes the traces in
+    /// software, in ns.
     pub outside_core_ns: f64,
-    /// The same at the client, beyond the server.
+    /// Time at the client, outside of the server, in ns.
     pub outside_client_ns: f64,
     /// By accelerator, the operations of all chains.
     pub operations: BTreeMap<String, OperationDemand>,
@@ -64,13 +66,13 @@ pub struct ServiceDemand {
 pub struct OperationDemand {
     /// Their number.
     pub count: u32,
-    /// Their time on a core.
+    /// Their time on a core, in ns.
     pub core_ns: f64,
-    /// Their time on the accelerator.
+    /// Their time on the accelerator, in ns.
     pub accelerator_ns: f64,
 }
 
-/// The way through one chain.
+/// The path through one chain.
 #[derive(Clone, Copy, Default)]
 struct Way {
     operations: usize,
@@ -178,8 +180,8 @@ fn mean_ns(times: Option<&WaitDistribution>) -> f64 {
     times.map_or(0.0, |times| times.mean().as_ns_f64())
 }
 
-/// The way through `chain`. One that is `answered` has no wait of its own: it receives the request,
-/// or a simulated service answers it.
+/// The path through `chain`. A chain that is `answered` has no wait of its own: it receives the
+/// request, or a simulated service answers it.
 fn way(
     chain: &[OperationProfile],
     answered: bool,

@@ -1,10 +1,10 @@
-//! Why a scenario cannot be read, checked or run.
+//! The error of a scenario that cannot be read, checked or run.
 
 use accelflow_parameters::Refusal;
 use accelflow_workload::file::FileError;
 use accelflow_workload::profile::RecordingError;
 
-/// Why a scenario cannot be read, checked or run.
+/// The error of a scenario that cannot be read, checked or run.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The text is not JSON.
@@ -24,12 +24,12 @@ pub enum ScenarioError {
         /// The name.
         name: String,
     },
-    /// Parameters of the server that do not go together.
+    /// Inconsistent parameters of the server.
     #[error("{place}: {refusal}")]
     Config {
-        /// Where they are set.
+        /// The place where they are set.
         place: String,
-        /// What is wrong.
+        /// The inconsistency.
         refusal: Refusal,
     },
     /// A recording that cannot be used.
@@ -38,7 +38,7 @@ pub enum ScenarioError {
     /// The profile is `measured`, and the scenario has no recording of this machine's costs.
     #[error("profile = 'measured': must have a recording of this machine's costs")]
     NotMeasured,
-    /// The engine cannot run what was asked for.
+    /// The engine cannot run the scenario.
     #[error(transparent)]
     Engine(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -34,8 +34,8 @@ impl Checked {
     /// SHA-256 of [`Checked::canonical_json`], in hexadecimal: equal hashes are equal results of
     /// the same version of the simulator.
     ///
-    /// SHA-256 because Python and every shell have it, too, so that a cache can be checked
-    /// without this crate; a scenario is too short for its speed to matter.
+    /// SHA-256 is available in Python and every shell, so that a cache can be checked without this
+    /// crate; a scenario is too short for the speed of the hash to matter.
     ///
     /// # Errors
     /// None in practice: all numbers are finite.
@@ -44,8 +44,8 @@ impl Checked {
     }
 }
 
-/// Writes `value` without spaces, the keys of objects in alphabetical order whatever order
-/// serde_json keeps.
+/// Writes `value` without spaces, the keys of objects in alphabetical order, independent of
+/// serde_json's order.
 fn write_sorted(value: &Value, text: &mut String) {
     match value {
         Value::Object(fields) => {

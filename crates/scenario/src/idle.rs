@@ -83,7 +83,7 @@ impl Checked {
     }
 }
 
-/// One request after the other has ended.
+/// Arrivals so rare that each request ends before the next arrives.
 const RARELY: ArrivalProcess = ArrivalProcess::Poisson { rate_rps: 1.0 };
 
 /// The operations of one invocation of a service of SocialNetwork on an idle server.

@@ -23,7 +23,7 @@ pub const EXACT_REQUESTS: u64 = 10_000_000;
 /// The most requests that results keep one by one, over all services, systems and seeds: 88 bytes
 /// each in the simulator, and 104 in the table that is made of them.
 pub const MAX_SAMPLES: u64 = 2_000_000;
-/// One of so many requests, the first, is not counted.
+/// The default warm-up is this fraction of the requests.
 pub(crate) const WARMUP_DIVISOR: u64 = 10;
 
 /// The smallest mean rate, in requests per second.

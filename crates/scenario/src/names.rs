@@ -1,4 +1,4 @@
-//! What a scenario chooses by name.
+//! The values that a scenario chooses by name.
 
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;

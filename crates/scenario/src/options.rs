@@ -1,8 +1,8 @@
-//! How a scenario is run.
+//! Options of a run.
 
 use accelflow_parameters::Refusal;
 
-/// How a scenario is run; nothing of it changes what is simulated.
+/// Options of a run. They do not change the simulated results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
     /// Worker threads.
@@ -10,18 +10,18 @@ pub struct RunOptions {
     /// The share of the response times of each service that results keep, the longest first; from
     /// 0 to 1.
     pub tail_share: f64,
-    /// The most requests of each service under each system that results keep one by one
-    /// ([`crate::Checked::check_samples`] says whether memory should hold them).
+    /// The largest number of single requests of each service under each system that results keep
+    /// ([`crate::Checked::check_samples`] checks that they fit into memory).
     pub samples: u64,
     /// Whether response times are kept one by one, and percentiles exact, rather than counted in
     /// bins. `None`: for up to [`crate::EXACT_REQUESTS`] requests.
     pub exact: Option<bool>,
-    /// The most intervals of time of which results say how busy servers were, none below 2; at most
-    /// [`MAX_USE_INTERVALS`].
+    /// The largest number of time intervals for which results have the utilization of servers; none
+    /// below 2, at most [`MAX_USE_INTERVALS`].
     pub use_intervals: usize,
 }
 
-/// The most intervals of time of which results say how busy servers were.
+/// The largest number of time intervals for which results have the utilization of servers.
 pub const MAX_USE_INTERVALS: usize = 10_000;
 
 impl Default for RunOptions {

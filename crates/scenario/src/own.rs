@@ -1,4 +1,4 @@
-//! What the workload of a scenario says, where the scenario itself says nothing.
+//! The values of a scenario's workload, for fields that the scenario leaves out.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::limits::ASSUMED_TCP_COST_NS;
 use crate::names::{Arrivals, CostSource, Costs, FactSource, Remote};
 use crate::scenario::Scenario;
 
-/// A scenario beside its workload.
+/// A scenario with its workload.
 pub(crate) struct Own<'s> {
     pub(crate) scenario: &'s Scenario,
     pub(crate) workload: &'s Workload,
@@ -56,8 +56,8 @@ impl Own<'_> {
         })
     }
 
-    /// How services share the rate. Alibaba's rates are those of the paper's production experiment
-    /// (section VI), which has the paper's costs.
+    /// The name of the rates by which services share the mean rate. Alibaba's rates are those of
+    /// the paper's production experiment (section VI), which uses the paper's costs.
     pub(crate) fn rates(&self) -> String {
         if let Some(rates) = &self.scenario.rates {
             return rates.clone();
@@ -121,7 +121,7 @@ impl Own<'_> {
         self.scenario.facts.unwrap_or(own)
     }
 
-    /// When responses are due, by service, in us.
+    /// The SLOs of services in us.
     pub(crate) fn slo_us(&self) -> BTreeMap<String, f64> {
         let defaults = &self.workload.defaults;
         let of = |service: &Service| {
@@ -159,7 +159,7 @@ impl Own<'_> {
         stated.chain(self.scenario.priorities.clone()).collect()
     }
 
-    /// Refuses given times beside a rate from outside, which cannot change them.
+    /// Refuses arrival times together with a rate set from outside, which cannot scale them.
     pub(crate) fn check_times(&self) -> Result<(), Refusal> {
         use accelflow_workload::file::Arrivals as Stated;
         let defaults = self.workload.defaults.arrivals.as_ref();

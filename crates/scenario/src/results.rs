@@ -41,8 +41,8 @@ impl Outcome {
         found
     }
 
-    /// How busy each server of each system was over time: the system's place in the results, the
-    /// services on the server, and columns by interval.
+    /// The utilization of each server of each system over time: the system's place in the results,
+    /// the services on the server, and columns by interval.
     fn used_json(&self) -> Vec<Value> {
         let mut rows = Vec::new();
         for (place, system) in self.systems.iter().enumerate() {
@@ -92,7 +92,7 @@ fn server_use_json(server: &ServerUse, accelerators: &[String]) -> Value {
     })
 }
 
-/// The numbers that costs rest on, as rows.
+/// The parameters of the costs, as rows.
 pub(crate) fn parameters_json(parameters: &[ProfileParameter]) -> Vec<Value> {
     let row = |parameter: &ProfileParameter| {
         json!({
@@ -209,8 +209,8 @@ fn called_json(called: &CalledResult) -> Value {
     })
 }
 
-/// Operations that ran on a core instead, by every reason; what chips and settings of one's own alone
-/// can cause is a reason only where it was one.
+/// The number of operations that ran on a core instead, by reason. The reasons "no accelerator" and
+/// "core sooner" are listed only if they occurred.
 fn fallbacks_json(result: &ServiceResult) -> Value {
     let count = |reason: &Fallback| {
         let count = result.fallbacks.get(reason).copied().unwrap_or(0);

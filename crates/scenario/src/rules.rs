@@ -1,7 +1,7 @@
-//! What each field of a scenario may be, on its own.
+//! The allowed values of each field of a scenario.
 //!
 //! The rules read JSON values, so that a value of the wrong kind is refused with the same words as
-//! one out of range. What fields may be together stands in [`crate::check`].
+//! one out of range. [`crate::check`] checks the consistency of fields.
 
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
@@ -24,7 +24,7 @@ use crate::shown::shown;
 use accelflow_parameters::number_text;
 use accelflow_parameters::{Refusal, any_of, quoted};
 
-/// What a value may be.
+/// The kind of a field's values.
 enum Kind {
     /// The name of this description.
     Schema,
@@ -32,9 +32,9 @@ enum Kind {
     Choice(fn() -> Vec<&'static str>),
     /// The name of a suite, or the tree of a workload's file.
     Workload,
-    /// The name of a way to share a rate, which workloads have.
+    /// The name of a workload's rates.
     Rates,
-    /// A text, and what it is.
+    /// A text, with a description of it.
     Text(&'static str),
     /// Texts.
     List,
@@ -56,7 +56,7 @@ enum Kind {
     Shaping,
 }
 
-/// A field: its name, whether it may be null, and what else it may be.
+/// A field: its name, whether it may be null, and the kind of its values.
 struct Field(&'static str, bool, Kind);
 
 const CLOSED: bool = false;
@@ -119,7 +119,7 @@ const CHIP: &[Field] = &[
     Field("config", CLOSED, Kind::Settings),
 ];
 
-/// The ways to share a rate that commands offer.
+/// The names of rates that commands offer.
 const RATES: [&str; 4] = ["equal", "alibaba", "azure", file::OWN];
 
 /// The fields of a limit of a traffic shaper.
@@ -130,7 +130,8 @@ const LIMIT: &[Field] = &[
     Field("interval", CLOSED, Kind::Whole(1, MAX_REGISTER)),
 ];
 
-/// What the field called `name` may be, after "must be"; `None` for a field that does not exist.
+/// A description of the allowed values of the field called `name`, to follow "must be"; `None` for
+/// a field that does not exist.
 pub fn allowed(name: &str) -> Option<String> {
     let found = FIELDS.iter().find(|field| field.0 == name);
     found.map(|field| field.2.allowed())
@@ -148,7 +149,7 @@ pub fn choices() -> Vec<(&'static str, Vec<&'static str>)> {
     FIELDS.iter().filter_map(names).collect()
 }
 
-/// The value of the field called `field` that is called `name`.
+/// The value called `name` of the field `field`.
 ///
 /// # Errors
 /// [`Refusal`] of an unknown name.
@@ -156,7 +157,7 @@ pub(crate) fn chosen<T: Choice>(field: &str, name: &str) -> Result<T, Refusal> {
     T::named(name).ok_or_else(|| Refusal::unknown(field, name, T::names()))
 }
 
-/// Refuses a suite's name for another workload: results would not tell them apart.
+/// Refuses a suite's name for another workload: results could not be distinguished.
 fn own_name(place: &str, name: &str) -> Result<(), ScenarioError> {
     if Suite::named(name).is_none() {
         return Ok(());
@@ -170,7 +171,7 @@ pub(crate) fn unknown_workload(name: &str) -> Refusal {
     Kind::Workload.refusal("workload", &name.into())
 }
 
-/// Refuses the first field of `document` that has a value that it may not have.
+/// Refuses the first field of `document` with a value that is not allowed.
 pub(crate) fn check(document: &Value) -> Result<(), ScenarioError> {
     let Some(fields) = document.as_object() else {
         let allowed = "must be an object with the fields of a scenario";
@@ -201,7 +202,7 @@ fn check_fields(
 }
 
 impl Kind {
-    /// What it may be, after "must be".
+    /// A description of the allowed values, to follow "must be".
     fn allowed(&self) -> String {
         match self {
             Kind::Schema => SCHEMA.to_owned(),
@@ -248,7 +249,7 @@ impl Kind {
         }
     }
 
-    /// Whether `value`, which is no object, is allowed.
+    /// Whether `value`, which is not an object, is allowed.
     fn is_fine(&self, value: &Value) -> bool {
         match self {
             Kind::Schema => value == SCHEMA,

@@ -11,14 +11,14 @@ use crate::limits::MAX_SAMPLES;
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// What a run found.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The results of each system, in the order of the scenario; of each chip, one after the other.
     pub systems: Vec<SystemResult>,
     /// The names of the chips; empty if there is one.
     pub chips: Vec<String>,
-    /// The numbers that the costs rest on.
+    /// The parameters of the costs.
     pub profile_parameters: Vec<ProfileParameter>,
     /// The pairs of accelerators that Cohort links: `TCP>Decr`.
     pub cohort_links: Vec<String>,
@@ -63,7 +63,7 @@ impl Checked {
         Err(Refusal::new("samples", value, allowed).into())
     }
 
-    /// Simulates the scenario as [`Checked::run_beside`] does, with its own systems alone.
+    /// Simulates the scenario as [`Checked::run_beside`] does, with only its own systems.
     ///
     /// # Errors
     /// As [`Checked::run_beside`].
@@ -75,8 +75,8 @@ impl Checked {
         self.run_beside(&[], options, progress)
     }
 
-    /// Simulates the scenario, and `others` beside its systems; their results come after those of
-    /// the scenario. The hash of the scenario does not cover them.
+    /// Simulates the scenario, and `others` in addition to its systems; their results come after
+    /// those of the scenario. The hash of the scenario does not cover them.
     ///
     /// `progress` is called from time to time with the requests that have
     /// ended and with all, over all simulations; it stops the run by returning `false`, and the

@@ -21,7 +21,7 @@ use crate::source::Source;
 /// The name of this version of the description.
 pub const SCHEMA: &str = "accelflow.scenario/1";
 
-/// What to compare. The defaults are those of `accelflow compare`.
+/// A comparison of systems. The defaults are those of `accelflow compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "accelflow.scenario/1")]
@@ -39,24 +39,24 @@ pub struct Scenario {
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Placement>")]
     pub placement: Placement,
-    /// When requests arrive. Null: as the workload says, else poisson.
+    /// The arrival process of requests. Null: that of the workload, else poisson.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Arrivals>>")]
     pub arrivals: Option<Arrivals>,
-    /// Mean rate over the services of the workload, in requests per second. Null: as the workload
-    /// says; the suites say 13,400, the paper's, and 800 for serverless functions.
+    /// Mean rate over the services of the workload, in requests per second. Null: that of the
+    /// workload; the suites have the paper's 13,400, and 800 for serverless functions.
     #[schemars(range(min = MIN_RATE_RPS, max = MAX_RATE_RPS))]
     pub rate_rps: Option<f64>,
     /// How services share the rate: equal, own (as the services' own rates), or a name of the
     /// workload's. Null: alibaba for socialnetwork with the profile paper and no rate_rps, as in the
     /// paper's production experiment; own for services with rates of their own; else equal.
     pub rates: Option<String>,
-    /// The request rate of each simulated service, in requests per second, in place of rate_rps and
+    /// The request rate of each simulated service, in requests per second, instead of rate_rps and
     /// rates. Empty: rate_rps and rates.
     pub rates_rps: BTreeMap<String, f64>,
-    /// What payloads say at branches: what they say on the most common path, or drawn for each
-    /// request by the workload's odds, or if it has none by facts.* of the server's parameters, or
-    /// from the recording's requests. Null: drawn for a workload with odds, else common.
+    /// The facts that branches test: those of the most common path, or drawn for each request by
+    /// the workload's odds (if it has none, by facts.* of the server's parameters), or those of the
+    /// recording's requests. Null: drawn for a workload with odds, else common.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<FactSource>>")]
     pub facts: Option<FactSource>,
@@ -64,37 +64,38 @@ pub struct Scenario {
     /// warm-up, are not counted.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
     pub requests: u64,
-    /// How many of them are the warm-up. Null: a tenth.
+    /// The number of requests in the warm-up. Null: a tenth.
     #[schemars(range(max = MAX_REQUESTS))]
     pub warmup: Option<u64>,
-    /// Whether each service has as many requests as come in the same time. Null: if rates differ.
+    /// Whether the numbers of requests are in proportion to the rates, so that all services run for
+    /// the same time. Null: true if rates differ.
     pub by_rate: Option<bool>,
     /// The seed of everything random.
     pub seed: u64,
     /// The text of a recording (docs/recording-format.md) that costs and sizes are taken from.
     pub recording: Option<String>,
-    /// What is taken from the recording's times: medians, the same for each request, or a time for
-    /// each request, drawn from the recorded distributions, with the time of requests outside of
-    /// their steps. Null: median, since a comparison wants the same costs for all systems, and a
-    /// distribution has what else the recording machine did.
+    /// The use of the recording's times: medians, the same for each request, or a time for each
+    /// request, drawn from the recorded distributions, with the time of requests outside of their
+    /// steps. Null: median, since a comparison needs equal costs for all systems, and distributions
+    /// include other work of the recording machine.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Times>>")]
     pub recorded_times: Option<Times>,
-    /// Where costs come from: real bytes on this machine, or the paper's shares. Null: the
-    /// recording if there is one, else as the workload says; socialnetwork says measured, the other
-    /// suites paper.
+    /// The source of costs: measurements on this machine, or the paper's shares. Null: the
+    /// recording if there is one, else that of the workload (socialnetwork: measured, other suites:
+    /// paper).
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<CostSource>>")]
     pub profile: Option<CostSource>,
-    /// What TCP costs a core with the profile paper, in ns. All other costs follow. Null: as the
-    /// workload says, else 7,000.
+    /// The cost of a TCP operation on a core with the profile paper, in ns. All other costs scale
+    /// with it. Null: that of the workload, else 7,000.
     #[schemars(range(max = MAX_TCP_COST_NS), extend("exclusiveMinimum" = 0))]
     pub tcp_cost_ns: Option<f64>,
-    /// How long remote sides take to answer. Null: as the workload says, else short.
+    /// The waits for remote sides. Null: those of the workload, else short.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Remote>>")]
     pub remote: Option<Remote>,
-    /// Payload sizes. Null: as the workload says, else fleet; socialnetwork says socialnetwork.
+    /// Payload sizes. Null: those of the workload, else fleet; socialnetwork has its own.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<SizePreset>>")]
     pub sizes: Option<SizePreset>,
@@ -104,22 +105,21 @@ pub struct Scenario {
     /// describes.
     #[schemars(length(max = MAX_CHIPS))]
     pub chips: Vec<NamedChip>,
-    /// When responses are due after their requests, by service, in us. Of others, what the
-    /// workload says counts.
+    /// The SLO by service: the time from a request to its response, in us. Other services have that
+    /// of the workload.
     pub slo_us: BTreeMap<String, f64>,
-    /// The order of input queues. Null: what config says, or fifo.
+    /// The order of input queues. Null: that of config, else fifo.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Policy>>")]
     pub policy: Option<Policy>,
-    /// Responses of services for which neither slo_us nor the workload says it are due within so
-    /// many times the mean response time of the service on an idle server with AccelFlow. Null:
-    /// never.
+    /// The SLO of services that have none in slo_us or in the workload, as a multiple of the
+    /// service's mean response time on an idle server with AccelFlow. Null: no SLO.
     #[schemars(range(max = MAX_SLO_FACTOR), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The tenant of each service; as the workload says, else 0, for those that are not named.
+    /// The tenant of each service. Services that are not named have that of the workload, else 0.
     pub tenants: BTreeMap<String, u16>,
-    /// The priority of each service, higher first; as the workload says, else 0, for those that are
-    /// not named.
+    /// The priority of each service, higher first. Services that are not named have that of the
+    /// workload, else 0.
     #[schemars(inner(range(max = MAX_PRIORITY)))]
     pub priorities: BTreeMap<String, u8>,
     /// Traffic shapers by tenant: one limit, or one in each unit.
@@ -130,14 +130,14 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limiter {
-    /// What a token stands for: a byte of what a trace's first operation reads, or a trace.
+    /// The unit of a token: a byte of the input of a trace's first operation, or a trace.
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Unit>")]
     pub unit: Unit,
     /// Tokens that each interval adds.
     #[schemars(range(min = 1, max = MAX_REGISTER))]
     pub refill: u64,
-    /// Tokens that the bucket holds at most.
+    /// The largest number of tokens in the bucket.
     #[schemars(range(min = 1, max = MAX_REGISTER))]
     pub bucket: u64,
     /// Cycles of the shaper's clock of 250 MHz from one refill to the next.
@@ -149,10 +149,10 @@ pub struct Limiter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedChip {
-    /// What results call it.
+    /// The name in results.
     #[schemars(length(min = 1, max = MAX_CHIP_NAME))]
     pub name: String,
-    /// Parameters of the server by key, in place of those in the scenario's config.
+    /// Parameters of the server by key, which override those of the scenario's config.
     #[serde(default)]
     pub config: BTreeMap<String, Setting>,
 }

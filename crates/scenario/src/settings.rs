@@ -21,7 +21,7 @@ const POLICY: &str = "scheduling.policy";
 /// Numbers of parameters, by key.
 pub(crate) type Numbers = BTreeMap<String, f64>;
 
-/// The numbers that `scenario` gives parameters, by key, whatever the chip.
+/// The parameters that `scenario` sets for all chips, by key.
 pub(crate) fn numbers(scenario: &Scenario) -> Result<Numbers, ScenarioError> {
     let mut found = numbers_of(CONFIG, &scenario.config)?;
     if let Some(policy) = scenario.policy {
@@ -30,8 +30,8 @@ pub(crate) fn numbers(scenario: &Scenario) -> Result<Numbers, ScenarioError> {
     Ok(found)
 }
 
-/// The numbers that each chip of `scenario` gives parameters, but for those that the scenario sets
-/// outside of its config.
+/// The parameters that each chip of `scenario` sets, without those that the scenario sets outside
+/// of its config.
 pub(crate) fn numbers_of_chips(scenario: &Scenario) -> Result<Vec<ResolvedChip>, ScenarioError> {
     let numbers_of_chip = |chip: &NamedChip| {
         let place = format!("{}.{CONFIG}", place_of_chip(&chip.name));
@@ -45,7 +45,7 @@ pub(crate) fn numbers_of_chips(scenario: &Scenario) -> Result<Vec<ResolvedChip>,
     scenario.chips.iter().map(numbers_of_chip).collect()
 }
 
-/// The numbers that `config`, which is at `place`, gives parameters, by key.
+/// The parameters that `config`, which is at `place`, sets, by key.
 fn numbers_of(place: &str, config: &BTreeMap<String, Setting>) -> Result<Numbers, ScenarioError> {
     let mut found = BTreeMap::new();
     for (key, value) in config {
@@ -69,12 +69,12 @@ fn parameter_text(key: &str, number: f64) -> String {
     parameter.map_or_else(|_| number_text(number), |parameter| parameter.text(number))
 }
 
-/// Where the chip called `name` is.
+/// The place of the chip called `name`, for messages.
 pub(crate) fn place_of_chip(name: &str) -> String {
     format!("chips['{name}']")
 }
 
-/// `common` with `own` in place of what both have.
+/// `common`, overridden by `own`.
 pub(crate) fn merged(common: &Numbers, own: &Numbers) -> Numbers {
     let mut all = common.clone();
     all.extend(own.iter().map(|(key, value)| (key.clone(), *value)));
@@ -93,7 +93,7 @@ pub(crate) fn changed(numbers: &Numbers) -> Numbers {
     changed.map(|(key, value)| (key.clone(), *value)).collect()
 }
 
-/// The server with these numbers, which are from `place`.
+/// The server with these parameters, which were set at `place`.
 pub(crate) fn server(place: &str, numbers: &Numbers) -> Result<Config, ScenarioError> {
     let refused = |refusal| ScenarioError::Config {
         place: place.to_owned(),
@@ -107,8 +107,8 @@ pub(crate) fn server(place: &str, numbers: &Numbers) -> Result<Config, ScenarioE
     Ok(config)
 }
 
-/// The key of the parameter called `key` at `place`, in the spelling of results, and the number that
-/// `value` gives it: itself, or that of the choice that it names.
+/// The key of the parameter called `key` at `place`, in the spelling of results, and its number in
+/// `value`: the number itself, or that of a named choice.
 pub(crate) fn setting(
     place: &str,
     key: &str,

@@ -1,4 +1,4 @@
-//! From a checked scenario to the engine's comparison.
+//! Conversion of a checked scenario into the engine's comparison.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::options::RunOptions;
 use crate::own::Own;
 use crate::shares::rate_shares;
 
-/// What a comparison on one chip borrows.
+/// The data that a comparison on one chip borrows.
 pub(crate) struct Setup<'c> {
     server: &'c Config,
     pub(crate) plan: Plan,
@@ -140,8 +140,8 @@ fn own_arrivals(
 
 /// The costs of the services.
 ///
-/// The paper's shares are means over the eight services of SocialNetwork, so costs are derived
-/// from all eight whatever is simulated.
+/// The paper's shares are means over the eight services of SocialNetwork, so costs are always
+/// derived from all eight.
 fn profile(
     checked: &Checked,
     own: &Own<'_>,
@@ -191,7 +191,7 @@ fn profile(
     Ok(profile.with_cpu_times(|name| own.workload.cpu_times(name)))
 }
 
-/// What the simulator executes.
+/// The plan that the simulator executes.
 fn plan(
     checked: &Checked,
     server: &Config,

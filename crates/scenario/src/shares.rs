@@ -33,8 +33,8 @@ pub(crate) fn rate_shares(
     services.iter().map(share).collect()
 }
 
-/// Refuses rates of single services that are out of range, services that nobody sends a request
-/// to, and so few requests that a service has none that counts.
+/// Refuses rates of single services that are out of range, services without any requests, and
+/// numbers of requests so small that a service has no counted ones.
 pub(crate) fn check_requests(
     scenario: &Scenario,
     workload: &Workload,
@@ -83,8 +83,8 @@ fn check_called(
         return Ok(());
     }
     let allowed = format!(
-        "must be beside a service that calls it ({}), or have rate_rps in the workload: it has no \
-         requests of its own",
+        "must be simulated together with a service that calls it ({}), or have rate_rps in the \
+         workload: it has no requests of its own",
         callers.join(", ")
     );
     Err(Refusal::new("service", quoted(name), allowed).into())

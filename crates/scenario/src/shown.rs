@@ -1,4 +1,4 @@
-//! Values as messages show them.
+//! The form of values in messages.
 
 use serde_json::Value;
 

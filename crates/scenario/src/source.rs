@@ -21,7 +21,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What the workload's file says.
+    /// The workload of the suite or of the file.
     ///
     /// # Errors
     /// None in practice: the files of suites are tested.

@@ -15,8 +15,8 @@ use crate::options::RunOptions;
 use crate::setup::Setup;
 
 impl Checked {
-    /// Simulates the scenario under its only system and writes the spans of its requests to `out`:
-    /// OTLP, a line of JSON for each request, those of the warm-up too. Returns their number.
+    /// Simulates the scenario under its only system and writes the spans of its requests, including
+    /// those of the warm-up, to `out`: OTLP, a line of JSON for each request. Returns their number.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems, for what the simulator cannot run and for what cannot
@@ -54,7 +54,7 @@ impl Checked {
     }
 }
 
-/// The chains of a service that nobody waits for.
+/// The detached chains of a service.
 fn detached(service: &ServicePlan) -> impl Iterator<Item = &ChainPlan> {
     let chains = service.phases.iter().flat_map(|phase| match phase {
         PhasePlan::Cpu(_) => [].iter(),

@@ -1,4 +1,4 @@
-//! What follows from workloads and costs in closed form, without a simulation.
+//! Closed-form results of workloads and costs, without a simulation.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::setup::memory;
 use crate::source::Source;
 use accelflow_parameters::Refusal;
 
-/// The path of a service, and how often it invokes each accelerator.
+/// The path of a service, and its number of invocations of each accelerator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WalkedService {
     /// Its name.
@@ -182,7 +182,7 @@ pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
     })
 }
 
-/// The numbers that the profile `paper` rests on, as JSON rows, if TCP costs a core `tcp_cost`.
+/// The parameters of the profile `paper` as JSON rows, if TCP costs a core `tcp_cost`.
 ///
 /// # Errors
 /// [`ScenarioError`] for a cost out of range.
@@ -193,7 +193,7 @@ pub fn paper_parameters(tcp_cost: Time) -> Result<Vec<Value>, ScenarioError> {
 /// The name of a service, and the nanoseconds that it spends in each category of the paper.
 pub type TimesByCategory = (String, BTreeMap<&'static str, f64>);
 
-/// What each service of SocialNetwork spends on a core without accelerators, by category of the
+/// The time of each service of SocialNetwork on a core without accelerators, by category of the
 /// paper, if TCP costs a core `tcp_cost`.
 ///
 /// # Errors
@@ -217,7 +217,7 @@ pub fn app_and_tax_times(tcp_cost: Time) -> Result<Vec<TimesByCategory>, Scenari
 /// The profile `paper` of SocialNetwork, where TCP costs a core `tcp_cost`.
 ///
 /// # Errors
-/// [`ScenarioError::Engine`] for costs that cannot be.
+/// [`ScenarioError::Engine`] for invalid costs.
 pub fn paper_profile(tcp_cost: Time) -> Result<Profile, ScenarioError> {
     let options = PaperOptions {
         tcp_cost,

@@ -1,4 +1,4 @@
-//! Waterfalls of chosen requests, made of what an observer sees.
+//! Assembles the waterfalls of chosen requests from an observer's events.
 
 use std::collections::HashMap;
 
@@ -20,11 +20,11 @@ pub(crate) struct Assembler {
 
 struct Open {
     waterfall: Waterfall,
-    /// By trace, when hardware began with it, since the last piece of it.
+    /// By trace, the times when hardware began to work on it, since its last segment.
     begun: HashMap<u32, Vec<(Time, Begun)>>,
 }
 
-/// What hardware began.
+/// The work that hardware began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Begun {
     Dispatcher,
@@ -34,8 +34,8 @@ enum Begun {
 }
 
 impl Assembler {
-    /// Sees what happens to a request. Returns its waterfall if it has its response now; `chosen`
-    /// says which requests have one.
+    /// Takes an event of a request. Returns the waterfall of a request that `chosen` selects when
+    /// it has its response.
     pub(crate) fn see(
         &mut self,
         seen: &Seen,
@@ -69,7 +69,7 @@ impl Assembler {
         }
     }
 
-    /// Sees what the hardware does.
+    /// Takes an activity of the hardware.
     pub(crate) fn act(&mut self, activity: &Activity) {
         let Some(of) = activity.of else { return };
         let Some(open) = self.open.get_mut(&(of.service, of.request)) else {
@@ -158,7 +158,7 @@ impl Open {
     }
 }
 
-/// Where a request has waited, from when, and until when, if that is what an activity says.
+/// The resource that a request has waited for, with start and end, if the activity is a wait.
 pub(crate) fn waited(activity: &Activity) -> Option<(Resource, Time, Time)> {
     match activity.what {
         Deed::Spends {
@@ -173,7 +173,7 @@ pub(crate) fn waited(activity: &Activity) -> Option<(Resource, Time, Time)> {
     }
 }
 
-/// Where a request waits.
+/// The resource that a request waits for.
 fn waited_for(wait: Option<Wait>, unit: Option<UnitName>, core: usize) -> Resource {
     match (wait, unit) {
         (Some(Wait::Input), Some(unit)) => Resource::Input(unit),

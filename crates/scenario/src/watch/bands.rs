@@ -1,4 +1,4 @@
-//! Requests around a percentile, and where their time went.
+//! Requests around a percentile, and the division of their time.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ pub struct Band {
 /// The mean time of two bands' requests in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandTime {
-    /// Where: of all cores one, and of all instances of an accelerator.
+    /// The place; all cores count as one, and so do all instances of an accelerator.
     pub at: Resource,
-    /// What results count it as.
+    /// The part of the response time that it counts as.
     pub part: Part,
     /// Whether it is a wait.
     pub waits: bool,
@@ -36,7 +36,7 @@ pub struct BandTime {
     pub slow: Time,
 }
 
-/// The most requests of a band that are followed: evenly chosen from all.
+/// The largest number of requests of a band that are followed, chosen evenly from all.
 const MOST_FOLLOWED: usize = 1_000;
 
 impl Band {
@@ -59,7 +59,7 @@ impl Band {
     }
 }
 
-/// Where the time of two bands' requests went, along their critical paths.
+/// The division of the time of two bands' requests, along their critical paths.
 #[derive(Default)]
 pub(crate) struct BandTimes {
     spent: BTreeMap<(Resource, Part, bool), [Time; 2]>,
@@ -74,7 +74,8 @@ impl BandTimes {
         }
     }
 
-    /// Means over the requests of each band; what the slow ones have more of comes first.
+    /// Means over the requests of each band, those with the largest increase in the slow band
+    /// first.
     pub(crate) fn rows(&self, requests: [u64; 2]) -> Vec<BandTime> {
         let row = |(&(at, part, waits), spent): (&(Resource, Part, bool), &[Time; 2])| BandTime {
             at,

@@ -1,4 +1,4 @@
-//! When hardware was busy, and with what: the activities of a server as intervals.
+//! Busy intervals of hardware: the activities of a server as intervals.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
@@ -13,12 +13,12 @@ use super::resource::Resource;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Busy {
     pub(crate) at: Resource,
-    /// Which of several equal pieces: the element, the engine.
+    /// The number among equal pieces of hardware: of the element or engine.
     pub(crate) row: usize,
     pub(crate) from: Time,
     pub(crate) until: Time,
     pub(crate) of: Option<Execution>,
-    /// What a core did.
+    /// The work of a core.
     pub(crate) work: Option<CoreWork>,
 }
 
@@ -28,13 +28,14 @@ pub(crate) struct Busy {
 /// that is free.
 #[derive(Default)]
 pub(crate) struct Hardware {
-    /// By core or dispatcher, what it does.
+    /// The current work of each core and dispatcher.
     current: HashMap<Resource, (Time, Option<Execution>, Option<CoreWork>)>,
     /// By trace, the element that it has.
     operations: HashMap<u32, Operation>,
     free: HashMap<UnitName, BTreeSet<usize>>,
     engines: Lanes,
-    /// Links are reserved ahead of time: link, number of the interval, and the interval.
+    /// Reservations of links, which are made ahead of time: start, link, end, and number of the
+    /// interval.
     links: BinaryHeap<Reverse<(Time, usize, Time, u64)>>,
     carried_for: HashMap<u64, Execution>,
     carried: u64,
@@ -124,7 +125,7 @@ impl Hardware {
         }
     }
 
-    /// What runs now at `at`: the beginning and the request of each.
+    /// The work that runs now at `at`: the start and the request of each.
     pub(crate) fn running(&self, at: Resource) -> Vec<(Time, Option<Execution>)> {
         if let Resource::Elements(unit) = at {
             let here = self.operations.values().filter(|one| one.unit == unit);

@@ -18,13 +18,13 @@ use super::waterfall::{Segment, Waterfall};
 /// Draws a run of one system into a timeline.
 pub(crate) struct Drawing<'d, W> {
     timeline: &'d mut Timeline<W>,
-    /// What the groups of its servers are called.
+    /// The label of the groups of its servers.
     label: String,
     services: &'d [String],
     image: &'d Image,
     /// The requests that are shown.
     shown: &'d Fate,
-    /// When hardware is shown.
+    /// The stretches of time in which hardware is shown.
     stretches: Stretches,
     assembler: Assembler,
     servers: HashMap<usize, Server>,
@@ -122,7 +122,7 @@ impl<'d, W: Write> Drawing<'d, W> {
         }
     }
 
-    /// Draws what has waited in a queue.
+    /// Draws a wait in a queue.
     fn draw_wait(&mut self, activity: &Activity) -> io::Result<()> {
         let (Some((at, from, until)), Some(of)) = (waited(activity), activity.of) else {
             return Ok(());

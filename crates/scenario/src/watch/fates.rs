@@ -1,4 +1,4 @@
-//! Which requests are shown, and when they arrive and have their responses.
+//! The requests that are shown, with the times of their arrivals and responses.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -8,20 +8,20 @@ use accelflow_units::Time;
 
 use super::assembler::RequestKey;
 
-/// Which requests of a run are meant.
+/// A selection of requests of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Selection {
-    /// They arrive in this window.
+    /// The window in which they arrive.
     pub(crate) window: (Time, Option<Time>),
     /// Indices of their services; all if empty.
     pub(crate) services: Vec<usize>,
     /// Their numbers within their services; all if empty.
     pub(crate) numbers: Vec<u64>,
-    /// The slowest so many of each service; all if none.
+    /// The number of slowest requests of each service; all if `None`.
     pub(crate) slowest: Option<usize>,
 }
 
-/// When requests arrive, and when they have their responses.
+/// The times of arrivals and responses of requests.
 pub(crate) type Fate = HashMap<RequestKey, (Time, Time)>;
 
 /// The slowest requests, the fastest of them on top: response time, number, arrival.
@@ -30,7 +30,7 @@ type Slowest = BinaryHeap<Reverse<(Time, u64, Time)>>;
 /// Finds the requests of a selection.
 pub(crate) struct Fates<'s> {
     selection: &'s Selection,
-    /// The most that are kept.
+    /// The largest number of requests that are kept.
     most: usize,
     open: HashMap<RequestKey, Time>,
     kept: Fate,
@@ -41,7 +41,7 @@ pub(crate) struct Fates<'s> {
 }
 
 impl Selection {
-    /// Whether it asks for some of the requests in its window alone.
+    /// Whether it selects only some of the requests in its window.
     pub(crate) fn is_filter(&self) -> bool {
         !self.services.is_empty() || !self.numbers.is_empty() || self.slowest.is_some()
     }

@@ -1,8 +1,8 @@
-//! Looking at single requests: timelines, waterfalls, and why some are slow.
+//! Observation of single requests: timelines, waterfalls, and reasons of slow ones.
 //!
-//! A run is simulated twice: first without looking at the hardware, which says when each request
-//! arrives and has its response, then once more with an eye on the hardware for the requests that
-//! were chosen. Both runs are the same, as everything random is a function of the seed.
+//! A run is simulated twice: first without observing the hardware, to find when each request
+//! arrives and has its response, then again while observing the hardware for the chosen requests.
+//! Both runs are the same, since everything random is a function of the seed.
 
 mod assembler;
 mod bands;

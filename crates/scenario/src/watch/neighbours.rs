@@ -1,4 +1,5 @@
-//! What was in the way of slow requests: who occupied what they waited for, and what arrived before.
+//! The causes of slow requests: the services that occupied the resources they waited for, and the
+//! arrivals before them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -11,21 +12,21 @@ use super::busy::{Busy, Hardware};
 use super::resource::Resource;
 use super::waterfall::Waterfall;
 
-/// Who occupied what requests waited for.
+/// The occupation of a resource that requests waited for, by a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
-    /// What they waited for.
+    /// The resource.
     pub at: Resource,
-    /// Index of the service; `None` for work of no service.
+    /// Index of the service; `None` for work that belongs to no service.
     pub service: Option<usize>,
-    /// Its share of the time that was occupied meanwhile, while requests of the median and of the
-    /// slow band waited; none where none did.
+    /// Its share of the occupied time while requests of the median and of the slow band waited;
+    /// `None` where none waited.
     pub shares: [Option<f64>; 2],
-    /// Its share of all time that was occupied in the run.
+    /// Its share of all occupied time in the run.
     pub overall: f64,
 }
 
-/// How often requests of a service arrived before those of the bands.
+/// The arrival rates of a service before the requests of the bands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
     /// Index of the service.
@@ -39,29 +40,29 @@ pub struct Burst {
     pub mean_rps: f64,
 }
 
-/// By service, or for work that is nobody's.
+/// Times by service; `None` for work that belongs to no service.
 type ByService = BTreeMap<Option<usize>, Time>;
 
-/// Follows the requests of two bands, and what is in their way.
+/// Follows the requests of two bands, and the work that delays them.
 pub(crate) struct Neighbours<'c> {
     /// The band of each request that is followed.
     chosen: &'c HashMap<RequestKey, usize>,
-    /// How long before a request arrivals are counted.
+    /// The length of the window before a request in which arrivals are counted.
     window: Time,
     assembler: Assembler,
     servers: HashMap<usize, Hardware>,
-    /// What was busy while requests that are followed were in flight.
+    /// Busy intervals while followed requests were in flight.
     recent: HashMap<(usize, Resource), VecDeque<Busy>>,
     ended: Vec<Busy>,
     pub(crate) times: BandTimes,
-    /// By place and band, who occupied what.
+    /// By resource and band, the time for which each service occupied it.
     occupied: BTreeMap<Resource, [ByService; 2]>,
     overall: BTreeMap<Resource, ByService>,
     arrivals: VecDeque<(Time, usize)>,
     before: BTreeMap<usize, [u64; 2]>,
     totals: BTreeMap<usize, u64>,
     last: Time,
-    /// The servers with the service have been simulated.
+    /// Whether the servers with the service have been simulated.
     over: bool,
     /// Number of requests followed to their ends, by band.
     pub(crate) followed: [u64; 2],
@@ -88,7 +89,8 @@ impl<'c> Neighbours<'c> {
         }
     }
 
-    /// Who occupied what the requests waited for, by place; who did most first.
+    /// The occupation of the resources that the requests waited for, by resource, the largest
+    /// first.
     pub(crate) fn blames(&self) -> Vec<Blame> {
         let mut blames = Vec::new();
         for (at, bands) in &self.occupied {
@@ -113,7 +115,7 @@ impl<'c> Neighbours<'c> {
         blames
     }
 
-    /// How often requests of each service arrived before those of the bands.
+    /// The arrival rates of each service before the requests of the bands.
     pub(crate) fn bursts(&self) -> Vec<Burst> {
         let window_s = self.window.as_s_f64();
         let burst = |(&service, &total): (&usize, &u64)| {
@@ -163,7 +165,7 @@ impl<'c> Neighbours<'c> {
         }
     }
 
-    /// Who occupied `resource` between two moments, and how long.
+    /// The services that occupied `resource` between two moments, and for how long.
     fn overlaps(
         &self,
         server: usize,
@@ -223,7 +225,7 @@ impl Observer for Neighbours<'_> {
     }
 
     /// Servers that have nothing to do with each other are simulated one after the other, each from
-    /// time 0. Those with the service that is asked about count.
+    /// time 0. Only those with the chosen service count.
     fn begin(&mut self, server: &ServerShape) {
         self.over = self.followed != [0; 2];
         if self.over {

@@ -1,9 +1,9 @@
-//! What requests are at, and what they wait for.
+//! The resources that requests use or wait for.
 
 use accelflow_sim::UnitName;
 use accelflow_trace::Accel;
 
-/// A part of a server that a request is at, or waits for.
+/// A part of a server that a request uses or waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// A core, or its run queue.
@@ -20,7 +20,7 @@ pub enum Resource {
     Dispatcher(UnitName),
     /// The A-DMA engines.
     Dma,
-    /// Ways without an A-DMA engine: notifications, and queues in memory.
+    /// Routes without an A-DMA engine: notifications, and queues in memory.
     Ways,
     /// A link of the network.
     Link(usize),
@@ -37,7 +37,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// The name that people read. Numbers of instances and shares are in it if they are not 0.
+    /// The name in reports. Numbers of instances and shares are in it if they are not 0.
     pub fn name(self) -> String {
         match self {
             Resource::Core(core) => format!("core {core}"),
@@ -83,7 +83,7 @@ impl Resource {
         }
     }
 
-    /// What has to be free for a wait here to end.
+    /// The resource that has to become free for a wait here to end.
     pub(crate) fn occupied(self) -> Resource {
         let whole = |unit: UnitName| UnitName { share: 0, ..unit };
         match self {

@@ -16,7 +16,7 @@ pub(crate) struct Rows {
     services: HashMap<usize, (Track, Stack)>,
     hardware: HashMap<(Resource, usize), Track>,
     counters: HashMap<Queue, Track>,
-    /// By queue, the rows of what waits in it.
+    /// By queue, the rows of its waiting entries.
     waits: HashMap<Resource, (Track, Stack)>,
     links: Track,
     link_names: Vec<String>,
@@ -166,7 +166,7 @@ impl Rows {
     }
 }
 
-/// What [`unit_rows`] adds to: rows of hardware, and of queues' lengths.
+/// The rows of hardware and of queue lengths that [`unit_rows`] adds to.
 type Made<'m> = (
     &'m mut HashMap<(Resource, usize), Track>,
     &'m mut HashMap<Queue, Track>,

@@ -19,7 +19,7 @@ use crate::setup::Setup;
 /// each for SocialNetwork.
 pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
 
-/// What a timeline shows.
+/// The contents of a timeline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimelineOptions {
     /// The beginning of the window in which requests arrive, in simulated time.
@@ -30,11 +30,11 @@ pub struct TimelineOptions {
     pub services: Vec<String>,
     /// Numbers of the requests within their services that are shown; all if empty.
     pub requests: Vec<u64>,
-    /// The slowest so many of each service are shown; all if none.
+    /// The number of slowest requests of each service that are shown; all if `None`.
     pub slowest: Option<u64>,
 }
 
-/// What a timeline holds.
+/// The contents of a written timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Number of systems.
@@ -43,7 +43,7 @@ pub struct Written {
     pub requests: u64,
 }
 
-/// Where a refused timeline is narrowed.
+/// The advice for a timeline with too many requests.
 const NARROW: &str = "narrow it by a window (--timeline-from, --timeline-for), by services \
     (--timeline-service), by numbers (--timeline-request) or to the slowest (--timeline-slowest)";
 
@@ -149,7 +149,7 @@ impl Checked {
     }
 }
 
-/// When the hardware is shown.
+/// The stretches of time in which the hardware is shown.
 fn stretches(selection: &Selection, shown: &Fate) -> Stretches {
     let lives = shown.values().copied();
     if selection.is_filter() {

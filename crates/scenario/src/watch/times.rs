@@ -2,7 +2,7 @@
 
 use accelflow_units::Time;
 
-/// Stretches of time that are apart from each other, in order.
+/// Disjoint stretches of time, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stretches(Vec<(Time, Time)>);
 
@@ -20,13 +20,13 @@ impl Stretches {
         Stretches(apart)
     }
 
-    /// Whether any of them has a moment of the stretch.
+    /// Whether any of them overlaps this stretch.
     pub(crate) fn meet(&self, from: Time, until: Time) -> bool {
         let ended = self.0.partition_point(|(_, end)| *end < from);
         self.0.get(ended).is_some_and(|(begin, _)| *begin <= until)
     }
 
-    /// The number and the beginning of the stretch that has a moment.
+    /// The number and the beginning of the stretch that contains a moment.
     pub(crate) fn at(&self, moment: Time) -> Option<(usize, Time)> {
         let index = self.0.partition_point(|(_, end)| *end < moment);
         let (begin, _) = self.0.get(index)?;

@@ -15,17 +15,17 @@ use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// Which request of a service is meant.
+/// The choice of a request of a service.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Which {
-    /// That with this number, from 0, in the order of arrival; those of the warm-up count.
+    /// The request with this number, from 0, in the order of arrival, including the warm-up.
     Number(u64),
     /// The one whose response time is this percentile of all that are counted: 50 is the median
     /// and 100 the slowest.
     Percentile(f64),
 }
 
-/// A request, and how it stands among the others of its service.
+/// A request, and its rank among the others of its service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     /// The system.
@@ -84,17 +84,17 @@ impl Checked {
         }))
     }
 
-    /// What is simulated, if that is one system on one chip.
+    /// The simulation, if the scenario has one system on one chip.
     pub(crate) fn only_setup(&self) -> Result<Setup<'_>, ScenarioError> {
         if self.systems.len() != 1 {
             let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
-            let allowed = "must be one system where single requests are looked at";
+            let allowed = "must be one system to observe single requests";
             return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
         }
         match &self.servers[..] {
             [server] => Setup::new(self, server),
             servers => {
-                let allowed = "must be one chip where single requests are looked at";
+                let allowed = "must be one chip to observe single requests";
                 Err(Refusal::new("chips", servers.len(), allowed).into())
             }
         }

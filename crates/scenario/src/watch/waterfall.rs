@@ -1,4 +1,4 @@
-//! A request's time, piece by piece.
+//! The parts of a request's time, in order.
 
 use accelflow_sim::stats::Part;
 use accelflow_trace::{AtmAddress, Image};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::resource::Resource;
 
-/// A request's time, piece by piece.
+/// The parts of a request's time, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waterfall {
     /// Index of the service.
@@ -16,9 +16,9 @@ pub struct Waterfall {
     pub request: u64,
     /// The number of its server.
     pub server: usize,
-    /// When it arrived.
+    /// The time of its arrival.
     pub arrived: Time,
-    /// When it had its response.
+    /// The time of its response.
     pub responded: Time,
     /// Whether the response is an error, or there is none.
     pub error: bool,
