@@ -123,7 +123,7 @@ pub enum Arrivals {
     Backlogged,
     /// At exponential intervals of this mean.
     Poisson(Time),
-    /// The same with an interval that changes once.
+    /// At exponential intervals whose mean changes once.
     PoissonStep {
         /// The mean before.
         before: Time,

@@ -98,7 +98,7 @@ pub struct RunResult {
     pub measured: Time,
     /// Bytes that crossed the link from the device to the host in the whole run, framing included.
     pub up_bytes: Bytes,
-    /// The same from the host to the device.
+    /// Bytes that crossed the link from the host to the device in the whole run, framing included.
     pub down_bytes: Bytes,
 }
 

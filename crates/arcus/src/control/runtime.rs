@@ -266,7 +266,7 @@ impl Runtime {
         })
     }
 
-    /// The same in gigabits a second of the flow.
+    /// The rate of the flow that corresponds to that share, in gigabits per second.
     fn spare(&mut self, flow: usize) -> Result<f64, PlatformError> {
         let spare = self.unused(flow)? * self.manager.alone_of(flow)?;
         // Flows on other accelerators also limit it, through the resources that all flows share.

@@ -97,7 +97,7 @@ fn flow_numbers(seed: u64) -> Result<(Series, Vec<Row>), PlatformError> {
 /// The promise to all flows together, as a share of their rate without shaping.
 const PROMISED: f64 = 0.99;
 
-/// The same for so many flows that are promised equal parts of `most`.
+/// The total rate of `count` flows that are promised equal parts of `most`.
 fn shaped_total(
     platform: &Platform,
     count: u32,

@@ -158,7 +158,7 @@ pub enum Egress {
     /// R times the input, rounded up: 1 for a cipher, below 1 for compression, above for
     /// decompression.
     Ratio(f64),
-    /// The same for every message, as of a digest.
+    /// A fixed size for every message, such as a digest.
     Fixed(Bytes),
 }
 
