@@ -1,10 +1,10 @@
-//! What the attributes of spans mean: OpenTelemetry's names, old and new, and OpenTracing's.
+//! The meaning of the attributes of spans: OpenTelemetry's names, old and new, and OpenTracing's.
 
 use crate::names::{Name, Names};
 use crate::span::{Facts, Kind, Protocol, Store};
 use crate::words::{access_of_words, store_of_word};
 
-/// The value of an attribute; what is nested or absent has none.
+/// The value of an attribute. Nested and absent values count as none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Value {
     #[default]
@@ -15,7 +15,7 @@ pub(crate) enum Value {
     Bool(bool),
 }
 
-/// What attributes say about a span beyond its facts.
+/// The information of attributes beyond a span's facts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Said {
     pub(crate) facts: Facts,
@@ -32,7 +32,7 @@ impl Value {
         }
     }
 
-    /// The whole number that it is or writes.
+    /// The value as a whole number: a number, or the number in a text.
     pub(crate) fn int(&self) -> Option<i64> {
         match self {
             Value::Int(number) => Some(*number),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// Whether it names a compression, given that it names an encoding.
+    /// Whether the value, the name of an encoding, is a compression.
     fn compression(&self) -> Option<bool> {
         let text = self.text()?;
         let known = ["gzip", "deflate", "br", "zstd", "snappy", "lz4"];

@@ -1,4 +1,4 @@
-//! Spans become traces: those of one trace are kept together until it is finished.
+//! Collects spans into traces: the spans of one trace are kept until it is finished.
 //!
 //! The spans of unfinished traces are bounded. If there are too many, the trace that has not had a
 //! span for longest is taken as finished; spans of it that come later are dropped and counted.
@@ -13,12 +13,13 @@ use crate::report::{Findings, Topic};
 use crate::span::{Draft, Span, TraceId, mixed};
 use crate::topics;
 
-/// What takes the spans of finished traces.
+/// A receiver of the spans of finished traces.
 pub(crate) trait Finished {
     /// Takes the spans of a finished trace; `place` names it.
     ///
     /// # Errors
-    /// [`ImportError::Strict`] for a guess or a loss where they are refused, and others of its own.
+    /// [`ImportError::Strict`] for a guess or a loss if the options refuse them, and other errors
+    /// of the receiver.
     fn trace(
         &mut self,
         spans: Vec<Span>,
@@ -28,7 +29,7 @@ pub(crate) trait Finished {
     ) -> Result<(), ImportError>;
 }
 
-/// What takes spans from the readers.
+/// A receiver of spans from the readers.
 pub(crate) struct Collector<'c> {
     pub(crate) names: Names,
     pub(crate) findings: Findings,
@@ -57,7 +58,7 @@ struct Closed {
     order: VecDeque<u64>,
 }
 
-/// What the spans say about sampling.
+/// The sampling that the spans report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sampling {
     /// The lowest and the highest share.
@@ -106,17 +107,17 @@ impl<'c> Collector<'c> {
         }
     }
 
-    /// The file that the next spans come from.
+    /// Begins a file, which the next spans come from.
     pub(crate) fn begin_file(&mut self, file: &str) {
         self.file = Rc::from(file);
     }
 
-    /// The most spans that may be kept.
+    /// The largest number of spans that may be kept.
     pub(crate) fn window_spans(&self) -> usize {
         self.window
     }
 
-    /// A span says which share of requests was kept.
+    /// Records the share of requests that a span reports as kept.
     pub(crate) fn sampled(&mut self, share: Option<f64>) {
         if let Some(share) = share {
             let (least, most) = self.sampling.range.unwrap_or((share, share));
@@ -127,7 +128,7 @@ impl<'c> Collector<'c> {
     /// Takes a span.
     ///
     /// # Errors
-    /// [`ImportError::Strict`] if something is wrong with it and guesses are refused.
+    /// [`ImportError::Strict`] if the span has a defect and the options refuse guesses.
     pub(crate) fn add(&mut self, draft: Draft) -> Result<(), ImportError> {
         let trace = draft.trace;
         self.count_trace(trace, &topics::SPANS, 1)?;
@@ -189,7 +190,7 @@ impl<'c> Collector<'c> {
         self.findings.count_many(topic, count, place)
     }
 
-    /// No more spans of `trace` will come.
+    /// Closes `trace`: no more of its spans will come.
     ///
     /// # Errors
     /// As [`Collector::add`].
@@ -211,7 +212,7 @@ impl<'c> Collector<'c> {
             .trace(open.spans, &place, &self.names, &mut self.findings)
     }
 
-    /// All files have been read.
+    /// Ends the collection after all files have been read.
     ///
     /// # Errors
     /// As [`Collector::add`].

@@ -1,4 +1,4 @@
-//! Why an import is refused.
+//! Errors of imports.
 
 use accelflow_parameters::Refusal;
 
@@ -13,15 +13,15 @@ pub enum ImportError {
     Read {
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// The operating system's error.
         error: std::io::Error,
     },
-    /// A file is not what it was declared to be.
+    /// A file is not of the declared kind.
     #[error("{file}: {why}")]
     Kind {
         /// The file.
         file: String,
-        /// What it is, and what it should be.
+        /// Its actual kind, and the expected one.
         why: String,
     },
     /// A file ends too early or does not follow its format.
@@ -33,9 +33,9 @@ pub enum ImportError {
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// How many bytes had been read.
+        /// The number of bytes read.
         offset: u64,
-        /// What is wrong.
+        /// The error.
         why: String,
     },
     /// A file of protocol buffers ends too early or does not follow its format.
@@ -45,7 +45,7 @@ pub enum ImportError {
         file: String,
         /// The byte, from 0.
         offset: u64,
-        /// What is wrong.
+        /// The error.
         why: String,
     },
     /// A guess would be needed, and guesses are forbidden.
@@ -55,7 +55,7 @@ pub enum ImportError {
         place: String,
         /// What was found.
         what: String,
-        /// What would be done about it.
+        /// The guess that would be made.
         done: String,
     },
     /// No request is in the files.

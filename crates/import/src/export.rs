@@ -48,11 +48,11 @@ struct Shown {
     detached: usize,
 }
 
-/// A request that has no response yet, or answers that nobody waits for are missing.
+/// A request without a response yet, or with missing answers of detached chains.
 #[derive(Debug)]
 struct Request {
     arrived_ns: u64,
-    /// When it had its response, and whether that is an error.
+    /// The time of its response, and whether that is an error.
     ended: Option<(u64, bool)>,
     spans: Vec<Part>,
 }
@@ -63,7 +63,7 @@ struct Part {
     /// The phase, the chain and the trace of a wait; none for application logic.
     wait: Option<(usize, usize, String)>,
     from_ns: u64,
-    /// None while the answer is awaited.
+    /// Its end; `None` while the answer is awaited.
     to_ns: Option<u64>,
     compressed: bool,
     error: bool,
@@ -219,7 +219,7 @@ impl<W: Write> SpanWriter<W> {
         self.out.write_all(b"\n")
     }
 
-    /// Ends the spans. Returns the output and the number of requests that are in it.
+    /// Finishes the output. Returns it with the number of requests in it.
     ///
     /// # Errors
     /// Those of writing.

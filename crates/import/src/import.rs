@@ -1,4 +1,4 @@
-//! From files to a workload and a report.
+//! The import of files: a workload and a report.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,7 +15,7 @@ use crate::report::{Findings, Sure};
 use crate::write::{Origin, document};
 use accelflow_parameters::Refusal;
 
-/// What spans are written in.
+/// The format of spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// JSON of Jaeger's user interface or API, or lines of spans as Elasticsearch exports them.
@@ -24,7 +24,7 @@ pub enum Kind {
     Otlp,
 }
 
-/// A workload and how it came to be.
+/// An imported workload, and the report of its import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The tree of a file of the schema `accelflow.workload/1`.
@@ -57,7 +57,7 @@ impl Kind {
 }
 
 /// Reads the spans in the files at `paths` and makes a workload of them. Files may be compressed by
-/// gzip. Memory is bounded, however large the files are.
+/// gzip. Memory is bounded, independent of the size of the files.
 ///
 /// # Errors
 /// [`ImportError`] for files that cannot be read, are not of `kind`, end too early or have no request;
@@ -77,7 +77,7 @@ pub fn import_spans(
     import_streams(kind, paths.iter().map(open), options)
 }
 
-/// The same for `files` that are open already, each with the name that messages call it.
+/// As [`import_spans`], for open `files`, each with its name in messages.
 ///
 /// # Errors
 /// As [`import_spans`].
@@ -144,8 +144,8 @@ pub(crate) fn read(
     Ok(digest.hex())
 }
 
-/// Whether `bytes`, the first of a file of OTLP, begin JSON. The length of a message may be that of a
-/// bracket or a line break, but what follows it in JSON does not follow it there.
+/// Whether `bytes`, the first of a file of OTLP, begin JSON. The length of a binary message may
+/// look like a bracket or a line break, but the byte after it differs from what follows in JSON.
 fn looks_like_json(bytes: &[u8]) -> bool {
     let mut text = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
     let bracket = text.next().is_some_and(|first| b"{[".contains(first));
@@ -186,7 +186,7 @@ fn sampling_share(sampling: Sampling, options: &Options, findings: &mut Findings
     share
 }
 
-/// Says what holds for every import of spans.
+/// Adds the assumptions of every import of spans to the findings.
 fn say_assumptions(options: &Options, findings: &mut Findings) {
     let app = match options.app_share < 1.0 {
         true => "the time of a service's own spans, times `app_share`",

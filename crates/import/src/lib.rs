@@ -8,8 +8,8 @@
 //! make the same calls in the same order have the same *shape*: the most common shape is the
 //! operation's path.
 //!
-//! [`SpanWriter`] is the way back: it writes the requests of a simulation as OTLP. [`write_timeline`]
-//! draws spans into a timeline, as they are.
+//! [`SpanWriter`] is the reverse: it writes the requests of a simulation as OTLP.
+//! [`write_timeline`] draws spans unchanged into a timeline.
 //!
 //! Files are read as streams, span by span (`read`). `collect` keeps the spans of a trace together
 //! until it is finished, `analyse` makes requests of them and counts their shapes, and `write` makes

@@ -13,15 +13,16 @@ pub(crate) struct Names {
     texts: Vec<Box<str>>,
 }
 
-/// The most names; operations with an identifier in their name would else fill memory.
+/// The largest number of names: operations with an identifier in their name would otherwise fill
+/// memory.
 const MOST: usize = 65_536;
-/// The most bytes of a name.
+/// The longest name, in bytes.
 const LONGEST: usize = 200;
 
 impl Name {
     /// No name.
     pub(crate) const NONE: Name = Name(0);
-    /// One of the names past the most that are told apart.
+    /// The common number of all names beyond the largest number.
     pub(crate) const OTHER: Name = Name(1);
 }
 
@@ -36,7 +37,7 @@ impl Names {
         names
     }
 
-    /// The number of `text`, cut to 200 bytes; [`Name::OTHER`] for one too many.
+    /// The number of `text`, cut to 200 bytes; [`Name::OTHER`] beyond the largest number of names.
     pub(crate) fn of(&mut self, text: &str) -> Name {
         let mut end = text.len().min(LONGEST);
         while !text.is_char_boundary(end) {

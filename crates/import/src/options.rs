@@ -1,41 +1,42 @@
-//! What a user may decide about an import.
+//! The options of an import.
 
 use accelflow_parameters::{Refusal, quoted};
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
 
-/// What a user may decide about an import of spans.
+/// The options of an import of spans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The workload's name.
     pub name: String,
-    /// The share of requests whose spans were kept; else what the spans say, else 1.
+    /// The share of requests whose spans were kept; by default the share that the spans report, or
+    /// else 1.
     pub sampling: Option<f64>,
     /// The share of a server span's own time that is application logic and not data-center tax.
     pub app_share: f64,
-    /// How many services an operation may become, one for each of its shapes.
+    /// The largest number of services that an operation becomes, one for each of its shapes.
     pub shapes: usize,
-    /// How waits for remote sides are described.
+    /// The description of waits for remote sides.
     pub waits: Waits,
-    /// Whether calls to services of the file are simulated; else their times are waits.
+    /// Whether calls to services of the file are simulated; otherwise their times are waits.
     pub simulate_calls: bool,
     /// Whether each service of the spans has a server of its own.
     pub server_each: bool,
-    /// The most spans of unfinished traces that are kept in memory.
+    /// The largest number of spans of unfinished traces that are kept in memory.
     pub window_spans: usize,
-    /// Whether to refuse what would need a guess.
+    /// Whether to refuse guesses and losses.
     pub strict: bool,
 }
 
-/// How waits for remote sides are described.
+/// The description of waits for remote sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Quantiles of what was observed.
+    /// Quantiles of the observed times.
     Quantiles,
-    /// A log-normal distribution with the median and the spread of what was observed.
+    /// A log-normal distribution with the median and the spread of the observed times.
     LogNormal,
-    /// The mean of what was observed.
+    /// The mean of the observed times.
     Constant,
 }
 
@@ -77,8 +78,8 @@ impl Options {
     /// The options in a JSON object; those left out have their defaults.
     ///
     /// # Errors
-    /// [`ImportError::Option`] for text that is no JSON object, an unknown name or a value that is
-    /// not allowed.
+    /// [`ImportError::Option`] for text that is not a JSON object, an unknown name or a value that
+    /// is not allowed.
     pub fn from_json(text: &str) -> Result<Options, ImportError> {
         let refused = || Refusal::new("options", quoted(text), "must be a JSON object");
         let given: Map<String, Value> = serde_json::from_str(text).map_err(|_| refused())?;

@@ -1,17 +1,17 @@
-//! What an import understood, guessed and dropped.
+//! The findings of an import: understood, guessed and dropped.
 
 use serde_json::{Value, json};
 
 use crate::error::ImportError;
 
-/// How sure an import is of something.
+/// The certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sure {
-    /// The file says so.
+    /// The file states it.
     Understood,
-    /// The file does not say so, or says what cannot be.
+    /// The file does not state it, or states something impossible.
     Guessed,
-    /// Not in the workload.
+    /// It is not in the workload.
     Dropped,
 }
 
@@ -29,11 +29,11 @@ pub(crate) struct Findings {
     /// Whether guesses and losses are refused.
     strict: bool,
     found: Vec<(&'static Topic, u64, Vec<String>)>,
-    /// Sentences about the whole, with a count.
+    /// Findings about the whole import, with a count.
     said: Vec<(Sure, String, u64, String)>,
 }
 
-/// The most places that are listed for a topic.
+/// The largest number of places that are listed for a topic.
 const PLACES: usize = 5;
 
 impl Findings {
@@ -47,7 +47,7 @@ impl Findings {
     /// Counts `topic`, which was met at `place`.
     ///
     /// # Errors
-    /// [`ImportError::Strict`] for a guess or a loss where they are refused.
+    /// [`ImportError::Strict`] for a guess or a loss if the options refuse them.
     pub(crate) fn count(
         &mut self,
         topic: &'static Topic,
@@ -92,13 +92,13 @@ impl Findings {
         Ok(())
     }
 
-    /// Says something about the whole import that needs no place, and that `strict` does not mind.
+    /// Adds a finding about the whole import, without a place. `strict` does not refuse it.
     pub(crate) fn say(&mut self, sure: Sure, what: &str, count: u64, done: &str) {
         self.said
             .push((sure, what.to_owned(), count, done.to_owned()));
     }
 
-    /// The list of what is as `sure`: objects with `what`, `count`, `places` and `done`.
+    /// The findings of this certainty: objects with `what`, `count`, `places` and `done`.
     pub(crate) fn list(&self, sure: Sure) -> Value {
         let found = self.found.iter().filter(|(topic, ..)| topic.sure == sure);
         let found = found.map(|(topic, count, places)| {

@@ -1,4 +1,4 @@
-//! A span, whatever format it came in.
+//! Spans, independent of their format.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ pub(crate) type Method = (Name, Name);
 /// The number of a span in its trace; 0 for none.
 pub(crate) type SpanId = u64;
 
-/// What part of a call a span is.
+/// The kind of a span: its part in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The file does not say.
+    /// The file does not state it.
     Unknown,
     /// Work inside a service.
     Internal,
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Producer,
 }
 
-/// What a call speaks.
+/// The protocol of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Rpc,
@@ -37,32 +37,32 @@ pub(crate) enum Protocol {
     Messaging,
 }
 
-/// Where data is kept.
+/// The kind of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Store {
     Cache,
     Database,
 }
 
-/// What is done to data.
+/// The kind of an access to data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// What the attributes of a span say.
+/// The facts in the attributes of a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Facts {
     pub(crate) protocol: Option<Protocol>,
     pub(crate) store: Option<Store>,
     pub(crate) access: Option<Access>,
-    /// Whether the cache had it.
+    /// Whether the cache had the data.
     pub(crate) hit: Option<bool>,
     pub(crate) error: bool,
-    /// Whether it is application logic, and all of that in its parent is marked so.
+    /// Whether it is application logic. All application logic of its parent is then marked.
     pub(crate) application: bool,
-    /// Whether nobody waits for it.
+    /// Whether it is detached: nothing waits for it.
     pub(crate) detached: bool,
     pub(crate) request_compressed: Option<bool>,
     pub(crate) response_compressed: Option<bool>,
@@ -88,14 +88,14 @@ pub(crate) struct Span {
     pub(crate) facts: Facts,
 }
 
-/// A span as a reader found it.
+/// A span as read from a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft {
     pub(crate) trace: TraceId,
-    /// Its end is not yet checked.
+    /// The span; its end is not checked yet.
     pub(crate) span: Span,
     pub(crate) duration_ns: i64,
-    /// Whether trace, span and start were there.
+    /// Whether trace, span and start were present.
     pub(crate) complete: bool,
 }
 
@@ -147,7 +147,7 @@ impl fmt::Display for TraceId {
 }
 
 impl TraceId {
-    /// The number that `text` writes in hexadecimal; of other text a number made of its bytes.
+    /// The hexadecimal number in `text`; for other text a hash of its bytes.
     pub(crate) fn from_text(text: &str) -> TraceId {
         let number = u128::from_str_radix(text, 16);
         TraceId(number.unwrap_or_else(|_| u128::from(mixed(text.as_bytes()))))
@@ -163,7 +163,7 @@ pub(crate) fn span_id(text: &str) -> SpanId {
     }
 }
 
-/// A number made of `bytes`: FNV-1a, so that equal files give equal results everywhere.
+/// A hash of `bytes`: FNV-1a, so that equal files give equal results everywhere.
 pub(crate) fn mixed(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

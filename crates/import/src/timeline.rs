@@ -18,7 +18,7 @@ use crate::span::{Kind as SpanKind, Span, SpanId};
 /// The most spans of a timeline's files.
 pub const MAX_SPANS: usize = 1_000_000;
 
-/// What a timeline of spans shows. Times count from the first request in the files.
+/// The options of a timeline of spans. Times count from the first request in the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpansOptions {
     /// The beginning of the window in which requests arrive, in ns.
@@ -27,11 +27,11 @@ pub struct SpansOptions {
     pub for_ns: Option<u64>,
     /// Names of the services where requests begin; all if empty.
     pub services: Vec<String>,
-    /// The slowest so many requests of each service; all if none.
+    /// The number of slowest requests of each service; all if `None`.
     pub slowest: Option<usize>,
 }
 
-/// What a timeline of spans holds.
+/// The contents of a timeline of spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
     /// Number of requests: of distributed traces.
@@ -45,7 +45,7 @@ pub struct Drawn {
 ///
 /// # Errors
 /// [`ImportError`] for files that cannot be read, are not of `kind`, end too early, have more than
-/// [`MAX_SPANS`] or none to show, for options that are not allowed, and for what cannot be written.
+/// [`MAX_SPANS`] or none to show, for options that are not allowed, and for errors of writing.
 pub fn write_timeline(
     kind: Kind,
     paths: &[String],
@@ -216,7 +216,8 @@ struct Piece<'s> {
 }
 
 impl<'s> Piece<'s> {
-    /// `spans`, the earliest first, each in the first row in which nothing cuts it.
+    /// Places `spans`, the earliest first, each in the first row in which no other span overlaps it
+    /// partly.
     fn of(spans: Vec<&'s Span>) -> Piece<'s> {
         let mut rows: Vec<(Vec<&Span>, Vec<u64>)> = Vec::new();
         for &span in &spans {

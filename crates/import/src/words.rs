@@ -1,4 +1,4 @@
-//! What words in the names of systems, statements and operations mean.
+//! The meaning of words in the names of systems, statements and operations.
 
 use crate::span::{Access, Kind, Store};
 
@@ -96,7 +96,8 @@ pub(crate) fn store_of_word(text: &str) -> Option<Store> {
     })
 }
 
-/// Reading or writing, as the last known word of `text` says; what it is done to mostly stands before.
+/// Reading or writing, by the last known word of `text`; the object of the access mostly comes
+/// before it.
 pub(crate) fn access_of_words(text: &str) -> Option<Access> {
     let known = words(text).filter_map(|word| {
         if READS.contains(&word.as_str()) {
@@ -110,7 +111,7 @@ pub(crate) fn access_of_words(text: &str) -> Option<Access> {
     known.last()
 }
 
-/// The kind that the last word of an operation's name says.
+/// The kind that the last word of an operation's name indicates.
 pub(crate) fn kind_of_name(text: &str) -> Option<Kind> {
     match words(text).last().as_deref() {
         Some("client") => Some(Kind::Client),

@@ -14,20 +14,20 @@ use super::groups::path;
 use super::shapes::Operation;
 use super::tree::Tree;
 
-/// What all traces say.
+/// The analysis of all traces together.
 #[derive(Debug, Default)]
 pub(crate) struct Analysis {
     pub(crate) operations: HashMap<Method, Operation>,
     /// The start of the first and of the last request, in ns.
     pub(crate) from_to: Option<(u64, u64)>,
     callees: CalleesByName,
-    /// Calls that are in shapes now.
+    /// The number of calls in all present shapes.
     items: usize,
 }
 
-/// The most calls in all shapes together: what bounds memory.
+/// The largest number of calls in all shapes together, which bounds memory.
 const MOST_ITEMS: usize = 20_000;
-/// The most calls of a request.
+/// The largest number of calls of a request.
 const MOST_CALLS: usize = 256;
 
 impl Finished for Analysis {
@@ -71,7 +71,7 @@ impl Analysis {
         Ok(())
     }
 
-    /// Forgets shapes that were seen least, until half of the room is free.
+    /// Drops the least frequent shapes until half of the room is free.
     fn forget_rare(&mut self) {
         let mut most = 1;
         while self.items > MOST_ITEMS / 2 {

@@ -10,7 +10,7 @@ use crate::span::{Access, Facts, Kind, Method, Protocol, Span, Store};
 use crate::topics;
 use crate::words::{access_of_words, store_of_word};
 
-/// What a call is, as far as traces differ by it.
+/// The class of a call, by which its traces differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Class {
     Rpc,
@@ -18,7 +18,7 @@ pub(crate) enum Class {
     CacheRead,
     CacheWrite,
     DatabaseRead,
-    /// A statement that writes, or of which nothing is known.
+    /// A statement that writes, or whose effect is not known.
     DatabaseWrite,
     /// A message to a queue.
     Send,
@@ -28,17 +28,17 @@ pub(crate) enum Class {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) class: Class,
-    /// What is called: the operation that answers, or the client's own name for it.
+    /// The target: the operation that answers, or the client's own name for it.
     pub(super) target: Method,
     /// Whether `target` is an operation of the file.
     pub(super) answered: bool,
-    /// Whether nobody waits for it.
+    /// Whether it is detached: nothing waits for it.
     pub(super) detached: bool,
-    /// Within the request.
+    /// Its start in ns, limited to the time of the request.
     pub(super) start_ns: u64,
-    /// The same; of a call that nobody waits for, its own end.
+    /// Its end in ns, limited likewise; for a detached call its own end.
     pub(super) end_ns: u64,
-    /// How long the operation that answers took, if the file has it.
+    /// The duration of the operation that answers, if it is in the file.
     pub(super) callee_ns: Option<u64>,
     pub(super) facts: Facts,
 }
@@ -50,32 +50,32 @@ pub(super) struct Request {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) facts: Facts,
-    /// Whether no request of the file has called it.
+    /// Whether it comes from outside: no request of the file has called it.
     pub(super) outside: bool,
-    /// In the order of their begin.
+    /// The calls, in the order of their starts.
     pub(super) calls: Vec<Call>,
-    /// Begin and duration of spans that are marked as application logic.
+    /// Start and duration in ns of spans that are marked as application logic.
     pub(super) application_ns: Vec<(u64, u64)>,
 }
 
-/// When a call is, and whether nobody waits for it.
+/// The time of a call, and whether it is detached.
 struct Timed {
     start_ns: u64,
     end_ns: u64,
     detached: bool,
 }
 
-/// What the calls of a name have called so far: none if several things.
+/// The target of the calls of each name so far; `None` if there are several targets.
 #[derive(Debug, Default)]
 pub(super) struct CalleesByName(HashMap<(Name, Name, Name), Option<Method>>);
 
 /// Times closer than this are equal: Jaeger cuts them to microseconds.
 pub(super) const TOLERANCE_NS: u64 = 1_000;
 
-/// The requests of the trace `tree`, which stands at `place`.
+/// The requests of the trace `tree`, which is at `place`.
 ///
 /// # Errors
-/// [`ImportError::Strict`] for a guess or a loss where they are refused.
+/// [`ImportError::Strict`] for a guess or a loss if the options refuse them.
 pub(super) fn requests(
     tree: &Tree,
     place: &str,
@@ -111,7 +111,7 @@ struct Finder<'f> {
     names: &'f Names,
     findings: &'f mut Findings,
     callees: &'f mut CalleesByName,
-    /// Which server spans a call of a request has led to.
+    /// By span, whether it is a server span that a call of a request has led to.
     called: Vec<bool>,
 }
 
@@ -161,7 +161,7 @@ impl Finder<'_> {
         })
     }
 
-    /// The call of a span that sends a message and awaits nothing but its acceptance.
+    /// The call of a span that sends a message and waits only for its acceptance.
     fn message(&mut self, request: &Span, span: &Span, free: bool) -> Result<Call, ImportError> {
         let Timed {
             start_ns,
@@ -272,8 +272,8 @@ impl Finder<'_> {
         Ok(found)
     }
 
-    /// The time of `call` inside of `request`. Nobody waits for a call that is `free`, or that is
-    /// not over before the request is.
+    /// The time of `call` within `request`. A call that is `free`, or that ends after the request,
+    /// is detached.
     fn timed(&mut self, request: &Span, call: &Span, free: bool) -> Result<Timed, ImportError> {
         let late = |ns: u64| ns > request.end_ns + TOLERANCE_NS;
         match (late(call.start_ns), late(call.end_ns)) {
@@ -350,7 +350,7 @@ fn client_side(span: &Span) -> Name {
 }
 
 impl CalleesByName {
-    /// Takes note of what a call has called, or says what calls of its name always have.
+    /// Records the target of a call; without one, returns the only target of calls of its name.
     fn of(&mut self, key: (Name, Name, Name), seen: Option<Method>) -> Option<Method> {
         let Some(seen) = seen else {
             return self.0.get(&key).copied().flatten();

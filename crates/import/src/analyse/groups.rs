@@ -1,11 +1,11 @@
-//! The calls of a request as steps one after another, each of calls at once.
+//! The calls of a request as a sequence of steps, each with concurrent calls.
 
 use super::calls::{Call, Class, Request, TOLERANCE_NS};
 use crate::error::ImportError;
 use crate::report::Findings;
 use crate::topics;
 
-/// A call of a path, or several that are one in the trace language.
+/// A call of a path, or several calls that are one in the trace language.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) call: Call,
@@ -17,7 +17,7 @@ pub(super) struct Item {
     pub(super) backoff_ns: u64,
 }
 
-/// What followed a miss.
+/// The calls that followed a miss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Miss {
     pub(super) wait_ns: u64,
@@ -29,13 +29,13 @@ pub(super) struct Miss {
 pub(super) struct Path {
     /// The calls of each step, in an order that does not depend on time.
     pub(super) steps: Vec<Vec<Item>>,
-    /// Time before, between and after the steps: one more than there are steps.
+    /// Times before, between and after the steps in ns: one more than there are steps.
     pub(super) gaps_ns: Vec<u64>,
     /// Whether spans that are marked as application logic give these times.
     pub(super) marked: bool,
-    /// Whether the error of a call in the last step has ended the request.
+    /// Whether the error of a call in the last step ended the request.
     pub(super) failed: bool,
-    /// Time between parts of one item, which no step has.
+    /// Time between parts of one item in ns, which belongs to no step.
     pub(super) inner_ns: u64,
 }
 
@@ -49,7 +49,7 @@ struct Step {
 /// The path of `request`.
 ///
 /// # Errors
-/// [`ImportError::Strict`] for a guess where guesses are refused.
+/// [`ImportError::Strict`] for a guess if the options refuse guesses.
 pub(super) fn path(
     request: &Request,
     place: &str,
@@ -92,7 +92,7 @@ fn steps(
     let mut steps: Vec<Step> = Vec::new();
     for call in &request.calls {
         if call.detached {
-            // It joins calls that it begins beside, and leaves their time as it is.
+            // It joins concurrent calls without changing their time.
             match steps.last_mut() {
                 Some(step) if call.start_ns < step.ends_ns.1 + TOLERANCE_NS => step.add(call),
                 _ => steps.push(Step::of(call)),
@@ -116,8 +116,8 @@ fn steps(
     Ok(steps)
 }
 
-/// Steps of a request whose application logic is marked: calls without any between them are at once,
-/// but for what follows a miss of a cache.
+/// Steps of a request whose application logic is marked: calls without any between them are
+/// concurrent, except for calls that follow a miss of a cache.
 fn marked_steps(request: &Request) -> Vec<Step> {
     let before = |call: &Call| {
         let marks = request.application_ns.iter();
@@ -148,8 +148,8 @@ fn marked_steps(request: &Request) -> Vec<Step> {
     steps
 }
 
-/// A call that nobody waits for, where the application logic begins that has begun while it was being
-/// sent; other calls as they are.
+/// Moves the start of a detached call to the start of the application logic that began while it was
+/// being sent. Leaves other calls unchanged.
 fn sent_before(call: &Call, request: &Request) -> Call {
     let mut marks = request.application_ns.iter();
     let inside = marks.find(|(start_ns, duration_ns)| {
@@ -177,8 +177,8 @@ impl Step {
         }
     }
 
-    /// Whether `call` is at the same time as the calls of this step: it begins before any of them
-    /// has ended, or at least half of it is before the last has.
+    /// Whether `call` is concurrent with the calls of this step: it begins before any of them has
+    /// ended, or at least half of it is before the end of the last.
     fn takes(&self, call: &Call) -> bool {
         let overlap = self.ends_ns.1.saturating_sub(call.start_ns);
         let half = call.end_ns.saturating_sub(call.start_ns) / 2;
@@ -289,8 +289,8 @@ fn fold_misses(steps: &mut Vec<Step>) -> u64 {
     between
 }
 
-/// The same of application logic alone, which belongs to the gap before the first step that begins
-/// after it.
+/// The times of marked application logic, each in the gap before the first step that begins after
+/// it.
 fn marked_gaps(request: &Request, steps: &[Step]) -> Vec<u64> {
     let mut gaps = vec![0; steps.len() + 1];
     for (start_ns, duration_ns) in &request.application_ns {

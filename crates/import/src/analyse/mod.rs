@@ -1,4 +1,4 @@
-//! Traces become operations: what each does for a request, how often and how long.
+//! Analysis of traces into operations: their calls for a request, with frequencies and durations.
 
 mod analysis;
 mod calls;

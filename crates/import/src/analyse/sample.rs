@@ -16,7 +16,7 @@ pub(crate) struct Mean {
     sum: f64,
 }
 
-/// The most values that are kept.
+/// The largest number of values that are kept.
 const SIZE: usize = 512;
 
 impl Mean {
@@ -30,7 +30,7 @@ impl Mean {
         self.sum += other.sum;
     }
 
-    /// The mean; 0 of nothing.
+    /// The mean; 0 without values.
     pub(crate) fn value(self) -> f64 {
         match self.count {
             0 => 0.0,
@@ -58,7 +58,7 @@ impl Sample {
         }
     }
 
-    /// Adds what `other` has seen.
+    /// Adds the values of `other`.
     pub(crate) fn merge(&mut self, other: &Sample) {
         let room = SIZE - self.kept.len();
         self.kept.extend(other.kept.iter().take(room));

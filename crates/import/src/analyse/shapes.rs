@@ -1,4 +1,4 @@
-//! Operations: their shapes, and for each shape how often it was taken and how long its parts took.
+//! Operations: their shapes, and the frequency and durations of each shape.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -8,18 +8,18 @@ use super::groups::{Item, Path};
 use super::sample::{Mean, Sample};
 use crate::span::{Method, Protocol};
 
-/// What is known of an operation.
+/// The data of an operation.
 #[derive(Debug, Default)]
 pub(crate) struct Operation {
     pub(crate) totals: Totals,
     shapes: HashMap<ShapeKey, Shape>,
 }
 
-/// What all requests of an operation say together.
+/// Totals over all requests of an operation.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) requests: u64,
-    /// Requests that no request of the files has made.
+    /// Requests from outside, which no request of the files has made.
     pub(crate) outside: u64,
     /// Requests that came by HTTP.
     pub(crate) http: u64,
@@ -34,10 +34,10 @@ pub(crate) struct Totals {
 /// The calls of each step, and whether an error in the last one has ended the request.
 type ShapeKey = (Vec<Vec<CallKey>>, bool);
 
-/// What a call is, what it calls, and whether nobody waits for it.
+/// The class of a call, its target, and whether it is detached.
 type CallKey = (Class, Method, bool);
 
-/// How often something held of how many that say so.
+/// A share: the number of cases in which something held, of those that state it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) yes: u64,
@@ -52,22 +52,22 @@ pub(crate) struct Shape {
     pub(crate) gaps_ns: Vec<Mean>,
     pub(crate) requests: u64,
     pub(crate) outside: u64,
-    /// Time of all its requests.
+    /// The total time of its requests, in ns.
     pub(crate) time_ns: f64,
     pub(crate) inner_ns: f64,
-    /// Requests whose application logic spans mark.
+    /// Requests whose application logic is marked by spans.
     pub(crate) marked: u64,
     /// The first trace with this shape.
     pub(crate) place: String,
 }
 
-/// What is known of a call of a shape.
+/// The data of a call of a shape.
 #[derive(Debug)]
 pub(crate) struct ItemStats {
     pub(crate) class: Class,
     pub(crate) target: Method,
     pub(crate) answered: bool,
-    /// Whether nobody waits for it.
+    /// Whether it is detached: nothing waits for it.
     pub(crate) detached: bool,
     pub(crate) count: u64,
     pub(crate) wait_ns: Sample,
@@ -80,7 +80,7 @@ pub(crate) struct ItemStats {
     pub(crate) failures: u64,
     pub(crate) attempts: u32,
     pub(crate) backoff_ns: Mean,
-    /// Time of the wait that the operation that answers does not account for.
+    /// The part of the wait outside of the operation that answers, in ns.
     pub(crate) network_ns: Mean,
     pub(crate) request_compressed: Share,
     pub(crate) response_compressed: Share,
@@ -99,7 +99,7 @@ impl Share {
         self.yes += other.yes;
     }
 
-    /// The share of those that say so; none if none does.
+    /// The share; `None` if no case states it.
     pub(crate) fn value(self) -> Option<f64> {
         (self.known > 0).then(|| self.yes as f64 / self.known as f64)
     }
@@ -142,7 +142,7 @@ impl Operation {
         grown
     }
 
-    /// Forgets the shapes of at most `most` requests. Returns how many calls they had.
+    /// Drops the shapes with at most `most` requests. Returns how many calls they had.
     pub(super) fn forget_up_to(&mut self, most: u64) -> usize {
         let mut freed = 0;
         self.shapes.retain(|_, shape| {
@@ -155,8 +155,8 @@ impl Operation {
         freed
     }
 
-    /// The totals, and the shapes, the most common first. Requests that an error has ended count for the most common
-    /// shape that begins as they do.
+    /// The totals, and the shapes, the most common first. Requests that ended with an error count
+    /// for the most common shape that begins with the same steps.
     pub(crate) fn into_parts(self) -> (Totals, Vec<Shape>) {
         // In the order of the keys, so that equal files give equal results.
         let shapes: BTreeMap<ShapeKey, Shape> = self.shapes.into_iter().collect();
@@ -281,7 +281,8 @@ impl ItemStats {
         self.count += 1;
         self.answered |= item.call.answered;
         self.wait_ns.add(item.wait_ns as f64);
-        // A read of the database shows a miss; that there is none, a hit, if nothing says otherwise.
+        // A following read of the database indicates a miss; without one, it is a hit unless stated
+        // otherwise.
         self.hit.add(facts.hit.or(item.miss.map(|_| false)));
         if let Some(miss) = item.miss {
             self.misses += 1;

@@ -1,4 +1,4 @@
-//! The spans of a trace as a tree, with what is wrong with them found and settled.
+//! The spans of a trace as a tree. Defects of the spans are found and repaired.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) struct Tree {
     pub(super) orphan: Vec<bool>,
 }
 
-/// Counts what is found in one trace.
+/// Counts the findings in one trace.
 struct Notes<'n> {
     place: &'n str,
     findings: &'n mut Findings,
@@ -35,7 +35,7 @@ impl Tree {
     /// The tree of `spans`, in which every span reaches a root and has a kind.
     ///
     /// # Errors
-    /// [`ImportError::Strict`] for a guess or a loss where they are refused.
+    /// [`ImportError::Strict`] for a guess or a loss if the options refuse them.
     pub(super) fn grown(
         spans: Vec<Span>,
         place: &str,
@@ -84,7 +84,7 @@ impl Tree {
         Ok(self)
     }
 
-    /// The kind of a span whose file does not say it.
+    /// The kind of a span whose file does not state it.
     fn kind(&self, i: usize, names: &Names) -> Kind {
         let span = &self.spans[i];
         let name = names.text(span.operation);
@@ -105,7 +105,7 @@ impl Tree {
     }
 }
 
-/// Which spans have an id.
+/// The spans by id.
 #[derive(Default)]
 struct Owners {
     /// The first span with the id, and the server span that shares the id with it.
@@ -114,7 +114,7 @@ struct Owners {
 }
 
 impl Owners {
-    /// Takes `span`, which is to become number `next`; else why it is left out.
+    /// Admits `span`, which becomes number `next`. The error is the reason for leaving it out.
     fn admit(&mut self, span: Span, next: usize, kept: &[Span]) -> Option<&'static Topic> {
         let Some((first, second)) = self.of.get_mut(&span.id) else {
             self.of.insert(span.id, (next, None));
@@ -173,7 +173,7 @@ fn without_cycles(
             _ => reached.push(i),
         }
     }
-    // What no root reaches is on a cycle or below one.
+    // Spans that no root reaches are on a cycle or below one.
     let mut number = vec![None; spans.len()];
     let mut next = 0;
     while let Some(&i) = reached.get(next) {

@@ -313,7 +313,7 @@ impl<'de> Visitor<'de> for Processes<'_, '_, '_, '_> {
     }
 }
 
-/// An error stands in `stopped`; the text is for nobody.
+/// The error itself is in `stopped`; this text is never shown.
 type Stopped = &'static str;
 
 impl<'c> Reader<'_, 'c> {

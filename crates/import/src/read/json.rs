@@ -1,4 +1,4 @@
-//! What both JSON formats share: documents one after another, and values of attributes.
+//! Code that both JSON formats share: sequences of documents, and values of attributes.
 
 use std::fmt;
 
@@ -40,16 +40,16 @@ pub(crate) fn documents(
 /// A reader of JSON from a file.
 pub(crate) type Json = serde_json::Deserializer<serde_json::de::IoRead<Source>>;
 
-/// Why a document is not read to its end.
+/// The reason why a document was not read to its end.
 pub(crate) enum Failure {
-    /// What was read is refused.
+    /// The content was refused.
     Refused(ImportError),
     /// It is not JSON, or not of the right shape.
     Json(serde_json::Error),
 }
 
 impl Failure {
-    /// The refusal that a visitor has left in `stopped`, or else what `error` says.
+    /// The refusal that a visitor has left in `stopped`, or else `error`.
     pub(crate) fn of(stopped: Option<ImportError>, error: serde_json::Error) -> Failure {
         match stopped {
             Some(refusal) => Failure::Refused(refusal),
@@ -137,12 +137,12 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        // No meaning is further into a statement or an address than this.
+        // Longer texts of statements and addresses are cut: their meaning is at the beginning.
         let text = value.chars().take(256).collect();
         Ok(Value::Text(text))
     }
 
-    /// The first of several values stands for all.
+    /// Of several values, the first is used for all.
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let first = items.next_element::<Value>()?;
         while items.next_element::<IgnoredAny>()?.is_some() {}

@@ -1,4 +1,4 @@
-//! Readers of files: each hands spans on, one by one.
+//! Readers of files, which pass on spans one by one.
 
 pub(crate) mod jaeger;
 pub(crate) mod json;

@@ -224,7 +224,7 @@ impl<'de> Visitor<'de> for Level<'_, '_, '_> {
     }
 }
 
-/// An error stands in `stopped`; the text is for nobody.
+/// The error itself is in `stopped`; this text is never shown.
 type Stopped = &'static str;
 
 impl Reader<'_, '_> {
@@ -304,7 +304,7 @@ fn kind_of(value: &Value) -> Kind {
     kind_of_number(number.unwrap_or(0))
 }
 
-/// The kind that OTLP numbers so.
+/// The kind with this number in OTLP.
 pub(crate) fn kind_of_number(number: i64) -> Kind {
     match number {
         1 => Kind::Internal,

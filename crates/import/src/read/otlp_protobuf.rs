@@ -26,7 +26,7 @@ pub(crate) const FIRST_BYTE: u8 = 0x0a;
 ///
 /// # Errors
 /// [`ImportError::Binary`] for a file that ends too early or does not follow the format,
-/// [`ImportError::Kind`] for one that is no OTLP at all, and those of `collector`.
+/// [`ImportError::Kind`] for one that is not OTLP, and those of `collector`.
 pub(crate) fn read(
     source: Source,
     file: &str,
@@ -50,7 +50,7 @@ pub(crate) fn read(
     }
 }
 
-/// How messages of a file are set apart.
+/// The framing of messages in a file.
 #[derive(Clone, Copy)]
 enum Framing {
     /// There is one message.
@@ -102,7 +102,7 @@ impl Wire<'_, '_> {
         });
         let first = peeked.map_err(|error| self.failed(&error))?;
         let length = u32::from_be_bytes([first[0], first[1], first[2], first[3]]);
-        // A length of variable size goes on while the top bit is set.
+        // A length of variable size continues while the top bit is set.
         let after = first.iter().position(|byte| byte & 0x80 == 0);
         let next = after.and_then(|at| first.get(at + 1));
         if first[0] == FIRST_BYTE && first[1] != FIRST_BYTE {
@@ -298,7 +298,7 @@ fn draft_of(span: &OtlpSpan, names: &mut Names) -> (Draft, Option<f64>) {
     (draft, said.sampling)
 }
 
-/// The number that `bytes` are, the most significant first; the last 16 bytes of it.
+/// The big-endian number in the last 16 of `bytes`.
 fn number(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |n, byte| n << 8 | u128::from(*byte))
 }
@@ -309,7 +309,7 @@ fn value(value: Option<&AnyValue>) -> Value {
         Some(any_value::Value::BoolValue(truth)) => Value::Bool(*truth),
         Some(any_value::Value::IntValue(number)) => Value::Int(*number),
         Some(any_value::Value::DoubleValue(number)) => Value::Float(*number),
-        // The first of several values stands for all.
+        // Of several values, the first is used for all.
         Some(any_value::Value::ArrayValue(list)) => self::value(list.values.first()),
         _ => Value::None,
     }

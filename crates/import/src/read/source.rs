@@ -1,4 +1,4 @@
-//! Files as streams of bytes, of which the position is known and the longest piece is bounded.
+//! Files as streams of bytes, with known positions and a limit on the bytes between spans.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 
 use crate::error::ImportError;
 
-/// The most bytes of a file that may pass without a span.
+/// The largest number of bytes of a file without a span.
 pub(crate) const LONGEST_PIECE: u64 = 64 << 20;
 
-/// How far a source has been read.
+/// The position in a source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     read: Rc<Cell<u64>>,
@@ -22,7 +22,7 @@ pub(crate) struct Progress {
 /// The bytes of a file, decompressed if it is compressed by gzip.
 pub(crate) struct Source {
     inner: Box<dyn Read>,
-    /// Bytes that have been taken from `inner`, of which those from `at` to `end` come next.
+    /// Bytes read from `inner`; those from `at` to `end` come next.
     buffer: Box<[u8]>,
     at: usize,
     end: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Source {
 /// The size of the buffers of a file.
 const BUFFER: usize = 1 << 16;
 
-/// SHA-256 of what has been read of a file, in hexadecimal once all of it has.
+/// SHA-256 of the bytes read from a file.
 #[derive(Clone, Default)]
 pub(crate) struct Digests(Rc<RefCell<Sha256>>);
 
@@ -44,7 +44,7 @@ impl Digests {
     }
 }
 
-/// Bytes that are digested as they are read.
+/// A reader that digests bytes as they are read.
 struct Digested<R> {
     bytes: R,
     digest: Digests,
@@ -64,7 +64,7 @@ impl Progress {
         self.read.get()
     }
 
-    /// A span has been read: the next piece begins.
+    /// Notes that a span has been read, which restarts the count of bytes without a span.
     pub(crate) fn piece(&self) {
         self.since.set(0);
     }
@@ -85,7 +85,8 @@ impl Source {
     /// The bytes of `bytes`, which are those of the file called `path`.
     ///
     /// # Errors
-    /// [`ImportError::Read`] for what cannot be read, [`ImportError::Kind`] for an empty file.
+    /// [`ImportError::Read`] for bytes that cannot be read, [`ImportError::Kind`] for an empty
+    /// file.
     pub(crate) fn of(
         bytes: impl Read + 'static,
         path: &str,
@@ -145,7 +146,7 @@ impl Source {
 
 impl Read for Source {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        // JSON is read byte by byte: this is the way of every byte.
+        // JSON is read byte by byte: this is the hot path.
         let next = self.peek()?;
         let count = next.len().min(into.len());
         match count {

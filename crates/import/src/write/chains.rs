@@ -75,7 +75,7 @@ impl Chain {
     }
 }
 
-/// The traces of `item`, with what decides its branches and how long it waits.
+/// The traces of `item`, with the odds of its branches and its waits.
 pub(super) fn chain(item: &ItemStats, options: &Options) -> Chain {
     let waits = || wait(&item.wait_ns, options.waits);
     let errors = share(item.errors, item.count);
@@ -107,13 +107,13 @@ pub(super) fn chain(item: &ItemStats, options: &Options) -> Chain {
     }
 }
 
-/// A read of a cache. Which traces it takes, what follows its misses decides.
+/// A read of a cache. The calls after its misses decide which traces it takes.
 fn read(item: &ItemStats, options: &Options, compressed: f64) -> Chain {
     let cache_wait = wait(&item.wait_ns, options.waits);
     let data_wait = || wait(&item.miss_wait_ns, options.waits);
     let said = item.hit.value().unwrap_or(1.0);
     if item.misses == 0 {
-        // Nothing was read after a miss: the paper's trace would read the database.
+        // Nothing was read after a miss, but the paper's trace would read the database.
         return match said < 1.0 {
             true => Chain::from_own("CacheOnly", Own::CacheOnly)
                 .drawn("CacheOnlyAnswer", "hit", said)
@@ -151,7 +151,8 @@ fn read(item: &ItemStats, options: &Options, compressed: f64) -> Chain {
         .waiting("T6", data_wait())
 }
 
-/// A chain as the file has it: `times` equal ones at once, which `calls` a service of the file.
+/// A chain in the form of the file: `times` equal ones at once, which call the service `calls` of
+/// the file, if given.
 pub(super) fn written(
     chain: Chain,
     item: &ItemStats,

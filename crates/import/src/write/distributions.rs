@@ -1,4 +1,4 @@
-//! Waits and sizes as the file describes them.
+//! Waits and sizes in the form of the file.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const POINTS: [f64; 17] = [
     0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.998, 1.0,
 ];
 
-/// The most that a file may say: 1,000 s.
+/// The longest time that a file may have: 1,000 s.
 const LONGEST_US: f64 = 1e9;
 /// The widest log-normal distribution that a file may have.
 const WIDEST: f64 = 4.0;
@@ -29,7 +29,7 @@ pub(super) fn wait(sample: &Sample, how: Waits) -> Value {
         _ if same => constant(),
         Waits::Constant => constant(),
         Waits::LogNormal => {
-            // A wait of nothing has no logarithm; spans have no times below a nanosecond.
+            // Zero has no logarithm, so waits are at least a nanosecond, the resolution of spans.
             let logs: Vec<f64> = sorted.iter().map(|ns| ns.max(1.0).ln()).collect();
             let mean = logs.iter().sum::<f64>() / logs.len() as f64;
             let squares = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();

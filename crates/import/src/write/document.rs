@@ -1,4 +1,4 @@
-//! The whole workload, and what of the requests it covers.
+//! The whole workload, and its coverage of the requests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -23,7 +23,7 @@ pub(crate) struct Origin {
     pub(crate) files: Vec<(String, String)>,
 }
 
-/// A workload, with what it covers.
+/// A workload, with its coverage.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) workload: Value,
@@ -42,10 +42,10 @@ const MOST_AT_ONCE: usize = 64;
 /// The lowest rate that a file may have, in requests per second.
 const LOWEST_RATE: f64 = 0.001;
 
-/// The workload that `analysis` shows.
+/// The workload of `analysis`.
 ///
 /// # Errors
-/// [`ImportError::Strict`] for a guess or a loss where they are refused.
+/// [`ImportError::Strict`] for a guess or a loss if the options refuse them.
 pub(crate) fn document(
     analysis: Analysis,
     names: &Names,
@@ -59,7 +59,7 @@ pub(crate) fn document(
     let mut operations: Vec<(Method, Operation)> = analysis.operations.into_iter().collect();
     operations.sort_by(|(a, first), (b, second)| {
         let texts = |method: &Method| (names.text(method.0), names.text(method.1));
-        // What users call stands before what services call.
+        // Services that users call come before those that only services call.
         let inner = |operation: &Operation| operation.totals.outside == 0;
         let order = inner(first).cmp(&inner(second));
         let more = second.totals.requests.cmp(&first.totals.requests);
@@ -107,13 +107,13 @@ fn counted(requests: u64, outside: u64, options: &Options) -> u64 {
 }
 
 struct Rates {
-    /// What one request adds to a rate, in requests per second; none if that is not known.
+    /// The rate that one request adds, in requests per second; `None` if it is not known.
     per_request: Option<f64>,
-    /// Whether requests that calls have made have rates, too.
+    /// Whether requests that are made by calls have rates, too.
     each: bool,
 }
 
-/// How much a trace is used.
+/// The usage of a trace.
 #[derive(Default)]
 struct Use {
     calls: u64,
@@ -389,12 +389,12 @@ impl Writer<'_> {
     }
 }
 
-/// What of an operation is in the workload.
+/// The part of an operation that is in the workload.
 #[derive(Default)]
 struct Kept {
     shapes: usize,
     requests: u64,
-    /// Those that have a rate.
+    /// The number of requests that count for its rate.
     arrived: u64,
     time_ns: f64,
     inner_ns: f64,

@@ -1,4 +1,4 @@
-//! Operations become a workload: the tree of a file of the schema `accelflow.workload/1`.
+//! Writing operations as a workload: the tree of a file of the schema `accelflow.workload/1`.
 
 mod chains;
 mod distributions;

@@ -8,7 +8,7 @@ use crate::span::Method;
 /// The longest name of a service, with room for the number of a shape.
 const LONGEST: usize = 58;
 
-/// A name for each of `methods`: the operation's, with the service's before it where two are alike.
+/// A name for each of `methods`: the operation's, preceded by the service's where two are alike.
 pub(super) fn service_names(methods: &[Method], names: &Names) -> HashMap<Method, String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for method in methods {
@@ -39,7 +39,7 @@ pub(super) fn service_names(methods: &[Method], names: &Names) -> HashMap<Method
     found
 }
 
-/// `text` with `-` for what no name may have, and none at its ends.
+/// `text` with `-` for characters that are not allowed in names, and none at its ends.
 fn cleaned(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Traces beside the paper's: for what services do that Table II has no trace for.
+//! Traces in addition to the paper's, for work of services that Table II has no trace for.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ impl Own {
         })
     }
 
-    /// What the traces are for.
+    /// The purpose of the traces.
     pub(crate) fn about(self) -> &'static str {
         match self {
             Own::HttpRequest => "a request by HTTP and its answer",
@@ -77,7 +77,7 @@ const SEND: [&str; 3] = ["Ser", "Encr", "TCP"];
 /// `used`.
 ///
 /// # Errors
-/// None in practice; the builders are the fallible ones that users have.
+/// None in practice: the same builders can fail for sources that users give.
 pub(crate) fn text(own: &BTreeSet<Own>, used: &BTreeSet<String>) -> Result<String, SourceError> {
     let mut text = String::new();
     for own in own {
