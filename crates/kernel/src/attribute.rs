@@ -1,12 +1,11 @@
-//! Random attributes of requests, by number and not by order of draws.
+//! Random attributes of requests, which depend on numbers and not on the order of draws.
 
 /// 64 random bits that are a pure function of `seed`, `request` and `index`.
 ///
 /// The index-th attribute of a request (its kind, a branch taken, a size) is the same in every
-/// system that handles the request, in whatever order it asks. Each word goes through the
-/// finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of Stafford's variant
-/// 13), so one changed bit of any of the three changes each bit of the result with probability
-/// one half.
+/// system that handles the request, in any order of draws. Each word goes through the finaliser of
+/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of Stafford's variant 13), so one
+/// changed bit of any of the three changes each bit of the result with probability one half.
 #[inline]
 pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
     let keyed = mix(seed.wrapping_add(WEYL));

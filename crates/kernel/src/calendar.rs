@@ -4,17 +4,17 @@ use accelflow_units::Time;
 
 use crate::{EventQueue, Priority};
 
-/// Pending events in the total order (time, priority, sequence number).
+/// Pending events, delivered in the total order (time, priority, sequence number).
 ///
-/// Among events of one time the lowest [`Priority`] comes first, and among those the one that was
-/// scheduled first. No two events compare equal, so the order of delivery is a function of the
-/// calls alone.
+/// Among events of one time the one with the lowest [`Priority`] comes first, and among those the
+/// one that was scheduled first. No two events compare equal, so the order of delivery is a
+/// function of the calls alone.
 ///
 /// Scheduling before [`Calendar::now`] is a bug of the model. Debug builds panic; release builds
 /// deliver the event at `now`, in the order that its priority and sequence number give it.
 ///
-/// There is no cancellation: a model that may change its mind keeps a generation number in its
-/// state and ignores the events of an older one.
+/// There is no cancellation: a model that needs it keeps a generation number in its state and
+/// ignores the events of older generations.
 ///
 /// A 4-ary implicit heap of 128-bit keys with the events beside it in a slab. Memory grows to the
 /// largest number of events ever pending and is reused from then on. `pop` leaves a hole at the
@@ -25,13 +25,13 @@ pub struct Calendar<E> {
     /// group 0, whose other entries stay empty; then the children of position `p` are exactly
     /// group `p - 2`, and a group is one cache line.
     keys: Vec<[u128; 4]>,
-    /// For each position of `keys`, where in `events` its event is.
+    /// For each position of `keys`, the index of its event in `events`.
     slots: Vec<[u32; 4]>,
     events: Vec<E>,
     free: Vec<u32>,
     /// One past the last occupied position.
     end: usize,
-    /// The root was popped and not yet replaced.
+    /// Whether the root was popped and not yet replaced.
     hole: bool,
     sequence: u64,
     now: Time,
@@ -134,7 +134,7 @@ impl<E: Copy> Calendar<E> {
         (self.events.len() - 1) as u32
     }
 
-    /// Gives the hole at the root to the last entry.
+    /// Fills the hole at the root with the last entry.
     fn close_hole(&mut self) {
         if !self.hole {
             return;
@@ -193,7 +193,8 @@ impl<E: Copy> Default for Calendar<E> {
     }
 }
 
-/// Events come at [`Priority::NORMAL`], so simultaneous ones in the order of scheduling.
+/// Schedules events at [`Priority::NORMAL`], so simultaneous ones are delivered in the order of
+/// scheduling.
 impl<E: Copy> EventQueue<E> for Calendar<E> {
     fn schedule(&mut self, at: Time, event: E) {
         Calendar::schedule(self, at, Priority::NORMAL, event);

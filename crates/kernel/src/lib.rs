@@ -1,17 +1,17 @@
 //! A discrete-event kernel: the order of events, random numbers, and statistics.
 //!
-//! Three parts, none of which knows what is simulated:
+//! It has three parts, which are independent of the simulated model:
 //!
 //! * **Order.** [`Calendar`] holds any number of pending events of any `Copy` type in the total
 //!   order (time, [`Priority`], sequence number). [`SlotQueue`] is the faster form for models
 //!   whose event sources are a fixed set of slots with at most one pending event each, and
 //!   [`Wheel`] that for models with many events in the near future. All are an [`EventQueue`].
-//! * **Chance.** [`Stream`] is one independent source of random numbers per purpose;
-//!   [`attribute`] gives the properties of the n-th request as a pure function of its number, so
-//!   that systems under comparison see the same requests whatever order they handle them in.
+//! * **Chance.** [`Stream`] is one independent source of random numbers per purpose; [`attribute`]
+//!   gives the properties of the n-th request as a pure function of its number, so that systems
+//!   under comparison see the same requests, in whatever order they handle them.
 //! * **Statistics.** [`Samples`], [`TimeAverage`], [`BusyTime`] and [`ConfidenceInterval`].
 //!
-//! A model owns its state and its queue, and its main loop is its own:
+//! A model owns its state, its queue and its main loop:
 //!
 //! ```
 //! use accelflow_kernel::{Calendar, Priority};

@@ -9,7 +9,7 @@ pub struct Priority(pub u8);
 impl Priority {
     /// Before every other event of the same time.
     pub const FIRST: Priority = Priority(0);
-    /// For events without a reason to be anything else.
+    /// The default priority.
     pub const NORMAL: Priority = Priority(128);
     /// After every other event of the same time.
     pub const LAST: Priority = Priority(255);
@@ -23,10 +23,10 @@ impl Default for Priority {
 
 /// Pending events, delivered by time.
 ///
-/// The contract of every implementation: `pop` never goes back in time, the order of
-/// simultaneous events is a stated total order, and equal calls give equal results. What that
-/// order is differs: [`crate::Calendar`] delivers events scheduled through this trait in the
-/// order of scheduling, [`crate::SlotQueue`] in the order of slots.
+/// The contract of every implementation: `pop` never goes back in time, the order of simultaneous
+/// events is a stated total order, and equal calls give equal results. The order differs:
+/// [`crate::Calendar`] delivers events scheduled through this trait in the order of scheduling,
+/// [`crate::SlotQueue`] in the order of slots.
 ///
 /// A model that is generic over its queue can run on either.
 pub trait EventQueue<E> {

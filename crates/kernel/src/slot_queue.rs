@@ -8,21 +8,21 @@ use crate::EventQueue;
 
 /// Pending events of at most 16,384 slots, in the order (time, slot).
 ///
-/// A slot is a source of events that has at most one pending: a server that will finish, a
-/// generator that will fire. What the event is about is in the model's own state of the slot;
+/// A slot is a source of events with at most one pending event: a server that will finish, a
+/// generator that will fire. The model keeps the meaning of the event in its own state of the slot;
 /// here an event is only `picoseconds << 14 | slot` in one `u64`. **Simultaneous events are
-/// delivered lowest slot first**, whatever the order of scheduling, so the numbering of the slots
-/// is part of the model.
+/// delivered lowest slot first**, independent of the order of scheduling, so the numbering of the
+/// slots is part of the model.
 ///
 /// Limits, which a model checks once where its configuration enters: [`SlotQueue::MAX_SLOTS`]
 /// slots, and times before [`SlotQueue::HORIZON`] (50 bits of picoseconds, 1,125 s).
 /// [`crate::Calendar`] has neither limit.
 ///
 /// It is for models of a few hundred slots that do little else than queue, where it is 1.8 times as
-/// fast as the calendar (`benches/kernel_m2`). The simulated server has a [`crate::Wheel`] instead: one
-/// of its jobs has several events pending (a time-out and the message that it waits for), a
+/// fast as the calendar (`benches/kernel_m2`). The simulated server has a [`crate::Wheel`] instead:
+/// one of its jobs has several events pending (a time-out and the message that it waits for), a
 /// saturated run has more of them than there are slots, its runs may be longer than the horizon,
-/// and simultaneous events in the order of slots would be other results.
+/// and simultaneous events in the order of slots would change the results.
 ///
 /// Scheduling before [`SlotQueue::now`], or a slot that is already pending, is a bug of the
 /// model. Debug builds panic on both. Release builds deliver the former at `now`, and the latter
@@ -44,7 +44,7 @@ const SLOT_BITS: u32 = 14;
 const ROOT: usize = 3;
 const EMPTY: u64 = u64::MAX;
 
-/// More slots were asked for than a [`SlotQueue`] can tell apart.
+/// The error of a [`SlotQueue`] with more than [`SlotQueue::MAX_SLOTS`] slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManySlots(pub usize);
 

@@ -6,10 +6,10 @@ use crate::{Calendar, EventQueue, Priority};
 
 /// Pending events in the total order (time, priority, sequence number), as in a [`Calendar`].
 ///
-/// Events of the next 67 us are in buckets of 16.4 ns, each a list in the order of delivery; a bitmap
-/// finds the first bucket that has one. So scheduling and delivery take the same few instructions
-/// however many events are pending, as long as a bucket has few. Later events wait in a calendar,
-/// and move to their buckets as time goes on.
+/// Events of the next 67 us are in buckets of 16.4 ns, each a list in the order of delivery; a
+/// bitmap finds the first bucket that has one. So the cost of scheduling and delivery does not
+/// depend on the number of pending events, as long as a bucket has few. Later events wait in a
+/// calendar, and move to their buckets as time advances.
 ///
 /// It is for models with microscopic steps, such as the simulated server, whose events come some
 /// 70 ns apart. Any other distribution of times gives the same order, more slowly: a bucket with n
@@ -46,7 +46,7 @@ struct Slot<E> {
 }
 
 impl<E> Slot<E> {
-    /// Whether it comes before an event that is scheduled now.
+    /// Whether the slot's event comes before one that is scheduled now at `at`.
     #[inline]
     fn is_before(&self, at: Time, priority: Priority) -> bool {
         self.at < at || self.at == at && self.priority <= priority
@@ -226,7 +226,7 @@ impl<E: Copy> Wheel<E> {
         Some((at, event))
     }
 
-    /// Moves events that are no longer far to their buckets.
+    /// Moves far events that are now within range to their buckets.
     #[cold]
     fn draw_near(&mut self) {
         loop {
@@ -248,7 +248,8 @@ impl<E: Copy> Default for Wheel<E> {
     }
 }
 
-/// Events come at [`Priority::NORMAL`], so simultaneous ones in the order of scheduling.
+/// Schedules events at [`Priority::NORMAL`], so simultaneous ones are delivered in the order of
+/// scheduling.
 impl<E: Copy> EventQueue<E> for Wheel<E> {
     fn schedule(&mut self, at: Time, event: E) {
         Wheel::schedule(self, at, Priority::NORMAL, event);
@@ -277,7 +278,7 @@ fn bucket_of(at: Time) -> u64 {
     at.as_ps() >> WIDTH_BITS
 }
 
-/// Where it is in the wheel.
+/// The place of a time in the wheel.
 #[inline]
 fn place_of(at: Time) -> usize {
     bucket_of(at) as usize % BUCKETS

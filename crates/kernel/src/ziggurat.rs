@@ -7,7 +7,7 @@ use rand_core::Rng;
 use crate::attribute::unit;
 
 const LAYERS: usize = 256;
-/// Where the tail begins, and the common area of the layers, for 256 layers (Marsaglia and Tsang,
+/// The start of the tail, and the common area of the layers, for 256 layers (Marsaglia and Tsang,
 /// "The Ziggurat Method for Generating Random Variables", section 3).
 const TAIL: f64 = 7.697_117_470_131_05;
 const AREA: f64 = 3.949_659_822_581_557e-3;

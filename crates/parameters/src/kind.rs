@@ -1,4 +1,4 @@
-//! What the value of a parameter may be.
+//! The allowed values of a parameter.
 
 use crate::number_text;
 use crate::refusal::any_of;
@@ -6,11 +6,11 @@ use crate::refusal::any_of;
 /// One of the values that a parameter of [`Kind::Choice`] may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// The number that stands for it in a configuration, and is accepted in place of the name.
+    /// The number that represents it in a configuration, and is accepted instead of the name.
     pub value: f64,
     /// The name in files, on command lines and in tables; empty if the choice is a mere number.
     pub name: &'static str,
-    /// What it means, as a clause; empty if name or number say it.
+    /// The meaning, as a clause; empty if name or number express it.
     pub meaning: &'static str,
 }
 
@@ -38,7 +38,7 @@ impl Choice {
     }
 }
 
-/// What the value of a parameter may be. Values are numbers in any case.
+/// The kind of a parameter: its allowed values. All values are numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Any number from `min` to `max`.
@@ -59,7 +59,7 @@ pub enum Kind {
     Choice(&'static [Choice]),
     /// `off` (0) or `on` (1).
     Switch,
-    /// Nothing but the default: a constant of the model, listed for its provenance.
+    /// Only the default: a constant of the model, listed for its provenance.
     Fixed,
 }
 

@@ -1,7 +1,6 @@
-//! The parameters of models: names, units, allowed values, defaults, and where the defaults come
-//! from.
+//! The parameters of models: names, units, allowed values, defaults, and the sources of defaults.
 //!
-//! * [`Parameter`] describes one value; [`Kind`] is what the value may be.
+//! * [`Parameter`] describes one value; [`Kind`] is the kind of its allowed values.
 //! * [`Table`] binds parameters to the fields of a configuration. Every engine declares one.
 //! * [`Refusal`] is the error for a value that is not allowed, in the one form that all of
 //!   accelflow prints: `KEY = VALUE: must be ..., did you mean ...?`.

@@ -14,15 +14,15 @@ pub struct Parameter<S = &'static str> {
     pub key: S,
     /// The unit of the value; empty for a ratio and for a choice.
     pub unit: &'static str,
-    /// What the value may be.
+    /// The allowed values.
     pub kind: Kind,
-    /// The value unless something else is set.
+    /// The value unless another one is set.
     pub default: f64,
     /// Where the default comes from.
     pub provenance: Provenance,
-    /// The place: paper and section, what was measured, or `no source`.
+    /// The source: paper and section, the measured thing, or `no source`.
     pub source: S,
-    /// The arithmetic or the reason; empty where the source says it all.
+    /// The computation or the reason; empty if the source is enough.
     pub why: S,
 }
 
@@ -38,7 +38,7 @@ impl<S: AsRef<str>> Parameter<S> {
         }
     }
 
-    /// The number of the choice called `name`. Case does not count, and `-` and blanks are as `_`.
+    /// The number of the choice called `name`. Case is ignored, and `-` and blanks count as `_`.
     ///
     /// # Errors
     /// [`Refusal`] if the parameter has no choice called `name`.

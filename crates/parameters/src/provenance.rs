@@ -1,22 +1,22 @@
-//! Where a default comes from.
+//! The provenance of defaults.
 
 use std::fmt;
 
-/// Where the default of a parameter comes from.
+/// The provenance of a parameter's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
-    /// Printed in a paper; the source says in which and where.
+    /// Printed in a paper; the source names the paper and the place.
     Paper,
     /// Calculated from printed figures.
     Derived,
-    /// Measured; the source says on what.
+    /// Measured; the source names what was measured.
     Measured,
     /// Chosen, for a stated reason.
     Assumed,
 }
 
 impl Provenance {
-    /// All of them, the best founded first.
+    /// All values, the best founded first.
     pub const ALL: [Provenance; 4] = [
         Provenance::Paper,
         Provenance::Derived,

@@ -5,10 +5,10 @@ use std::fmt;
 
 use crate::{number_text, similar};
 
-/// The most names that are proposed in place of a wrong one.
+/// The largest number of names that are proposed instead of a wrong one.
 const PROPOSED: usize = 4;
 
-/// The most names that are listed, and how many of more are shown.
+/// The largest number of names that are listed; of longer lists only some are shown.
 const LISTED: usize = 40;
 const SHOWN: usize = 3;
 
@@ -49,8 +49,8 @@ impl Refusal {
         Refusal::new(place, number_text(value), allowed)
     }
 
-    /// The refusal of `name`, which is none of `known`. Lists them, unless they are very many, and
-    /// proposes those that are spelt alike.
+    /// The refusal of `name`, which is not one of `known`. It lists them, unless there are too
+    /// many, and proposes those that are spelt alike.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,
@@ -67,7 +67,7 @@ impl Refusal {
         Refusal::new(place, quoted(name), allowed).proposing(name, known)
     }
 
-    /// The refusal of `key`, which is none of `known`, the keys of parameters.
+    /// The refusal of `key`, which is not one of `known`, the keys of parameters.
     pub fn unknown_key<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Refusal {
         let allowed = "must be a key that `accelflow explain` lists";
         Refusal::new("parameter", quoted(key), allowed).proposing(key, known)

@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
-/// How alike two words are that one may be misspelt for the other, from 0 to 1: one letter of
-/// three may be wrong.
+/// The smallest likeness, from 0 to 1, of a misspelt word and the meant one: one letter of three
+/// may be wrong.
 const NEAR: f64 = 0.6;
 
-/// The ends of names that say a unit.
+/// The suffixes of names that state a unit.
 const UNITS: [&str; 8] = ["rps", "us", "ns", "ms", "s", "bytes", "ratio", "w"];
 
-/// Those of `known` that `name` may stand for, the likeliest first.
+/// Those of `known` that may be meant by `name`, the most likely first.
 ///
 /// Names have parts, such as `accelerator.pes`. Alike are names that end in the same part as `name`
 /// or begin with all of it; if there are none, those that are it with a unit, as `rate_rps` is `rate`,
@@ -86,13 +86,12 @@ pub(crate) fn plain(name: &str) -> String {
     plain
 }
 
-/// What stands before the last point, and behind it.
+/// The parts of a name before and after the last point.
 fn parts(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
-/// How alike two words are, from 0 to 1: edits, and letters that have changed places, for each
-/// letter.
+/// The likeness of two words, from 0 to 1, by edits and transpositions per letter.
 fn near(one: &str, other: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(one, other)
 }

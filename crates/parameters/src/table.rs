@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{Kind, Parameter, Refusal};
 
-/// How much of a value may be lost when a field keeps it as a quantity, such as picoseconds.
+/// The largest relative error when a field keeps a value as a quantity, such as picoseconds.
 const ROUNDED: f64 = 1e-9;
 
 /// A parameter, and the field of the configuration `C` that holds its value.
@@ -37,7 +37,7 @@ impl<C> Table<C> {
         }
     }
 
-    /// The same table, where what a member of `group` has of its own has a second spelling, in the
+    /// The same table with a second spelling for parameters of single members of `group`, in the
     /// order of a file with a section for each member: `pes.TCP` is also `accelerator.TCP.pes`.
     #[must_use]
     pub const fn with_members(
@@ -162,7 +162,7 @@ impl<C> Table<C> {
         }
     }
 
-    /// Checks all values of a configuration whose fields were written directly.
+    /// Checks all values of a configuration whose fields were set directly.
     ///
     /// # Errors
     /// [`Refusal`] of the first value that is not allowed.
@@ -171,13 +171,13 @@ impl<C> Table<C> {
         rows.try_for_each(|row| row.parameter.check((row.get)(config)))
     }
 
-    /// What is wrong with the table itself, for the tests of the engine that declares it; `config`
-    /// gives a configuration of defaults.
+    /// The defects of the table itself, for the tests of the engine that declares it; `config`
+    /// returns a configuration of defaults.
     ///
-    /// Keys are there once. Defaults are allowed, and `config` has them. What is not allowed is
-    /// refused with the key and the value. A field keeps its smallest and its largest value, and no
-    /// other field changes. Choices have distinct numbers and names, and are found by either. Every
-    /// default has a source.
+    /// Keys occur once. Defaults are allowed, and `config` has them. Values that are not allowed
+    /// are refused with the key and the value. A field keeps its smallest and its largest value,
+    /// and no other field changes. Choices have distinct numbers and names, and are found by
+    /// either. Every default has a source.
     pub fn faults(&self, config: impl Fn() -> C) -> Vec<String> {
         let mut faults = Vec::new();
         let mut keys = BTreeSet::new();

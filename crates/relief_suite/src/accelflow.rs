@@ -3,7 +3,7 @@
 //! A result goes from the output queue by an A-DMA engine into an entry of each consumer's input
 //! queue. The first data that arrives for a task takes the entry; the entry becomes ready when all
 //! of its sources are there (a join). Weights and raw data are fetched from memory as soon as the
-//! entry exists. Processing elements thus find their inputs at hand while others compute.
+//! entry exists. So inputs arrive while processing elements compute other tasks.
 
 use std::collections::VecDeque;
 
@@ -21,9 +21,9 @@ enum Event {
     Arrive,
     /// A processing element put its result into the output queue.
     Computed(TaskRef),
-    /// The dispatcher asks for this transfer.
+    /// The dispatcher requests this transfer.
     Dispatched(Transfer),
-    /// An A-DMA engine is done with this transfer.
+    /// An A-DMA engine has completed this transfer.
     Transferred(Transfer),
 }
 
@@ -44,7 +44,7 @@ enum Target {
 #[derive(Clone, Copy, Default)]
 struct Entry {
     exists: bool,
-    /// It is in the overflow area, from which it has to be fetched.
+    /// Whether it is in the overflow area, from which it has to be fetched.
     overflowed: bool,
     /// Sources whose data has not arrived.
     missing: usize,
@@ -142,7 +142,7 @@ impl Engine<'_> {
     }
 
     /// Gives `task` an entry in its accelerator's queue, or in the overflow area if that is full,
-    /// and fetches what it needs from memory.
+    /// and fetches its inputs from memory.
     fn enter(&mut self, now: Time, task: TaskRef) {
         if self.graphs[task.graph].entries[task.task].exists {
             return;
@@ -221,9 +221,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Makes a task ready whose data is complete, after a fetch if it is in the overflow area. A
-    /// fetched entry counts in the queue even if that is full: no entry ever waits for room, so
-    /// queues of any size cannot deadlock.
+    /// Makes a task with complete data ready, after a fetch if it is in the overflow area. A
+    /// fetched entry enters the queue even if that is full: no entry ever waits for room, so queues
+    /// of any size cannot deadlock.
     fn complete(&mut self, now: Time, task: TaskRef) {
         let kind = self.kind(task);
         let entry = &mut self.graphs[task.graph].entries[task.task];
@@ -254,7 +254,7 @@ impl Engine<'_> {
         self.start(now, kind);
     }
 
-    /// The input dispatcher gives ready entries to idle processing elements.
+    /// Starts ready entries on idle processing elements, as the input dispatcher does.
     fn start(&mut self, now: Time, kind: Kind) {
         while self.accelerators[kind.index()].idle > 0
             && let Some(task) = self.accelerators[kind.index()].ready.pop_front()
@@ -278,7 +278,7 @@ impl Engine<'_> {
         }
     }
 
-    /// From the input queue, or from memory, to the scratchpad.
+    /// The time from the input queue, or from memory, to the scratchpad.
     fn input_time(&self, task: TaskRef) -> Time {
         let sources = self.dag.tasks()[task.task].sources.iter();
         let bytes: Bytes = sources.map(|source| self.dag.bytes(*source)).sum();
@@ -292,7 +292,7 @@ impl Engine<'_> {
         }
     }
 
-    /// From the scratchpad to the output queue, which holds the result or a pointer to it.
+    /// The time from the scratchpad to the output queue, which holds the result or a pointer to it.
     fn output_time(&self, task: TaskRef) -> Time {
         let bytes = self.dag.tasks()[task.task].operation.output();
         let moved = self.platform.queue_bandwidth.transfer(bytes);
@@ -322,7 +322,8 @@ impl Engine<'_> {
         self.end(now, task.graph);
     }
 
-    /// The output dispatcher's action on one entry, after those before it.
+    /// Schedules the output dispatcher's action on one entry, after its earlier ones. Returns its
+    /// end.
     fn dispatch(&mut self, now: Time, kind: Kind, duration: Time, to: Target) {
         let accelerator = &mut self.accelerators[kind.index()];
         let done = accelerator.dispatcher_free.max(now) + self.platform.dispatch;

@@ -25,7 +25,7 @@ pub enum Kind {
 impl Kind {
     /// Number of kinds.
     pub const COUNT: usize = 7;
-    /// All of them, in the order of their index.
+    /// All kinds, in the order of their index.
     pub const ALL: [Kind; Kind::COUNT] = [
         Kind::CannyNonMax,
         Kind::Convolution,
@@ -108,10 +108,10 @@ impl Operation {
 
     /// Time to compute it, from RELIEF's release.
     ///
-    /// The release's times are known to the microsecond (637, 1,546, 11 and 8 us), and so are the
-    /// totals of the bottleneck unit of each application (2,820, 15,456, 1,249, 5,912 and
-    /// 1,470 us). The decimals of the four times are derived: the middle of what all five totals
-    /// allow.
+    /// The release gives the times to the microsecond (637, 1,546, 11 and 8 us), and also the
+    /// totals of the bottleneck unit of each application (2,820, 15,456, 1,249, 5,912 and 1,470
+    /// us). The decimals of the four times are derived: the middle of the range that all five
+    /// totals allow.
     pub const fn compute(self) -> Time {
         let ns = match self {
             Operation::CannyNonMax => 400_000,
@@ -131,7 +131,7 @@ impl Operation {
         Time::from_ns(ns)
     }
 
-    /// Size of the result: one byte an element of masks, three of colour, four otherwise.
+    /// Size of the result: one byte per element for masks, three for colour, four otherwise.
     pub const fn output(self) -> Bytes {
         match self {
             Operation::EdgeTracking | Operation::HarrisNonMax => Bytes::from_kib(16),
@@ -232,7 +232,7 @@ impl Dag {
         &self.tasks
     }
 
-    /// The tasks that use the result of `task`; one that uses it twice is there twice.
+    /// The tasks that use the result of `task`; a task that uses it twice is listed twice.
     pub fn children(&self, task: usize) -> &[usize] {
         &self.children[task]
     }

@@ -1,13 +1,13 @@
 //! Applications that are graphs of coarse-grained accelerator tasks: the image-processing and
-//! recurrent-network suite of RELIEF (HPCA 2024), on which AccelFlow's Fig. 15 rests.
+//! recurrent-network suite of RELIEF (HPCA 2024), which AccelFlow's Fig. 15 uses.
 //!
 //! * [`dag`]: operations, tasks and their graphs.
 //! * [`suite`]: the five applications.
 //! * [`platform`]: accelerators, DMA engines and managers, with the origin of every value.
 //! * [`simulate`]: a graph many times over under an [`Orchestrator`].
-//! * [`throughput`]: what "maximum throughput" may mean, and its bound.
+//! * [`throughput`]: possible meanings of "maximum throughput", and its bound.
 //!
-//! Results are a function of the arguments, to the bit.
+//! Equal arguments give bit-identical results.
 //!
 //! ```
 //! use accelflow_relief_suite::{Load, Orchestrator, Platform, simulate, suite};

@@ -1,25 +1,25 @@
-//! The load: how many graphs arrive, and when.
+//! The load: the number of graphs, and their arrival times.
 
 use accelflow_kernel::Stream;
 use accelflow_units::Time;
 
 use accelflow_parameters::Refusal;
 
-/// When graphs arrive.
+/// The arrival process of graphs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// This many in flight: the next arrives when one completes.
     Closed(usize),
     /// At this interval, as frames do.
     Periodic(Time),
-    /// At random (Poisson) with this mean interval and this seed.
+    /// Poisson arrivals with this mean interval and this seed.
     Poisson(Time, u64),
 }
 
 /// The number of graphs, and their arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// When they arrive.
+    /// The arrival process.
     pub arrivals: Arrivals,
     /// The number of graphs.
     pub graphs: usize,

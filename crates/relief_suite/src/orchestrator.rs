@@ -5,8 +5,8 @@
 pub enum Orchestrator {
     /// A manager that launches tasks in the order in which they became ready.
     Fcfs,
-    /// A manager that launches the task of least laxity, and lets tasks whose input still is in a
-    /// scratchpad go first if no deadline suffers (RELIEF, HPCA 2024).
+    /// A manager that launches the task of least laxity, and promotes tasks whose input is still in
+    /// a scratchpad if no deadline suffers (RELIEF, HPCA 2024).
     Relief,
     /// No manager: queues and dispatchers at each accelerator, and entries that wait for all of
     /// their sources.
@@ -14,7 +14,7 @@ pub enum Orchestrator {
 }
 
 impl Orchestrator {
-    /// All of them.
+    /// All systems.
     pub const ALL: [Orchestrator; 3] = [
         Orchestrator::Fcfs,
         Orchestrator::Relief,

@@ -9,12 +9,12 @@ use crate::load::{Arrivals, Load};
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// From arrival to completion, of the graphs after the warm-up.
+    /// The times from arrival to completion, of the graphs after the warm-up.
     pub latency: Samples,
     /// The time at which the last graph completed.
     pub makespan: Time,
-    /// Graphs a second over the whole run, so that filling and draining count against it: with
-    /// all graphs at hand it never exceeds the bound of the bottleneck.
+    /// Graphs per second over the whole run, including the filling and draining of the system: it
+    /// never exceeds the bound of the bottleneck if all graphs are available from the start.
     pub throughput_per_s: f64,
     /// Time that the units of each kind computed, by [`Kind::index`].
     pub compute: [Time; Kind::COUNT],
@@ -58,7 +58,7 @@ impl Completions {
         self.arrived[graph]
     }
 
-    /// Notes the completion of a graph; whether another arrives for it.
+    /// Notes the completion of a graph. Returns whether another arrives in its place.
     pub(crate) fn complete(&mut self, now: Time, graph: usize) -> bool {
         if self.done.len() >= self.load.warmup {
             self.latency.record(now - self.arrived[graph]);

@@ -1,4 +1,4 @@
-//! The values that a result depends on, and where they come from.
+//! The parameters of the suite's simulations, and their sources.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Refusal, Row, Table};
 use accelflow_units::{Bandwidth, Time};
@@ -6,7 +6,7 @@ use accelflow_units::{Bandwidth, Time};
 use crate::dag::Kind as Accelerator;
 use crate::platform::{Order, Payload, Platform, QUEUE_BANDWIDTH};
 
-/// Every value that a result depends on, beside the computation times of
+/// Every value that a result depends on, except the computation times of
 /// [`crate::dag::Operation::compute`].
 pub const PARAMETERS: Table<Platform> = Table::new(&[ROWS]);
 

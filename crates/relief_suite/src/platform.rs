@@ -4,12 +4,12 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::dag::Kind;
 
-/// How the manager is charged.
+/// How the manager's time is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// For each interrupt: the end of a transfer or of a computation (RELIEF's release).
     PerInterrupt(Time),
-    /// Once for each completed task, transfers being free (AccelFlow's text).
+    /// Once for each completed task; transfers are free (AccelFlow's text).
     PerTask(Time),
 }
 
@@ -46,10 +46,10 @@ impl Payload {
     pub const ALL: [Payload; 2] = [Payload::InQueue, Payload::ByPointer];
 }
 
-/// In which order AccelFlow's input dispatchers take ready entries (AccelFlow, section IV.A).
+/// The order in which AccelFlow's input dispatchers take ready entries (AccelFlow, section IV.A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they became ready.
+    /// The order in which they became ready.
     Fifo,
     /// The graph with the earliest deadline first.
     Deadline,
@@ -65,17 +65,17 @@ impl Order {
 pub struct Platform {
     /// Accelerators of each kind, by [`Kind::index`].
     pub units: [usize; Kind::COUNT],
-    /// 64 KiB from memory to a scratchpad.
+    /// Time of 64 KiB from memory to a scratchpad.
     pub load: Time,
-    /// 64 KiB from a scratchpad to memory.
+    /// Time of 64 KiB from a scratchpad to memory.
     pub store: Time,
-    /// 64 KiB from one scratchpad to another.
+    /// Time of 64 KiB from one scratchpad to another.
     pub forward: Time,
     /// RELIEF's manager, and that of FCFS.
     pub manager: Manager,
     /// Where AccelFlow keeps results.
     pub payload: Payload,
-    /// In which order AccelFlow takes ready entries.
+    /// The order in which AccelFlow takes ready entries.
     pub order: Order,
     /// A dispatcher's time for one action on an entry.
     pub dispatch: Time,
@@ -114,7 +114,7 @@ impl Default for Platform {
 }
 
 impl Platform {
-    /// The time in which a transfer of `bytes` is done that takes `whole` for 64 KiB.
+    /// The time of a transfer of `bytes`, if 64 KiB take `whole`.
     pub(crate) fn part(whole: Time, bytes: Bytes) -> Time {
         let of = u128::from(whole.as_ps()) * u128::from(bytes.get());
         Time::from_ps(u64::try_from(of.div_ceil(64 * 1024)).unwrap_or(u64::MAX))

@@ -8,7 +8,7 @@ use crate::platform::Platform;
 use crate::{accelflow, managed};
 use accelflow_parameters::Refusal;
 
-/// Runs `dag` as often as `load` says on `platform`.
+/// Runs the graphs of `load`, each an instance of `dag`, on `platform`.
 ///
 /// # Errors [`Refusal`] for a graph without tasks, and for a platform or load with a value out of
 /// range.

@@ -13,7 +13,7 @@ use crate::dag::Operation::{
 };
 use crate::dag::{Dag, Operation, Source};
 
-/// Frames at 60 a second.
+/// The time of a frame at 60 per second.
 const FRAME: Time = Time::from_us(16_667);
 /// The suite's deadline for the recurrent networks.
 const RECURRENT: Time = Time::from_us(7_000);
@@ -34,9 +34,9 @@ pub struct Release {
     pub name: &'static str,
     /// Its tasks.
     pub tasks: usize,
-    /// From start to end under RELIEF, in microseconds.
+    /// Time from start to end under RELIEF, in microseconds.
     pub relief_us: f64,
-    /// The same under FCFS.
+    /// Time from start to end under FCFS, in microseconds.
     pub fcfs_us: f64,
     /// Computation of the busiest kind of accelerator, in microseconds.
     pub bottleneck_us: f64,
@@ -97,13 +97,13 @@ impl Sketch {
         Source::Task(self.0.task(operation, sources).unwrap_or(number))
     }
 
-    /// From the sensor to a grey image.
+    /// Adds the tasks from the sensor to a grey image.
     fn grey(&mut self) -> Source {
         let colour = self.add(Isp, &[RAW]);
         self.add(Grayscale, &[colour])
     }
 
-    /// A weighted and biased input through `function`.
+    /// Adds a gate: a weighted and biased input through `function`.
     fn gate(&mut self, input: Source, function: Operation) -> Source {
         let weighted = self.add(Mul, &[input, MATRIX]);
         let biased = self.add(Add, &[weighted, MATRIX]);
@@ -145,7 +145,7 @@ pub fn deblur() -> Dag {
     s.0
 }
 
-/// Gated recurrent units: an update and a reset gate a step. 120 tasks.
+/// Gated recurrent units: an update and a reset gate per step. 120 tasks.
 pub fn gru() -> Dag {
     let mut s = Sketch::new("gru", RECURRENT);
     let mut hidden = MATRIX;
@@ -183,7 +183,7 @@ pub fn harris() -> Dag {
     s.0
 }
 
-/// Long short-term memory: forget, input and output gates a step. 144 tasks.
+/// Long short-term memory: forget, input and output gates per step. 144 tasks.
 pub fn lstm() -> Dag {
     let mut s = Sketch::new("lstm", RECURRENT);
     let (mut cell, mut hidden) = (MATRIX, MATRIX);

@@ -32,7 +32,8 @@ impl Default for Length {
     }
 }
 
-/// Graphs a second if the bottleneck's units always computed: no orchestrator is faster.
+/// The bound in graphs per second, at which the bottleneck's units always compute: no orchestrator
+/// is faster.
 pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     let kind = dag.bottleneck();
     platform.units[kind.index()] as f64 / dag.compute_of(kind).as_s_f64()
@@ -67,7 +68,7 @@ pub fn closed_loop(
 /// The arrivals of graphs in [`within_deadline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// At equal distances, as frames do.
+    /// At equal intervals, as frames do.
     Periodic,
     /// At random, with this seed.
     Poisson(u64),
@@ -76,8 +77,8 @@ pub enum Pattern {
 /// The highest arrival rate in graphs a second at which 99 % of the graphs meet the deadline; 0 if
 /// even a graph alone does not.
 ///
-/// Found by bisection between nothing and [`bound_per_s`], taking the share of met deadlines to
-/// fall with the rate.
+/// Found by bisection between 0 and [`bound_per_s`], assuming that the share of met deadlines falls
+/// with the rate.
 ///
 /// # Errors
 /// [`Refusal`] of [`simulate`].

@@ -1,6 +1,6 @@
-//! Slices that overlap, on rows beside each other.
+//! Rows for slices that overlap.
 
-/// Gives slices that overlap rows beside each other: as many rows as overlap at most.
+/// Assigns slices that overlap to different rows: as many rows as slices overlap at most.
 ///
 /// Slices are placed either when they begin and are freed when they end ([`Lanes::take`],
 /// [`Lanes::free`]), or once their ends are known ([`Lanes::place`]), and then in the order of
@@ -12,7 +12,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// The first row that nothing has since `from`; a slice has it until `until`.
+    /// Takes the first row that is free from `from` on, for a slice that ends at `until`.
     pub fn place(&mut self, from: u64, until: u64) -> usize {
         let free = self.ends.iter().position(|&end| end <= from);
         let row = free.unwrap_or(self.ends.len());
@@ -23,7 +23,7 @@ impl Lanes {
         row
     }
 
-    /// The first row that nothing has since `from`; a slice has it until it is freed.
+    /// Takes the first row that is free from `from` on, until it is freed.
     pub fn take(&mut self, from: u64) -> usize {
         self.place(from, u64::MAX)
     }

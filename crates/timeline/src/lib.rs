@@ -1,8 +1,8 @@
 //! Timelines as files of Perfetto: tracks, slices, counters and flows.
 //!
-//! [`Timeline`] writes the protocol buffers that Perfetto calls TrackEvent, packet by packet, so its
-//! memory does not grow with the file. It has no word of the domain: [`Lanes`] alone knows that
-//! slices which overlap need tracks beside each other.
+//! [`Timeline`] writes the protocol buffers that Perfetto calls TrackEvent, packet by packet, so
+//! its memory does not grow with the file. It is independent of the domain. [`Lanes`] assigns
+//! slices that overlap to different tracks.
 
 mod lanes;
 mod messages;

@@ -1,4 +1,4 @@
-//! The few of Perfetto's messages that a timeline needs, with the numbers of its `.proto` files
+//! The messages of Perfetto that a timeline needs, with the numbers of its `.proto` files
 //! (`protos/perfetto/trace`, version 59.1). They are of proto2, so lists are not packed.
 
 /// A piece of a trace.
@@ -19,7 +19,7 @@ pub(crate) struct TracePacket {
     pub(crate) track_descriptor: Option<TrackDescriptor>,
 }
 
-/// Something that happens on a track.
+/// An event on a track.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TrackEvent {
     #[prost(uint64, repeated, packed = "false", tag = "3")]
@@ -40,7 +40,7 @@ pub(crate) struct TrackEvent {
     pub(crate) terminating_flow_ids: Vec<u64>,
 }
 
-/// What an event is.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub(crate) enum EventType {
@@ -51,7 +51,7 @@ pub(crate) enum EventType {
     Counter = 4,
 }
 
-/// A value beside an event.
+/// A value attached to an event.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct DebugAnnotation {
     #[prost(uint64, tag = "1")]
@@ -105,7 +105,7 @@ pub(crate) struct TrackDescriptor {
     pub(crate) sibling_order_rank: Option<i32>,
 }
 
-/// In what order a row's children are shown.
+/// The order in which a row's children are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub(crate) enum ChildOrdering {

@@ -36,19 +36,20 @@ pub struct Track(u64);
 /// A slice of a track.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice<'s> {
-    /// What is shown in it.
+    /// The text that is shown in it.
     pub name: &'s str,
-    /// What it can be found by, beside its name.
+    /// A category by which it can be found.
     pub category: &'s str,
-    /// Flows that pass it: arrows lead to it from the slice before, and on to the next.
+    /// Flows through it: an arrow leads to it from the previous slice of the flow, and another to
+    /// the next.
     pub flows: &'s [u64],
     /// Flows that end in it.
     pub ends: &'s [u64],
-    /// Values beside it.
+    /// Values attached to it.
     pub arguments: &'s [(&'s str, Argument<'s>)],
 }
 
-/// A value beside a slice.
+/// A value attached to a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument<'s> {
     /// A text.
@@ -57,7 +58,7 @@ pub enum Argument<'s> {
     Number(u64),
     /// A number.
     Real(f64),
-    /// Whether something is so.
+    /// A truth value.
     Truth(bool),
 }
 
@@ -65,11 +66,12 @@ pub enum Argument<'s> {
 #[derive(Debug, Default)]
 struct Texts {
     numbers: HashMap<String, u64>,
-    /// Those that no packet has had yet.
+    /// Texts that no packet has contained yet.
     new: Vec<Interned>,
 }
 
-/// The sequence's state begins here: texts before it mean nothing (`SEQ_INCREMENTAL_STATE_CLEARED`).
+/// The sequence's state begins here: earlier texts are not valid any more
+/// (`SEQ_INCREMENTAL_STATE_CLEARED`).
 const CLEARED: u32 = 1;
 /// The packet needs the texts of earlier ones (`SEQ_NEEDS_INCREMENTAL_STATE`).
 const NEEDS_STATE: u32 = 2;
@@ -96,7 +98,7 @@ impl<W: Write> Timeline<W> {
     /// A group of rows that can be folded.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn process(&mut self, name: &str) -> io::Result<Track> {
         let (track, pid) = self.new_track(name);
         self.describe(TrackDescriptor {
@@ -114,15 +116,15 @@ impl<W: Write> Timeline<W> {
     /// A row below `parent`, after those that it has. It may have rows below itself.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn track(&mut self, parent: Track, name: &str) -> io::Result<Track> {
         self.below(parent, name, None)
     }
 
-    /// A row of numbers below `parent`; `unit` is what they count.
+    /// Adds a row of numbers below `parent`, in the unit `unit`.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn counter(&mut self, parent: Track, name: &str, unit: &str) -> io::Result<Track> {
         let unit_name = unit.to_owned();
         self.below(parent, name, Some(CounterDescriptor { unit_name }))
@@ -150,11 +152,11 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// Writes a slice of a row, in ns. Slices of a row do not overlap, and come in the order of time;
-    /// inside of one that has begun ([`Timeline::begin`]) may be others.
+    /// Writes a slice of a row, in ns. Slices of a row do not overlap, and come in the order of
+    /// time; a slice that was opened with [`Timeline::begin`] may contain others.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn slice(
         &mut self,
         track: Track,
@@ -168,7 +170,7 @@ impl<W: Write> Timeline<W> {
     /// Begins a slice of a row.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn begin(&mut self, track: Track, at_ns: u64, slice: &Slice<'_>) -> io::Result<()> {
         self.event(track, at_ns, EventType::SliceBegin, slice)
     }
@@ -176,7 +178,7 @@ impl<W: Write> Timeline<W> {
     /// Ends the slice of a row that has begun last.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn end(&mut self, track: Track, at_ns: u64) -> io::Result<()> {
         self.packet(TracePacket {
             timestamp: Some(at_ns),
@@ -192,7 +194,7 @@ impl<W: Write> Timeline<W> {
     /// Writes a moment of a row.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn instant(&mut self, track: Track, at_ns: u64, slice: &Slice<'_>) -> io::Result<()> {
         self.event(track, at_ns, EventType::Instant, slice)
     }
@@ -200,7 +202,7 @@ impl<W: Write> Timeline<W> {
     /// Writes the number that a row of numbers has from a moment on.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn count(&mut self, track: Track, at_ns: u64, value: i64) -> io::Result<()> {
         self.packet(TracePacket {
             timestamp: Some(at_ns),
@@ -214,15 +216,15 @@ impl<W: Write> Timeline<W> {
         })
     }
 
-    /// The number of a flow that is known by `key` within this timeline.
+    /// The number of the flow with the key `key` in this timeline.
     pub fn flow(&self, key: &str) -> u64 {
         mixed(format!("{}\0flow\0{key}", self.name).as_bytes())
     }
 
-    /// Writes what is left and returns the output.
+    /// Writes the remaining packets and returns the output.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -324,7 +326,7 @@ impl Argument<'_> {
 }
 
 impl Texts {
-    /// The number of `text`, from 1; the next packet brings it if it is new.
+    /// The number of `text`, from 1. The next packet contains the text if it is new.
     fn number(&mut self, text: &str) -> u64 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
@@ -339,7 +341,7 @@ impl Texts {
     }
 }
 
-/// A number made of `bytes`: FNV-1a with a last step that spreads it over all bits.
+/// A hash of `bytes`: FNV-1a with a final step that spreads it over all bits.
 fn mixed(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);

@@ -1,18 +1,18 @@
-//! Durations counted in bins: memory that does not grow with their number.
+//! Durations counted in bins, so that memory does not grow with their number.
 
 use hdrhistogram::Histogram;
 
-/// The most by which a duration in a bin differs from what stands for it, as a share of the duration.
+/// The largest relative difference between a duration and the middle of its bin.
 ///
-/// A bin of more than a picosecond is at most 1/1,024 as wide as its least duration, and its middle
-/// stands for all.
+/// A bin of more than a picosecond is at most 1/1,024 as wide as its smallest duration, and is
+/// represented by its middle.
 pub const BIN_ERROR: f64 = 1.0 / 2_048.0;
 
-/// Significant decimal digits that bins tell apart: 2,048 bins for each doubling, of which the upper
-/// half is used.
+/// Significant decimal digits that bins distinguish: 2,048 bins for each doubling, of which the
+/// upper half is used.
 const DIGITS: u8 = 3;
 
-/// The longest duration that is told apart from longer ones, in picoseconds: 53 days.
+/// The longest duration that is distinguished from longer ones, in picoseconds: 53 days.
 const LONGEST_PS: u64 = 1 << 62;
 
 /// Durations in picoseconds, counted in bins whose widths grow with the duration (HdrHistogram). All
@@ -51,7 +51,7 @@ impl Bins {
 
     fn add(&mut self, picoseconds: u64, count: u64) {
         let known = picoseconds.min(LONGEST_PS);
-        // The histogram grows as far as needed; where it could not, its last bin takes the rest.
+        // The histogram grows as needed; if it cannot, its last bin takes the rest.
         if self.counts.record_n(known, count).is_err() {
             self.counts.saturating_record_n(known, count);
         }

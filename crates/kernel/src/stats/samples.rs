@@ -1,4 +1,4 @@
-//! Statistics of durations, exact or of bins.
+//! Statistics of durations, exact or from bins.
 
 use accelflow_units::Time;
 
@@ -121,7 +121,7 @@ impl Samples {
     }
 
     /// The percentile by nearest rank: the smallest sample that at least `percent` % of the samples
-    /// do not exceed, or what stands for its bin. `None` without samples, or if `percent` is not
+    /// do not exceed, or the middle of its bin. `None` without samples, or if `percent` is not
     /// within 0 to 100.
     ///
     /// Reorders the samples (selection, about 3 ns a sample), hence `&mut`.
@@ -139,9 +139,9 @@ impl Samples {
         Some(Time::from_ps(value))
     }
 
-    /// The longest samples, `share` of all (rounded up), the longest first: what percentiles of
-    /// several runs together need. All of them for a share of 1 or more; none of samples in bins,
-    /// which have [`Samples::longest_bins`].
+    /// The longest samples, `share` of all (rounded up), the longest first. Percentiles over
+    /// several runs can be computed from them. All samples for a share of 1 or more; none if
+    /// samples are counted in bins (see [`Samples::longest_bins`]).
     ///
     /// Reorders the samples, hence `&mut`.
     pub fn longest(&mut self, share: f64) -> Vec<Time> {
@@ -161,8 +161,8 @@ impl Samples {
         longest.into_iter().map(Time::from_ps).collect()
     }
 
-    /// The bins of the longest samples, at least `share` of all, the longest first: what stands for
-    /// a bin, and how many samples it has. Nothing if all samples are kept.
+    /// The bins of the longest samples, at least `share` of all, the longest first: the middle of
+    /// each bin, and its number of samples. Empty if all samples are kept.
     pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
         let wanted = self.kept_of(share) as u64;
         let Kept::Bins(bins) = &self.kept else {
@@ -186,8 +186,8 @@ impl Samples {
         ((all as f64 * share.clamp(0.0, 1.0)).ceil() as usize).min(all)
     }
 
-    /// The samples in no particular order: that of recording until a percentile is asked for. Those
-    /// in bins are what stands for their bins.
+    /// The samples in no particular order: that of recording until a percentile is asked for.
+    /// Samples in bins appear as the middles of their bins.
     pub fn iter(&self) -> impl Iterator<Item = Time> + '_ {
         let (all, bins) = match &self.kept {
             Kept::All(picoseconds) => (Some(picoseconds), None),

@@ -1,4 +1,4 @@
-//! Averages over time of what holds a level: queue lengths, busy servers.
+//! Averages over time of levels: queue lengths, busy servers.
 
 use accelflow_units::Time;
 
@@ -27,7 +27,7 @@ impl TimeAverage {
         }
     }
 
-    /// From `now` on the level is `level`.
+    /// Sets the level to `level` from `now` on.
     #[inline]
     pub fn set(&mut self, now: Time, level: u64) {
         self.integral = self.integral_at(now);
@@ -36,13 +36,13 @@ impl TimeAverage {
         self.max = self.max.max(level);
     }
 
-    /// From `now` on the level is one higher.
+    /// Increases the level by one from `now` on.
     #[inline]
     pub fn increase(&mut self, now: Time) {
         self.set(now, self.level + 1);
     }
 
-    /// From `now` on the level is one lower. Below zero is a bug of the model: debug builds
+    /// Decreases the level by one from `now` on. Below zero is a bug of the model: debug builds
     /// panic, release builds stay at zero.
     #[inline]
     pub fn decrease(&mut self, now: Time) {
@@ -86,8 +86,8 @@ impl TimeAverage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: u64,
-    /// The ends of busy times less their beginnings, in picoseconds and modulo 2^128. Those of
-    /// servers that are busy have no end yet.
+    /// The sum of the ends of busy times minus their beginnings, in picoseconds, modulo 2^128. Busy
+    /// servers have no end yet.
     sum: u128,
     changed: Time,
     began: Time,
@@ -129,8 +129,8 @@ impl BusyTime {
         self.changed = now;
     }
 
-    /// Adds busy time without events, for a stage that is only a "free at" time. It counts in full
-    /// at once, also the part that is still to come.
+    /// Adds busy time without events, for a stage that is modelled only by the time at which it is
+    /// free. All of it counts at once, including the part in the future.
     #[inline]
     pub fn charge(&mut self, duration: Time) {
         self.charged += duration;

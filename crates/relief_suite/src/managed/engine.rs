@@ -1,9 +1,9 @@
 //! RELIEF's system-on-chip: one manager that serves interrupts one after another, units that load,
 //! compute and write back, and scratchpads from which results are forwarded while they last.
 //!
-//! A unit goes through the phases of a task alone: it loads one input after another, computes, and
-//! writes its result to memory unless every consumer will read it from the scratchpad. The end of
-//! each phase is an interrupt, and the next begins when the manager has served it.
+//! A unit goes through the phases of a task by itself: it loads one input after another, computes,
+//! and writes its result to memory unless every consumer will read it from the scratchpad. The end
+//! of each phase is an interrupt, and the next begins when the manager has served it.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ enum Phase {
     Spilling(usize),
 }
 
-/// The way of an input to a unit.
+/// The transfer of an input to a unit.
 #[derive(Clone, Copy)]
 enum Input {
     /// By a transfer of this duration, from a scratchpad whose result is then read if any.
@@ -62,7 +62,7 @@ struct Graph {
     waiting: Vec<usize>,
     /// Unit and slot of each result that is in a scratchpad.
     place: Vec<Option<(usize, usize)>>,
-    /// Tasks that have not ended, with what they write.
+    /// Tasks that have not ended, including their writes.
     open: usize,
 }
 
@@ -228,7 +228,7 @@ impl<'r> Engine<'r> {
         }
     }
 
-    /// An idle unit of `kind`, one that already holds an input of `task` before others.
+    /// An idle unit of `kind`, preferably one that already holds an input of `task`.
     fn idle_unit(&self, kind: Kind, task: TaskRef) -> Option<usize> {
         let idle =
             |&unit: &usize| self.units[unit].kind == kind && self.units[unit].phase == Phase::Idle;
@@ -246,7 +246,7 @@ impl<'r> Engine<'r> {
             .or_else(|| all.next())
     }
 
-    /// Makes room for `task` on `unit` and starts it; `false` if that has to wait.
+    /// Makes room for `task` on `unit` and starts it. Returns `false` if that has to wait.
     fn start(&mut self, now: Time, unit: usize, task: TaskRef) -> bool {
         let (in_place, inputs) = self.inputs(unit, task);
         let transfers = inputs.len() - in_place.len();
@@ -431,7 +431,7 @@ impl<'r> Engine<'r> {
         self.end(now, graph);
     }
 
-    /// One task of `graph` has ended.
+    /// Notes that one task of `graph` has ended.
     fn end(&mut self, now: Time, graph: usize) {
         self.graphs[graph].open -= 1;
         if self.graphs[graph].open > 0 {

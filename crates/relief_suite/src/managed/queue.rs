@@ -7,9 +7,9 @@ use crate::task_ref::TaskRef;
 /// The order in which ready tasks are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LaunchOrder {
-    /// As they became ready.
+    /// The order in which they became ready.
     Fcfs,
-    /// By least laxity, with promotion of tasks whose input is in a scratchpad.
+    /// The least laxity first, with promotion of tasks whose input is in a scratchpad.
     Relief,
 }
 
@@ -19,8 +19,8 @@ pub(crate) struct Ready {
     pub(crate) task: TaskRef,
     /// The manager's estimate of its duration.
     pub(crate) runtime: i64,
-    /// The latest start at which its graph still meets the deadline. Less the current time this
-    /// is its laxity, so the order by it is that by laxity, at any time.
+    /// The latest start at which its graph still meets the deadline. Minus the current time this is
+    /// its laxity, so this order is that of laxity at any time.
     pub(crate) must_start: i64,
     pub(crate) promoted: bool,
 }
@@ -54,7 +54,8 @@ impl ReadyQueue {
     }
 
     /// Whether `entry` may go first at `now`: a unit is left for it, and each task that it would
-    /// pass still has as much laxity as it takes. Tasks that are late anyway do not hold it up.
+    /// overtake has at least as much laxity as `entry` takes. Tasks that are already late do not
+    /// prevent it.
     pub(crate) fn may_promote(&self, entry: &Ready, available: usize, now: i64) -> bool {
         let promoted = self.0.iter().filter(|other| other.promoted).count();
         promoted < available
@@ -115,7 +116,7 @@ mod tests {
         // At 60 the waiting task has a laxity of 40.
         assert!(queue.may_promote(&entry(1, 40, 200), 1, 60));
         assert!(!queue.may_promote(&entry(1, 41, 200), 1, 60));
-        // A less urgent one is not passed, an overdue one is lost anyway.
+        // Less urgent tasks are not overtaken, and overdue ones are already late.
         assert!(queue.may_promote(&entry(1, 41, 99), 1, 60));
         assert!(queue.may_promote(&entry(1, 41, 200), 1, 101));
     }

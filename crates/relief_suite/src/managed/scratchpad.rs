@@ -19,7 +19,7 @@ enum Slot {
     Reserved,
     Result {
         of: TaskRef,
-        /// Memory has it too.
+        /// Whether it is also in memory.
         written: bool,
         /// Consumers that have not begun to read.
         wanted: usize,
@@ -40,8 +40,9 @@ pub(crate) struct Scratchpad {
 }
 
 impl Scratchpad {
-    /// That of RELIEF's release: element-wise units have four slots and convolutions three for
-    /// inputs and results alike; the others have two for results and room of its own for inputs.
+    /// The scratchpad of RELIEF's release: element-wise units have four slots and convolutions
+    /// three for inputs and results alike; the others have two for results and room of its own for
+    /// inputs.
     pub(crate) fn of(kind: Kind) -> Scratchpad {
         let (slots, shared) = match kind {
             Kind::ElementWise => (4, true),
@@ -55,16 +56,16 @@ impl Scratchpad {
         }
     }
 
-    /// Whether results are inputs in place.
+    /// Whether results can be used as inputs in place.
     pub(crate) fn is_shared(&self) -> bool {
         self.shared
     }
 
-    /// Room for `transfers` inputs and a result beside those in the slots `in_place`, and the
-    /// results that it costs; `None` if only unwritten or busy results are left.
+    /// Reserves room for `transfers` inputs and a result, besides those in the slots `in_place`.
+    /// Returns the room and the results that are lost; `None` if only unwritten or busy results are
+    /// left.
     ///
-    /// The first slots that may be taken are, as in the release: it does not look for the result
-    /// that is missed least.
+    /// As in the release, it takes the first slots that may be taken, whichever results they hold.
     pub(crate) fn reserve(
         &mut self,
         in_place: &[usize],
@@ -138,7 +139,8 @@ impl Scratchpad {
             .min_by_key(unwritten)
     }
 
-    /// The task for which `room` was reserved completed; its result has `wanted` consumers.
+    /// Notes that the task for which `room` was reserved has completed; its result has `wanted`
+    /// consumers.
     pub(crate) fn computed(&mut self, room: Room, of: TaskRef, wanted: usize) {
         for slot in room.inputs {
             self.slots[slot] = Slot::Free;
@@ -169,14 +171,14 @@ impl Scratchpad {
         }
     }
 
-    /// The result in `slot` is in memory.
+    /// Notes that the result in `slot` is in memory.
     pub(crate) fn written(&mut self, slot: usize) {
         if let Slot::Result { written, .. } = &mut self.slots[slot] {
             *written = true;
         }
     }
 
-    /// Nobody needs results of `graph` any more.
+    /// Drops the results of `graph`, which are no longer needed.
     pub(crate) fn forget(&mut self, graph: usize) {
         for slot in &mut self.slots {
             if matches!(slot, Slot::Result { of, .. } if of.graph == graph) {
