@@ -124,13 +124,13 @@ def _change(of: Mapping[str, Any]) -> str:
 def measured_text(result: Mapping[str, Any]) -> Iterator[str]:
     """The micro-benchmarks of this machine."""
     yield f"measured on {result['machine']}; 95 % over rounds"
-    yield f"{'kernel by instructions':24}{'A':>16}{'o0 + L':>18}{'host':>20}"
+    yield f"{'kernel by instructions':24}{'A':>16}{'o0 + L':>18}{'host':>24}"
     for name, row in result["kernels"].items():
         if row is not None:
             yield (
                 f"  {name:22}{_plain(row['acceleration_ratio'], ''):>16}"
                 f"{_plain(row['setup_ns'], ' ns'):>18}"
-                f"{_plain(row['host_ns_per_byte'], ' ns/B'):>20}"
+                f"{_plain(row['host_ns_per_byte'], ' ns/B'):>24}"
             )
     if result["thread_switch_ns"] is not None:
         yield f"thread switch (o1)      {_plain(result['thread_switch_ns'], ' ns'):>16}"
