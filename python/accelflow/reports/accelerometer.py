@@ -60,9 +60,12 @@ def _percent(ratio: float | None) -> str:
 
 def _answer(result: Mapping[str, Any]) -> str:
     gain = f"Offloading makes the service {_percent(result['speedup_ratio'])} faster"
-    latency = f"and cuts latency by {_percent(result['latency_reduction_ratio'])}"
-    if result["latency_reduction_ratio"] is None:
+    reduction = result["latency_reduction_ratio"]
+    latency = f"and cuts latency by {_percent(reduction)}"
+    if reduction is None:
         latency = "; what it does to latency is not known"
+    elif reduction < 1:
+        latency = f"and makes requests slower (latency reduction {_percent(reduction)})"
     if result["ideal_speedup_ratio"] is None:
         return f"{gain} {latency}."
     return f"{gain} {latency}; at best it could be {_percent(result['ideal_speedup_ratio'])}."

@@ -1,0 +1,191 @@
+"""Offloads that were executed by the runtime's ensemble, beside the equations.
+
+`benches/ensemble/offload` measures the inputs of the equations by micro-benchmarks, and a host that
+offloads in every form; :func:`beside` evaluates the equations with these inputs. A cycle of the
+equations is a nanosecond here.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.accelerometer.arrays import break_even
+from accelflow.accelerometer.measured import interval, line
+from accelflow.accelerometer.service import Kernel, Service, evaluate
+from accelflow.errors import InputError
+from accelflow.files import why
+
+#: The schema of what the benchmark prints.
+SCHEMA: Final = "accelflow.ensemble-offload/1"
+
+_NS_PER_S: Final = 1e9
+
+#: The forms of the benchmark: the threading, and whether its latency is compared, on an idle host.
+FORMS: Final = {
+    "sync": ("sync", False),
+    "sync_os": ("sync_os", False),
+    "sync_os_alone": ("sync_os", True),
+    "async_same_thread": ("async_same_thread", False),
+    "async_distinct_thread": ("async_distinct_thread", False),
+    "async_no_response": ("async_no_response", False),
+}
+
+
+def read_offloads(path: Path) -> dict[str, Any]:
+    """What the benchmark has printed into the file at `path`. Raises InputError."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise InputError(f"{path}: schema: must be {SCHEMA}")
+    return found
+
+
+def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """The equations beside what was measured.
+
+    `rows` has for each kernel, own work and form {kernel, own_us, form, closed_form_ratio,
+    host_ratio, clock_ratio, error_points}: ratios over the host that does the kernel itself, each
+    {mean, half_width, standard_error} over the rounds, Student's 95 %. `host_ratio` counts the
+    host's processor time and `clock_ratio` the clock's; the error is that of the equations less
+    `host_ratio`, or less `clock_ratio` for what the host waits for. `offload` has o0, L and o1,
+    `kernels` the inputs of each kernel, and `threshold` selective offload by its threshold.
+    """
+    offload = measured["offload"]
+    switch = offload["thread_switch_ns"]
+    chains = {row["steps"]: row for row in offload["chains"]}
+    rows = [row for case in measured["cases"] for row in _case(case, chains[case["steps"]], switch)]
+    return {
+        "offload": {
+            "thread_switch_ns": interval(switch),
+            "chains": [
+                {
+                    "steps": row["steps"],
+                    "setup_ns": interval(row["setup_ns"]),
+                    "transfer_ns": interval(row["transfer_ns"]),
+                }
+                for row in offload["chains"]
+            ],
+        },
+        "kernels": [
+            {
+                "kernel": case["kernel"],
+                "own_us": case["own_us"],
+                **{name: interval(values) for name, values in case["inputs"].items()},
+            }
+            for case in measured["cases"]
+        ],
+        "rows": rows,
+        "threshold": _threshold(measured, chains[1]),
+    }
+
+
+def _case(
+    case: Mapping[str, Any], chain: Mapping[str, Any], switch: Sequence[float]
+) -> list[dict[str, Any]]:
+    inputs, rounds = case["inputs"], case["rounds"]
+    each = list(
+        zip(
+            inputs["own_ns"],
+            inputs["kernel_ns"],
+            inputs["accelerated_ns"],
+            chain["setup_ns"],
+            chain["transfer_ns"],
+            switch,
+            strict=True,
+        )
+    )
+    rows = []
+    for form, (threading, latency) in FORMS.items():
+        closed = interval([_closed(one, threading, latency=latency) for one in each])
+        host = interval(_ratios(rounds, form, "host_ns"))
+        clock = interval(_ratios(rounds, form, "wall_ns"))
+        real = clock if latency or form == "sync" else host
+        rows.append(
+            {
+                "kernel": case["kernel"],
+                "own_us": case["own_us"],
+                "form": form,
+                "closed_form_ratio": closed,
+                "host_ratio": host,
+                "clock_ratio": clock,
+                "refused": sum(one[form]["refused"] for one in rounds),
+                "error_points": 100 * ((closed["mean"] or 0.0) - (real["mean"] or 0.0)),
+            }
+        )
+    return rows
+
+
+def _ratios(rounds: Sequence[Mapping[str, Any]], form: str, clock: str) -> list[float]:
+    """The time without accelerators over that of `form`, of each round."""
+    return [one["inline"][clock] / one[form][clock] for one in rounds]
+
+
+def _closed(inputs: tuple[float, ...], threading: str, *, latency: bool) -> float:
+    """The equations with the inputs of one round."""
+    own, kernel, accelerated, setup, transfer, switch = inputs
+    switches = threading in ("sync_os", "async_distinct_thread")
+    found = evaluate(
+        Service(
+            host_cycles_per_s=_NS_PER_S,
+            kernels=[
+                Kernel(
+                    threading=threading,
+                    # The ensemble takes a request at once.
+                    driver_waits=None if threading == "sync" else False,
+                    kernel_share_ratio=kernel / (own + kernel),
+                    offloads_per_s=_NS_PER_S / (own + kernel),
+                    setup_cycles=setup,
+                    transfer_cycles=transfer,
+                    thread_switch_cycles=switch if switches else 0.0,
+                    acceleration_ratio=kernel / accelerated,
+                )
+            ],
+        )
+    )
+    return float(found["latency_reduction_ratio" if latency else "speedup_ratio"])
+
+
+def _threshold(measured: Mapping[str, Any], chain: Mapping[str, Any]) -> dict[str, Any]:
+    """Selective offload by its threshold, beside the break-even size of equation (7)."""
+    sizes = measured["sizes"]
+    even = []
+    for number, setup in enumerate(chain["setup_ns"]):
+        fixed, per_byte = line([(row["bytes"], row["host_ns"][number]) for row in sizes])
+        # What a kernel of no bytes costs the host is saved with each offload.
+        found = break_even(
+            threading="async_same_thread",
+            driver_waits=False,
+            cycles_per_byte=max(per_byte, 1e-9),
+            acceleration_ratio=1.0,
+            setup_cycles=max(setup - fixed, 0.0),
+        )
+        even.append(float(found.above_bytes))
+    rows = measured["thresholds"]
+    stays = next(row for row in rows if row["least_bytes"] is None)
+
+    def gain(row: Mapping[str, Any], clock: str) -> dict[str, float | None]:
+        pairs = zip(stays["rounds"], row["rounds"], strict=True)
+        return interval([before[clock] / after[clock] for before, after in pairs])
+
+    return {
+        "mix": measured["mix"],
+        "own_us": stays["own_us"],
+        "break_even_bytes": interval(even),
+        "host_ns": [{"bytes": row["bytes"], "time_ns": interval(row["host_ns"])} for row in sizes],
+        "rows": [
+            {
+                "least_bytes": row["least_bytes"],
+                "host_ratio": gain(row, "host_ns"),
+                "clock_ratio": gain(row, "wall_ns"),
+            }
+            for row in rows
+        ],
+    }
+
+
+def worst(rows: Sequence[Mapping[str, Any]], chosen: Callable[[Mapping[str, Any]], bool]) -> float:
+    """The largest error of the `chosen` rows, in points, without its sign; 0 without rows."""
+    return max((abs(float(row["error_points"])) for row in rows if chosen(row)), default=0.0)
