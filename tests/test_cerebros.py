@@ -288,7 +288,7 @@ def test_a_service_of_ones_own_is_given_on_the_command_line(tmp_path: Path) -> N
     text = run("simulate", *arguments, "--requests", "20", "--set", "schema_map_entries=1")
     assert text.startswith("notes: cycles for one request")
     for given, said in (
-        (("UID", *arguments), "SERVICE: must be left out beside --interface"),
+        (("UID", *arguments), "SERVICE: must be left out with --interface"),
         (arguments[:2], "--interface and --recording: must be given together"),
     ):
         done = CliRunner().invoke(program, ["cerebros", "simulate", *given])

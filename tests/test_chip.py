@@ -207,8 +207,8 @@ def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
     path.write_text("[1]")
     for arguments, said in [
         (["area", "--set", "pes"], "--set = 'pes': must be of the form NAME=NUMBER"),
-        (["power", str(tmp_path / "none")], "cannot read"),
-        (["power", str(path)], "is not a result file"),
+        (["power", str(tmp_path / "none")], "No such file"),
+        (["power", str(path)], "must be a file of results"),
     ]:
         done = CliRunner().invoke(program, arguments)
         assert isinstance(done.exception, InputError)

@@ -50,7 +50,7 @@ def test_the_command_reaches_its_precision_and_says_how(tmp_path: Path):
         (("--precision", "p99:2%", "--requests", "900"), "--requests 900: must be left out"),
         (("--precision", "p99:2%", "--spans", "x"), "--spans x: must be left out"),
         (("--precision", "p99:2%", "--samples", "x"), "--samples x: must be left out"),
-        (("--report", "r.html", "--samples", "x"), "--samples: must be left out beside --report"),
+        (("--report", "r.html", "--samples", "x"), "--samples: must be left out with --report"),
         (("--warmup", "many"), "--warmup = 'many': must be a number of requests, or mser5"),
         (("--warmup", "20000"), "warmup = 20000: must be less than requests, 20000"),
         (("--samples", "no/such/folder.parquet"), "there is no folder"),

@@ -162,13 +162,13 @@ def test_what_is_wrong_is_refused() -> None:
         ("", "choice is missing"),
         (start, "choices.toml: x: reading is missing"),
         (start + one, "choices.toml: x has one reading"),
-        (start + one + one.replace("data", "guess"), "basis is 'guess'; known are text, data"),
+        (start + one + one.replace("data", "guess"), "basis = 'guess': must be text, data"),
         (
             start + one + one.replace("sizes", "size"),
-            "settings has the unknown key 'size'; known are placement",
+            "settings: key = 'size': must be placement",
         ),
         (start + one + one.replace("'fleet'", "'much'"), "choices.toml: x: sizes = 'much'"),
-        (start + one + one.replace("why", "because"), "choices.toml: x: unknown key 'because'"),
+        (start + one + one.replace("why", "because"), "choices.toml: x: key = 'because': must be"),
         ((start + one + one) * 2, "the choice 'x' is there more than once"),
         ("[", "choices.toml: "),
     ):

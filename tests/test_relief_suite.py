@@ -59,7 +59,7 @@ def test_equal_arguments_give_equal_results() -> None:
     [
         (
             {"reading": "mine"},
-            "unknown reading 'mine'; known are release, text, by_pointer, deadline",
+            "reading = 'mine': must be release, text, by_pointer or deadline",
         ),
         ({"applications": ["jpeg"]}, "unknown application 'jpeg'; known are canny, deblur"),
         ({"graphs": 0}, "graphs = 0: must be a whole number from 1"),

@@ -426,7 +426,7 @@ SERVICE = ["systems", 0, "services", 0]
         (["requests"], -1, "results.requests = -1: must not be negative"),
         (["systems"], [], "results.systems is empty"),
         (["systems"], [3], r"results.systems\[0\] = 3: must be an object"),
-        (["systems", 0, "orchestrator"], "gpu", "is 'gpu'; known are non_acc, cpu_centric"),
+        (["systems", 0, "orchestrator"], "gpu", " = 'gpu': must be non_acc, cpu_centric"),
         (["systems", 0, "orchestrator"], "ideal", "'ideal' more than once"),
         ([*SERVICE, "service"], "ReadH", r"results.systems\[0\].services has the service 'ReadH'"),
         ([*SERVICE, "p99_us"], ..., r"results.systems\[0\].services\[0\].p99_us is missing"),

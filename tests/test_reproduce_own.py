@@ -195,11 +195,14 @@ def test_sizes_are_those_of_the_workload() -> None:
         (["fig99", "--workload", "shop.toml"], "experiment = 'fig99': must be "),
         (["fig11", "--workload", "nowhere.toml"], "nowhere.toml: "),
         (["fig11", "--workload", "shopp"], "workload = 'shopp': must be socialnetwork, "),
-        (["fig11", "--recording", "r.json"], "--recording r.json: must stand beside --workload"),
+        (
+            ["fig11", "--recording", "r.json"],
+            "--recording r.json: must be given together with --workload",
+        ),
         (["fig11", "--workload", "shop.toml", "--recording", "none.json"], "cannot be read"),
         (
             ["fig11", "--workload", "shop.toml", "--config", "drawn.toml"],
-            "scenario.facts = 'drawn': must be left out beside a workload of one's own",
+            "scenario.facts = 'drawn': must be left out with a workload of your own",
         ),
         (["--page", "out", "--workload", "shop.toml"], "--page simulates nothing"),
     ],

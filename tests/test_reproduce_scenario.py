@@ -27,11 +27,11 @@ def test_scenarios_are_read_and_refused(tmp_path: Path) -> None:
     assert scenario.sizes == "socialnetwork"
     assert scenario.config == {"core.interrupt_ns": 1500.0}
     for text, said in (
-        ("[scenario]\nsise = 1\n", "unknown key 'scenario.sise'"),
+        ("[scenario]\nsise = 1\n", "scenario: key = 'sise': must be arrivals"),
         ("[scenario]\nsizes = 3\n", "scenario.sizes = 3: must be a text"),
         ('[scenario]\nsizes = "x"\n', "sizes = 'x': must be socialnetwork"),
         ("[core]\nfoo = 3\n", "parameter = 'core.foo': must be a key"),
-        ('[scenario]\ncohort = "relief"\n', "unknown cohort 'relief'; known are cohort"),
+        ('[scenario]\ncohort = "relief"\n', "cohort = 'relief': must be cohort"),
         ("scenario = 3\n", "scenario = 3: must be a table"),
     ):
         path.write_text(text)

@@ -168,5 +168,5 @@ def test_an_unknown_service_of_words_is_refused() -> None:
         for point in ("slow", "fast", "faster")
         for system in ("relief", "accelflow")
     }
-    with pytest.raises(InputError, match="'UniqId gains most': no service 'CPost'; known are"):
+    with pytest.raises(InputError, match="'UniqId gains most': service = 'CPost': must be"):
         of_cells(lib.parse("words", text), stand_in(cells), CI)

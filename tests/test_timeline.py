@@ -214,8 +214,8 @@ def test_servers_of_isolated_services_have_groups_of_their_own(tmp_path: Path) -
     ("options", "message"),
     [
         ([], "requests: must be at most 10000 over all systems"),
-        (["--timeline-slowest", "0"], "slowest = 0: must be a whole number from 1"),
-        (["--timeline-for", "-1"], "for_us = -1.0: must be more than 0"),
+        (["--timeline-slowest", "0"], "--timeline-slowest = 0: must be a whole number from 1"),
+        (["--timeline-for", "-1"], "--timeline-for = -1.0: must be more than 0"),
         (["--timeline-service", "CPosst"], "did you mean CPost"),
         (["--timeline-request", "99999999"], "must have a request"),
     ],
@@ -236,7 +236,12 @@ def test_what_cannot_be_shown_is_refused_and_nothing_is_written(
 
 def test_filters_need_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["compare", "socialnetwork", "--timeline-slowest", "3"]) == 2
-    assert "--timeline-slowest: must stand beside --timeline FILE" in capsys.readouterr().err
+    assert (
+        "--timeline-slowest: must be given together with --timeline FILE" in capsys.readouterr().err
+    )
+    wrong = ["--timeline", str(tmp_path / "x.pftrace"), "--timeline-request", "-1"]
+    assert run(["compare", "socialnetwork", *wrong]) == 2
+    assert "--timeline-request = -1: must be a whole number from 0" in capsys.readouterr().err
     missing = str(tmp_path / "missing" / "x.pftrace")
     assert run(["compare", "socialnetwork", "--timeline", missing]) == 2
     assert "there is no folder" in capsys.readouterr().err

@@ -178,7 +178,7 @@ def accelerometer_break_even(
 def relief_suite(request: str) -> str:
     """Maximum throughput of RELIEF's applications. `request` and the outcome are JSON.
 
-    Raises AccelflowError for an unknown application and for what cannot be simulated.
+    Raises AccelflowError for an unknown application and if the simulation fails.
     """
 
 def area_model(changes: str) -> str:
@@ -194,7 +194,7 @@ def power_model(area_changes: str, power_changes: str) -> str:
     """
 
 def energy_model(request: str) -> str:
-    """The energy in joules of what a system did in a window; `request` and outcome are JSON.
+    """The energy in joules of a system's work in a window; `request` and outcome are JSON.
 
     Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
     """
@@ -208,7 +208,7 @@ def cerebros_services() -> str:
 def cerebros_simulate(request: str) -> str:
     """Serve requests of one service under one design; both are JSON.
 
-    Raises AccelflowError for an unknown name and for what cannot be simulated.
+    Raises AccelflowError for an unknown name and if the simulation fails.
     """
 
 def cerebros_designs(request: str) -> str:
@@ -230,11 +230,11 @@ class CallError(AccelflowError):
     """A failed call to another service."""
 
     reason: str
-    """A stable name for why, such as timeout or pool_full."""
+    """A stable name of the reason, such as timeout or pool_full."""
     executed: str
     """Whether the service can have executed the call: no, perhaps or yes."""
     code: str | None
-    """Of a call of gRPC, the name of its status code."""
+    """The name of the status code of a gRPC call."""
     details: str | None
     """The text of the status, if the service has sent one."""
 
@@ -242,11 +242,11 @@ class TraceError(AccelflowError):
     """A trace that cannot be built, registered, linked, read from a file or continued."""
 
     reason: str
-    """A stable name for why, such as bad_condition or never_ends."""
+    """A stable name of the reason, such as bad_condition or never_ends."""
     trace: str | None
     """The trace in which it happened, if that is known."""
     step: int | None
-    """How many steps an execution had made before it happened; None outside executions."""
+    """The number of steps that the execution had made before; None outside executions."""
     position: int | None
     """The index of the offending character of a condition, from 0; None for anything else."""
 
@@ -256,7 +256,7 @@ class Cancel:
 
     def __new__(cls) -> Cancel: ...
     def cancel(self) -> None:
-        """End all calls that have this handle, and those that will be given it."""
+        """End all calls that have this handle, and later calls with it."""
     @property
     def cancelled(self) -> bool:
         """Whether `cancel` was called."""
@@ -394,7 +394,7 @@ class HttpClient:
     def json(value: Any) -> bytes:
         """Return the JSON text of a value.
 
-        Raises TypeError and ValueError for what JSON does not have.
+        Raises TypeError and ValueError for a value that JSON cannot represent.
         """
     def set_traces(self, traces: Any) -> int:
         """Make further calls with `accelflow.own_traces.ClientTraces`, or the client's for None.
@@ -429,7 +429,7 @@ class TraceNode:
         """The condition of a branch, in normal form."""
     @property
     def likely(self) -> bool | None:
-        """Which outcome of a branch its author expects, if any."""
+        """The expected outcome of a branch, if its author stated one."""
     @property
     def arms(self) -> list[list[TraceNode]]:
         """The true and the false arm of a branch, or the arms of a fork or join."""
@@ -449,7 +449,7 @@ def trace_kind(name: str, directions: str, yields: Sequence[tuple[str, str]]) ->
     """A call of an accelerator beside the nine, which is thereby declared.
 
     It processes messages of `directions` (both, receives or sends) and yields facts, each a name
-    and a type (number or text). Raises TraceError for what cannot be declared.
+    and a type (number or text). Raises TraceError for a declaration that is not allowed.
     """
 
 def trace_declarations(nodes: Sequence[TraceNode]) -> str:
@@ -489,7 +489,7 @@ def trace_check(nodes: Sequence[TraceNode]) -> list[str]:
     """Warnings about `nodes` as a trace. Raises TraceError if they are invalid."""
 
 def trace_templates() -> list[tuple[str, str, list[TraceNode]]]:
-    """Name, what Table II says about it, and source of each template of the paper."""
+    """Name, description by Table II, and source of each template of the paper."""
 
 @final
 class RegisteredTrace:
@@ -528,8 +528,8 @@ class TraceLibrary:
     def of_service(self, name: str) -> TraceLibrary:
         """The library as a service sees it.
 
-        It runs its own traces and those of nobody, and replaces and removes its own alone. Raises
-        TraceError for a name that traces cannot have, and for another service's view.
+        It may run its own traces and those without an owner, and replace and remove only its own.
+        Raises TraceError for a name that traces cannot have, and for another service's view.
         """
     @property
     def service_name(self) -> str | None:
@@ -547,11 +547,11 @@ class TraceLibrary:
     def names(self) -> list[str]:
         """The names of all traces, in the order of registration."""
     def get(self, name: str) -> RegisteredTrace:
-        """The trace called `name`. Raises TraceError, with the names there are, for another."""
+        """The trace called `name`. Raises TraceError, which lists the names, for an unknown one."""
     def link(self) -> TraceImage:
         """Lay all traces out in a trace memory.
 
-        Raises TraceError for a tail to nothing, a chain that never ends, too many conditions or a
+        Raises TraceError for a dangling tail, a chain that never ends, too many conditions or a
         full memory.
         """
     def link_from(self, name: str) -> TraceImage:
@@ -595,7 +595,7 @@ class TraceImage:
     def entry(self, name: str) -> int:
         """The address of the first word of the trace called `name`.
 
-        Raises TraceError, with the names that there are, for another.
+        Raises TraceError, which lists the names, for an unknown one.
         """
     def decode(self, address: int) -> list[TraceInstruction]:
         """The instructions of the word at `address`, from its first nibble to its last.
@@ -607,7 +607,7 @@ class TraceImage:
     def walk(
         self, name: str, facts: Mapping[str, int], *, max_visits: int = 100_000
     ) -> list[tuple[str, str]]:
-        """What an execution from the trace `name` on does, when the payload has the fields `facts`.
+        """The steps of an execution from the trace `name` on, on a payload with the fields `facts`.
 
         Pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'), ('trans', 'JSON>str'),
         ('fork', ''), ('notify', ''); for a join ('scatter', ''), then ('wait', '') where an arm
@@ -649,7 +649,7 @@ class TraceInstruction:
 
 @final
 class Request:
-    """What a handler may want to know of its request beyond the arguments."""
+    """A handler's request beyond the arguments: function, client, deadline, metadata."""
 
     @property
     def service(self) -> str:
@@ -659,26 +659,26 @@ class Request:
         """The function."""
     @property
     def peer(self) -> str:
-        """Address and port of who asks."""
+        """Address and port of the client."""
     @property
     def peer_identities(self) -> list[str]:
-        """What the client has proven to be called: the DNS names and URIs in its certificate.
+        """The DNS names and URIs in the client's verified certificate.
 
         Empty unless the server has `client_ca`.
         """
     @property
     def abandoned(self) -> bool:
-        """Whether the client is known to wait no more; only gRPC tells."""
+        """Whether the client is known to have abandoned the request; only gRPC reports it."""
     @property
     def metadata(self) -> list[tuple[str, str | bytes]]:
-        """What the client says beyond the message, in pairs of name and value; only gRPC has it.
+        """The client's metadata, in pairs of name and value; only gRPC has it.
 
         Values are bytes where the name ends in ``-bin``. Names are lower case.
         """
     def get(self, name: str) -> str | bytes | None:
         """Return the first value of a name of the metadata; None if there is none."""
     def time_left_s(self) -> float | None:
-        """Seconds until the client gives up; None if it has not said when. Only gRPC tells."""
+        """Seconds until the client's deadline; None without one. Only gRPC has deadlines."""
 
 @final
 class Scope:
@@ -692,21 +692,21 @@ class Scope:
         """Seconds that are left; None if the request has no deadline."""
 
 def current_scope() -> Scope | None:
-    """That of the request that this thread handles; None if it has neither deadline nor trace."""
+    """The scope of this thread's request; None if that has neither deadline nor trace."""
 
 @final
 class Promise:
-    """Where the answer of a coroutine goes.
+    """The pending answer of a coroutine.
 
-    It is kept once; what is dropped is answered with an error.
+    It is given once; if it is dropped, the request is answered with an error.
     """
 
     def keep(self, value: Any) -> None:
         """Answer the request with a value."""
     def fail(self, raised: BaseException) -> None:
-        """Answer the request with what was raised."""
+        """Answer the request with an exception."""
     def when_abandoned(self, tell: Callable[[], object]) -> None:
-        """Have `tell` called, once, from any thread, when nobody waits for the answer any more."""
+        """Register `tell` to be called once, from any thread, when the request is abandoned."""
 
 @final
 class Server:
@@ -737,12 +737,12 @@ class Server:
 
         It is given the dict of arguments, and the request if it takes that, and returns the value
         or a coroutine; `begin` is given each coroutine and the promise of its value. Raises
-        AccelflowError for no function of the interface, and once the server was started.
+        AccelflowError for a function that the interface lacks, and once the server was started.
         """
     def due_within(self, name: str, within_s: float) -> None:
         """Set the time within which calls of `Service.method` are to be answered.
 
-        Raises AccelflowError for no function of the interface, and a time out of its range.
+        Raises AccelflowError for a function that the interface lacks, and a time out of its range.
         """
     def set_traces(self, traces: Any) -> int:
         """Serve with `accelflow.own_traces.ServerTraces` from now on, or the server's for None.
@@ -758,9 +758,9 @@ class Server:
         Raises AccelflowError.
         """
     def admin_port(self) -> int | None:
-        """Where operators are answered; None if nowhere."""
+        """The address of the operators' port; None without one."""
     def reshape(self, tenant: str, shaping: Shaping) -> None:
-        """Replace what of a tenant's traffic may pass. Raises AccelflowError."""
+        """Replace the shaping of a tenant's traffic. Raises AccelflowError."""
     def metrics(self) -> str:
         """The metrics in the text format of Prometheus; empty unless the server is running."""
     def recording(self, services: dict[str, str], date: str) -> str:
@@ -823,7 +823,7 @@ class TraceExecutor:
     """
 
     def __new__(cls, *, cores: int) -> TraceExecutor:
-        """An executor whose LdB balances over `cores` cores. Raises TraceError for none."""
+        """An executor whose LdB balances over `cores` cores. Raises TraceError for 0 cores."""
     def run(
         self, image: TraceImage, name: str, payload: bytes, *, call: Sequence[str] | None = None
     ) -> TraceRun:
@@ -834,7 +834,7 @@ class TraceExecutor:
         the first step that fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
-        """Have the accelerator beside the nine that `kind` calls done by `body`.
+        """Register `body` for the accelerator beside the nine that `kind` calls.
 
         In all executors and ensembles of the process. `body` is a function of the payload and a
         dict of the facts. It returns the new payload, or None to keep it, or a pair of that and a
@@ -869,7 +869,7 @@ class TraceEnsemble:
         Raises TraceError once closed.
         """
     def close(self) -> None:
-        """Let the runs end, and end the workers."""
+        """Finish the runs and stop the workers."""
 
 @final
 class TraceHandle:
@@ -878,7 +878,7 @@ class TraceHandle:
     def done(self) -> bool:
         """Whether the run has ended."""
     def wait(self, timeout_s: float | None = None) -> TraceRun:
-        """Wait for the end of the run, and return what it did.
+        """Wait for the end of the run, and return its record.
 
         Raises TraceError if it ended early, and TimeoutError.
         """
@@ -892,11 +892,11 @@ class TraceHandle:
 
 @final
 class TraceRun:
-    """What a run did."""
+    """The record of a run."""
 
     @property
     def arrivals(self) -> list[TraceArrival]:
-        """What each execution ended with, in order of their ends: one, and one more a fork."""
+        """The end of each execution, in order: one, and one more for each fork."""
     @property
     def visits(self) -> list[tuple[str, str]]:
         """Everything that was visited, in the form of `TraceImage.walk`."""
@@ -916,7 +916,7 @@ class TraceArrival:
         """The trace that ended."""
     @property
     def arm(self) -> int:
-        """Which execution: 0 for the first, then one number for each that a fork started."""
+        """The number of the execution: 0 for the first, then one for each that a fork started."""
     @property
     def data(self) -> bytes:
         """The application data, or the packets where the execution ended with sending."""
@@ -946,7 +946,7 @@ def arcus_table2() -> str:
     """The registers of ARCUS's Table 2 and the rates that they give, as a JSON list."""
 
 def arcus_shape(values: tuple[int, int, int, int], unit: str) -> str:
-    """What the registers (refill, bucket, interval, clock in hertz) allow, as JSON.
+    """The rate and burst of the registers (refill, bucket, interval, clock in hertz), as JSON.
 
     Use `accelflow.arcus.shape`. Raises AccelflowError for a value out of range.
     """
@@ -1024,13 +1024,13 @@ def scenario_run(
     progress: Callable[[int, int], object] | None = None,
     others: list[Any] = ...,
 ) -> tuple[str, list[tuple[int, str, list[tuple[str, bytes]]]]]:
-    """Simulate a scenario (JSON) and return what it finds (JSON), and samples.
+    """Simulate a scenario (JSON) and return its results (JSON), and samples.
 
     `options` are threads, the share of the tail, the most samples of a service, whether
     percentiles are exact (None: up to 10,000,000 requests), and the most intervals of use over
     time. Samples are the system's place in the results, the service, and columns of 8-byte values
     by name. `others` are systems in Python (`accelflow.policies.System`). Use
-    `accelflow.simulation.run`. Raises AccelflowError for what cannot be simulated.
+    `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.
     """
 
 @final
@@ -1162,7 +1162,7 @@ def scenario_spans(document: str, recording: str | None, path: Path) -> int:
     """Write the spans of a scenario's requests as lines of OTLP; return the number of requests.
 
     Use `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems,
-    for what cannot be simulated and for what cannot be written.
+    and if the simulation or the file fails.
     """
 
 def scenario_timeline(
@@ -1212,7 +1212,7 @@ def scenario_why(
     percentile: float,
     progress: Callable[[int, int], object] | None = None,
 ) -> str:
-    """Return what slow requests of a scenario (JSON) waited for that others did not (JSON).
+    """Explain the slow requests of a scenario (JSON): their waits beside others' (JSON).
 
     Use `accelflow.watching.why`. Raises AccelflowError for what is not allowed or cannot be
     simulated.
@@ -1225,7 +1225,7 @@ def scenario_choices() -> list[tuple[str, list[str]]]:
     """The fields of a scenario that are chosen by name, each with its names."""
 
 def scenario_allowed(field: str) -> str | None:
-    """What a field of a scenario may be, after "must be"; None if there is no such field."""
+    """The allowed values of a scenario's field, after "must be"; None for an unknown field."""
 
 def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> str:
     """The workload that spans show, and a report, as JSON: {"workload": ..., "report": ...}.
@@ -1250,7 +1250,7 @@ def service_names(workload: str) -> list[str]:
     """
 
 def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[tuple[str, float]]:
-    """By service, the mean number of messages of a request that are awaited for longer.
+    """The mean number of messages of a request that time out, by service.
 
     Raises AccelflowError for an unknown workload or remote.
     """
@@ -1328,7 +1328,7 @@ def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int
     """
 
 def service_breakdown(tcp_cost_ns: float) -> str:
-    """What each service spends on a core without accelerators, by category, as JSON."""
+    """The core time of each service without accelerators, by category, as JSON."""
 
 def confidence_interval(observations: list[float]) -> tuple[float, float] | None:
     """(mean, half width of the 95 % interval) of independent observations; None below two."""

@@ -114,7 +114,7 @@ def release(
     segment_bytes: int | None = None,
     header_bytes: int = 0,
 ) -> list[Segment]:
-    """Pass `messages` (time in ns, size in bytes) through one flow, and return their segments.
+    """Pass `messages` (time in ns, size in bytes) through `limiter`, and return their segments.
 
     Times count from when the bucket was filled, and must not decrease. With `segment_bytes`,
     larger messages are split, and each piece repeats the first `header_bytes`. Raises InputError

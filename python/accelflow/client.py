@@ -137,7 +137,7 @@ class _Traced(_Kept[_M]):
 
 
 class Client(_Kept[_native.Client]):
-    """Calls the functions that a `.thrift` file declares, of the service at ``host:port``.
+    """A client of the Thrift service at ``host:port``: calls the functions of a `.thrift` file.
 
     Included files are looked for beside it, then in the folders `include_dirs`. `protocol` is
     ``binary`` or ``compact``. With `ca`, a PEM file of trusted certificates, calls use TLS 1.3, and
@@ -373,7 +373,7 @@ class HttpResponse(NamedTuple):
 
 
 class HttpClient(_Traced[_native.HttpClient]):
-    """Sends JSON to the HTTP/1.1 server at ``host:port`` and receives JSON.
+    """A client that sends JSON to the HTTP/1.1 server at ``host:port`` and receives JSON.
 
     With `compress`, bodies are compressed with `codec`: ``zstd``, or ``gzip``. The other settings
     are those of :class:`Client`.

@@ -47,7 +47,7 @@ __all__ = ["REPORT_LOADS", "at_loads", "check_loads", "compare", "simulate"]
 
 #: Queue policies in Python by the native system whose queues they order.
 Policies = Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]]
-#: What a run is of: a workload, or a whole scenario.
+#: The subject of a run: a workload, or a whole scenario.
 Asked = Scenario | str | PathLike[str] | Mapping[str, Any] | HasDocument
 
 MAX_SEEDS: Final = 1_000
@@ -168,7 +168,7 @@ def compare(  # noqa: PLR0913 (options, by name)
     limit = TimeLimit(time_limit_s)
     most = _samples(samples or samples_to is not None)
     if samples_to is not None and precision is not None:
-        raise InputError("samples_to: must be left out beside a precision, which simulates anew")
+        raise InputError("samples_to: must be left out with a precision, which simulates anew")
     classes = _take_classes(fields)
     others = systems_in_python(policies, classes)
     scenario = _scenario(workload, fields)

@@ -55,8 +55,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         tree = tomllib.loads(text)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
-    except tomllib.TOMLDecodeError:
-        raise
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"not TOML: {error}") from error
     except ValueError as error:  # of Python, for an integer of more than 4,300 digits
         raise ValueError(_TOO_WIDE) from error
     level: list[Any] = [tree]
@@ -86,6 +86,8 @@ def parse_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=_distinct, parse_int=_integer)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from error
 
 
 def _integer(text: str) -> int:

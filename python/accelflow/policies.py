@@ -168,7 +168,7 @@ class System:
     queue: Callable[[], QueuePolicy] | None
     #: The class of each kind of policy, for messages.
     classes: dict[str, str]
-    #: What is being called before the first decision.
+    #: The method that is called before the first decision.
     _step: str = ""
     #: The thread that simulates it.
     _thread: int | None = field(default=None, repr=False)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, whole_number
+from accelflow.errors import AccelflowError, InputError, one_of, whole_number
 from accelflow.findings import targets
 
 __all__ = ["DEFINITIONS", "PAPER_MEAN_RATIO", "READINGS", "relief_suite"]
@@ -67,8 +67,7 @@ def relief_suite(
 
     Raises InputError for an unknown reading or application and for lengths that are not allowed.
     """
-    if reading not in READINGS:
-        raise InputError(f"unknown reading '{reading}'; known are {', '.join(READINGS)}")
+    one_of("reading", reading, READINGS)
     for name, value, least in (("graphs", graphs, 1), ("warmup", warmup, 0), ("seed", seed, 0)):
         whole_number(name, value, least, 2**32 - 1)
     request = {

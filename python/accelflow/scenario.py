@@ -161,7 +161,7 @@ class Scenario:
 
     @property
     def costs(self) -> str:
-        """Where costs come from: paper, measured, or recording for a given one."""
+        """The source of costs: paper, measured, or recording for a given one."""
         return str(resolved(self)["costs"])
 
     @property

@@ -31,10 +31,10 @@ __all__ = ["Execution", "Limits", "Observability", "Timeouts", "Tls", "instance_
 #: No count is larger.
 _MOST: Final = 2**31 - 1
 
-#: No number of bytes that is computed from one is larger.
+#: The largest number of bytes that is computed from a count.
 _MOST_BYTES: Final = 4 * _MOST
 
-#: No arena is larger.
+#: The largest arena, in bytes.
 _MOST_ARENA_BYTES: Final = 2**62
 
 #: The RPC accelerator as it is.

@@ -128,8 +128,7 @@ def watch(
     object of schema ``accelflow.waterfall/1``: ``segments`` with times in ns from the arrival, of
     which those with ``critical`` follow each other without a gap until the response.
 
-    Raises InputError for a value that is not allowed, and AccelflowError for what cannot be
-    simulated.
+    Raises InputError for a value that is not allowed, and AccelflowError if the simulation fails.
     """
     finite_number("percentile", percentile)
     if request is not None and (isinstance(request, bool) or not 0 <= request < 1 << 63):
@@ -157,7 +156,7 @@ def why(
     :func:`verdict`.
 
     Raises InputError for a value that is not allowed and for too few requests, and AccelflowError
-    for what cannot be simulated.
+    if the simulation fails.
     """
     finite_number("percentile", percentile)
     scenario = _ready(scenario)

@@ -78,7 +78,7 @@ class WorkloadWarning(UserWarning):
 
 
 def is_file(workload: object) -> bool:
-    """Return whether `workload` names a workload's file: a path, or a text that ends as one."""
+    """Return whether `workload` is a path, or a text that ends in .toml or .json: a file's name."""
     return isinstance(workload, PathLike) or (
         isinstance(workload, str) and workload.lower().endswith(SUFFIXES)
     )
@@ -237,7 +237,7 @@ def suite_text(name: str) -> str:
 def new_workload(name: str, like: str | None = None) -> str:
     """Return the text of a new workload's file called `name`: commented, and ready to run.
 
-    It describes a small service of its own, or with `like` what the suite of that name does. Raises
+    It has two small services, or, with `like`, the services of the suite of that name. Raises
     InputError for a name that no workload may have, and for an unknown suite.
     """
     if name in SUITES:

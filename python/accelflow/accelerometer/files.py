@@ -82,7 +82,7 @@ def _from_nine_lines(text: str, path: Path) -> Service:
             raise InputError(f"{place}: '{line.strip()}': must be a name and a value")
         name = words[0] if words[0] in _NINE else _SPELLINGS.get(words[0].lower())
         if name is None:
-            raise InputError(f"{place}: unknown name '{words[0]}'; known are {', '.join(_NINE)}")
+            raise refused(f"{place}: name", words[0], known=_NINE)
         if name in found:
             raise InputError(f"{place}: {name} is given a second time, after line {found[name][1]}")
         found[name] = (words[1], number)
@@ -407,7 +407,7 @@ def _table(kind: type[Any], value: Any, place: str) -> Any:
 def _check_names(row: Mapping[str, Any], known: Any, place: str) -> None:
     for name in row:
         if name not in known:
-            raise InputError(f"{place}: unknown key '{name}'; known are {', '.join(known)}")
+            raise refused(f"{place}: key", name, known=known)
 
 
 def _either(row: Mapping[str, Any], names: Any, place: str) -> tuple[str, Any] | None:

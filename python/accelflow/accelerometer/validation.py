@@ -1,4 +1,4 @@
-"""Where the closed form holds and where it breaks: equations against simulation, over a grid.
+"""The validity of the closed form: equations against simulation, over a grid.
 
 :func:`grid` has one section for each thing that the equations leave out, from nothing at all to
 queues, tails and requests that overlap with their offloads. Each row is one kernel under one
@@ -95,7 +95,7 @@ def _nothing_waits(size: Size) -> Iterator[Case]:
 
 
 def _one_request(size: Size) -> Iterator[Case]:
-    """The same for latency: one request at a time on an idle host."""
+    """As :func:`_nothing_waits`, for latency: one request at a time on an idle host."""
     for case in _nothing_waits(size):
         yield replace(case, figure="latency_reduction_ratio")
 
@@ -138,7 +138,7 @@ def _tail(size: Size) -> Iterator[Case]:
 
 
 def _mean_with_load(size: Size) -> Iterator[Case]:
-    """The same for the mean."""
+    """As :func:`_tail`, for the mean."""
     for case in _tail(size):
         yield replace(case, figure="mean_latency_cycles")
 

@@ -20,7 +20,7 @@ from accelflow.workload import write_workload
 
 __all__ = ["Proposal", "propose"]
 
-#: What TCP costs a core: assumed, as in workloads without costs (docs/workloads.md). The function
+#: The core time of TCP: assumed, as in workloads without costs (docs/workloads.md). The function
 #: does not call it.
 TCP_NS: Final = 7_000.0
 

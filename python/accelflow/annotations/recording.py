@@ -23,7 +23,8 @@ class Operation:
 
     `follows` is the number of the operation whose output it gets, in the order of the calls, None
     for other data; `of_argument` tells whether that is an argument of the function, `is_result`
-    whether its output is the function's result. Sizes are 0 for what has no bytes, such as a dict.
+    whether its output is the function's result. Sizes are 0 for values without bytes, such as a
+    dict.
     """
 
     accelerator: str

@@ -68,13 +68,13 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "sweep",
         "sweep",
         "sweep",
-        "Simulate the points of a study that its folder lacks.",
+        "Simulate the points of a study that its folder does not have yet.",
     ),
     Listed(
         "find",
         "find",
         "find",
-        "Find the least or most of one thing that keeps limits, or the cheapest design.",
+        "Find the least or greatest value that keeps limits, or the cheapest design.",
     ),
     Listed(
         "reproduce",
@@ -143,7 +143,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "explain",
         "Explain the parameter KEY, or list all: default, allowed values, origin.",
     ),
-    Listed("schema", "schema", "schema", "Print the JSON Schema of the files called NAME."),
+    Listed("schema", "schema", "schema", "Print the JSON Schema of a kind of file."),
     Listed(
         "accelerometer",
         "accelerometer",

@@ -77,9 +77,15 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--goal", metavar="OF:GAIN", help="speedup:GAIN% or latency:GAIN%, for --seek.")
 @click.option("--simulate", is_flag=True, help="Also execute the offloads, event by event.")
-@click.option("--threads", type=int, default=64, show_default=True, help="Of a simulated host.")
 @click.option(
-    "--load", type=float, default=0.7, show_default=True, help="Of a simulated host, as a share."
+    "--threads", type=int, default=64, show_default=True, help="With --simulate: threads of a host."
+)
+@click.option(
+    "--load",
+    type=float,
+    default=0.7,
+    show_default=True,
+    help="With --simulate: load of a host, as a share of its capacity.",
 )
 @click.option("--measure", is_flag=True, help="Measure A, o0, L and o1 on this machine instead.")
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
@@ -92,17 +98,20 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(model.THREADINGS),
     default="sync",
     show_default=True,
-    help="Of the offloads from a recording's service.",
+    help="With --recording: threading of the offloads.",
 )
 @click.option(
     "--acceleration",
     type=float,
     default=10.0,
     show_default=True,
-    help="A of all accelerators of a recording's service.",
+    help="With --recording: speedup A of every accelerator.",
 )
 @click.option(
-    "--out", type=_FILE, metavar="FILE", help="Write the recording's service, to edit it."
+    "--out",
+    type=_FILE,
+    metavar="FILE",
+    help="With --recording: write the service to this file, for editing.",
 )
 def accelerometer(file: Path | None, **options: Any) -> None:
     """Estimate the gain of offloading a service's kernels.

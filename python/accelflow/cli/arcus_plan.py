@@ -20,7 +20,7 @@ __all__ = ["plan", "profile"]
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 _FILE = click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 
-#: How the verdicts of a plan are printed.
+#: The printed verdicts of a plan.
 _VERDICTS: Final = {"below": "BELOW ITS SLO"}
 
 
@@ -143,7 +143,7 @@ def _promises(flow: dict[str, Any]) -> list[str]:
 
 @click.command("profile")
 @_FILE
-@click.option("--most", type=int, default=2, show_default=True, help="Flows of a combination.")
+@click.option("--most", type=int, default=2, show_default=True, help="Most flows in a combination.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the table here, for `plan --profiles`."
 )

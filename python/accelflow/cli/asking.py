@@ -59,7 +59,7 @@ _OPTIONS: Final = (
         default=_DEFAULT.workload,
         show_default=True,
         metavar="NAME",
-        help="The services beside which it runs: a suite, or a file.",
+        help="The workload that has the service: a suite, or a file.",
         shell_complete=offered.workloads,
     ),
     click.option(
@@ -69,7 +69,7 @@ _OPTIONS: Final = (
         callback=once,
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Take what is simulated from a scenario; options given here replace it.",
+        help="Take settings from a scenario; options given here replace them.",
     ),
     click.option(
         "--system",
@@ -78,7 +78,7 @@ _OPTIONS: Final = (
         show_default=True,
         callback=lambda _, __, name: (name,),
         metavar="NAME",
-        help="The system that is simulated.",
+        help="The simulated system.",
         shell_complete=offered.orchestrators,
     ),
     click.option(

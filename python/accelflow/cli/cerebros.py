@@ -114,7 +114,10 @@ _PAPER_OFFLOADS: Final = (
     help="A service of your own in place of SERVICE: its .thrift or .proto file.",
 )
 @click.option(
-    "--recording", type=_FILE, metavar="FILE", help="The recording of its server; with --interface."
+    "--recording",
+    type=_FILE,
+    metavar="FILE",
+    help="The recording of that service's server; with --interface.",
 )
 @click.option(
     "--include-dir",
@@ -131,7 +134,11 @@ _PAPER_OFFLOADS: Final = (
     type=click.Choice(model.DESIGNS),
     help="Only this design; may be repeated.",
 )
-@click.option("--affinity", is_flag=True, help="Steer to warm cores; takes --design Full.")
+@click.option(
+    "--affinity",
+    is_flag=True,
+    help="Steer to cores that last ran the same function; needs --design Full.",
+)
 @click.option(
     "--load", "load_ratio", type=float, help="Random arrivals at this share of the cores' capacity."
 )
@@ -235,7 +242,7 @@ def _served(
     if interface is None and recording is None and not include_dirs:
         return service or "UID"
     if service is not None:
-        raise click.UsageError("SERVICE: must be left out beside --interface")
+        raise click.UsageError("SERVICE: must be left out with --interface")
     if interface is None or recording is None:
         raise click.UsageError("--interface and --recording: must be given together")
     return model.OwnService(interface, recording, include_dirs)

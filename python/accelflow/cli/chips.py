@@ -46,7 +46,7 @@ def show(chip: str, as_file: bool, as_json: bool) -> None:
     """Show how CHIP, a file or a name, differs from the paper's chip, and its area and power."""
     found = find_chip(chip)
     if as_file and as_json:
-        raise click.UsageError("--file and --json: must not stand beside each other")
+        raise click.UsageError("--file and --json: must not be given together")
     if as_file:
         click.echo(chip_text(found), nl=False)
         return

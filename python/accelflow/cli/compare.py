@@ -105,7 +105,7 @@ _DEFAULT = simulation.Scenario()
     metavar="FILE",
     help="Take costs from a recording instead: of `accelflow record`, or of an earlier comparison.",
 )
-@click.option("--recalibrate", is_flag=True, help="Measure costs again, even if they are kept.")
+@click.option("--recalibrate", is_flag=True, help="Measure costs again, even if saved ones exist.")
 @click.option(
     "--chip",
     "--config",
@@ -277,7 +277,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     asked = asked_precision(context)
     spans_file = options["spans_file"]
     if spans_file and len(experiment.orchestrators) != 1:
-        raise InputError(f"--spans {spans_file}: must stand beside one --orchestrator")
+        raise InputError(f"--spans {spans_file}: must be given together with one --orchestrator")
     if options["saved_file"]:
         simulation.write_scenario(experiment, options["saved_file"])
     if experiment.costs == "measured" and experiment.recording is None:
@@ -372,7 +372,7 @@ def _loads_asked(
         fixed = resolved(scenario)["arrivals"] == "own"
         return () if report_file is None or fixed else comparing.REPORT_LOADS
     if report_file is None:
-        raise InputError(f"--loads {listed}: must stand beside --report FILE.html")
+        raise InputError(f"--loads {listed}: must be given together with --report FILE.html")
     if listed == "none":
         return ()
     try:
@@ -437,7 +437,7 @@ def _measured(console: Console, *, anew: bool) -> str:
     return recording
 
 
-#: What an experiment finds, and not what it asks.
+#: Members of results that are findings, not part of the question.
 _FOUND = frozenset({"calibration", "cohort_links", "profile_parameters", "systems"})
 
 

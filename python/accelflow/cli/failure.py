@@ -13,7 +13,7 @@ from accelflow.errors import AccelflowError
 #: Set this variable in the environment to see the traceback of an internal error.
 DEBUG_VARIABLE = "ACCELFLOW_DEBUG"
 
-#: A number whose further digits nobody reads.
+#: A number with more digits than are useful.
 _LONG_NUMBER: Final = re.compile(r"(\d{24})\d{76,}")
 
 #: Characters that a terminal obeys, and those that change the direction of text.

@@ -36,7 +36,7 @@ def find(  # noqa: PLR0913, PLR0917 (options)
     time_limit_s: float | None,
     as_json: bool,
 ) -> None:
-    """Find the least or most of one thing that keeps limits, or the cheapest design.
+    """Find the least or greatest value that keeps limits, or the cheapest design.
 
     STUDY is a TOML file with a scenario and a table [find] (docs/studies.md). For one thing its
     range is halved; for a design of several, Optuna searches. Each value or design is simulated

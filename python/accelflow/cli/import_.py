@@ -20,7 +20,7 @@ from accelflow.importing import Imported, Report
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
-#: So many places of a line are printed; the JSON has more.
+#: The number of places that are printed for a line; the JSON has more.
 _PLACES: Final = 2
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
@@ -55,7 +55,11 @@ _INTO: Final = click.option(
 )
 _SERVICE: Final = click.option("--service", metavar="NAME", help="The service to update.")
 _TOP: Final = click.option(
-    "--top", type=int, default=20, show_default=True, help="Take this many, the busiest."
+    "--top",
+    type=int,
+    default=20,
+    show_default=True,
+    help="Take only this many services, the busiest.",
 )
 
 
@@ -63,14 +67,22 @@ _TOP: Final = click.option(
 @_common
 @_INTO
 @_SERVICE
-@click.option("--column", metavar="NAME", help="The column of times.")
+@click.option("--column", metavar="NAME", help="Name of the column of times.")
 @click.option(
     "--unit",
     metavar="UNIT",
     help=f"Unit of times whose column does not declare it: {', '.join(importing.UNITS)}.",
 )
-@click.option("--window", "window_s", type=float, metavar="SECONDS", help="Length of the windows.")
-@click.option("--zone", metavar="ZONE", help="Time zone of dates without one: Europe/Berlin.")
+@click.option(
+    "--window",
+    "window_s",
+    type=float,
+    metavar="SECONDS",
+    help="Length of the windows in seconds. Default: the most common distance.",
+)
+@click.option(
+    "--zone", metavar="ZONE", help="Time zone of dates without one, such as Europe/Berlin."
+)
 @click.option(
     "--out",
     type=_FILE,
@@ -191,32 +203,37 @@ def _profile(command: _Command) -> _Command:
             callback=_print_rules,
             help="Print the built-in rules, for editing, and exit.",
         ),
-        click.option("--rules", type=_FILE, metavar="FILE.toml", help="Rules to use instead."),
+        click.option(
+            "--rules",
+            type=_FILE,
+            metavar="FILE.toml",
+            help="Rules to use instead of the built-in ones.",
+        ),
         click.option(
             "--cores",
             type=float,
             metavar="NUMBER",
-            help="Mean number of busy cores; unless the profile is weighed by time.",
+            help="Mean number of busy cores; not needed if the profile is weighed by time.",
         ),
         click.option(
             "--duration",
             "duration_s",
             type=float,
             metavar="NUMBER",
-            help="Seconds that the profile was taken.",
+            help="Duration of the profile in seconds.",
         ),
         click.option(
             "--rate",
             "rate_rps",
             type=float,
             metavar="NUMBER",
-            help="Requests a second, with --duration.",
+            help="Requests per second, with --duration; instead of --requests.",
         ),
         click.option(
             "--requests",
             type=float,
             metavar="NUMBER",
-            help="Requests that were served meanwhile.",
+            help="Number of requests that were served during the profile.",
         ),
         click.option(
             "--out", type=_FILE, required=True, metavar="FILE.toml", help="Write the workload here."
@@ -236,7 +253,9 @@ _EVENT: Final = click.option(
     "--event", "sample_type", metavar="TYPE", help="Event or sample type to weigh by."
 )
 _PROCESS: Final = click.option(
-    "--process", metavar="NAME", help="Count only samples whose command, or first frame, it is."
+    "--process",
+    metavar="NAME",
+    help="Count only samples of this command (perf) or first frame (folded).",
 )
 
 
@@ -312,7 +331,7 @@ def _spans(command: _Command) -> _Command:
             "--shapes",
             type=int,
             metavar="NUMBER",
-            help="Most services of an operation. Default: 3.",
+            help="Most services to make of one operation. Default: 3.",
         ),
         click.option(
             "--waits",
@@ -322,7 +341,7 @@ def _spans(command: _Command) -> _Command:
         click.option(
             "--calls",
             metavar="KIND",
-            help="simulate (default): services of the file answer; fit: their times are waits.",
+            help="simulate (default): services of the file answer calls; fit: calls are waits.",
         ),
         click.option(
             "--servers",
@@ -377,7 +396,10 @@ def _import_spans(kind: str, options: dict[str, Any]) -> None:
 @import_command.command("deathstarbench")
 @_common
 @click.option(
-    "--against", type=_FILE, metavar="RESULTS.json", help="Print simulated response times beside."
+    "--against",
+    type=_FILE,
+    metavar="RESULTS.json",
+    help="Print the simulated response times of this file beside the measured ones.",
 )
 @click.option("--service", metavar="NAME", help="The simulated service that was measured.")
 def deathstarbench(
@@ -424,7 +446,7 @@ def _name_of(name: str | None, out: Path) -> str:
     if name is None:
         name = importing.plain_name(out.stem)
         if name in simulation.WORKLOADS:
-            allowed = "must stand beside --name, as a suite has this name"
+            allowed = "must be given together with --name, as a suite has this name"
             raise refused("--out", str(out), allowed)
         return name
     if name in simulation.WORKLOADS:

@@ -53,7 +53,7 @@ def power(
     given, sizes, note = _inputs(place, changes)
     if results is not None:
         if place is not None or sizes:
-            raise InputError("--chip: must be left out beside RESULTS, which say what the chip is")
+            raise InputError("--chip: must be left out with RESULTS, which name the chip")
         _print_energies(_read(results), given, as_json)
         return
     result = chip.power(given, sizes)
@@ -177,13 +177,9 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = read_text(path)
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"cannot read {path}: {why(error)}") from error
-    try:
-        results = parse_json(text)
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}") from error
+        results = parse_json(read_text(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
     if not isinstance(results, dict):
-        raise InputError(f"{path} is not a result file of `accelflow compare`")
+        raise InputError(f"{path}: must be a file of results of `accelflow compare`")
     return results

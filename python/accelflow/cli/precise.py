@@ -35,7 +35,7 @@ __all__ = [
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MSER5: Final = "mser5"
-#: What `--requests` and files of single requests cannot stand beside.
+#: The options that `--precision` excludes, by their parameters.
 _OTHERS: Final = ("requests", "samples_file", "spans_file", "timeline_file")
 
 
@@ -85,7 +85,7 @@ def length_options(command: _Command) -> _Command:
 
 
 def asked_precision(context: click.Context) -> Precision | None:
-    """The precision asked for. Raises InputError for options that it decides itself."""
+    """The precision asked for. Raises InputError for options that it excludes."""
     text, seconds = context.params["precision"], context.params["time_limit_s"]
     if text is None:
         if seconds is not None:
@@ -97,7 +97,7 @@ def asked_precision(context: click.Context) -> Precision | None:
         if typed and context.params[name] is not None:
             option = f"--{name.removesuffix('_file')}"
             raise InputError(
-                f"{option} {context.params[name]}: must be left out beside --precision, which "
+                f"{option} {context.params[name]}: must be left out with --precision, which "
                 "finds the number of requests"
             )
     return parse_precision(text)
@@ -138,7 +138,7 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
         return
     check_file(file, "--samples")
     if report_file is not None:
-        raise InputError("--samples: must be left out beside --report, which keeps some itself")
+        raise InputError("--samples: must be left out with --report, which keeps some itself")
 
 
 def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:

@@ -60,7 +60,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 @click.option(
     "--requests",
     metavar="N,N",
-    help="Requests that each of several profiles served; without it the same number.",
+    help="Requests served during each of several profiles. Default: the same number.",
 )
 @click.option(
     "--plot",

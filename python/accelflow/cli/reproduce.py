@@ -62,7 +62,7 @@ from accelflow.reproduce import (
     "recording_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Beside --workload: take costs and sizes from a recording.",
+    help="With --workload: take costs and sizes from a recording.",
 )
 @budget_option("full")
 @click.option("--quick", is_flag=True, help="Short for --budget quick: everything in minutes.")
@@ -147,7 +147,7 @@ def _asked(experiments: tuple[str, ...], options: Mapping[str, Any]) -> _Asked:
     workload, recording = options["workload"], options["recording_file"]
     if workload is None:
         if recording is not None:
-            raise InputError(f"--recording {recording}: must stand beside --workload")
+            raise InputError(f"--recording {recording}: must be given together with --workload")
         definitions = [load(name) for name in dict.fromkeys(experiments or names())]
         return _Asked(definitions, scenario, {})
     with plain_warnings():

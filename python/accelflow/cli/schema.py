@@ -11,7 +11,7 @@ from accelflow.cli import offered
 from accelflow.plans import plan_schema
 from accelflow.workload import workload_schema
 
-#: What writes the schema of each kind of file.
+#: The functions that return the schema of each kind of file.
 _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
     "chip": chip_schema,
     "plan": plan_schema,
@@ -23,7 +23,7 @@ _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
 @click.command("schema")
 @click.argument("name", type=click.Choice(sorted(_SCHEMAS)), shell_complete=offered.names(_SCHEMAS))
 def schema(name: str) -> None:
-    """Print the JSON Schema of the files called NAME.
+    """Print the JSON Schema of a kind of file.
 
     `chip` is a file of `--chip`, `plan` one of `accelflow arcus plan`, `scenario` one of
     `accelflow compare --scenario`, `workload` one of services. Editors complete and check files by

@@ -44,7 +44,7 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Simulate the points of a study that its folder lacks.
+    """Simulate the points of a study that its folder does not have yet.
 
     STUDY is a TOML file with a scenario, the axes along which it changes, and seeds
     (docs/studies.md). A run that was interrupted goes on where it was. The folder's

@@ -17,6 +17,9 @@ __all__ = ["check_timeline", "timeline", "timeline_options", "write_timeline"]
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
+#: The ends of the options of a timeline, by the fields that they set.
+_OPTIONS: Final = {"from_us": "from", "for_us": "for", "requests": "request", "slowest": "slowest"}
+
 #: A command's function.
 Command = Callable[..., None]
 
@@ -36,13 +39,13 @@ def timeline_options(command: Command) -> Command:
             "--timeline-from",
             type=float,
             metavar="US",
-            help="Show requests that arrive from this simulated time on. Default: 0.",
+            help="Show requests that arrive from this simulated time on, in us. Default: 0.",
         ),
         click.option(
             "--timeline-for",
             type=float,
             metavar="US",
-            help="Show requests that arrive within so many us. Default: all.",
+            help="Show requests that arrive within this time, in us. Default: all.",
         ),
         click.option(
             "--timeline-service",
@@ -61,7 +64,7 @@ def timeline_options(command: Command) -> Command:
             "--timeline-slowest",
             type=int,
             metavar="NUMBER",
-            help="Show the slowest requests of each service.",
+            help="Show this many of the slowest requests of each service.",
         ),
     )
     for option in reversed(options):
@@ -79,10 +82,12 @@ def check_timeline(options: dict[str, Any]) -> None:
     ]
     if file is None:
         if narrowed:
-            raise InputError(f"--timeline-{narrowed[0]}: must stand beside --timeline FILE")
+            raise InputError(
+                f"--timeline-{narrowed[0]}: must be given together with --timeline FILE"
+            )
         return
     _check_place("--timeline", file)
-    _shown(options).check()
+    _check_shown(_shown(options))
 
 
 def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
@@ -111,6 +116,17 @@ def _shown(options: dict[str, Any]) -> Shown:
     )
 
 
+def _check_shown(shown: Shown) -> None:
+    """Check `shown`; refusals name the option ``--timeline-...`` that set the field."""
+    try:
+        shown.check()
+    except InputError as error:
+        field, _, rule = str(error).partition(" = ")
+        if field not in _OPTIONS:
+            raise
+        raise InputError(f"--timeline-{_OPTIONS[field]} = {rule}") from error
+
+
 def _check_place(option: str, file: Path) -> None:
     try:
         check_file(file)
@@ -132,7 +148,7 @@ def timeline() -> None:
     type=click.Choice(KINDS_OF_SPANS),
     default=KINDS_OF_SPANS[0],
     show_default=True,
-    help="What the files are written in, as of `accelflow import`.",
+    help="Format of the files, as for `accelflow import`.",
 )
 @click.option(
     "--out", type=_FILE, required=True, metavar="FILE.pftrace", help="Write the timeline here."
@@ -143,10 +159,14 @@ def timeline() -> None:
     type=float,
     default=0.0,
     metavar="US",
-    help="Show requests that begin so long after the first.",
+    help="Show requests that begin at least this long after the first, in us.",
 )
 @click.option(
-    "--for", "for_us", type=float, metavar="US", help="Show requests that begin within so many us."
+    "--for",
+    "for_us",
+    type=float,
+    metavar="US",
+    help="Show requests that begin within this time, in us.",
 )
 @click.option(
     "--service",
@@ -155,7 +175,12 @@ def timeline() -> None:
     metavar="NAME",
     help="Show requests that begin at this service; repeatable.",
 )
-@click.option("--slowest", type=int, metavar="NUMBER", help="Show the slowest of each service.")
+@click.option(
+    "--slowest",
+    type=int,
+    metavar="NUMBER",
+    help="Show this many of the slowest requests of each service.",
+)
 def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: Any) -> None:
     """Draw spans of a live server, or of `accelflow compare --spans`.
 

@@ -22,7 +22,9 @@ __all__ = ["watch"]
 
 @click.command("watch")
 @click.argument("service", shell_complete=offered.services)
-@click.option("--request", type=int, metavar="N", help="Its number, from 0, by arrival.")
+@click.option(
+    "--request", type=int, metavar="N", help="The number of the request, from 0, by arrival."
+)
 @click.option(
     "--percentile",
     type=float,
@@ -37,7 +39,7 @@ __all__ = ["watch"]
     "picture",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also draw it to this file; its name ends in .svg or .png.",
+    help="Also draw the request to this file; its name ends in .svg or .png.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @click.pass_context

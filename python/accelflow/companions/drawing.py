@@ -31,7 +31,7 @@ SYSTEMS: Final = {
     "Arcus": ("#D55E00", "-"),
 }
 
-#: What draws each panel of a figure, by the panel's title.
+#: The functions that draw each panel of a figure, by the panel's title.
 Panels = Mapping[str, Callable[[Axes], None]]
 
 

@@ -29,7 +29,7 @@ def _accelerometer(outcome: PaperResult) -> Mapping[str, Figure]:
     return {"model": figure}
 
 
-#: What draws the figures of a paper.
+#: The functions that draw the figures of a paper.
 _DRAWN: Final[Mapping[str, Callable[[PaperResult], Mapping[str, Figure]]]] = {
     "accelerometer": _accelerometer,
     "cerebros": lambda outcome: cerebros_figures.figures(outcome.results),

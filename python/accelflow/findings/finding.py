@@ -30,7 +30,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A figure of ours, None if there is none, beside what the paper reports.
+    """A figure of ours, or None, beside the paper's.
 
     `key`, `unit`, `kind` and `use` are those of the :class:`Target`; `paper` is None for a figure
     that the paper does not report. `why` is the recorded reason for a difference, shown if the

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from accelflow.errors import InputError
+from accelflow.errors import InputError, refused
 from accelflow.findings.targets import DATA, targets
 
 __all__ = ["CLASSES", "Reason", "read_reason", "reasons"]
@@ -81,7 +81,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """By key, why our figure is off.
+    """The reasons why figures of ours are off, by key.
 
     Raises InputError that names the key, what is wrong there and what is allowed.
     """
@@ -123,9 +123,8 @@ def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
     allowed = ("class", "text", "proofs", *keys)
     for key in content:
         if key not in allowed:
-            raise InputError(
-                f"{place}: unknown key '{key}'; a reason of class {kind} has {', '.join(allowed)}"
-            )
+            rule = f"must be one of {', '.join(allowed)}, as the class is {kind}"
+            raise refused(f"{place}: key", key, rule, allowed)
     needed = ["text", *(key for key, must in keys.items() if must)]
     needed += ["proofs"] if kind == "contradiction" else []
     for key in needed:

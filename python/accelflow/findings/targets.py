@@ -143,7 +143,7 @@ def _own(by_name: Mapping[str, str], name: str, default: Any) -> Any:
 
 @cache
 def printed_figures() -> Mapping[str, Decimal]:
-    """By key, the single figures with the digits that they are stated with."""
+    """The reported single figures with their printed digits, by key."""
     return {key: figure.low for key, _, figure, _ in _figures() if figure.single}
 
 
@@ -179,7 +179,7 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
 
 @cache
 def uncovered() -> Mapping[str, str]:
-    """By key or section, why no experiment here has the figure.
+    """The reasons why figures have no experiment here, by key or section.
 
     Raises InputError for a key that no paper reports, and for a reason that is not a sentence.
     """

@@ -46,7 +46,7 @@ OWN_COLUMNS: Final = ("figure", "experiment", "value", "95 % CI", "unit", "doubt
 #: Half an interval of this share of the figure is what rounding leaves of none.
 _ROUNDING: Final = 1e-9
 
-#: Stands where a reason is missing; loud, so that nobody overlooks it.
+#: Shown where a reason is missing; conspicuous on purpose.
 NO_REASON: Final = "**NO REASON RECORDED**"
 
 
@@ -89,7 +89,7 @@ def _kind_text(finding: Finding) -> str:
 
 
 def counts_text(findings: Iterable[Finding]) -> str:
-    """How many rows agree with the paper, are off, and are undecided."""
+    """The numbers of rows that agree with the paper, are off, and are undecided, as text."""
     verdicts = [finding.verdict for finding in findings]
     agree = verdicts.count(Verdict.AGREES) + verdicts.count(Verdict.AS_PRINTED)
     off, undecided = (verdicts.count(one) for one in (Verdict.OFF, Verdict.UNDECIDED))
@@ -137,14 +137,14 @@ def difference_text(finding: Finding) -> str:
 
 
 def verdict_text(finding: Finding) -> str:
-    """Write the verdict; behind `undecided`, the doubts."""
+    """The verdict as text; `undecided` is followed by the doubts."""
     if finding.verdict is Verdict.UNDECIDED:
         return f"{finding.verdict} ({finding.doubts})"
     return str(finding.verdict or "")
 
 
 def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """By reason, the keys of the rows that are off for it; a missing one is loud."""
+    """The keys of the rows that are off, by reason; a missing reason is marked."""
     return _by_text(
         (finding, finding.why.sentence() if finding.why else NO_REASON)
         for finding in findings
@@ -153,7 +153,7 @@ def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
 
 
 def notes_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """By note, the keys of the rows with it that are not off."""
+    """The keys of the rows that have a note and are not off, by note."""
     return _by_text(
         (finding, finding.note)
         for finding in findings

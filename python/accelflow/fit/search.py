@@ -15,11 +15,11 @@ from accelflow.reproduce import Runner
 __all__ = ["Fit", "fit"]
 
 #: The number of best points that run again, and the factor for their seeds: the lowest of many
-#: noisy distances is a lucky one.
+#: noisy distances is low by chance.
 _FINALISTS: Final = 3
 _LONGER: Final = 4
 
-#: The distance that stands for none: larger than any other.
+#: Stands for a distance that does not exist; larger than any other.
 _NO_DISTANCE: Final = 100.0
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from accelflow import simulation
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, one_of, refused
 from accelflow.reproduce import Scenario
 
 __all__ = ["Bound", "Optimiser", "Place", "bounds", "free_bounds", "scenario_of", "values_of"]
@@ -81,16 +81,14 @@ def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
     """
     by_name = {bound.name: bound for bound in bounds()}
     for name, value in fixed.items():
-        if name not in by_name:
-            raise InputError(f"{name} is not searched; known are {', '.join(by_name)}")
-        choices = by_name[name].choices
+        choices = by_name[one_of("fixed", name, by_name)].choices
         if choices and value not in choices:
-            raise InputError(f"{name} cannot be fixed at '{value}'; known are {', '.join(choices)}")
+            raise refused(name, value, known=choices)
         if not choices and isinstance(value, str):
-            raise InputError(f"{name} cannot be fixed at '{value}'; it is a number")
+            raise refused(name, value, "must be a number")
     free = [bound for bound in bounds() if bound.name not in fixed]
     if not free:
-        raise InputError("everything is fixed; nothing is left to search")
+        raise InputError("fixed: must leave at least one parameter to search")
     return free
 
 

@@ -27,9 +27,9 @@ def compared(
 ) -> list[dict[str, Any]]:
     """Rows of measured and simulated response times, for each orchestrator.
 
-    `results` is the JSON of ``accelflow compare --json``. A measurement belongs to the service of
-    its name, or all of them to `service`. Raises InputError for another file, an unknown service,
-    and without a service for a measurement.
+    `results` is the JSON of ``accelflow compare --json``. A measurement is compared with the
+    service of the same name, or with `service`, if given. Raises InputError for another file, an
+    unknown service, and without a service for a measurement.
     """
     comparison = _comparison(results)
     names = comparison.service_names

@@ -112,7 +112,7 @@ def _numbered(data: IO[bytes], place: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: its cells, and where it is."""
+    """A row of a table: its cells, and its place in the file."""
 
     cells: Sequence[str]
     #: The file and the number of the row's last line, counted from 1.

@@ -24,7 +24,7 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; "
     "img-src data:"
 )
-#: From so many rows on, texts are written once.
+#: From this number of rows on, repeated texts are stored once.
 _LONG_COLUMN: Final = 1_000
 _SCHEMA: Final = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE.partition('.')[0]}.json"
 

@@ -10,7 +10,7 @@ from accelflow.page.document import Cell, Column, Table
 
 __all__ = ["cell_text", "table_html"]
 
-#: Up to so many characters a text is not broken; from so many on it has a column that is wide.
+#: Texts up to the first length are not wrapped; from the second on, their column is wide.
 _SHORT: Final = 26
 _LONG: Final = 60
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import InputError
+from accelflow.errors import InputError, one_of
 from accelflow.files import parse_toml, why
 from accelflow.profiles.categories import OTHER, PARTS, Functionality, Leaf
 from accelflow.profiles.frames import function_name
@@ -76,8 +76,7 @@ class Rules:
         except ValueError as error:
             raise InputError(f"{place}: {error}") from error
         for key in tree:
-            if key not in _KINDS:
-                raise InputError(f"{place}: unknown table '{key}'; known are {', '.join(_KINDS)}")
+            one_of(f"{place}: table", key, _KINDS)
         tables = {
             kind: patterns(tree.get(kind, {}), known, f"{place}: {kind}")
             for kind, known in _KINDS.items()
@@ -127,8 +126,7 @@ def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
         raise InputError(f"{place} = {table!r}: must be a table of categories")
     found: list[tuple[str, re.Pattern[str]]] = []
     for name, expressions in table.items():
-        if name not in known:
-            raise InputError(f"{place}: unknown category '{name}'; known are {', '.join(known)}")
+        one_of(f"{place}: category", name, known)
         if not isinstance(expressions, list):
             raise InputError(f"{place}.{name} = {expressions!r}: must be a list of expressions")
         for index, expression in enumerate(expressions):

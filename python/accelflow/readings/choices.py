@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any, Final
 
 from accelflow import simulation
-from accelflow.errors import InputError, refused
+from accelflow.errors import InputError, one_of, refused
 from accelflow.files import parse_toml
 from accelflow.reproduce import Scenario
 
@@ -176,16 +176,12 @@ def _reading(tree: Mapping[str, Any], place: str) -> Reading:
     settings = tree.get("settings")
     if not isinstance(settings, dict) or not settings:
         raise InputError(f"{place}: settings = {settings!r}: must be a table")
-    basis = _string(tree, "basis", place)
-    if basis not in BASES:
-        raise InputError(f"{place}: basis is '{basis}'; known are {', '.join(BASES)}")
+    basis = one_of(f"{place}: basis", _string(tree, "basis", place), BASES)
     known = [key for key in Scenario().to_dict() if key != "config"]
     for key in settings:
         if "." not in key and key not in known:
-            raise InputError(
-                f"{place}: settings has the unknown key '{key}'; known are {', '.join(known)}"
-                ", and keys of the server, such as accelerator.pes"
-            )
+            allowed = f"must be {', '.join(known)}, or a key of the server, such as accelerator.pes"
+            raise refused(f"{place}: settings: key", key, allowed, known)
     reading = Reading(settings, basis, _string(tree, "why", place))
     try:
         reading.of(Scenario()).check()
@@ -203,5 +199,4 @@ def _string(tree: Mapping[str, Any], key: str, place: str) -> str:
 
 def _only(tree: Mapping[str, Any], allowed: Sequence[str], place: str) -> None:
     for key in tree:
-        if key not in allowed:
-            raise InputError(f"{place}: unknown key '{key}'; known are {', '.join(allowed)}")
+        one_of(f"{place}: key", key, allowed)

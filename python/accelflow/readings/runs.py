@@ -89,7 +89,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Readings:
-    """All results; `default` has the figure of each row by experiment."""
+    """The results of all readings; `default` has the figure of each row by experiment."""
 
     definitions: tuple[Definition, ...]
     choices: tuple[Choice, ...]

@@ -16,7 +16,7 @@ __all__ = ["ALL_SERVICES", "LEVELS", "curves", "level_text"]
 
 #: What stands for the requests of all services together.
 ALL_SERVICES: Final = "all services"
-#: Beyond the last point stand at least so many requests.
+#: The fewest requests beyond the last point.
 _FEWEST_BEYOND: Final = 10
 _STEP: Final = 0.1
 

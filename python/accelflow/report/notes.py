@@ -13,7 +13,7 @@ __all__ = ["P999_RESPONSES", "notes_of"]
 P999_RESPONSES: Final = 100_000
 #: With fewer responses, fewer than 10 are beyond P99.
 _P99_RESPONSES: Final = 1_000
-#: So many names stand in a note.
+#: The most names in a note.
 _MOST_NAMES: Final = 4
 #: Sizes of an accelerator, of which 0 is a chip without it.
 _SIZES: Final = frozenset({"instances", "pes", "input_entries", "output_entries"})

@@ -30,7 +30,7 @@ _LOOKS: Final = {
 }
 _LEAST_BAR: Final = 10
 _MOST_BAR: Final = 60
-#: Shares in columns of their own need so many characters.
+#: The width in characters that separate columns of shares need.
 _SHARES: Final = sum(len(heading) + 2 for *_, heading in _LOOKS.values())
 _MOST_LABEL: Final = 28
 

@@ -36,10 +36,10 @@ COLORS: Final = {
     "ideal": "#CC79A7",
 }
 
-#: So many letters of services' names fit below a picture side by side.
+#: The letters of services' names that fit side by side below a picture.
 _LABELS: Final = 90
 
-#: Okabe and Ito's palette once more, for what is no system.
+#: Okabe and Ito's palette once more, for bars and lines other than systems.
 PALETTE: Final = (
     "#0072B2",
     "#56B4E9",

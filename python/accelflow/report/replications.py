@@ -22,7 +22,7 @@ from accelflow.report.tails import pooled_percentile
 
 __all__ = ["pooled", "with_percentile"]
 
-#: Members that are no counts: they are the same with each seed, or the largest of them is meant.
+#: Members that are not summed: they are equal for all seeds, or their largest value counts.
 _LARGEST: Final = ("number", "peak_running_traces")
 #: Response times of single requests, or of bins of them.
 _TAILS: Final = ("tail_us", "tail_bins")

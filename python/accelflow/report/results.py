@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from accelflow.errors import InputError
+from accelflow.errors import InputError, one_of
 from accelflow.report.called import Called
 from accelflow.report.named import Named
 from accelflow.report.reader import Interval, Reader, reject_repeats
@@ -461,11 +461,7 @@ def _in_python(root: Reader) -> list[str]:
 
 
 def _read_system(reader: Reader, known: Sequence[str], source: Mapping[str, Any]) -> SystemResult:
-    orchestrator = reader.get("orchestrator", str)
-    if orchestrator not in known:
-        raise InputError(
-            f"{reader.place}.orchestrator is '{orchestrator}'; known are {', '.join(known)}"
-        )
+    orchestrator = one_of(f"{reader.place}.orchestrator", reader.get("orchestrator", str), known)
     services = tuple(_read_service(item) for item in reader.items("services"))
     reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
     return SystemResult(

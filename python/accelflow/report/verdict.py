@@ -13,9 +13,9 @@ from accelflow.report.results import Comparison, SystemResult, mean_of
 
 __all__ = ["accelerator_use", "core_use", "verdict", "within_slo"]
 
-#: An ideal system that is at most so far away is called near.
+#: Ideal counts as near within this share.
 _NEAR: Final = 0.10
-#: The sentence names so many rivals: those that come nearest.
+#: The number of nearest rivals that the sentence names.
 _RIVALS: Final = 2
 
 

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from accelflow import simulation
-from accelflow.errors import InputError, one_of
+from accelflow.errors import InputError, one_of, refused
 from accelflow.files import parse_toml
 from accelflow.findings import Reason
 from accelflow.findings.targets import targets
@@ -363,7 +363,7 @@ def _section_rows(section: str, place: str) -> list[Row]:
     found = [row for row in targets() if row.startswith(prefix)]
     if not found:
         known = sorted({row.split(".")[1] for row in targets() if row.startswith("accelflow.")})
-        raise InputError(f"{place}: unknown section '{section}'; known are {', '.join(known)}")
+        raise refused(f"{place}: section", section, known=known)
     cell = Cell("", "")
     return [Row(row, row.removeprefix(prefix), "value", "mean", cell, None) for row in found]
 
@@ -389,8 +389,7 @@ def _groups(table: Section, key: str, known: Sequence[str]) -> tuple[tuple[str, 
         raise InputError(f"{table.place}.{key} = {groups!r}: must be a list of two or more")
     split = tuple(tuple(group) if isinstance(group, list) else (group,) for group in groups)
     for name in (name for group in split for name in group):
-        if name not in known:
-            raise InputError(f"{table.place}.{key} has '{name}'; known are {', '.join(known)}")
+        one_of(f"{table.place}.{key}", name, known)
     return split
 
 

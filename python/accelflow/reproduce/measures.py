@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from accelflow import chip
-from accelflow.errors import InputError
+from accelflow.errors import one_of
 
 __all__ = ["FORMS", "MEASURES", "SUMMARIES", "check_measure", "figure", "read"]
 
@@ -177,8 +177,7 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
 
 def check_measure(name: str, place: str) -> None:
     """Raise InputError, which names `place`, if there is no measure called `name`."""
-    if name not in MEASURES:
-        raise InputError(f"{place}: unknown measure '{name}'; known are {', '.join(MEASURES)}")
+    one_of(place, name, MEASURES)
 
 
 def read(measure: str, row: ServiceRow) -> float | None:

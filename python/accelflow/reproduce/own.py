@@ -214,7 +214,7 @@ def _scenario(
     default = Scenario()
     for key in _OF_FILES:
         if getattr(choices, key) != getattr(default, key):
-            allowed = "must be left out beside a workload of one's own, which says it itself"
+            allowed = "must be left out with a workload of your own, which sets it"
             raise refused(f"scenario.{key}", getattr(choices, key), allowed)
     if choices.arrivals != default.arrivals:
         arrivals = arrivals or choices.arrivals
@@ -238,7 +238,7 @@ def _scenario(
 
 
 def _slo_factors(tree: Mapping[str, Any], slo_us: Mapping[str, float]) -> dict[str, float]:
-    """By service, the stated multiple of the response time on an idle server."""
+    """The SLO as a multiple of the response time on an idle server, by service."""
     default = tree.get("defaults", {}).get("slo_factor")
     stated = {
         one["name"]: one.get("slo_factor", default)

@@ -31,7 +31,7 @@ def _fig1(inputs: Inputs) -> Table:
 
 
 def _spent_ns(row: Mapping[str, Any]) -> dict[str, float]:
-    """By category, the core time of one request in ns."""
+    """The core time of one request in ns, by category."""
     spent = {"AppLogic": row["app_ns"]}
     for name, operation in row["operations"].items():
         category = _TOGETHER.get(name, name)

@@ -17,7 +17,7 @@ __all__ = ["read_reason", "reasons"]
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """By key, why our figure is off by more than a quarter.
+    """The reasons why figures of ours are off by more than a quarter, by key.
 
     Raises InputError that names the key, what is wrong there and what is allowed.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from accelflow import simulation
-from accelflow.errors import InputError
+from accelflow.errors import InputError, one_of
 from accelflow.files import parse_toml, read_text, why
 from accelflow.reproduce.definitions import PRODUCTION, Point
 
@@ -152,22 +152,15 @@ class Scenario:
     def check(self) -> None:
         """Raise InputError for the first value that is not allowed."""
         simulation.check(self.experiment("accelflow", {}, Point(""), 100, 1))
-        if self.arrivals not in simulation.ARRIVALS:
-            known = ", ".join(simulation.ARRIVALS)
-            raise InputError(f"unknown arrivals '{self.arrivals}'; known are {known}")
-        if self.rates not in _RATES:
-            raise InputError(f"unknown rates '{self.rates}'; known are {', '.join(_RATES)}")
+        one_of("arrivals", self.arrivals, simulation.ARRIVALS)
+        one_of("rates", self.rates, _RATES)
         check_systems(self.cohort, self.slo_system)
 
 
 def check_systems(cohort: str, slo_system: str) -> None:
     """Raise InputError if `cohort` or `slo_system` is not the name of such a system."""
-    if cohort not in _COHORTS:
-        raise InputError(f"unknown cohort '{cohort}'; known are {', '.join(_COHORTS)}")
-    systems = [OWN, *(system for system, _ in simulation.systems())]
-    if slo_system not in systems:
-        known = ", ".join(systems)
-        raise InputError(f"unknown slo_system '{slo_system}'; known are {known}")
+    one_of("cohort", cohort, _COHORTS)
+    one_of("slo_system", slo_system, [OWN, *(system for system, _ in simulation.systems())])
 
 
 def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) -> dict[str, Any]:
@@ -204,10 +197,7 @@ def read_scenario(path: Path) -> Scenario:
     default = Scenario()
     for key, value in chosen.items():
         known = {name: was for name, was in default.to_dict().items() if name != "config"}
-        if key not in known:
-            raise InputError(
-                f"{path}: unknown key 'scenario.{key}'; known are {', '.join(sorted(known))}"
-            )
+        one_of(f"{path}: scenario: key", key, sorted(known))
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number != isinstance(known[key], float) or not (number or isinstance(value, str)):
             kind = "a number" if isinstance(known[key], float) else "a text"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from accelflow.errors import InputError
+from accelflow.errors import InputError, one_of, refused
 
 __all__ = ["Section"]
 
@@ -56,21 +56,13 @@ class Section:
 
     def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
         """The text of `key`, which must be one of `allowed`."""
-        value = self.string(key, default)
-        if value not in allowed:
-            raise InputError(
-                f"{self.place}.{key} is '{value}'; known are {', '.join(map(str, allowed))}"
-            )
-        return value
+        return one_of(f"{self.place}.{key}", self.string(key, default), map(str, allowed))
 
     def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
         """The texts of `key`, each one of `allowed` and there once."""
         values = self.strings(key)
         for value in values:
-            if value not in allowed:
-                raise InputError(
-                    f"{self.place}.{key} has '{value}'; known are {', '.join(allowed)}"
-                )
+            one_of(f"{self.place}.{key}", value, allowed)
         if not values or len(set(values)) < len(values):
             raise InputError(f"{self.place}.{key} = {values!r}: must name each once")
         return tuple(values)
@@ -96,8 +88,8 @@ class Section:
         """Raise InputError for the first key that was not read."""
         if self._content:
             unknown = next(iter(self._content))
-            known = ", ".join(sorted(set(self._allowed)))
-            raise InputError(f"{self.place}: unknown key '{unknown}'; known are {known or 'none'}")
+            known = sorted(set(self._allowed))
+            raise refused(f"{self.place}: key", unknown, "" if known else "must be left out", known)
 
     def _typed(self, key: str, kind: Any, what: str, default: Any) -> Any:
         value = self.take(key, default)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.findings.estimate import Estimate
 from accelflow.findings.reasons import Reason
 from accelflow.reproduce.definitions import Check, Row
@@ -105,7 +105,7 @@ def _most(check: Check, cells: Cells) -> Statement:
     found = by_service(row, cells)
     missing = [name for name in check.services if name not in found]
     if missing:
-        raise InputError(f"'{check.says}': no service '{missing[0]}'; known are {', '.join(found)}")
+        raise refused(f"'{check.says}': service", missing[0], known=found)
     known = {name: estimate.mean for name, estimate in found.items() if estimate is not None}
     text = ", ".join(
         f"{name} {value:,.4g}" for name, value in sorted(known.items(), key=_second, reverse=True)

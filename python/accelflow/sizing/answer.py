@@ -113,7 +113,7 @@ def _workload_name(plan: Plan) -> str:
 
 
 def recording_of(plan: Plan) -> str | None:
-    """The recording that the plan's costs come from: measured now, if they are this machine's."""
+    """The recording of this machine, if the plan's costs come from it; else None."""
     share = 1.0 / max(plan.needed_rps.values())
     asked = plan.scenario_of(share, system=plan.systems[0], seed=1)
     costs = resolved(asked)["costs"]
@@ -303,7 +303,7 @@ def _add_break_even(plan: Plan, systems: Sequence[dict[str, Any]]) -> None:
 
 
 def _disagreements(first: _Side, second: _Side) -> list[dict[str, Any]]:
-    """Where the two answers differ notably: limits, work for a request, and P99s at work."""
+    """The notable differences of the two answers: limits, work for a request, and P99s at work."""
     rows: list[dict[str, Any]] = []
 
     def differ(what: str, closed: object, simulated: object, why: str) -> None:

@@ -24,7 +24,7 @@ from accelflow.sizing.plan import Plan
 _PRECISION: Final = 0.02
 #: The first steps away from the closed form's answer.
 _STEP: Final = 1.3
-#: A load that is this far below the closed form's is given up as none.
+#: The search gives up at a load this far below the closed form's.
 _LEAST_SHARE: Final = 1e-3
 
 

@@ -14,7 +14,7 @@ from accelflow.sizing.simulated import Searched
 __all__ = ["sweep"]
 
 _POINTS: Final = 40
-#: A sweep goes on to so much more than a server takes, and to so many SLOs.
+#: A sweep ends at this multiple of a server's capacity, and at this many SLOs.
 _BEYOND: Final = 1.25
 _MOST_SLOS: Final = 3.0
 

@@ -43,9 +43,9 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """When a batch is given to another worker too.
+    """The rule for giving a slow batch to another worker, too.
 
-    That is after `factor` times the median of the batches that have ended, `least_s` at least.
+    It applies after `factor` times the median of the batches that have ended, `least_s` at least.
     """
 
     factor: float = 6.0

@@ -21,8 +21,8 @@ def run_here(
 ) -> Iterator[tuple[Batch, bytes]]:
     """Simulate `batches` on `workers` threads, and yield each with its rows as it ends.
 
-    After an exception, and when `limit` has passed, nothing that waits is started and what runs is
-    given up.
+    After an exception, and when `limit` has passed, waiting batches are not started, and running
+    ones are given up.
     """
     waiting = iter(batches)
     running: dict[Future[bytes], Batch] = {}

@@ -33,7 +33,7 @@ from accelflow.time_limit import TimeLimit, TimeUpError
 
 __all__ = ["Design", "Front", "optimize"]
 
-#: What a saturated design is given as the share of its limit, for the optimiser alone.
+#: The share of its limit that the optimiser sees for a saturated design.
 _SATURATED: Final = 1e6
 
 #: A value by the name of each axis.

@@ -122,7 +122,7 @@ class Study:
 
 
 def _place(chip: object, folder: Path) -> str:
-    """Where `chip` is: a file is relative to the study."""
+    """The place of `chip`; a file is relative to the study."""
     if not isinstance(chip, str):
         raise refused("chip", chip, "must be a file or a name")
     beside = folder / chip

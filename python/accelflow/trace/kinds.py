@@ -13,9 +13,9 @@ from accelflow.trace.nodes import Node
 Directions: TypeAlias = Literal["both", "receives", "sends"]
 #: The type of a fact.
 FactType: TypeAlias = Literal["number", "text"]
-#: What a body gets beside the payload: the facts that accelerators before it tell.
+#: The second argument of a body: the facts from the accelerators before it.
 Facts: TypeAlias = dict[str, "int | str"]
-#: What a body makes of a payload: another one or None, or a pair of that and its facts.
+#: The result of a body: a payload or None, or a pair of that and the facts.
 Made: TypeAlias = "bytes | tuple[bytes | None, Mapping[str, int | str]] | None"
 #: The body of an accelerator.
 Body: TypeAlias = Callable[[bytes, Facts], Made]

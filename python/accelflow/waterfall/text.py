@@ -78,7 +78,7 @@ def _legend(bold: Bold) -> list[str]:
 
 
 def _table(rows: list[Row], response_us: float, bold: Bold) -> list[str]:
-    """Where the critical time went, the longest first."""
+    """The critical time by place, the longest first."""
     spent = totals(rows)
     lines = [bold("the critical path")]
     rest = sum(time for *_, time in spent[_PLACES:])

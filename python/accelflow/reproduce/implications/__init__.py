@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.reproduce.implications import energy, latency, throughput, utilization
 from accelflow.reproduce.implications.page import COMMAND, page, write_page
 from accelflow.reproduce.implications.proof import (
@@ -48,4 +48,4 @@ def proof(name: str) -> Proof:
     for known in PROOFS:
         if known.name == name:
             return known
-    raise InputError(f"unknown proof '{name}'; known are {', '.join(p.name for p in PROOFS)}")
+    raise refused("proof", name, known=[known.name for known in PROOFS])

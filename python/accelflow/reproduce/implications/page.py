@@ -16,7 +16,7 @@ from accelflow.reproduce.implications.statements import Statement, statements
 
 __all__ = ["COMMAND", "page", "write_page"]
 
-#: What writes the committed page.
+#: The command that writes the committed page.
 COMMAND: Final = "accelflow reproduce --implications docs/results/what-the-paper-implies.md"
 
 _KINDS: Final = {
