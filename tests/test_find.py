@@ -139,7 +139,7 @@ def test_bad_questions_are_refused(tmp_path: Path, old: str, new: str, message: 
 
 
 def test_a_file_without_a_question_is_refused(tmp_path: Path):
-    with pytest.raises(InputError, match="find = 'left out': must be a table"):
+    with pytest.raises(InputError, match="find = left out: must be a table"):
         ask('schema = "accelflow.study/1"\n', tmp_path)
 
 

@@ -222,7 +222,7 @@ def test_impossible_points_are_skipped_with_the_reason_or_refused(tmp_path: Path
         ("rate_rps", "rate_rsp", r"axis = 'rate_rsp': .*did you mean rate_rps"),
         ("config.pes.TCP", "config.pes.TPC", r"did you mean config.pes.TCP"),
         ("rate_rps", "seed", r"design.seeds has the seeds"),
-        ("from = 1000,", "", r"axes.rate_rps.from = 'left out': must be a finite number"),
+        ("from = 1000,", "", r"axes.rate_rps.from = left out: must be a finite number"),
         ("from = 1000", "from = 0", r"must be more than 0 on a logarithmic scale"),
         ("to = 20000", "to = 10", r"axes.rate_rps.to = 10.*must be more than 1000"),
         ('"log"', '"lag"', r"axes.rate_rps.scale = 'lag'.*did you mean log"),

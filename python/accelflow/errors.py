@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from accelflow import _native
 from accelflow._native import AccelflowError, CallError, DeclaredError, TraceError
 
 __all__ = [
+    "LEFT_OUT",
     "AccelflowError",
     "CallError",
     "DeclaredError",
@@ -37,6 +38,18 @@ class InputError(AccelflowError):
     """
 
     exit_code: ClassVar[int] = 2
+
+
+class _LeftOut:
+    """The value of a setting that is missing."""
+
+    def __repr__(self) -> str:
+        """Return the text that refusals show in place of a value."""
+        return "left out"
+
+
+#: Stands in a refusal for the value of a required setting that is missing.
+LEFT_OUT: Final = _LeftOut()
 
 
 def refused(place: str, value: object, allowed: str = "", known: Iterable[str] = ()) -> InputError:

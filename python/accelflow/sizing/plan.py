@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.chips import find_chip
-from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused
 from accelflow.files import parse_toml, read_text, why
 from accelflow.parameters import parameters
 from accelflow.scenario import Scenario, document, resolved
@@ -279,7 +279,7 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
         if key not in known:
             raise refused("key", key, known=sorted(known))
     if tree.get("schema") != SCHEMA:
-        raise refused("schema", tree.get("schema", "left out"), f"must be {SCHEMA}")
+        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
     plan = Plan(**{key: _read(key, value) for key, value in tree.items() if key != "schema"})
     _check_texts(plan)
     _check_services(plan)

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import AccelflowError, InputError, refused, whole_number
+from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, whole_number
 from accelflow.files import parse_toml, read_text, why
 from accelflow.simulation import systems
 from accelflow.studies.study import (
@@ -105,7 +105,7 @@ def read_find(path: str | PathLike[str]) -> Question | Goal:
         tree = parse_toml(read_text(path))
         asked = tree.pop("find", None)
         if not isinstance(asked, Mapping):
-            raise refused("find", "left out" if asked is None else asked, "must be a table")
+            raise refused("find", LEFT_OUT if asked is None else asked, "must be a table")
         study = read_tree(tree, path.parent, axes=False)
         return _goal(study, asked) if "minimize" in asked else _question(study, asked)
     except (OSError, ValueError, AccelflowError) as error:
@@ -130,7 +130,7 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
         system=system,
         name=name,
         most=most,
-        values=read_range("find.range", tree.get("range", "left out")),
+        values=read_range("find.range", tree.get("range", LEFT_OUT)),
         limits=limits,
         slo=slo,
         most_seeds=_most_seeds(tree),

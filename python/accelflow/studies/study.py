@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.chips import find_chip
-from accelflow.errors import AccelflowError, InputError, refused, whole_number
+from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, whole_number
 from accelflow.files import parse_toml, read_text, why
 from accelflow.parameters import flattened, parameters
 from accelflow.scenario import Scenario
@@ -150,7 +150,7 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
     """
     _check_keys("key", tree, _KEYS)
     if tree.get("schema") != SCHEMA:
-        raise refused("schema", tree.get("schema", "left out"), f"must be {SCHEMA}")
+        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
     scenario = _scenario(tree.get("scenario", {}), folder)
     design = _table("design", tree.get("design", {}))
     _check_keys("design key", design, _DESIGN)
@@ -186,7 +186,7 @@ def _check_kind(
     elif points:
         raise refused("points", list(points), f"must be left out, as the design is a {kind}")
     elif not axes:
-        raise refused("axes", "left out", "must be a table with what changes")
+        raise refused("axes", LEFT_OUT, "must be a table of the axes")
     if kind == "latin_hypercube":
         whole_number("design.points", design.get("points", 0), 2, _MOST_POINTS)
     elif "points" in design:
@@ -247,7 +247,7 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
     if not isinstance(tree, Mapping):
         raise refused(place, tree, "must be a table with from and to")
     _check_keys(f"{place} key", tree, _RANGE)
-    low, high = (_number(f"{place}.{key}", tree.get(key, "left out")) for key in ("from", "to"))
+    low, high = (_number(f"{place}.{key}", tree.get(key, LEFT_OUT)) for key in ("from", "to"))
     if not low < high:
         raise refused(f"{place}.to", high, f"must be more than {low:g}, where the range begins")
     scale = tree.get("scale", "linear")
