@@ -451,7 +451,7 @@ def _asked(results: Any) -> object:
             (system["orchestrator"], [one["service"] for one in system["services"]])
             for system in results["systems"]
         ]
-        return {key: it for key, it in results.items() if key not in _FOUND}, systems
+        return {key: value for key, value in results.items() if key not in _FOUND}, systems
     except (AttributeError, KeyError, TypeError):
         return None
 

@@ -133,7 +133,8 @@ def _print_derivation(result: dict[str, Any]) -> None:
 
 
 def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: bool) -> None:
-    asked = [(it.get("orchestrator", ""), it.get("chip")) for it in results.get("systems", [])]
+    systems = results.get("systems", [])
+    asked = [(system.get("orchestrator", ""), system.get("chip")) for system in systems]
     energies = [chip.energy(results, name, changes=given, chip=on) for name, on in asked]
     if as_json:
         click.echo(json.dumps(energies, indent=2))

@@ -83,7 +83,7 @@ def _cycles(bars: _Bars, axes: Axes) -> None:
     scaled = [
         {
             **bar,
-            "parts": {part: it / before[bar["group"]] for part, it in bar["parts"].items()},
+            "parts": {part: cycles / before[bar["group"]] for part, cycles in bar["parts"].items()},
             "half_width": (bar["half_width"] or 0.0) / before[bar["group"]],
         }
         for bar in bars

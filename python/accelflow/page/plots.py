@@ -37,8 +37,8 @@ _WIDE: Final = {"type": "fit-x", "contains": "padding"}
 
 def scale(names: Sequence[str], colors: Mapping[str, str]) -> dict[str, Any]:
     """The colours of `names`, in order; those without one take it from the palette."""
-    spare = [color for color in PALETTE if color not in colors.values()] or list(PALETTE)
-    chosen = [colors.get(name, spare[place % len(spare)]) for place, name in enumerate(names)]
+    unused = [color for color in PALETTE if color not in colors.values()] or list(PALETTE)
+    chosen = [colors.get(name, unused[place % len(unused)]) for place, name in enumerate(names)]
     return {"domain": list(names), "range": chosen}
 
 
@@ -61,7 +61,7 @@ def bars(  # noqa: PLR0913 (options, by name)
     """
     y = {"field": "name", "type": "nominal", "sort": list(names), "title": None}
     x = {"field": value, "type": "quantitative", "title": title, "scale": {"zero": True}}
-    tooltip = [_told("name", "system"), _told(value, title)]
+    tooltip = [_tooltip_field("name", "system"), _tooltip_field(value, title)]
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "bar", "aria": False},
@@ -151,9 +151,9 @@ def stacked(
             "color": {"field": "part", "type": "nominal", "scale": scale(parts, colors or {})},
             "order": {"field": "place", "type": "quantitative"},
             "tooltip": [
-                _told("name", "system"),
-                _told("part", "part"),
-                _told("value", title),
+                _tooltip_field("name", "system"),
+                _tooltip_field("part", "part"),
+                _tooltip_field("value", title),
             ],
         },
     }
@@ -180,7 +180,7 @@ def dots(  # noqa: PLR0913 (options, by name)
     series = {"field": "name", "type": "nominal", "scale": scale(names, colors)}
     shapes = [_SHAPES[place % len(_SHAPES)] for place in range(len(names))]
     shape = {"field": "name", "type": "nominal", "scale": {"domain": names, "range": shapes}}
-    told = {"field": "value", "title": title, "format": ".1%" if share else ",.1f"}
+    tooltip = {"field": "value", "title": title, "format": ".1%" if share else ",.1f"}
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "point", "filled": True, "size": 75, "opacity": 0.9, "aria": False},
@@ -188,7 +188,7 @@ def dots(  # noqa: PLR0913 (options, by name)
                 "x": x,
                 "color": series,
                 "shape": shape,
-                "tooltip": [_told("row", "of"), _told("name", "system"), told],
+                "tooltip": [_tooltip_field("row", "of"), _tooltip_field("name", "system"), tooltip],
             },
         }
     ]
@@ -242,16 +242,20 @@ def lines(  # noqa: PLR0913 (options, by name)
             },
         }
     ]
-    told = [_told("name", "of"), _told("x", str(x["title"])), _told("y", str(y["title"]))]
+    tooltip = [
+        _tooltip_field("name", "of"),
+        _tooltip_field("x", str(x["title"])),
+        _tooltip_field("y", str(y["title"])),
+    ]
     if points:
         layers.append(
             {
                 "mark": {"type": "point", "filled": True, "size": 40, "aria": False},
-                "encoding": {"x": of_x, "y": of_y, "color": color, "tooltip": told},
+                "encoding": {"x": of_x, "y": of_y, "color": color, "tooltip": tooltip},
             }
         )
     if cursor is not None:
-        layers += _cursor(cursor, of_x, of_y, color, told[:2])
+        layers += _cursor(cursor, of_x, of_y, color, tooltip[:2])
     if limit is not None:
         layers.append(
             {
@@ -268,7 +272,7 @@ def _cursor(
     x: Mapping[str, Any],
     y: Mapping[str, Any],
     color: Mapping[str, Any],
-    told: Sequence[Mapping[str, Any]],
+    tooltip: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     """A line at the value of the parameter `name`, and a dot where it crosses each line."""
     here = [{"filter": f"datum.y === {name}"}]
@@ -281,7 +285,7 @@ def _cursor(
         {
             "transform": here,
             "mark": {"type": "point", "filled": True, "size": 70, "aria": False},
-            "encoding": {"x": x, "y": y, "color": color, "tooltip": list(told)},
+            "encoding": {"x": x, "y": y, "color": color, "tooltip": list(tooltip)},
         },
     ]
 
@@ -296,6 +300,6 @@ def _chosen(parameters: Mapping[str, str | float], every: str | None = None) -> 
     return {"params": declared, "transform": kept}
 
 
-def _told(field: str, title: str) -> dict[str, str]:
+def _tooltip_field(field: str, title: str) -> dict[str, str]:
     kind = {"format": ",.4~r"} if field in ("value", "x", "y", "us") else {}
     return {"field": field, "title": title, **kind}

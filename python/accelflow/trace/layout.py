@@ -25,11 +25,11 @@ _WIDTHS: Mapping[Kind, float] = {
     "tail": 0.5,
     "core": 0.62,
 }
-#: Height of a box, distance between lanes, and mean width of a letter, also in columns.
+#: Height of a box, distance between lanes, and mean width of a character, also in columns.
 HEIGHT = 0.4
 LANE = 0.88
 _CHAR = 0.073
-#: Letters of a condition in one line.
+#: Characters of a condition in one line.
 _LABEL_CHARS = 24
 
 _GAP = 0.42
