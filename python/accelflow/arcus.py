@@ -55,7 +55,7 @@ CLOCK_MHZ: Final = 250.0
 class RateLimiter:
     """The registers of one flow: `refill` tokens every `interval` cycles, into a `bucket`.
 
-    A token is one of `unit`. The functions that use the registers check them.
+    A token is one of `unit`. Values are checked when they are used.
     """
 
     refill: int

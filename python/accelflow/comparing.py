@@ -356,9 +356,9 @@ def simulate(
         result = accelflow.simulate("hotelreservation", "relief", requests=2000)
         print(result.p99_us, result["Recom"].mean_us)
 
-    `orchestrator` is one of :func:`accelflow.simulation.systems`, also in the paper's spelling; by
-    default that of a given scenario, which must name one then, or else AccelFlow. All else is as in
-    :func:`compare`.
+    `orchestrator` is one of :func:`accelflow.simulation.systems`, also in the paper's spelling. The
+    default is that of a given scenario, which must then name exactly one, or else AccelFlow. All
+    else is as in :func:`compare`.
     """
     if orchestrator is None:
         orchestrator = _only_one(workload)

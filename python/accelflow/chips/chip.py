@@ -34,7 +34,7 @@ def read_chip(path: str | PathLike[str]) -> Chip:
 
     ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``, and ``[accelerator.TCP]`` with
     ``pes = 16`` that of TCP alone. A choice may be given by its name, such as
-    ``balancing = "random"`` in ``[core]``. A file without a name gives the chip its own.
+    ``balancing = "random"`` in ``[core]``. Without a ``name``, the chip has that of the file.
 
     Raises InputError with path, line and column for a file that cannot be read or is not TOML, for
     another schema, an unknown key, a value that is not allowed or is set twice, and an empty file.

@@ -63,7 +63,7 @@ def naming_options(command: click.Command) -> click.Command:
 
 
 def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...]) -> object | None:
-    """The value of an option that may be given once, as the callback of one with ``multiple``.
+    """The value of an option with ``multiple`` that may be given once; a callback of click.
 
     Raises InputError if it is given again.
     """

@@ -78,7 +78,7 @@ class Readout:
 
     Of the rows whose columns named by `where` equal the parameters of the same names, it lists the
     number of the column `field`, in `unit`, by the column `by`. Where the plot itself has these
-    numbers, it is not `shown`, but read aloud alone.
+    numbers, it is not `shown`, but only read aloud.
     """
 
     where: Sequence[str]

@@ -194,7 +194,7 @@ class _Shown:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SystemResult(_Shown, Named[ServiceResult]):
-    """All services under one orchestrator, by name; on one chip, named if there are several.
+    """The results of one orchestrator, on one chip if there are several: its services by name.
 
     Latencies of the system (`mean_us`, `p50_us`, `p99_us`, `p999_us`) are means over its services,
     which weigh the same, as in the paper's averages (section VII.A); they are None if that of a
