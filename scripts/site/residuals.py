@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
+from accelflow.pictures import save
+
 #: Results with findings, by paper.
 RESULTS: Final = {
     "AccelFlow": "reproduction/*.json",
@@ -94,5 +96,4 @@ def draw(found: list[Residual], file: Path) -> None:
         at.tick_params(labelsize=8)
         at.set_xticks([])
     axes[0].set_ylabel("ours over the paper's, less 1", fontsize=8)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, metadata={"Date": None})
+    save(figure, file)

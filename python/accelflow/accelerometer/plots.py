@@ -2,28 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from accelflow.accelerometer.arrays import sweep
 from accelflow.accelerometer.service import Kernel, Range, Service, evaluate
-from accelflow.files import write_whole
-
-_STYLE: Final[dict[Any, Any]] = {
-    "axes.axisbelow": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
-    "font.size": 9.0,
-}
+from accelflow.pictures import STYLE, plot, save
 
 #: Okabe and Ito's palette. Neighbours in the bars also differ in grey.
 _COLORS: Final = {
@@ -65,7 +54,7 @@ def write_plots(
     """
     result = evaluate(service, around_ratio=AROUND_RATIO)
     figures: dict[str, Figure] = {}
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figures["breakdown"] = _breakdown(result)
         figures["sensitivity"] = _sensitivity(result)
         if decision is not None:
@@ -76,17 +65,7 @@ def write_plots(
                 figures[f"heatmap-{name}"] = _heatmap(service, kernel, row)
             if row["cycles_per_byte"] is not None:
                 figures[f"granularity-{name}"] = _granularity(kernel, row)
-        paths = [directory / f"{name}.png" for name in figures]
-        for path, figure in zip(paths, figures.values(), strict=True):
-            # No version: equal results are equal bytes.
-            write_whole(path, partial(figure.savefig, dpi=160, metadata={"Software": None}))
-    return paths
-
-
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
+        return [save(figure, directory / f"{name}.png") for name, figure in figures.items()]
 
 
 def _gain(ratio: float | None) -> str:
@@ -98,7 +77,7 @@ def _alternatives(decision: Mapping[str, Any], ideal: float | None) -> Figure:
     rows = [(row["name"], row["speedup_ratio"]) for row in decision["alternatives"]]
     rows = [*([("ideal", ideal)] if ideal is not None else []), *rows]
     intervals = {row["name"]: row["intervals"] for row in decision["alternatives"]}
-    figure, axes = _figure(7.0, 0.8 + 0.35 * len(rows))
+    figure, axes = plot(7.0, 0.8 + 0.35 * len(rows))
     for place, (name, ratio) in enumerate(rows):
         gain = 100 * (ratio - 1)
         color = "#BBBBBB" if name == "ideal" else "#0072B2"
@@ -133,7 +112,7 @@ def _breakdown(result: Mapping[str, Any]) -> Figure:
         for loss, name in _LOSSES.items():
             after[name] += kernel["losses"][loss]
     before = {"rest of the service": 1 - share, "kernels on the host": share}
-    figure, axes = _figure(7.0, 2.6)
+    figure, axes = plot(7.0, 2.6)
     for place, parts in ((1, before), (0, after)):
         left = 0.0
         for name, color in _COLORS.items():
@@ -164,7 +143,7 @@ def _breakdown(result: Mapping[str, Any]) -> Figure:
 def _sensitivity(result: Mapping[str, Any]) -> Figure:
     """Draw the speedup at both ends of each input, the most influential on top."""
     swings = [s for s in result["sensitivity"] if _ends(s) is not None][:12]
-    figure, axes = _figure(7.0, 1.2 + 0.34 * max(1, len(swings)))
+    figure, axes = plot(7.0, 1.2 + 0.34 * max(1, len(swings)))
     base = 100 * (result["speedup_ratio"] - 1)
     several = len(result["kernels"]) > 1
     for place, swing in enumerate(reversed(swings)):
@@ -234,7 +213,7 @@ def _heatmap(service: Service, kernel: Kernel, row: Mapping[str, Any]) -> Figure
         transfer_cycles=transfer[:, np.newaxis],
     )
     gain = 100 * (points.speedup_ratio - 1)
-    figure, axes = _figure(5.6, 4.0)
+    figure, axes = plot(5.6, 4.0)
     limit = max(float(np.abs(gain).max()), 1e-9)
     colors = axes.pcolormesh(
         acceleration, transfer, gain, cmap="PuOr", vmin=-limit, vmax=limit, shading="nearest"
@@ -271,7 +250,7 @@ def _granularity(kernel: Kernel, row: Mapping[str, Any]) -> Figure:
     spent = fixed + waits * _central(kernel.transfer_cycles_per_byte) * size
     if kernel.threading == "sync":
         spent = spent + work / _central(kernel.acceleration_ratio)
-    figure, axes = _figure(5.6, 3.4)
+    figure, axes = plot(5.6, 3.4)
     axes.axhline(1.0, color="#888888", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")

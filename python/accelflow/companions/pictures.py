@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from accelflow.companions import arcus_figures, cerebros_figures
 from accelflow.companions.outcome import PaperResult
-from accelflow.report.plot import STYLE
+from accelflow.pictures import STYLE
 from accelflow.reproduce.beside import compared, draw_beside, height_in
 from accelflow.reproduce.pictures import save
 

@@ -1,25 +1,14 @@
 """Pictures of profiles in the form of the Accelerometer paper's: stacked shares, and IPC."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from accelflow.files import write_whole
+from accelflow.pictures import STYLE, plot, save
 from accelflow.profiles.categories import OTHER
-
-_STYLE: Final[dict[Any, Any]] = {
-    "axes.axisbelow": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
-    "font.size": 9.0,
-}
 
 #: Okabe and Ito's palette, then the same once more with hatches: nine categories are the most.
 _COLORS: Final = (
@@ -45,22 +34,12 @@ def write_plots(compared: Mapping[str, Any], directory: Path) -> list[Path]:
     Returns the paths. Raises OSError when a place cannot be written.
     """
     figures: dict[str, Figure] = {}
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         for view, title in _TITLES.items():
             figures[view] = _stacked(compared["names"], compared[view], title)
             if all(each is not None for each in compared["ipc"]):
                 figures[f"ipc-{view}"] = _ipc(compared["names"], compared[view])
-        paths = [directory / f"{name}.png" for name in figures]
-        for path, figure in zip(paths, figures.values(), strict=True):
-            # No version: equal results are equal bytes.
-            write_whole(path, partial(figure.savefig, dpi=160, metadata={"Software": None}))
-    return paths
-
-
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
+        return [save(figure, directory / f"{name}.png") for name, figure in figures.items()]
 
 
 def _look(place: int, category: str) -> dict[str, Any]:
@@ -72,7 +51,7 @@ def _look(place: int, category: str) -> dict[str, Any]:
 
 def _stacked(names: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
     used = [row for row in rows if any(each["share_of_first_ratio"] for each in row["profiles"])]
-    figure, axes = _figure(7.0, 1.6 + 0.45 * len(names))
+    figure, axes = plot(7.0, 1.6 + 0.45 * len(names))
     left = [0.0] * len(names)
     for place, row in enumerate(used):
         for number, each in enumerate(row["profiles"]):
@@ -111,7 +90,7 @@ def _stacked(names: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str
 
 def _ipc(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Figure:
     used = [row for row in rows if any(each["ipc"] is not None for each in row["profiles"])]
-    figure, axes = _figure(7.0, 3.0)
+    figure, axes = plot(7.0, 3.0)
     width = 0.8 / len(names)
     for number, name in enumerate(names):
         places = [place + (number - (len(names) - 1) / 2) * width for place in range(len(used))]

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
+from accelflow.pictures import STYLE
 from accelflow.readings.page import short, swings
 from accelflow.readings.runs import Readings
-from accelflow.report.plot import STYLE
 from accelflow.reproduce.pictures import save
 
 __all__ = ["write_pictures"]

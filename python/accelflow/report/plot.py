@@ -1,7 +1,6 @@
 """Pictures of a comparison: bars as in Fig. 11 of the AccelFlow paper, parts, and tails."""
 
 from collections.abc import Callable
-from functools import partial
 from io import BytesIO
 from math import fsum
 from pathlib import Path
@@ -15,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from accelflow.errors import InputError, refused
-from accelflow.files import write_whole
+from accelflow.pictures import STYLE, save
 from accelflow.report.results import Comparison, Interval, SystemResult
 
 #: Okabe and Ito's palette, distinct for every common kind of colour vision; AccelFlow's vermilion
@@ -53,17 +52,6 @@ PALETTE: Final = (
 
 #: The colours of systems in Python, which have none of their own.
 IN_PYTHON: Final = ("#332288", "#882255", "#117733", "#44AA99")
-
-#: Settings of all pictures.
-STYLE: Final[dict[Any, Any]] = {
-    "axes.axisbelow": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
-    "font.size": 9.0,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "accelflow",
-}
 
 #: The hatching of bars by chip.
 _HATCHES = ("", "////", "....", "xxxx", "----", "||||")
@@ -108,12 +96,7 @@ def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     with mpl.rc_context(STYLE):
         figure = draw(comparison)
-        for path in paths:
-            # No date and no version: equal results are equal bytes.
-            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            save = partial(figure.savefig, dpi=200, metadata=metadata)
-            write_whole(path, save)
-    return paths
+        return [save(figure, path, dpi=200) for path in paths]
 
 
 def draw(comparison: Comparison) -> Figure:

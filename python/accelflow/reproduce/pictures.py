@@ -6,7 +6,6 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +15,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
-from accelflow import simulation
-from accelflow.files import write_whole
-from accelflow.report.plot import COLORS, PALETTE, STYLE
+from accelflow import pictures, simulation
+from accelflow.pictures import STYLE
+from accelflow.report.plot import COLORS, PALETTE
 from accelflow.reproduce.beside import compared, draw_beside, height_in
 from accelflow.reproduce.definitions import Plot
 from accelflow.reproduce.outcomes import ExperimentResult, Shown
@@ -52,10 +51,7 @@ def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
     place cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
-    for path in paths:
-        metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-        write_whole(path, partial(figure.savefig, dpi=dpi, metadata=metadata))
-    return paths
+    return [pictures.save(figure, path, dpi) for path in paths]
 
 
 def draw(outcome: ExperimentResult, plot: Plot) -> Figure:

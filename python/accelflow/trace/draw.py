@@ -1,7 +1,6 @@
 """Draws a trace in the style of the paper's Figs. 2, 4 and 7."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Polygon, Rectangle
 
-from accelflow.files import write_whole
+from accelflow.pictures import PLAIN, save
 from accelflow.trace.layout import HEIGHT, LANE, Arrow, Box, lay_out
 from accelflow.trace.nodes import Node
 
@@ -26,10 +25,8 @@ _FILL: Final = {
     "core": "#E4E4E4",
 }
 _STYLE: Final[dict[Any, Any]] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
+    **PLAIN,
     "font.size": 8.0,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "accelflow",
 }
 _MARGIN = 0.12
 #: Very long traces are drawn at a lower resolution, since a PNG has at most 65535 pixels a side.
@@ -48,10 +45,7 @@ def write_picture(pipeline: Sequence[Node], name: str, path: Path) -> None:
     """
     with mpl.rc_context(_STYLE):
         figure = draw(pipeline, name)
-        # No date and no version, so that equal traces give equal bytes.
-        metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-        dpi = min(_DPI, _MAX_PIXELS / max(figure.get_size_inches()))
-        write_whole(path, partial(figure.savefig, dpi=dpi, metadata=metadata))
+        save(figure, path, dpi=min(_DPI, _MAX_PIXELS / max(figure.get_size_inches())))
 
 
 def draw(pipeline: Sequence[Node], name: str) -> Figure:

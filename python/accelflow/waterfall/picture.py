@@ -1,7 +1,6 @@
 """A waterfall as a picture."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from accelflow.files import write_whole
+from accelflow.pictures import PLAIN, save
 from accelflow.waterfall.rows import Piece, Row, rows_of
 
 __all__ = ["draw", "write_picture"]
@@ -39,11 +38,9 @@ _NAMES: Final = {
     "queueing": "queues",
 }
 _STYLE: Final[dict[Any, Any]] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
+    **PLAIN,
     "font.size": 8.0,
     "hatch.linewidth": 0.6,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "accelflow",
 }
 #: Inches.
 _WIDTH, _ROW, _FRAME = 9.0, 0.24, 1.5
@@ -57,10 +54,7 @@ def write_picture(waterfall: Mapping[str, Any], path: Path) -> None:
     Equal requests give equal bytes. Raises OSError if the place cannot be written.
     """
     with mpl.rc_context(_STYLE):
-        figure = draw(waterfall)
-        # No date and no version, so that equal requests give equal bytes.
-        metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-        write_whole(path, partial(figure.savefig, dpi=150, metadata=metadata))
+        save(draw(waterfall), path, dpi=150)
 
 
 def draw(waterfall: Mapping[str, Any]) -> Figure:

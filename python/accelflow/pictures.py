@@ -1,0 +1,78 @@
+"""Pictures as files: one style, and equal drawings are equal bytes."""
+
+import hashlib
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from accelflow.files import write_whole
+
+__all__ = ["PLAIN", "STYLE", "plot", "save"]
+
+#: What all pictures share: glyphs that come with matplotlib, the same on every machine, as paths.
+PLAIN: Final[dict[Any, Any]] = {
+    "font.family": "DejaVu Sans",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "accelflow",
+}
+
+#: The settings of plots.
+STYLE: Final[dict[Any, Any]] = {
+    **PLAIN,
+    "axes.axisbelow": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 9.0,
+}
+
+_ID: Final = re.compile(r'(?<=\bid=")[a-z][0-9a-f]{10}(?=")')
+_REFERENCE: Final = re.compile(r'(?<=")[a-z][0-9a-f]{10}(?=")|(?<=#)[a-z][0-9a-f]{10}(?=[")])')
+
+
+def plot(width: float, height: float) -> tuple[Figure, Axes]:
+    """An empty plot of so many inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def save(figure: Figure, path: Path, dpi: float = 160) -> Path:
+    """Write `figure` to `path`, as PNG or SVG by its suffix, and return `path`.
+
+    Equal drawings are equal bytes: neither a date nor a version is in them, and the last digits of
+    places, which differ between machines, do not show. Raises OSError when the place cannot be
+    written.
+    """
+    svg = path.suffix == ".svg"
+    metadata = {"Date": None} if svg else {"Software": None}
+    form = path.suffix.removeprefix(".") or None
+    drawn = partial(figure.savefig, dpi=dpi, metadata=metadata, format=form)
+
+    def write(place: Path) -> None:
+        with mpl.rc_context({name: PLAIN[name] for name in ("svg.fonttype", "svg.hashsalt")}):
+            drawn(place)
+        if svg and place.is_file():
+            place.write_text(_numbered(place.read_text(encoding="utf-8")), encoding="utf-8")
+
+    write_whole(path, write)
+    return path
+
+
+def _numbered(svg: str) -> str:
+    """`svg` with names of its parts that follow from what it shows, and from their order.
+
+    Matplotlib names clipping areas by the exact numbers of their places, of which a file has six
+    digits.
+    """
+    names = list(dict.fromkeys(_ID.findall(svg)))
+    known = frozenset(names)
+    shown = _REFERENCE.sub(lambda found: "" if found[0] in known else found[0], svg)
+    mark = hashlib.sha256(shown.encode()).hexdigest()[:8]
+    new = {name: f"{name[0]}{mark}-{place}" for place, name in enumerate(names)}
+    return _REFERENCE.sub(lambda found: new.get(found[0], found[0]), svg)
