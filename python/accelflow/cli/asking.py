@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import click
@@ -14,7 +13,7 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
-from accelflow.cli.naming import once
+from accelflow.cli.naming import file_once
 
 __all__ = ["one_system", "scenario_asked"]
 
@@ -62,14 +61,10 @@ _OPTIONS: Final = (
         help="The workload that has the service: a suite, or a file.",
         shell_complete=offered.workloads,
     ),
-    click.option(
+    file_once(
         "--scenario",
         "scenario_file",
-        multiple=True,
-        callback=once,
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Take settings from a scenario; options given here replace them.",
+        text="Take settings from a scenario; options given here replace them.",
     ),
     click.option(
         "--system",

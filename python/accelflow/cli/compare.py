@@ -22,7 +22,7 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
-from accelflow.cli.naming import once
+from accelflow.cli.naming import file_once
 from accelflow.cli.output import Output, bar, check_place
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
@@ -55,23 +55,16 @@ _DEFAULT = simulation.Scenario()
 
 @click.command("compare")
 @click.argument("workload", required=False, shell_complete=offered.workloads)
-@click.option(
+@file_once(
     "--scenario",
     "scenario_file",
-    multiple=True,
-    callback=once,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Take WORKLOAD and options from a scenario, TOML or JSON; those given here replace them.",
+    text="Take WORKLOAD and options from a scenario, TOML or JSON; those given here replace them.",
 )
-@click.option(
+@file_once(
     "--save-scenario",
     "saved_file",
-    multiple=True,
-    callback=once,
-    type=click.Path(path_type=Path, dir_okay=False),
+    text="Write WORKLOAD and options as a scenario.",
     metavar="FILE.json",
-    help="Write WORKLOAD and options as a scenario.",
 )
 @click.option(
     "--orchestrator",
@@ -96,14 +89,10 @@ _DEFAULT = simulation.Scenario()
     help="Where costs come from: real bytes on this machine, or the paper's shares. "
     "Default: measured for socialnetwork, paper for the others.",
 )
-@click.option(
+@file_once(
     "--recording",
     "recording_file",
-    multiple=True,
-    callback=once,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Take costs from a recording instead: of `accelflow record`, or of an earlier comparison.",
+    text="Take costs from a recording instead: of `accelflow record`, or of an earlier comparison.",
 )
 @click.option("--recalibrate", is_flag=True, help="Measure costs again, even if saved ones exist.")
 @click.option(

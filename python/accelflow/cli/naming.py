@@ -1,15 +1,17 @@
 """Refusals that name the option which the user gave, and not the field that it sets."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
 
 from accelflow.errors import InputError
 
-__all__ = ["naming_options", "once"]
+__all__ = ["file_once", "naming_options", "once"]
 
 #: The field at the beginning of a refusal, with its place in a list: ``services[0] = 'Foo': ...``.
 _FIELD: Final = re.compile(r"(\w+)(\[\d+\])?(?= = )")
@@ -71,3 +73,15 @@ def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...
         option = max(parameter.opts, key=len)
         raise InputError(f"{option} = {str(values[1])!r}: must be given only once")
     return values[0] if values else None
+
+
+def file_once(*names: str, text: str, metavar: str = "FILE") -> Callable[[Any], Any]:
+    """An option `names` with the help `text` for a file, which may be given once; else None."""
+    return click.option(
+        *names,
+        multiple=True,
+        callback=once,
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar=metavar,
+        help=text,
+    )
