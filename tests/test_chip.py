@@ -213,3 +213,16 @@ def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
         done = CliRunner().invoke(program, arguments)
         assert isinstance(done.exception, InputError)
         assert said in str(done.exception)
+
+
+def test_both_spellings_of_an_accelerators_own_size_are_one_parameter() -> None:
+    own, of_accelerator = {"pes.TCP": 32.0}, {"accelerator.TCP.pes": 32.0}
+    assert chip.sizes(of_accelerator) == chip.sizes(own) == own
+    assert chip.area(chip.sizes(of_accelerator)) == chip.area(own)
+    assert chip.area(own)["total_mm2"] > chip.area()["total_mm2"]
+    assert chip.elements(of_accelerator) == chip.elements(own)
+    assert chip.ignored({**of_accelerator, "core.clock_ghz": 2.0}) == ["core.clock_ghz"]
+    with pytest.raises(InputError, match=r"did you mean pes\.TCP"):
+        chip.sizes({"pes.TCQ": 32.0})
+    with pytest.raises(InputError, match=r"another spelling of pes\.TCP"):
+        chip.sizes({**own, **of_accelerator})

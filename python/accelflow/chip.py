@@ -128,7 +128,7 @@ def energy(
         known = ", ".join(s.orchestrator for s in comparison.systems)
         of_chip = "" if chip is None else f" of the chip '{chip}'"
         raise InputError(f"no system '{orchestrator}'{of_chip} in the results; there are {known}")
-    sizes = {**_sizes(_config_of(comparison, system.chip)), **checked("area", sizes or {})}
+    sizes = {**_inputs(_config_of(comparison, system.chip)), **checked("area", sizes or {})}
     changes = checked("power", changes or {})
     one_server = comparison.placement == "colocated"
     servers: list[list[ServiceResult]] = (
@@ -203,7 +203,7 @@ def elements(config: Mapping[str, float]) -> int:
     `config` has parameters of the simulated server by key. Raises InputError for a key or value
     that is not allowed.
     """
-    of = sizes(configured(config))
+    of = sizes(config)
     names = [one.key.removeprefix("pes.") for one in parameters() if one.key.startswith("pes.")]
     return round(math.fsum(_elements(of, name) for name in names if name != "own"))
 
@@ -244,23 +244,29 @@ def _invocations(service: str) -> float:
 def sizes(config: Mapping[str, float]) -> dict[str, float]:
     """The inputs of `area` that follow from `config`, parameters of the simulated server by key.
 
+    Parameters of one accelerator may have either spelling: ``accelerator.TCP.pes`` is ``pes.TCP``.
     The other parameters of a chip do not affect area and maximum power: see :func:`ignored`.
+    Raises InputError for a key or value that is not allowed.
     """
+    return _inputs(configured(config))
+
+
+def ignored(config: Mapping[str, float]) -> list[str]:
+    """The keys of `config` that area and maximum power do not depend on in these models.
+
+    Raises InputError as :func:`sizes`.
+    """
+    return [key for key, value in config.items() if not _inputs(configured({key: value}))]
+
+
+def _inputs(config: Mapping[str, float]) -> dict[str, float]:
+    """The inputs of the area model that a checked configuration sets."""
     names = {key: _INPUTS.get(key, key) for key in config if _is_size(key)}
     return {name: float(config[key]) for key, name in names.items()}
 
 
-def ignored(config: Mapping[str, float]) -> list[str]:
-    """The keys of `config` that area and maximum power do not depend on in these models."""
-    return [key for key in config if not _is_size(key)]
-
-
 def _is_size(key: str) -> bool:
     return key in _INPUTS or key.partition(".")[0] in _OWN_SIZES
-
-
-#: The same where an argument is called `sizes`.
-_sizes = sizes
 
 
 def _config_of(comparison: Comparison, chip: str | None) -> Mapping[str, float]:
