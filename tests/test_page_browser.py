@@ -230,6 +230,12 @@ def test_paper_has_everything_unfolded(browser: Any, report: Path) -> None:
     assert page.locator("details:not([open])").count() == 0
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator("nav").is_visible()
+    # Each plot says which service it shows; what can only be moved is left out.
+    chosen = page.locator("figure .controls select")
+    assert chosen.count() > 0
+    assert all(one.is_visible() and one.input_value() for one in chosen.all())
+    assert not any(one.is_visible() for one in page.locator(".controls input").all())
+    assert all(one.is_visible() for one in page.locator(".controls output").all())
     assert page.evaluate("document.documentElement.scrollWidth") <= 794
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() > 0
