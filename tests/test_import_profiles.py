@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+import accelflow
 from accelflow import InputError
 from accelflow.cli import program
 from accelflow.cli.failure import run
 from accelflow.importing import Asked, CostsOptions, Report, import_costs
 from accelflow.importing.operation_rules import OperationRules
 from accelflow.importing.path_operations import operations_of
+from accelflow.report.notes import notes_of
 from accelflow.simulation import service as paper_service
 from conftest import ROOT
 from test_pprof import function, location, number, part, texts, value_type
@@ -99,6 +101,27 @@ def test_perf_weighed_by_time_needs_no_cores() -> None:
 def test_rate_and_duration_stand_for_requests(tmp_path: Path) -> None:
     by_rate, _ = costs_of("perf", PERF, rate_rps=0.4, duration_s=10.0)
     assert by_rate == costs_of("perf", PERF, requests=4)[0]
+
+
+def test_a_comparison_tells_the_errors_of_imported_costs(tmp_path: Path) -> None:
+    service, _ = costs_of(
+        "folded", FOLDED, process="checkout", requests=10_000, cores=1.0, duration_s=10.0
+    )
+    tree = {**json.loads(SHOP.read_text()), "services": [service]}
+    errors = {name: service["costs"][name]["relative_error"] for name in COUNTS}
+    for stated in (True, False):
+        if not stated:
+            for name in COUNTS:
+                del service["costs"][name]["relative_error"]
+        file = tmp_path / f"{stated}.json"
+        file.write_text(json.dumps(tree))
+        found = accelflow.compare(str(file), orchestrators=["non_acc"], requests=100)
+        (note,) = [one for one in notes_of(found, by_service=False) if "costs" in one]
+        if stated:
+            assert f"{min(errors.values()):.1%} (Checkout's TCP)" in note
+            assert f"{max(errors.values()):.1%} (Checkout's {max(errors, key=errors.get)})" in note
+        else:
+            assert note == "The workload's file does not say how much its costs vary."
 
 
 def test_pprof_is_weighed_by_time_and_counted_by_samples(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Final
 
@@ -13,6 +14,8 @@ __all__ = ["P999_RESPONSES", "notes_of"]
 P999_RESPONSES: Final = 100_000
 #: With fewer responses, fewer than 10 are beyond P99.
 _P99_RESPONSES: Final = 1_000
+#: What parameters of a profile say of a cost's error, in their notes.
+_STATED_ERROR: Final = re.compile(r"relative standard error of ([0-9.e-]+)")
 #: The most names in a note.
 _MOST_NAMES: Final = 4
 #: Sizes of an accelerator, of which 0 is a chip without it.
@@ -54,6 +57,8 @@ def _of_costs(comparison: Comparison) -> list[str]:
     """Notes on how well the costs of operations are known."""
     if comparison.profile == "paper":
         return []
+    if comparison.profile == "own":
+        return [_of_stated_costs(comparison)]
     known = comparison.calibration
     if known is None or not known.spread_ratio:
         return ["The recording does not say how much its costs vary."]
@@ -64,6 +69,24 @@ def _of_costs(comparison: Comparison) -> list[str]:
         f" service's costs: {low:.1%} ({least}) to {high:.1%} ({most}).",
         *(f"Warning: {doubt}." for doubt in known.doubts),
     ]
+
+
+def _of_stated_costs(comparison: Comparison) -> str:
+    """A note on the standard errors that a workload's file states with its costs."""
+    errors = {}
+    for row in comparison.source.get("profile_parameters", ()):
+        stated = _STATED_ERROR.search(row.get("note", ""))
+        if stated:
+            operation = row["name"].removeprefix("cost.").rpartition("_")[0]
+            errors[operation.removesuffix("_per_byte").replace(".", "'s ")] = float(stated[1])
+    if not errors:
+        return "The workload's file does not say how much its costs vary."
+    ordered = sorted(errors.items(), key=lambda item: item[1])
+    (least, low), (most, high) = ordered[0], ordered[-1]
+    return (
+        "The workload's file states the costs. Standard errors of their means:"
+        f" {low:.1%} ({least}) to {high:.1%} ({most})."
+    )
 
 
 def _of_absent(comparison: Comparison) -> list[str]:
