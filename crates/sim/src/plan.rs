@@ -447,23 +447,31 @@ impl ChainPlan {
         message: MessageSize,
         form: Form,
     ) -> Option<Operation> {
-        let plan = (*self.operations.get(self.slot(trace, accel, receives))?)?;
-        let core = plan.cost.at(message.size, message.mean);
-        let (input, output) = match plan.payload {
-            Some(payload) => (
-                message.spread(payload.input),
-                message.spread(payload.output),
-            ),
-            None => (
-                form.size_of(message, form.compressed),
-                form.size_of(message, form.after(accel)),
-            ),
-        };
-        Some(Operation {
-            core,
-            input,
-            output,
-        })
+        let plan = self.operations.get(self.slot(trace, accel, receives))?;
+        Some(plan.as_ref()?.on(accel, message, form))
+    }
+
+    /// The same, with the cost drawn for a request, whose seed and number `request` returns. It is a
+    /// function of the arguments alone.
+    #[inline]
+    pub(crate) fn operation_of(
+        &self,
+        (trace, accel, receives): (AtmAddress, Accel, bool),
+        message: MessageSize,
+        form: Form,
+        request: impl FnOnce() -> (u64, u64),
+    ) -> Option<Operation> {
+        let slot = self.slot(trace, accel, receives);
+        let mut operation = self
+            .operations
+            .get(slot)?
+            .as_ref()?
+            .on(accel, message, form);
+        if !self.spreads.is_empty() {
+            let (seed, number) = request();
+            operation.core = self.spreads.cost(slot, operation.core, seed, number);
+        }
+        Some(operation)
     }
 
     /// The core time of an operation of the request number `request`, where its mean is `mean`. It
@@ -477,6 +485,29 @@ impl ChainPlan {
     ) -> Time {
         let slot = self.slot(trace, accel, receives);
         self.spreads.cost(slot, mean, seed, request)
+    }
+}
+
+impl OperationPlan {
+    /// The operation of `accel` on `message` in the form `form`.
+    #[inline]
+    fn on(&self, accel: Accel, message: MessageSize, form: Form) -> Operation {
+        let core = self.cost.at(message.size, message.mean);
+        let (input, output) = match self.payload {
+            Some(payload) => (
+                message.spread(payload.input),
+                message.spread(payload.output),
+            ),
+            None => (
+                form.size_of(message, form.compressed),
+                form.size_of(message, form.after(accel)),
+            ),
+        };
+        Operation {
+            core,
+            input,
+            output,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::assoc::{Associative, Victim};
+use super::divisor::Divisor;
 use super::network::Network;
 use super::pipe::{Flow, Pipe};
 use super::topology::Place;
@@ -326,40 +327,13 @@ impl Memory {
         let (_, set) = sets.divide(row);
         (
             slice as usize,
-            u64::from(slice) * u64::from(sets.by) + u64::from(set),
+            u64::from(slice) * u64::from(sets.by()) + u64::from(set),
         )
     }
 
     #[inline]
     pub(super) fn controller(&self, block: u64) -> usize {
         self.counts_of[2].divide(spread(block + 1)).1 as usize
-    }
-}
-
-/// A number by which many are divided: with a multiplication by its inverse (Lemire, Kaser and Kurz,
-/// Faster remainder by direct computation, 2019).
-#[derive(Clone, Copy, Debug)]
-struct Divisor {
-    by: u32,
-    /// 2^64 over it, rounded up; 0 for 1.
-    inverse: u64,
-}
-
-impl Divisor {
-    fn new(by: usize) -> Divisor {
-        let by = u32::try_from(by).unwrap_or(u32::MAX).max(1);
-        let inverse = (u64::MAX / u64::from(by)).wrapping_add(1);
-        Divisor { by, inverse }
-    }
-
-    /// Quotient and remainder of `number`.
-    #[inline]
-    fn divide(self, number: u32) -> (u32, u32) {
-        if self.by == 1 {
-            return (number, 0);
-        }
-        let quotient = (u128::from(self.inverse) * u128::from(number) >> 64) as u32;
-        (quotient, number - quotient * self.by)
     }
 }
 
@@ -385,44 +359,11 @@ pub(super) fn touched(end: u64, address: u64) -> u64 {
     end.max(address + 1)
 }
 
-/// Limits the rate at which each tenant moves data to and from memory, as the memory bandwidth
-/// allocation of Intel's Resource Director Technology does for cores.
-#[derive(Clone, Debug)]
-pub(crate) struct Regulator {
-    limit: Option<Bandwidth>,
-    /// By tenant, when its next transfer may begin.
-    next: Vec<Time>,
-}
-
-impl Regulator {
-    pub(crate) fn new(limit: Option<Bandwidth>) -> Regulator {
-        Regulator {
-            limit,
-            next: Vec::new(),
-        }
-    }
-
-    /// The time when `tenant` may move `size`, if it asks at `now`.
-    pub(crate) fn admit(&mut self, tenant: u16, size: Bytes, now: Time) -> Time {
-        let Some(limit) = self.limit else {
-            return now;
-        };
-        let tenant = usize::from(tenant);
-        if tenant >= self.next.len() {
-            self.next.resize(tenant + 1, Time::ZERO);
-        }
-        let start = self.next[tenant].max(now);
-        self.next[tenant] = start + limit.transfer(size);
-        start
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use accelflow_trace::Accel;
-    use proptest::prelude::*;
 
     use super::*;
 
@@ -571,17 +512,6 @@ mod tests {
         );
     }
 
-    proptest! {
-        #[test]
-        fn numbers_are_divided_by_multiplication(number: u32, by in 1_u32..5_000, shift in 0..20) {
-            let by = by.saturating_mul(1_u32 << shift);
-            let found = Divisor::new(by as usize).divide(number);
-            prop_assert_eq!(found, (number / by, number % by));
-            let ends = Divisor::new(by as usize).divide(u32::MAX);
-            prop_assert_eq!(ends, (u32::MAX / by, u32::MAX % by));
-        }
-    }
-
     #[test]
     fn parts_of_blocks_add_up() {
         let parts: Vec<(u64, Bytes)> = blocks(11, 2_000, Bytes(2_200)).collect();
@@ -629,18 +559,5 @@ mod tests {
         assert_eq!(memory.counts.dram_bytes, 15 * 2_048);
         memory.core_runs(&mut network, Time::from_ns(1), Time::ZERO);
         assert_eq!(memory.counts.dram_bytes, (16 + 1) * 2_048);
-    }
-
-    #[test]
-    fn a_tenant_beyond_its_rate_waits_and_others_do_not() {
-        let mut off = Regulator::new(None);
-        assert_eq!(off.admit(3, Bytes(1 << 30), ns(5)), ns(5));
-        assert_eq!(off.admit(3, Bytes(1 << 30), ns(5)), ns(5));
-        let mut regulator = Regulator::new(Bandwidth::from_bytes_per_s(1_000_000_000));
-        assert_eq!(regulator.admit(1, Bytes(100), ns(5)), ns(5));
-        assert_eq!(regulator.admit(1, Bytes(50), ns(6)), ns(105));
-        assert_eq!(regulator.admit(0, Bytes(50), ns(6)), ns(6));
-        assert_eq!(regulator.admit(1, Bytes(1), ns(155)), ns(155));
-        assert_eq!(regulator.admit(1, Bytes(1), ns(200)), ns(200));
     }
 }

@@ -10,12 +10,14 @@ mod balance;
 mod central;
 mod core;
 mod dispatcher;
+mod divisor;
 mod dma;
 #[cfg(test)]
 mod lines;
 mod memory;
 mod network;
 mod pipe;
+mod regulator;
 mod soft_queue;
 mod topology;
 mod translation;

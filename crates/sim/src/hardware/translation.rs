@@ -267,6 +267,10 @@ impl WalkWay {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
 
     struct Server {
@@ -359,6 +363,35 @@ mod tests {
         assert!(pages(2.0, 2) >= one + READ, "the third waits for a walker");
         assert!(pages(3.0, 2) < one + READ, "three walkers, three pages");
         assert_eq!(pages(1.0, 1), one + READ, "one walker, one after the other");
+    }
+
+    proptest! {
+        #[test]
+        fn pages_of_a_transfer_are_walked_like_pages_alone(
+            transfers in vec((0_u64..3_000, 1_u64..40, 0_u64..200, 0_usize..9), 1..60),
+            entries in select(vec![0.0, 1.0, 32.0]),
+            levels in 0_u32..5,
+        ) {
+            let values = [
+                ("tlb.walk_cache_entries", entries),
+                ("tlb.walk_levels", f64::from(levels)),
+                ("tlb.entries", 16.0),
+                ("memory.llc_slices", 7.0),
+                ("memory.llc_slice_kib", 32.0),
+            ];
+            let [mut together, mut alone] = [(); 2].map(|()| server(&values));
+            let mut at = Time::ZERO;
+            for (first, pages, pause, accel) in transfers {
+                at += Time::from_ns(pause);
+                let accel = Accel::ALL[accel];
+                let whole = together.translate(accel, first * PAGE, pages * PAGE, at);
+                let pages = first..first + pages;
+                let each = pages.map(|page| alone.translate(accel, page * PAGE, PAGE, at));
+                prop_assert_eq!(Some(whole), each.max());
+                prop_assert_eq!(together.translation.counts, alone.translation.counts);
+                prop_assert_eq!(together.memory.counts, alone.memory.counts);
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 
-use super::memory::{Memory, MemoryCounts, Regulator, Source};
+use super::memory::{Memory, MemoryCounts, Source};
 use super::network::{Carried, Network};
 use super::pipe::Flow;
+use super::regulator::Regulator;
 use super::topology::Place;
 use super::translation::{Translation, TranslationCounts};
 use crate::config::Config;

@@ -29,6 +29,7 @@ impl Form {
     };
 
     /// Whether the message is compressed after an operation of `accel`.
+    #[inline]
     pub fn after(self, accel: Accel) -> bool {
         match accel {
             Accel::Cmp => true,
@@ -37,6 +38,7 @@ impl Form {
         }
     }
 
+    #[inline]
     pub(super) fn size_of(self, message: MessageSize, compressed: bool) -> Bytes {
         if compressed {
             Bytes((message.size.get() as f64 / self.ratio).ceil() as u64)

@@ -71,6 +71,12 @@ impl CostSpreads {
         }
     }
 
+    /// Whether no cost varies.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_operation.is_empty()
+    }
+
     /// The core time of the operation number `operation` for the request number `request`, where
     /// its mean is `mean`.
     pub(super) fn cost(&self, operation: usize, mean: Time, seed: u64, request: u64) -> Time {

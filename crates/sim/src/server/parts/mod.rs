@@ -36,7 +36,7 @@ pub(super) use joins::Joins;
 pub(super) use manager::Manager;
 pub(super) use measures::{Measured, Measures};
 pub(super) use policies::{Policies, Seen};
-pub(super) use reader::Reading;
+pub(super) use reader::{Forked, Reading};
 pub(super) use requests::Requests;
 pub(super) use retries::Retries;
 pub(super) use saturation::{Queues, saturation};

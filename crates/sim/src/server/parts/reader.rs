@@ -59,7 +59,10 @@ impl Requests<'_> {
                     job.set_accel(accel);
                     job.outlook.next = Next::Forward(accel);
                     let receives = at_start && accel == Accel::Tcp;
-                    job.operation = self.operation(chain, job, receives)?;
+                    job.operation = match self.operation(chain, job, receives) {
+                        Some(operation) => operation,
+                        None => return Err(self.no_cost(job)),
+                    };
                     job.payload.compressed = self.form(job).after(accel);
                     return Ok(reading);
                 }
@@ -119,28 +122,26 @@ impl Requests<'_> {
         Ok(())
     }
 
-    /// The operation of the job's accelerator.
-    fn operation(
-        &self,
-        chain: &ChainPlan,
-        job: &Job,
-        receives: bool,
-    ) -> Result<Operation, SimError> {
-        let (trace, message) = (job.cursor.trace, job.payload.message);
-        let found = chain.operation(trace, job.accel, receives, message, self.form(job));
-        let found = found.map(|mut operation| {
+    /// The operation of the job's accelerator; `None` if it has no cost.
+    #[inline]
+    fn operation(&self, chain: &ChainPlan, job: &Job, receives: bool) -> Option<Operation> {
+        let (place, message) = ((job.cursor.trace, job.accel, receives), job.payload.message);
+        chain.operation_of(place, message, self.form(job), || {
             let request = self.get(job.request);
-            let (place, seed) = ((trace, job.accel, receives), self.seed(request));
-            operation.core = chain.cost(place, operation.core, seed, request.number);
-            operation
-        });
-        found.ok_or_else(|| SimError::NoCost {
-            service: self.service_name(job.request),
-            trace: self.plan.image.name(trace).to_owned(),
-            accel: self.plan.image.accel_name(job.accel).to_owned(),
+            (self.seed(request), request.number)
         })
     }
 
+    #[cold]
+    fn no_cost(&self, job: &Job) -> SimError {
+        SimError::NoCost {
+            service: self.service_name(job.request),
+            trace: self.plan.image.name(job.cursor.trace).to_owned(),
+            accel: self.plan.image.accel_name(job.accel).to_owned(),
+        }
+    }
+
+    #[inline]
     fn form(&self, job: &Job) -> Form {
         Form {
             compressed: job.payload.compressed,
@@ -148,6 +149,7 @@ impl Requests<'_> {
         }
     }
 
+    #[cold]
     fn fault(&self, job: &Job, fault: Fault) -> SimError {
         SimError::Fault {
             service: self.service_name(job.request),

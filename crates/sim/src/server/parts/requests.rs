@@ -163,6 +163,7 @@ impl<'r> Requests<'r> {
     }
 
     /// The error for a job without a chain.
+    #[cold]
     pub(crate) fn no_chain(&self, job: &Job) -> SimError {
         SimError::Path(self.service_name(job.request))
     }

@@ -102,9 +102,13 @@ impl<'r> Timing<'r> {
             input,
             output,
         } = operation;
-        self.expected_move(uncore, accel, input)
-            + self.compute(accel, core, input)
-            + self.expected_move(uncore, accel, output)
+        let loaded = self.expected_move(uncore, accel, input);
+        // Most operations leave the size of a payload as it is.
+        let written = match output == input {
+            true => loaded,
+            false => self.expected_move(uncore, accel, output),
+        };
+        loaded + self.compute(accel, core, input) + written
     }
 
     /// The accelerator's time for an operation that takes a core `on_core`, on `size` bytes.

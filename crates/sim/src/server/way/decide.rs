@@ -8,7 +8,7 @@ use crate::orchestrators::{Arm, Completion, Next};
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::SimError;
-use crate::server::parts::{Joins, Reading, Requests};
+use crate::server::parts::{Forked, Joins, Reading, Requests};
 use crate::server::state::{Job, JobId};
 
 impl Engine<'_> {
@@ -63,17 +63,29 @@ impl Engine<'_> {
 /// Reads the trace of `job` up to its next operation, and gives the executions that it forks their
 /// places at joins. The same dispatcher reads their traces as well: they are returned at their
 /// first operations.
+#[inline]
 pub(crate) fn read_all(
     requests: &Requests<'_>,
     joins: &mut Joins,
     job: &mut Job,
 ) -> Result<(Reading, Vec<Job>), SimError> {
     let mut forked = Vec::new();
-    let mut reading = requests.read(job, &mut forked)?;
-    let mut arms = Vec::new();
+    let reading = requests.read(job, &mut forked)?;
     if forked.is_empty() {
-        return Ok((reading, arms));
+        return Ok((reading, Vec::new()));
     }
+    read_arms(requests, joins, job, (reading, forked))
+}
+
+/// The same from the forks of `job` on, which has been read.
+#[inline(never)]
+fn read_arms(
+    requests: &Requests<'_>,
+    joins: &mut Joins,
+    job: &mut Job,
+    (mut reading, mut forked): (Reading, Vec<Forked>),
+) -> Result<(Reading, Vec<Job>), SimError> {
+    let mut arms = Vec::new();
     joins.seat(job, &mut forked);
     while let Some(mut arm) = forked.pop() {
         let started = forked.len();

@@ -237,7 +237,6 @@ impl Engine<'_> {
         met: &mut Vec<JobId>,
     ) -> Result<Option<JobId>, SimError> {
         let Some((seat, join)) = self.join_reached(id) else {
-            met.pop();
             return Ok(None);
         };
         let of_join = |id: &&JobId| {
@@ -256,7 +255,7 @@ impl Engine<'_> {
     }
 
     /// The join that a job has reached.
-    fn join_reached(&self, id: JobId) -> Option<(Seat, Join)> {
+    pub(crate) fn join_reached(&self, id: JobId) -> Option<(Seat, Join)> {
         let job = self.jobs.get(id);
         self.joins.of(job).filter(|_| job.outlook.meets)
     }

@@ -58,12 +58,16 @@ impl Engine<'_> {
     /// time. The jobs are left where they end or wait.
     fn execute(&mut self, root: JobId, now: Time) -> Result<Time, SimError> {
         let mut total = Time::ZERO;
-        let mut left = vec![root];
-        let mut met = Vec::new();
-        while let Some(id) = left.pop() {
+        // Most traces have no arms, and take no memory for them.
+        let (mut left, mut met) = (Vec::new(), Vec::new());
+        let mut next = Some(root);
+        while let Some(id) = next {
             total += self.execute_arm(root, id, &mut left, now)?;
-            met.push(id);
-            left.extend(self.meet_in_software(root, id, &mut met)?);
+            if self.join_reached(id).is_some() {
+                met.push(id);
+                left.extend(self.meet_in_software(root, id, &mut met)?);
+            }
+            next = left.pop();
         }
         Ok(total)
     }
