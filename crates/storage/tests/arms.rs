@@ -75,7 +75,7 @@ fn every_arm_of_a_read() {
     storage.write("once", "k", b"1").expect("the first");
     let (refused, traces, _) = followed(|| storage.write("once", "k", b"2"));
     let text = refused.expect_err("the second").to_string();
-    assert_eq!(text, "once/k: once/k exists already");
+    assert_eq!(text, "once/k: once/k already exists");
     assert_eq!(traces, ["T8", "T7", "storage_told"]);
     assert_eq!(storage.read("once", "k").expect("the first"), b"1");
 }

@@ -22,7 +22,7 @@ pub enum StoreError {
     /// No answer in time. A write may still be carried out.
     #[error("{0} did not answer in time")]
     Slow(&'static str),
-    /// A unique document that exists already.
+    /// A unique document that already exists.
     #[error("{collection}/{key} already exists")]
     Exists {
         /// The collection.

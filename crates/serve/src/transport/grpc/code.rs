@@ -20,7 +20,7 @@ pub enum Code {
     DeadlineExceeded = 4,
     /// A requested entity does not exist.
     NotFound = 5,
-    /// An entity to be created exists already.
+    /// An entity to be created already exists.
     AlreadyExists = 6,
     /// The caller has no permission.
     PermissionDenied = 7,
