@@ -892,7 +892,7 @@ class TraceHandle:
 
 @final
 class TraceRun:
-    """The record of a run."""
+    """The outcome of a run."""
 
     @property
     def arrivals(self) -> list[TraceArrival]:

@@ -1,4 +1,4 @@
-//! What the values of one message may take in total.
+//! A limit on the number and memory of the values of one message.
 
 use crate::error::AccelError;
 use crate::limits::Limits;

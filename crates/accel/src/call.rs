@@ -1,4 +1,4 @@
-//! What kind of message a payload is.
+//! The kind of message of a payload.
 
 use crate::protocols::grpc::GrpcCall;
 use crate::protocols::http::HttpCall;

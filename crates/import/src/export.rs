@@ -32,7 +32,7 @@ pub struct Wait<'t> {
     pub trace: &'t str,
     /// Whether the answer is compressed.
     pub compressed: bool,
-    /// Whether nobody waits for it: the request may have its response before.
+    /// Whether it is detached: the request may have its response before.
     pub detached: bool,
 }
 
@@ -84,8 +84,8 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// The same, where requests to the service of this index have `chains` that nobody waits for:
-    /// such a request is written when their answers are there, too.
+    /// States that requests to the service of this index have `chains` detached chains: such a
+    /// request is written when their answers have arrived, too.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {

@@ -36,7 +36,7 @@ pub enum Hardware {
     Baseline,
     /// Accelerators, A-DMA engines and their network, orchestrated by cores.
     Accelerators,
-    /// The same under RELIEF's manager.
+    /// Accelerators, A-DMA engines and their network, orchestrated by RELIEF's manager.
     Managed,
     /// Accelerators with AccelFlow's queues and dispatchers.
     AccelFlow,

@@ -59,7 +59,7 @@ pub enum Kind {
     Choice(&'static [Choice]),
     /// `off` (0) or `on` (1).
     Switch,
-    /// Only the default: a constant of the model, listed for its provenance.
+    /// A constant of the model, listed for its provenance; only the default is allowed.
     Fixed,
 }
 

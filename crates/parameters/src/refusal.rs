@@ -73,7 +73,7 @@ impl Refusal {
         Refusal::new("parameter", quoted(key), allowed).proposing(key, known)
     }
 
-    /// The same refusal, with a proposal of those of `known` that are spelt like `name`.
+    /// Adds a proposal: the names of `known` that are spelt like `name`.
     #[must_use]
     pub fn proposing<'k>(
         mut self,
@@ -86,7 +86,7 @@ impl Refusal {
         self
     }
 
-    /// The same refusal in the place `outer`, such as the kernel that a value belongs to.
+    /// Adds the place `outer` before the refusal's own, such as the kernel that a value belongs to.
     #[must_use]
     pub fn within(mut self, outer: &str) -> Refusal {
         if !outer.is_empty() {

@@ -9,12 +9,12 @@ const NEAR: f64 = 0.6;
 /// The suffixes of names that state a unit.
 const UNITS: [&str; 8] = ["rps", "us", "ns", "ms", "s", "bytes", "ratio", "w"];
 
-/// Those of `known` that may be meant by `name`, the most likely first.
+/// Returns the names of `known` that a user may have meant by `name`, the most likely first.
 ///
-/// Names have parts, such as `accelerator.pes`. Alike are names that end in the same part as `name`
-/// or begin with all of it; if there are none, those that are it with a unit, as `rate_rps` is `rate`,
-/// and those whose parts are spelt nearly the same. Case does not count, and `-` and
-/// blanks are as `_`.
+/// Names have parts, such as `accelerator.pes`. A name is similar if it ends in the same part as
+/// `name` or begins with all of it. If there is none, names are similar that add a unit, such as
+/// `rate_rps` to `rate`, or whose parts are spelt nearly the same. Case is ignored, and `-` and
+/// blanks count as `_`.
 pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     let whole = plain(name);
     let (head, last) = parts(&whole);

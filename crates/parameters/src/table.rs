@@ -37,8 +37,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// The same table with a second spelling for parameters of single members of `group`, in the
-    /// order of a file with a section for each member: `pes.TCP` is also `accelerator.TCP.pes`.
+    /// Adds a second spelling for parameters of single members of `group`, that of a file with a
+    /// section for each member: `pes.TCP` is also `accelerator.TCP.pes`.
     #[must_use]
     pub const fn with_members(
         self,

@@ -7,7 +7,7 @@ use crate::dag::Kind;
 /// How the manager's time is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// For each interrupt: the end of a transfer or of a computation (RELIEF's release).
+    /// Once for each interrupt, at the end of a transfer or of a computation (RELIEF's release).
     PerInterrupt(Time),
     /// Once for each completed task; transfers are free (AccelFlow's text).
     PerTask(Time),
@@ -21,7 +21,7 @@ impl Manager {
         }
     }
 
-    /// The same way of charging with another time.
+    /// Returns this way of charging with another time.
     pub(crate) fn with_time(self, time: Time) -> Manager {
         match self {
             Manager::PerInterrupt(_) => Manager::PerInterrupt(time),

@@ -61,7 +61,7 @@ fn unknown<T: Choice, E: serde::de::Error>(name: &str) -> E {
     E::custom(format!("'{name}': must be {}", T::names().join(", ")))
 }
 
-/// The same for a choice that may be left open. For `#[serde(with = "choice::open")]`.
+/// The serialization of an optional choice, for `#[serde(with = "choice::open")]`.
 pub(crate) mod open {
     use serde::{Deserialize, Deserializer, Serializer};
 

@@ -28,23 +28,23 @@ macro_rules! choices {
 }
 
 choices! {
-    /// When requests arrive.
+    /// The arrival process of requests.
     Arrivals {
-        /// Independently of each other.
+        /// Poisson arrivals.
         Poisson = "poisson",
-        /// In bursts fitted to the rates per minute of a service of Alibaba.
+        /// Bursts fitted to the rates per minute of a service of Alibaba.
         Alibaba = "alibaba",
-        /// In bursts fitted to the rates per minute of Azure's functions.
+        /// Bursts fitted to the rates per minute of Azure's functions.
         Azure = "azure",
-        /// In short bursts of 1.7 times the mean rate.
+        /// Short bursts of 1.7 times the mean rate.
         ShortBursts = "short_bursts",
     }
 }
 
 choices! {
-    /// What payloads say at the branches of traces.
+    /// The facts that branches of traces test.
     FactSource {
-        /// What they say on the most common path.
+        /// Those of the most common path.
         Common = "common",
         /// Drawn for each request with the odds `facts.*` of the server's parameters.
         Drawn = "drawn",
@@ -54,7 +54,7 @@ choices! {
 }
 
 choices! {
-    /// What is taken from the times of a recording.
+    /// The use of the times of a recording.
     Times {
         /// The medians, the same for each request.
         Median = "median",
@@ -75,7 +75,7 @@ impl Times {
 }
 
 choices! {
-    /// Where the costs of operations on a core come from.
+    /// The source of the costs of operations on a core.
     CostSource {
         /// Measured on real bytes.
         Measured = "measured",
@@ -85,7 +85,7 @@ choices! {
 }
 
 choices! {
-    /// How long remote sides take to answer.
+    /// The waits for remote sides.
     Remote {
         /// 5 us.
         Short = "short",
@@ -98,7 +98,7 @@ choices! {
     }
 }
 
-/// Where the costs of a checked scenario come from.
+/// The source of the costs of a checked scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Costs {
     /// The paper's shares.

@@ -30,10 +30,10 @@ pub struct Resolved {
     pub orchestrators: Vec<&'static str>,
     /// The services, in the order of the results.
     pub services: Vec<String>,
-    /// Where services run.
+    /// The placement of services.
     #[serde(with = "choice")]
     pub placement: Placement,
-    /// When requests arrive.
+    /// The arrival process of requests.
     pub arrivals: OrOwn<Arrivals>,
     /// Mean rate over the services of the workload, in requests per second.
     pub rate_rps: f64,
@@ -42,12 +42,12 @@ pub struct Resolved {
     /// The rates of single services, where they were given.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates_rps: BTreeMap<String, f64>,
-    /// What payloads say at branches.
+    /// The facts that branches test.
     #[serde(with = "choice")]
     pub facts: FactSource,
     /// Requests of each service, or of one with the mean rate.
     pub requests: u64,
-    /// How many of the first are not counted.
+    /// The number of first requests that are not counted.
     pub warmup_requests: u64,
     /// Whether each service has as many requests as come in the same time.
     pub by_rate: bool,
@@ -55,18 +55,18 @@ pub struct Resolved {
     pub seed: u64,
     /// SHA-256 of the recording's text, in hexadecimal.
     pub recording_sha256: Option<String>,
-    /// What is taken from the recording's times, if not the medians.
+    /// The use of the recording's times, if not the medians.
     #[serde(
         skip_serializing_if = "is_median",
         serialize_with = "choice::serialize"
     )]
     pub recorded_times: Times,
-    /// Where costs come from.
+    /// The source of costs.
     #[serde(with = "choice")]
     pub costs: Costs,
-    /// What TCP costs a core, in ns.
+    /// The cost of a TCP operation on a core, in ns.
     pub tcp_cost_ns: f64,
-    /// How long remote sides take to answer.
+    /// The waits for remote sides.
     pub remote: OrOwn<Remote>,
     /// Payload sizes.
     pub sizes: OrOwn<SizePreset>,
@@ -75,9 +75,9 @@ pub struct Resolved {
     /// The chips that are compared, if they are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chips: Vec<ResolvedChip>,
-    /// When responses are due, by service, in us.
+    /// The SLO by service, in us.
     pub slo_us: BTreeMap<String, f64>,
-    /// The SLO of the others, in response times on an idle server.
+    /// The SLO of other services, as a multiple of the response time on an idle server.
     pub slo_factor: Option<f64>,
     /// Tenants by service.
     pub tenants: BTreeMap<String, u16>,
@@ -90,7 +90,7 @@ pub struct Resolved {
 /// One of several chips of a checked scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResolvedChip {
-    /// What results call it.
+    /// Its name in results.
     pub name: String,
     /// Parameters that it sets, by key, as numbers.
     pub config: BTreeMap<String, f64>,

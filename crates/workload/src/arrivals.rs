@@ -351,7 +351,7 @@ pub enum ArrivalProcess {
 }
 
 impl ArrivalProcess {
-    /// The same process at `factor` times the rate; given times are not scaled.
+    /// Returns the process at `factor` times the rate; given times are not scaled.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> ArrivalProcess {
         match self {

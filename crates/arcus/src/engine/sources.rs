@@ -149,7 +149,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the next message of a flow finds no room.
+    /// Whether there is no room for the next message of a flow.
     fn is_full(&self, flow: usize) -> bool {
         let FlowState { spec, queued, .. } = &self.flows[flow];
         match self.mechanism {

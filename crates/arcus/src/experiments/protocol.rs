@@ -77,7 +77,7 @@ impl Admitted {
         )
     }
 
-    /// The same flows under another mechanism.
+    /// Runs the same flows under another mechanism.
     pub(super) fn without(
         &self,
         mechanism: &Mechanism,

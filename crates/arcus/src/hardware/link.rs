@@ -26,7 +26,7 @@ pub struct Sent {
     pub packet: Packet,
     /// Its payload; for a read request, the bytes that it requests.
     pub size: Bytes,
-    /// Whether its transfer has no other.
+    /// Whether it is the last packet of its transfer.
     pub last: bool,
     /// The time for which it occupies the wire.
     pub wire: Time,

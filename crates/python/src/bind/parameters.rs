@@ -12,9 +12,9 @@ use crate::errors::failure;
 struct Engine {
     /// The name in JSON.
     name: &'static str,
-    /// What stands before the keys of its table, to tell them from those of other engines.
+    /// The prefix of the table's keys, which distinguishes them from those of other engines.
     prefix: &'static str,
-    /// What the parameters are of.
+    /// The subject of the parameters, as a title.
     title: &'static str,
     parameters: fn() -> Vec<&'static Parameter>,
 }

@@ -16,7 +16,7 @@ use super::pools::{Pools, first_accel};
 use super::request::{Refused, TraceRequest};
 use crate::peer::{Peer, PeerError, Reply};
 
-/// What a run asks of the thread that waits for it.
+/// A request of a run to the thread that waits for it.
 enum Ask {
     Lend(Call, Sender<Result<Session, PeerError>>),
     TakeBack(Call, Option<Session>),

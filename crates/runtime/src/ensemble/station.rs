@@ -34,10 +34,10 @@ pub(super) enum Pushed {
 pub(super) struct Station<T> {
     sizes: Sizes,
     input: Mutex<Input<T>>,
-    /// There is something in the input queue.
+    /// Signals an entry in the input queue.
     filled: Condvar,
     output: Mutex<Output<T>>,
-    /// There is room in the output queue.
+    /// Signals room in the output queue.
     drained: Condvar,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Busy {
 pub(crate) struct Hardware {
     /// The current work of each core and dispatcher.
     current: HashMap<Resource, (Time, Option<Execution>, Option<CoreWork>)>,
-    /// By trace, the element that it has.
+    /// By trace, the processing element that it occupies.
     operations: HashMap<u32, Operation>,
     free: HashMap<UnitName, BTreeSet<usize>>,
     engines: Lanes,

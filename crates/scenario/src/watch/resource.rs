@@ -57,7 +57,7 @@ impl Resource {
         }
     }
 
-    /// The same for all cores, and for all instances of an accelerator.
+    /// The class of the resource: one for all cores, and one for all instances of an accelerator.
     pub(crate) fn class(self) -> Resource {
         let one = |unit: UnitName| UnitName {
             instance: 0,

@@ -33,11 +33,11 @@ pub struct Segment {
     pub from: Time,
     /// Its end.
     pub until: Time,
-    /// What results count it as.
+    /// Its category in results.
     pub part: Part,
-    /// Whether nothing is done meanwhile for the request: it waits for `at`.
+    /// Whether the request only waits for `at` in this time.
     pub waits: bool,
-    /// Where the request is.
+    /// The resource that works on the request, or that it waits for.
     pub at: Resource,
     /// Distinguishes traces that run at the same time; `None` for application logic.
     pub job: Option<u32>,
@@ -49,7 +49,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// How long it takes.
+    /// The duration.
     pub fn length(&self) -> Time {
         self.until - self.from
     }

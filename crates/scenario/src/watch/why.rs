@@ -33,13 +33,14 @@ pub struct Why {
     pub percentile: f64,
     /// The requests around the median, and those around the percentile.
     pub bands: [Band; 2],
-    /// Where their time went; what the slow ones have more of comes first.
+    /// Their time by part; the part that grew most in the slow requests comes first.
     pub times: Vec<BandTime>,
-    /// Who occupied what they waited for, by place.
+    /// The services that occupied the resources for which they waited, by resource.
     pub blames: Vec<Blame>,
-    /// How long before a request arrivals were counted: the mean response time of the slow ones.
+    /// The window before a request in which arrivals were counted: the mean response time of the
+    /// slow requests.
     pub window: Time,
-    /// How often requests of each service arrived in the window before.
+    /// The arrivals of each service in these windows.
     pub bursts: Vec<Burst>,
     services: Vec<String>,
 }

@@ -48,7 +48,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) call: &'a Call,
     /// The call that the response is read as.
     pub(super) expected: &'a Call,
-    /// The same for a response that ends with its connection, if the protocol allows that.
+    /// The call as which a response that ends with its connection is read, if the protocol allows
+    /// that.
     pub(super) expected_at_end: Option<&'a Call>,
     pub(super) body: &'a [u8],
     /// The terms of the request that the call is made for.

@@ -157,7 +157,7 @@ pub enum CallError {
         address: String,
         /// Method and sequence number of the call.
         expected: String,
-        /// Those of the response.
+        /// Method and sequence number of the response.
         found: String,
     },
 }

@@ -110,7 +110,7 @@ impl TlsTrust {
         ClientConnection::new(self.config.clone(), self.name.clone())
     }
 
-    /// The same trust for one application protocol (RFC 7301).
+    /// Returns the settings with one application protocol (RFC 7301).
     pub(super) fn speaking(&self, protocol: &[u8]) -> TlsTrust {
         let mut config = ClientConfig::clone(&self.config);
         config.alpn_protocols = vec![protocol.to_vec()];
@@ -121,7 +121,7 @@ impl TlsTrust {
         }
     }
 
-    /// The same trust for HTTP/2 alone (RFC 9113, section 3.2).
+    /// Returns the settings for HTTP/2 only (RFC 9113, section 3.2).
     pub(super) fn for_http2(&self) -> TlsTrust {
         TlsTrust {
             must_agree: true,

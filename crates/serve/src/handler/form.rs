@@ -18,7 +18,7 @@ pub(crate) struct Form<'a> {
 }
 
 impl Form<'_> {
-    /// The same form for a result that is made after the handler has returned. The thread that
+    /// Returns the form of a result that is made after the handler has returned. The thread that
     /// makes it must not wait for memory.
     pub(crate) fn later(&self) -> LaterForm {
         if let Some(budget) = self.budget {

@@ -37,7 +37,8 @@ impl Dispatch {
         }
     }
 
-    /// When a request to `function` that came at `arrived` is due, at the latest at `due`.
+    /// The deadline of a request to `function` that arrived at `arrived`: that of the function or
+    /// `due`, whichever is earlier.
     pub(crate) fn due(
         &self,
         function: FunctionId,
@@ -49,7 +50,7 @@ impl Dispatch {
         own.into_iter().chain(due).min()
     }
 
-    /// When a part of a request is due, if the whole of it is.
+    /// The deadline of a part of a request, if the request has one.
     pub(crate) fn part_due(
         &self,
         function: Option<FunctionId>,

@@ -10,7 +10,7 @@ pub trait Given: Clone {
     /// The source of the traces.
     fn source(&self) -> &TraceSource;
 
-    /// The same names, from another source.
+    /// Returns the same names with traces from another source.
     #[must_use]
     fn from(self, source: TraceSource) -> Self;
 }

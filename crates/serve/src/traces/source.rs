@@ -78,14 +78,14 @@ impl TraceSource {
         })
     }
 
-    /// The same traces for a service: those of other services are refused.
+    /// Restricts the traces to a service: those of other services are refused.
     #[must_use]
     pub fn for_service(mut self, service: &str) -> TraceSource {
         self.service = Some(service.to_owned());
         self
     }
 
-    /// The same traces with the bodies of the accelerators beside the nine that they call.
+    /// Adds the bodies of the accelerators beside the nine that the traces call.
     #[must_use]
     pub fn with_bodies(mut self, bodies: OwnBodies) -> TraceSource {
         self.bodies = bodies;

@@ -67,7 +67,7 @@ pub(crate) fn alert(description: u8) -> String {
 }
 
 impl Close {
-    /// The same reason, for a connection on which nothing has ever been received.
+    /// Returns the reason for a connection on which nothing has ever been received.
     pub(crate) fn before_anything(self) -> Close {
         match self {
             Close::Idle => Close::Silent,

@@ -131,7 +131,7 @@ pub struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    /// The same run with other server parameters, of these loads.
+    /// Returns the run with other server parameters and these loads.
     pub(super) fn on(&self, config: &'r Config, loads: &'r [Load]) -> Run<'r> {
         Run {
             config,

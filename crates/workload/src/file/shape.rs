@@ -243,7 +243,7 @@ fn number(schema: &Value, found: &Value, path: &str) -> Result<(), Box<Problem>>
     }
 }
 
-/// The one of the types of `schema` that `found` is meant to be.
+/// The type of `schema`, of several, that `found` is meant to have.
 fn kind<'s>(schema: &'s Value, found: &Value) -> Option<&'s str> {
     match schema.get("type")? {
         Value::String(kind) => Some(kind),

@@ -9,7 +9,7 @@
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Addresses(Vec<Place>);
 
-/// Where a container or struct lies.
+/// The place of a container or struct in the message.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: u32,

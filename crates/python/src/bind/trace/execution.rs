@@ -206,7 +206,7 @@ fn read_call(schema: &Arc<Schema>, words: &[String]) -> Result<Call, Failure> {
     }
 }
 
-/// What a run did.
+/// The outcome of a run.
 #[pyclass(frozen, name = "TraceRun", module = "accelflow._native")]
 pub(crate) struct PyRun {
     outcome: Outcome,
@@ -285,7 +285,7 @@ impl PyRun {
 pub(crate) struct PyArrival {
     /// The trace that ended.
     trace: String,
-    /// Which execution: 0 for the first, then one number for each that a fork started.
+    /// The number of the execution: 0 for the first, then one for each that a fork started.
     arm: usize,
     /// The application data, or the packets where the execution ended with sending.
     data: Vec<u8>,

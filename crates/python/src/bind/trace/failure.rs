@@ -45,13 +45,13 @@ impl Failure {
         .of(name)
     }
 
-    /// The same failure, of the trace called `name`.
+    /// Adds the name of the trace.
     pub(crate) fn of(mut self, name: &str) -> Failure {
         self.trace = Some(name.to_owned());
         self
     }
 
-    /// The same failure, at the step with this index.
+    /// Adds the index of the step.
     pub(crate) fn at_step(mut self, index: usize) -> Failure {
         self.step = Some(index);
         self

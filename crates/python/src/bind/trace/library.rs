@@ -31,7 +31,7 @@ struct State {
 }
 
 impl PyLibrary {
-    /// No method leaves the library half changed, so a poisoned lock is still good.
+    /// Locks the library. No method leaves it half changed, so a poisoned lock can still be used.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -29,8 +29,8 @@ struct State {
     tenant: Tenant,
     gate: Gate<Buckets>,
     traces: TraceLimit,
-    /// The same limit for chains that wait for responses. It is separate: a service that calls
-    /// itself would otherwise wait for its own calls.
+    /// The limit of chains that wait for responses. It is separate from that of `traces`, since a
+    /// service that calls itself would otherwise wait for its own calls.
     chains: TraceLimit,
     connections: AtomicUsize,
     /// The order of requests that wait without a thread, and their number.

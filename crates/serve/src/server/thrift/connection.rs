@@ -72,11 +72,11 @@ pub(crate) struct Connection<'s> {
     pub(super) span: Option<RequestSpan>,
 }
 
-/// Where the next message lies.
+/// The place of the next message.
 pub(super) enum Next {
-    /// In this many received bytes.
+    /// It is in the buffer of received bytes, with this length.
     Received(usize),
-    /// In this many bytes of plaintext that the core has opened.
+    /// It is in the plaintext that the core has decrypted, with this length.
     Opened(usize),
 }
 

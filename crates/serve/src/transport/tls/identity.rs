@@ -75,7 +75,7 @@ impl TlsIdentity {
 }
 
 impl TlsIdentity {
-    /// The same identity for HTTP/2 alone (RFC 9113, section 3.2).
+    /// Returns the identity for HTTP/2 only (RFC 9113, section 3.2).
     pub(crate) fn for_http2(&self) -> TlsIdentity {
         let mut config = ServerConfig::clone(&self.config);
         config.alpn_protocols = vec![b"h2".to_vec()];

@@ -63,8 +63,8 @@ pub enum Balancing {
     TwoChoices,
     /// The core that has been idle for longest; a random core if none is idle.
     JoinIdleQueue,
-    /// Of the cores with the fewest requests in flight, one whose last request was of the same
-    /// service.
+    /// A core whose last request was of the same service, among those with the fewest requests in
+    /// flight.
     Affinity,
 }
 

@@ -29,10 +29,10 @@ impl Isolation {
 /// The order in which traces of a tenant behind a traffic shaper get its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapingOrder {
-    /// In the order of asking.
+    /// In the order in which they request tokens.
     Asking,
-    /// Later traces of requests that have begun before first traces; within each, in the order of
-    /// asking.
+    /// Later traces of requests that have begun go before first traces; within each group, in the
+    /// order in which they request tokens.
     BegunFirst,
 }
 

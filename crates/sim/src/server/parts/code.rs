@@ -39,7 +39,7 @@ impl Code {
         }
     }
 
-    /// The same as [`step`] at `mark` of the word at `address`. `facts` are asked for at a branch.
+    /// Does what [`step`] does at `mark` of the word at `address`. A branch reads `facts`.
     #[inline]
     pub(crate) fn step<F: Facts>(
         &self,

@@ -12,11 +12,10 @@ pub(crate) struct Queues {
     pub dma: usize,
     /// Traces that wait for others of their tenants to end, or for tokens.
     pub tenants: usize,
-    /// By [`Accel::index`]: operations that wait, and operations that have been turned away since
-    /// the start of the run.
+    /// By [`Accel::index`]: waiting operations, and operations refused since the start of the run.
     pub accelerators: [(usize, u64); Accel::MOST],
-    /// By [`Accel::index`]: results that wait for output dispatchers, and results without an output
-    /// entry.
+    /// By [`Accel::index`]: results that wait for output dispatchers, and results that wait for an
+    /// output entry.
     pub dispatchers: [(usize, usize); Accel::MOST],
 }
 
@@ -59,7 +58,8 @@ pub(crate) fn saturation(
     }
 }
 
-/// All resources. Of equally busy ones the last is the cause, so those that feed others come last.
+/// All resources. Of equally busy ones the last counts as the cause, so resources that feed others
+/// come last.
 fn resources(before: &Queues, after: &Queues, outcome: &Outcome, image: &Image) -> Vec<Resource> {
     let cores = (before.cores, after.cores);
     let manager = (before.manager, after.manager);

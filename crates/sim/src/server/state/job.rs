@@ -88,7 +88,7 @@ pub(crate) struct Outlook {
 /// The state of a job's queue entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueEntry {
-    /// Where it waits for a message.
+    /// The place where the job waits for a message.
     pub held: Held,
     /// Number of sources that have not delivered to the entry.
     pub missing: u8,
