@@ -50,9 +50,9 @@ platform! {
     core_slots = 1.0, "requests", 1.0, whole, Paper, "Cerebros, section 4.1: messages wait in the NIC until a core becomes available";
     "A header on a core, in cycles."
     software_header_cycles = 388.75, "cycles", 0.0, number, Derived, "Cerebros, Fig. 6 solved for UniqueId: (4500 - 2700 - 245) / 4 headers";
-    "Dispatch on a core, in cycles a message."
+    "Dispatch on a core, in cycles per message."
     software_dispatch_cycles = 61.25, "cycles", 0.0, number, Derived, "Cerebros, Fig. 6 solved for UniqueId: 245 / 4 messages";
-    "A payload on a core whatever is in it, in cycles."
+    "A payload on a core without its fields, in cycles."
     software_payload_cycles = 452.0, "cycles", 0.0, number, Derived, "UniqueId's 2700 cycles for 4 payloads, less those of their 11 fields and 6 words of strings: calls, buffers and the object";
     "Each field of a payload on a core, in cycles."
     software_field_cycles = 80.0, "cycles", 0.0, number, Assumed, "between two printed figures that pull apart: payloads are about 60 % of the layer (lower is better), and the layer shrinks by up to 64 times (higher is better)";
@@ -60,7 +60,7 @@ platform! {
     software_word_cycles = 2.0, "cycles", 0.0, number, Assumed, "copy, and its share of an allocation";
     "Traversals of the chip's network before the accelerator starts."
     offload_traversals_before = 3.0, "traversals", 0.0, whole, Paper, "Cerebros, section 5: invocation, metadata, data";
-    "Traversals after it."
+    "Traversals of the chip's network after the accelerator ends."
     offload_traversals_after = 2.0, "traversals", 0.0, whole, Paper, "Cerebros, section 5: write back, notification";
     "One traversal, in cycles."
     traversal_cycles = 40.0, "cycles", 0.0, number, Paper, "Cerebros, section 5: measured by simulation";
@@ -68,9 +68,9 @@ platform! {
     coalesced_traversals_before = 1.0, "traversals", 0.0, whole, Derived, "Cerebros, section 6.1: the two reads fall away";
     "One traversal of a network of low diameter, in cycles."
     low_diameter_cycles = 200.0 / 3.36 / 3.0, "cycles", 0.0, number, Derived, "Cerebros, section 6.1: offloads cost 3.36 times less";
-    "What a core waits for the response of a nested call beside its messages, in nanoseconds."
+    "Time that a core waits for the response of a nested call in addition to its messages, in nanoseconds."
     nested_latency_ns = 0.0, "ns", 0.0, number, Paper, "Cerebros, section 5: the other microservices are mocks that respond at once";
-    "Requests that a core works on at a time: beyond one, it goes on with another while one waits for a nested call."
+    "Requests that a core has in progress at a time: with more than one, it continues another while one waits for a nested call."
     core_threads = 1.0, "requests", 1.0, whole, Paper, "Cerebros, section 5: synchronous; more are its asynchronous model";
     "A switch to a request whose nested call has been answered, in cycles."
     switch_cycles = 200.0, "cycles", 0.0, number, Assumed, "a user-level thread of Arachne, which section 5 names: about 100 ns";
@@ -78,7 +78,7 @@ platform! {
     pipelines = 7.0, "pipelines", 1.0, whole, Derived, "Cerebros, section 5: the array processes 2.5 to 100 times what the cores can ask for; 6 miss the least, 9 the most by more than a quarter";
     "Parallel field units of a pipeline."
     field_units = 2.0, "units", 1.0, whole, Assumed, "Cerebros, section 4.2: a set of units for parallel sub-tasks; two is the smallest set, and with one no service reaches 64 times";
-    "A task's one access to the cache hierarchy, in cycles."
+    "The single access of a task to the cache hierarchy, in cycles."
     cache_access_cycles = 7.375, "cycles", 0.0, number, Derived, "UniqueId's eight tasks take 90 cycles (section 6.1), 31 of them for their fields; Table 1 has 8 for a bank of the LLC";
     "Functions that the schema map holds; the most popular are registered."
     schema_map_entries = 64.0, "functions", 1.0, whole, Assumed, "Cerebros, section 4.3: a small table, for a few tens of functions";
@@ -88,27 +88,27 @@ platform! {
     notification_cycles = 40.0, "cycles", 0.0, number, Derived, "one traversal of the chip's network";
     "Memory for messages, in bytes."
     buffer_bytes = 1048576.0, "B", 1.0, whole, Assumed, "Cerebros, section 4.1: arenas, of unprinted size";
-    "Arenas that the memory is divided into; a message lies in one of them."
+    "Number of arenas of the memory; a message lies in one of them."
     arenas = 1.0, "arenas", 1.0, whole, Assumed, "Cerebros, section 4.1: a set of them, of unprinted number";
-    "What is reserved for a deserialized payload, in sizes of the message."
+    "Memory reserved for a deserialized payload, as a multiple of the message's size."
     reservation_ratio = 4.0, "", 0.0, number, Paper, "Cerebros, section 4.1";
-    "After how long a sender tries again, in nanoseconds."
+    "Time after which a sender tries again, in nanoseconds."
     retry_after_ns = 10000.0, "ns", 1.0, number, Assumed, "Cerebros, section 4.1: the policy is the sender's; a round trip of some us";
-    "How often a sender tries again."
+    "Number of times that a sender tries again."
     retries = 3.0, "retries", 0.0, whole, Assumed, "Cerebros, section 4.1: the policy is the sender's";
     "Functions of each core that the function map remembers."
     function_map_depth = 1.0, "functions", 1.0, whole, Paper, "Cerebros, section 4.3; deeper ones are its open question";
     "An instruction cache, in bytes."
     l1i_bytes = 65536.0, "B", 64.0, whole, Paper, "Cerebros, Table 1";
-    "Its ways."
+    "Ways of the instruction cache."
     l1i_ways = 4.0, "ways", 1.0, whole, Paper, "Cerebros, Table 1";
-    "Its block, in bytes."
+    "Block of the instruction cache, in bytes."
     l1i_block_bytes = 64.0, "B", 1.0, whole, Paper, "Cerebros, Table 1";
-    "The RPC layer's instructions in a service of one's own, in bytes."
+    "Instructions of the RPC layer in a service of the user, in bytes."
     own_rpc_code_bytes = 51200.0, "B", 0.0, whole, Assumed, "the mean of the five services', 44 KB, and a little more: between USR's 52 and SG's 50";
-    "Instructions that all functions of such a service share, in bytes."
+    "Instructions that all functions of a service of the user share, in bytes."
     own_shared_code_bytes = 16384.0, "B", 0.0, whole, Assumed, "as CP's; Cerebros, section 5: most microservices are similar to SG and CP";
-    "Instructions of each of its functions alone, in bytes."
+    "Instructions of each function of a service of the user, in bytes."
     own_function_code_bytes = 4096.0, "B", 0.0, whole, Assumed, "CP's functions have 2 KB each, USR's up to 56";
     "Headers' share of the RPC layer's instructions."
     header_code_ratio = 0.25, "", 0.0, number, Assumed, "one format for all messages";

@@ -32,7 +32,7 @@ pub struct Watched {
     pub system: String,
     /// The service.
     pub service: String,
-    /// The request's time.
+    /// The request's time by part.
     pub waterfall: Waterfall,
     /// As [`Waterfall::to_json`], with `schema` and `system`.
     pub json: Value,

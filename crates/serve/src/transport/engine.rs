@@ -80,7 +80,7 @@ impl Engine {
     /// the nine. `generation` numbers both.
     ///
     /// # Errors
-    /// Those of making its bodies.
+    /// Errors of the construction of its bodies.
     pub fn executor(
         &self,
         image: &Image,

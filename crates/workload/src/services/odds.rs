@@ -36,7 +36,7 @@ pub struct FactOdds {
 }
 
 impl Odds {
-    /// Odds with the same probability of 1, whatever the value on the most common path.
+    /// Odds that draw 1 with `probability`, whatever the value on the most common path.
     pub const fn of(probability: f64) -> Odds {
         Odds {
             where_one: probability,
@@ -44,7 +44,7 @@ impl Odds {
         }
     }
 
-    /// The value of the most common path but for a share `other`.
+    /// Odds that draw the value of the most common path, except for a share `other` of requests.
     pub fn common_but(other: f64) -> Odds {
         Odds {
             where_one: 1.0 - other,

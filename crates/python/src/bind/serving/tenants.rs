@@ -72,7 +72,8 @@ fn tenant(given: &PyTenant) -> PyResult<Tenant> {
     let network = |text: &String| {
         let address = || text.parse().map(std::net::IpAddr::into).ok();
         let found = text.parse().ok().or_else(address);
-        let why = || format!("network '{text}': must be an IP address, or one with a length");
+        let why =
+            || format!("network '{text}': must be an IP address, or a prefix such as 10.0.0.0/8");
         found.ok_or_else(|| refused(&place, why()))
     };
     let networks = given.networks.iter().map(network);

@@ -291,7 +291,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 0.5,
             provenance: Provenance::Assumed,
             source: "AccelFlow, section VII.C.4; Accelerometer (ASPLOS 2020), Fig. 8",
-            why: "Newer processors offer less benefit to tax operations. In Cache1, C libraries scale well over three generations and memory functions hardly do; serialization and protocols are both, so an operation has half of the gain: its square root.",
+            why: "Newer processors offer less benefit to tax operations. In Cache1, C libraries scale well over three generations, and memory functions hardly do. Serialization and protocols use both, so an operation has the square root of the gain.",
         },
         get: |config| config.core.tax_gain,
         set: |config, value| config.core.tax_gain = value,
