@@ -197,15 +197,15 @@ def stations() -> dict[str, tuple[tuple[str, str], ...]]:
     of = costs_us()
     core, manager, both = of["core"], of["manager"], of["core"] + of["manager"]
     return {
-        "CPU-Centric": ((f"core: interrupt, decide, submit\n{core:g} us, always", CORE),),
+        "CPU-Centric": ((f"core: interrupt, decide, submit\n{core:.2g} us, always", CORE),),
         "RELIEF": (
-            (f"manager\n{manager:g} us, always", CONTROL),
-            (f"core\nbranch: {core:g} us", CORE),
+            (f"manager\n{manager:.2g} us, always", CONTROL),
+            (f"core\nbranch: {core:.2g} us", CORE),
         ),
-        "Cohort": ((f"linked pair: nothing\nelse core: {core:g} us", CORE),),
+        "Cohort": ((f"linked pair: nothing\nelse core: {core:.2g} us", CORE),),
         "Direct": (
             ("dispatcher\nsome ns", ACCELERATOR),
-            (f"manager, core\nbranch: {both:g} us", CORE),
+            (f"manager, core\nbranch: {both:.2g} us", CORE),
         ),
         "AccelFlow": (("dispatcher\nsome ns, also branches", ACCELERATOR),),
         "Ideal": (("nobody\n0", PAPER),),
