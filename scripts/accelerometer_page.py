@@ -3,16 +3,21 @@
 .venv/bin/python scripts/accelerometer_page.py            # the grid anew; the machine as it was
 .venv/bin/python scripts/accelerometer_page.py --machine  # also the trial on this machine
 .venv/bin/python scripts/accelerometer_page.py --chains   # only the chains anew
+.venv/bin/python scripts/accelerometer_page.py --ensemble FILE  # only what FILE has, the output of
+    # cargo run --profile extension -p accelflow-runtime --example ensemble_offload >FILE
 .venv/bin/python scripts/accelerometer_page.py --check    # only write the page of validation.json
 """
 
 import json
+import os
+import statistics
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from accelflow.accelerometer import measured, trial, validation
+from accelflow.accelerometer import measured, offloaded, trial, validation
 from accelflow.errors import AccelflowError
 from accelflow.files import write_whole
 from accelflow.report.results import Comparison
@@ -98,6 +103,9 @@ TEXTS = {
 def main() -> None:
     """Do what the arguments say."""
     arguments = set(sys.argv[1:])
+    if "--ensemble" in arguments:
+        write_ensemble(Path(sys.argv[sys.argv.index("--ensemble") + 1]))
+        arguments = {"--check"}
     old: dict[str, Any] = json.loads(JSON.read_text()) if JSON.exists() else {}
     result = dict(old)
     if not arguments & {"--check", "--chains"}:
@@ -109,6 +117,18 @@ def main() -> None:
     if "--check" not in arguments:
         write_whole(JSON, lambda file: file.write_text(json.dumps(result, indent=1) + "\n"))
     write_whole(PAGE, lambda file: file.write_text(page(result)))
+
+
+def write_ensemble(path: Path) -> None:
+    """Put the offloads of the benchmark's output at `path` beside the equations."""
+    result = json.loads(JSON.read_text())
+    result["ensemble"] = {
+        "date": datetime.now(tz=UTC).date().isoformat(),
+        "machine": measured.machine_name(),
+        "cores": os.cpu_count(),
+        **offloaded.beside(offloaded.read_offloads(path)),
+    }
+    write_whole(JSON, lambda file: file.write_text(json.dumps(result, indent=1) + "\n"))
 
 
 def on_this_machine() -> dict[str, Any]:
@@ -202,6 +222,8 @@ def page(result: dict[str, Any]) -> str:
     for name, (title, text) in TEXTS.items():
         lines += ["", f"## {title}", "", text, "", *table(sections[name])]
     lines += chain_lines(result["chains"])
+    if "ensemble" in result:
+        lines += ensemble_lines(result["ensemble"])
     if "machine" in result:
         lines += machine_lines(result["machine"])
     return "\n".join(lines) + "\n"
@@ -245,7 +267,8 @@ def chain_lines(found: list[dict[str, Any]]) -> list[str]:
         f" operations over: {hands}.",
         "",
         f"With AccelFlow it is off by at most {worst_of(found, 'accelflow'):.0f} %. Where a core"
-        " or a manager hands over, parallel chains wait for it (CPost, Follow); no equation has it.",
+        " or a manager hands over, parallel chains wait for it (CPost, Follow); no equation has"
+        " it.",
         "",
         "ReadH under the manager is off because of its sizes. The manager's chains hold only data"
         " that fit a queue entry, of 2,048 bytes; behind each operation on more than that, it"
@@ -283,6 +306,129 @@ def off_by(found: list[dict[str, Any]], service: str, system: str) -> float:
     """How far the closed form of `system` is off for `service`, in per cent."""
     (of,) = (row["systems"][system] for row in found if row["service"] == service)
     return 100 * (float(of["closed_form_ratio"]) / float(of["simulated_ratio"]) - 1)
+
+
+#: What a form of the ensemble's offloads is, and the equation that it is compared with.
+FORMS = {
+    "sync": "Sync: the thread spins (1)",
+    "sync_os": "Sync-OS: it sleeps, others run (3)",
+    "sync_os_alone": "Sync-OS, latency on an idle host (5)",
+    "async_same_thread": "Async, same thread (6)",
+    "async_distinct_thread": "Async, distinct thread",
+    "async_no_response": "Async, no response",
+}
+
+
+def plus_minus(of: dict[str, Any], form: Callable[[float], str]) -> str:
+    """A mean and its interval."""
+    return f"{form(of['mean'])} ± {form(of['half_width'])}"
+
+
+def points(of: dict[str, Any]) -> str:
+    """A ratio as a gain in per cent, and its interval."""
+    return f"{gain(of['mean'])} ± {100 * of['half_width']:.1f}"
+
+
+def thousands(value: float) -> str:
+    """A number without decimals."""
+    return f"{value:,.0f}"
+
+
+def ensemble_lines(found: dict[str, Any]) -> list[str]:
+    """The section on the runtime's own ensemble."""
+    return [
+        "",
+        "## The ensemble of the runtime",
+        "",
+        "Offloads that run: the host is one core, whose threads spin for their own work and have a"
+        " kernel done by the software bodies of the [ensemble](../../ensemble.md), whose workers"
+        " share another core. Kernels are compressions, and T1, the trace that receives a message:"
+        " five accelerators that pass the message on, one offload. Measured on"
+        f" {found['machine']}, a virtual machine with {found['cores']} cores ({found['date']}),"
+        " with a real-time priority over other work:",
+        "",
+        "    cargo build --profile extension -p accelflow-runtime --example ensemble_offload",
+        "    chrt --fifo 1 target/extension/examples/ensemble_offload >offload.json",
+        "    .venv/bin/python scripts/accelerometer_page.py --ensemble offload.json",
+        "",
+        "The inputs are micro-benchmarks of the same program. o0 is what the host runs to begin an"
+        " offload and to take its result; L is the rest of the time that a chain of bodies that do"
+        " nothing takes, for which the host spins: threads that are woken. The equations are"
+        " evaluated with the inputs of each round, and all intervals are Student's 95 % over the"
+        " rounds.",
+        "",
+        *input_lines(found),
+        "",
+        *error_lines(found["rows"]),
+        "",
+        "| kernel | own work | form | equation | by the host's processor time | by the clock |"
+        " error, points |",
+        "|---|---|---|---|---|---|---|",
+        *(
+            f"| {row['kernel']} | {row['own_us']} us | {FORMS[row['form']]} |"
+            f" {points(row['closed_form_ratio'])} | {points(row['host_ratio'])} |"
+            f" {points(row['clock_ratio'])} | {row['error_points']:+.1f} |"
+            for row in found["rows"]
+        ),
+        "",
+        *threshold_lines(found["threshold"]),
+    ]
+
+
+def input_lines(found: dict[str, Any]) -> list[str]:
+    """What the equations are given."""
+    lines = ["| input | ns |", "|---|---|"]
+    for row in found["offload"]["chains"]:
+        steps = f"{row['steps']} accelerator{'s' * (row['steps'] > 1)}"
+        lines += [
+            f"| o0, {steps} | {plus_minus(row['setup_ns'], thousands)} |",
+            f"| L, {steps} | {plus_minus(row['transfer_ns'], thousands)} |",
+        ]
+    lines.append(
+        f"| o1, a thread switch | {plus_minus(found['offload']['thread_switch_ns'], thousands)} |"
+    )
+    lines += ["", "| kernel | own work, ns | on the host, ns | A |", "|---|---|---|---|"]
+    for row in found["kernels"]:
+        speed = row["kernel_ns"]["mean"] / row["accelerated_ns"]["mean"]
+        lines.append(
+            f"| {row['kernel']} | {plus_minus(row['own_ns'], thousands)} |"
+            f" {plus_minus(row['kernel_ns'], thousands)} | {speed:.2f} |"
+        )
+    return lines
+
+
+def error_lines(rows: list[dict[str, Any]]) -> list[str]:
+    """How far off the equations are, by form."""
+    lines = ["| form | compared by | median error, points | largest |", "|---|---|---|---|"]
+    for form, name in FORMS.items():
+        errors = [abs(row["error_points"]) for row in rows if row["form"] == form]
+        by = "the clock" if form in ("sync", "sync_os_alone") else "the host's processor time"
+        lines.append(f"| {name} | {by} | {statistics.median(errors):.1f} | {max(errors):.1f} |")
+    return lines
+
+
+def threshold_lines(found: dict[str, Any]) -> list[str]:
+    """Selective offload by its threshold."""
+    mix = ", ".join(f"{row['count']} of {row['bytes']:,} B" for row in found["mix"])
+    even = found["break_even_bytes"]
+    lines = [
+        "### Selective offload",
+        "",
+        f"Ten requests ({mix}) in turn, {found['own_us']} us of own work each, Async in the same"
+        " thread. Payloads below `least_bytes` stay on the host"
+        " ([ensemble.md](../../ensemble.md#selective-offload)). The break-even size of equation (7)"
+        " with the inputs above, the fixed part of a compression taken off o0, is"
+        f" {plus_minus(even, thousands)} B. The gain is that over the host that does all kernels"
+        " itself.",
+        "",
+        "| `least_bytes` | by the host's processor time | by the clock |",
+        "|---|---|---|",
+    ]
+    for row in found["rows"]:
+        least = row["least_bytes"]
+        name = "all stay" if least is None else f"{least:,}" if least else "0: all are offloaded"
+        lines.append(f"| {name} | {points(row['host_ratio'])} | {points(row['clock_ratio'])} |")
+    return lines
 
 
 def machine_lines(machine: dict[str, Any]) -> list[str]:

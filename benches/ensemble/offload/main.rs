@@ -1,0 +1,314 @@
+//! Offloads from one core to the ensemble on another, in the forms of Accelerometer's equations, and
+//! the equations' inputs: measurements for `scripts/accelerometer_page.py --ensemble FILE`.
+//!
+//!     cargo run --profile extension -p accelflow-runtime --example ensemble_offload [ROUNDS] >FILE
+//!
+//! The host is one core: its threads spin for their own work and have a kernel done, a compression or
+//! the trace that receives a message (T1). The accelerators are the software bodies of the ensemble,
+//! whose workers share another core. Rounds of all forms alternate, so that what else runs on the
+//! machine disturbs all alike; with `chrt --fifo 1` in front of the command, little does.
+
+mod forms;
+mod inputs;
+
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::{AccelError, Accelerator, Call, Ensemble, Job, messages};
+use accelflow_runtime::affinity::{pin, usable_cores};
+use accelflow_runtime::{
+    Answers, Detail, Executor, Message, NoPeer, PoolError, PoolSettings, Pools, TraceRequest, demo,
+};
+use accelflow_trace::{Accel, Image, Node, templates};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+
+type Failed = Box<dyn Error + Send + Sync>;
+
+/// The accelerators of T1.
+const RECEIVE: [Accel; 5] = [Accel::Tcp, Accel::Decr, Accel::Rpc, Accel::Dser, Accel::Ldb];
+
+/// Sizes of the compressions, in bytes.
+const SIZES: [usize; 4] = [256, 1_024, 4_096, 16_384];
+
+/// The host's own work for a request, in us.
+const OWN_US: [u32; 2] = [20, 100];
+
+/// Of ten requests, so many have so many bytes: most are small, as in the paper's Fig. 15.
+const MIX: [(usize, usize); 3] = [(7, 64), (2, 1_024), (1, 16_384)];
+
+/// Sizes below which requests of the mix stay on the host.
+const LEAST: [usize; 4] = [0, 256, 4_096, usize::MAX];
+
+/// What is offloaded.
+#[derive(Clone)]
+enum Kernel {
+    /// The trace of one compression, of these bytes.
+    Compress(Arc<[u8]>),
+    /// T1 on these packets: five accelerators, one offload.
+    Receive(Arc<[u8]>),
+    /// A chain of so many accelerators that do nothing.
+    Nothing(usize),
+}
+
+impl Kernel {
+    fn compress(bytes: usize) -> Result<Kernel, AccelError> {
+        let mut text = String::new();
+        let mut number = 0;
+        while text.len() < bytes {
+            text += &messages::request("ComposePost", 1, number)?.to_string();
+            number += 1;
+        }
+        Ok(Kernel::Compress(text.as_bytes()[..bytes].into()))
+    }
+
+    fn receive() -> Result<Kernel, AccelError> {
+        Ok(Kernel::Receive(
+            demo::request("ComposePost", 1, 0, false)?.into(),
+        ))
+    }
+
+    /// A run of the kernel. A core without accelerators makes the same.
+    fn request(&self) -> Result<TraceRequest, AccelError> {
+        let request = match self {
+            Kernel::Compress(text) => {
+                let message = Message::json(&[], Call::None);
+                TraceRequest::new("compress", text.to_vec(), &message, Box::new(NoPeer))
+            }
+            Kernel::Receive(packets) => {
+                demo::trace_request("T1", &Message::received(packets), Answers::default())?
+            }
+            Kernel::Nothing(steps) => {
+                let name = format!("nothing{steps}");
+                let message = Message::json(&[], Call::None);
+                TraceRequest::new(&name, Vec::new(), &message, Box::new(NoPeer))
+            }
+        };
+        Ok(TraceRequest {
+            detail: Detail::Results,
+            ..request
+        })
+    }
+}
+
+/// A body that does nothing.
+struct Nothing(Accel);
+
+impl Accelerator for Nothing {
+    fn kind(&self) -> Accel {
+        self.0
+    }
+
+    fn run(&mut self, _: &mut Job) -> Result<(), AccelError> {
+        Ok(())
+    }
+}
+
+fn bodies() -> Result<Ensemble, AccelError> {
+    Ensemble::with_cores(2)
+}
+
+fn nothing() -> Result<Ensemble, AccelError> {
+    let mut ensemble = bodies()?;
+    for accel in Accel::ALL {
+        ensemble.replace(Box::new(Nothing(accel)));
+    }
+    Ok(ensemble)
+}
+
+fn image() -> Result<Arc<Image>, Failed> {
+    let mut library = templates()?;
+    library.register("compress", vec![Node::Accel(Accel::Cmp)])?;
+    for steps in [1, RECEIVE.len()] {
+        let chain = RECEIVE[RECEIVE.len() - steps..].iter();
+        library.register(
+            &format!("nothing{steps}"),
+            chain.map(|accel| Node::Accel(*accel)).collect::<Vec<_>>(),
+        )?;
+    }
+    Ok(Arc::new(library.link()?))
+}
+
+/// The host's core, and that of the workers.
+#[derive(Clone, Copy)]
+struct Cores {
+    host: usize,
+    workers: usize,
+}
+
+/// A machine to measure on.
+struct Machine {
+    cores: Cores,
+    image: Arc<Image>,
+    turns_per_us: f64,
+}
+
+impl Machine {
+    /// Calls `work` on a new thread of the core: what it starts stays there, too.
+    fn on<T: Send>(&self, core: usize, work: impl FnOnce() -> T + Send) -> Result<T, Failed> {
+        thread::scope(|scope| {
+            let run = scope.spawn(move || pin(core).map(|()| work()));
+            match run.join() {
+                Ok(done) => Ok(done?),
+                Err(_) => Err("a measuring thread has panicked".into()),
+            }
+        })
+    }
+
+    /// The ensemble, whose workers share a core.
+    fn pools(
+        &self,
+        make: fn() -> Result<Ensemble, AccelError>,
+        least_bytes: usize,
+    ) -> Result<Pools, Failed> {
+        let settings = PoolSettings {
+            least_bytes,
+            ..PoolSettings::default()
+        };
+        let started: Result<Pools, PoolError> =
+            self.on(self.cores.workers, || Pools::start(settings, make))?;
+        Ok(started?)
+    }
+
+    fn executor(&self) -> Result<Executor, AccelError> {
+        Ok(Executor::new(self.image.clone(), bodies()?))
+    }
+
+    /// The host's own work.
+    fn work(&self, us: u32) {
+        spin((self.turns_per_us * f64::from(us)) as u64);
+    }
+}
+
+fn spin(turns: u64) {
+    let mut state = 1_u64;
+    for _ in 0..turns {
+        state = black_box(
+            state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1),
+        );
+    }
+}
+
+/// The turns of [`spin`] in a microsecond: of many tries the quickest, which nothing disturbed.
+fn turns_per_us() -> f64 {
+    let turns = 20_000;
+    let once = || {
+        let begun = Instant::now();
+        spin(turns);
+        begun.elapsed().as_secs_f64() * 1e6
+    };
+    turns as f64 / (0..500).map(|_| once()).fold(f64::MAX, f64::min)
+}
+
+/// The time for which this thread has run.
+fn ran() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::from_secs(time.tv_sec.unsigned_abs())
+        + Duration::from_nanos(time.tv_nsec.unsigned_abs())
+}
+
+fn ns(time: Duration, count: usize) -> f64 {
+    time.as_secs_f64() * 1e9 / count as f64
+}
+
+/// All forms of a kernel beside each other, for each of the host's own works.
+fn cases(machine: &Machine, rounds: usize) -> Result<Vec<Value>, Failed> {
+    let mut kernels = vec![("receive (T1)".to_owned(), Kernel::receive()?, RECEIVE.len())];
+    for bytes in SIZES {
+        let name = format!("compress, {bytes} B");
+        kernels.push((name, Kernel::compress(bytes)?, 1));
+    }
+    let pools = machine.pools(bodies, 0)?;
+    let mut found = Vec::new();
+    for (name, kernel, steps) in kernels {
+        for own_us in OWN_US {
+            let host = forms::Host {
+                machine,
+                pools: &pools,
+                requests: vec![kernel.clone()],
+                own_us,
+            };
+            let rounds: Result<Vec<Value>, Failed> = (0..rounds).map(|_| host.round()).collect();
+            let inputs = inputs::of_kernel(
+                machine,
+                &kernel,
+                own_us,
+                rounds.as_ref().map_or(0, Vec::len),
+            )?;
+            found.push(json!({
+                "kernel": name,
+                "steps": steps,
+                "own_us": own_us,
+                "inputs": inputs,
+                "rounds": rounds?,
+            }));
+        }
+    }
+    Ok(found)
+}
+
+/// Selective offload: the mix of sizes, by the size below which requests stay on the host.
+fn thresholds(machine: &Machine, rounds: usize) -> Result<Vec<Value>, Failed> {
+    let mut requests = Vec::new();
+    for (count, bytes) in MIX {
+        requests.extend(vec![Kernel::compress(bytes)?; count]);
+    }
+    let own_us = OWN_US[0];
+    let all: Result<Vec<Pools>, Failed> = LEAST
+        .iter()
+        .map(|least| machine.pools(bodies, *least))
+        .collect();
+    let all = all?;
+    let mut found: Vec<Vec<Value>> = LEAST.iter().map(|_| Vec::new()).collect();
+    for _ in 0..rounds {
+        for (pools, rows) in all.iter().zip(&mut found) {
+            let host = forms::Host {
+                machine,
+                pools,
+                requests: requests.clone(),
+                own_us,
+            };
+            rows.push(host.form(forms::Form::AsyncSameThread)?);
+        }
+    }
+    let rows = LEAST.iter().zip(found).map(|(least, rounds)| {
+        let least_bytes = (*least < usize::MAX).then_some(*least);
+        json!({ "least_bytes": least_bytes, "own_us": own_us, "rounds": rounds })
+    });
+    Ok(rows.collect())
+}
+
+fn main() -> Result<(), Failed> {
+    let rounds = std::env::args()
+        .nth(1)
+        .map_or(Ok(15), |text| text.parse::<usize>())?;
+    let usable = usable_cores()?;
+    let [host, workers, ..] = usable[..] else {
+        return Err(
+            "the host and the workers need a core each: this process may use one only".into(),
+        );
+    };
+    let machine = Machine {
+        cores: Cores { host, workers },
+        image: image()?,
+        turns_per_us: turns_per_us(),
+    };
+    let result = json!({
+        "schema": "accelflow.ensemble-offload/1",
+        "build": if cfg!(debug_assertions) { "dev" } else { "release" },
+        "threads": forms::THREADS,
+        "in_flight": forms::IN_FLIGHT,
+        "mix": MIX.map(|(count, bytes)| json!({ "count": count, "bytes": bytes })),
+        "offload": inputs::of_offloads(&machine, rounds)?,
+        "sizes": inputs::of_sizes(&machine, rounds)?,
+        "cases": cases(&machine, rounds)?,
+        "thresholds": thresholds(&machine, rounds)?,
+    });
+    println!("{result:#}");
+    Ok(())
+}
