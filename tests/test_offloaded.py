@@ -34,6 +34,7 @@ def measured() -> dict[str, Any]:
     form = rounds[0]["async_same_thread"]
     return {
         "schema": offloaded.SCHEMA,
+        "build": "dev",
         "mix": [{"count": 1, "bytes": 64}],
         "offload": {
             "chains": [{"steps": 1, "setup_ns": [SETUP] * both, "transfer_ns": [TRANSFER] * both}],
@@ -68,6 +69,8 @@ def test_a_machine_that_keeps_to_the_equations_has_no_error() -> None:
         expected = TIMES["inline"] / TIMES[row["form"]]
         assert row["closed_form_ratio"]["mean"] == pytest.approx(expected), row["form"]
         assert row["error_points"] == pytest.approx(0, abs=1e-9), row["form"]
+    (kernel,) = offloaded.beside(measured())["kernels"]
+    assert kernel["paid_ns"]["mean"] == pytest.approx(SETUP)
     assert offloaded.worst(rows, lambda row: row["form"] == "sync") < 1e-9
 
 

@@ -51,13 +51,17 @@ def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
     {mean, half_width, standard_error} over the rounds, Student's 95 %. `host_ratio` counts the
     host's processor time and `clock_ratio` the clock's; the error is that of the equations less
     `host_ratio`, or less `clock_ratio` for what the host waits for. `offload` has o0, L and o1,
-    `kernels` the inputs of each kernel, and `threshold` selective offload by its threshold.
+    `kernels` the inputs of each kernel, with `paid_ns`, what an offload without a response cost the
+    host's processor, `threshold` selective offload by its threshold, and `build`
+    how the benchmark was compiled, ``dev`` or ``release``.
     """
     offload = measured["offload"]
     switch = offload["thread_switch_ns"]
     chains = {row["steps"]: row for row in offload["chains"]}
     rows = [row for case in measured["cases"] for row in _case(case, chains[case["steps"]], switch)]
     return {
+        "build": measured["build"],
+        "rounds": len(switch),
         "offload": {
             "thread_switch_ns": interval(switch),
             "chains": [
@@ -74,6 +78,7 @@ def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
                 "kernel": case["kernel"],
                 "own_us": case["own_us"],
                 **{name: interval(values) for name, values in case["inputs"].items()},
+                "paid_ns": interval(_paid(case)),
             }
             for case in measured["cases"]
         ],
@@ -116,6 +121,11 @@ def _case(
             }
         )
     return rows
+
+
+def _paid(case: Mapping[str, Any]) -> list[float]:
+    pairs = zip(case["rounds"], case["inputs"]["own_ns"], strict=True)
+    return [one["async_no_response"]["host_ns"] - own for one, own in pairs]
 
 
 def _ratios(rounds: Sequence[Mapping[str, Any]], form: str, clock: str) -> list[float]:
