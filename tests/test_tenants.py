@@ -3,12 +3,13 @@
 import re
 import socket
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from accelflow import AccelflowError, InputError, Server, Shaping, Tenant
+from accelflow import AccelflowError, Control, InputError, Server, Shaping, Slo, Tenant
 
 INTERFACE = "service Calculator { i32 next(1: i32 value) }"
 
@@ -94,6 +95,61 @@ def test_a_tenant_can_be_shaped_in_requests_and_in_bytes(interface: Path) -> Non
                 assert rest == list(range(passing + 1, 6))
 
 
+def test_a_promise_needs_a_control_plane(interface: Path) -> None:
+    slo = Slo(requests_per_s=1, request_us=1)
+    server = Server(interface, tenants=[Tenant(name="a", networks=["::1"], slo=slo)])
+    with pytest.raises(AccelflowError, match="has an SLO, but the server has no control"):
+        server.start()
+
+
+def test_one_limit_in_accelerator_time_holds_for_requests_of_any_size(interface: Path) -> None:
+    # A nanosecond in a second: the first request takes more, and the next ones wait for its debt.
+    slow = Shaping(accelerator_s_per_s=1e-9, burst_accelerator_s=1e-9)
+    server = Server(interface, tenants=[Tenant(name="a", networks=["127.0.0.2"], shaping=slow)])
+    server.handle("next", lambda arguments: arguments["value"] + 1)
+    with server, _connect(server.port, "127.0.0.2") as stream:
+        stream.sendall(b"".join(_frame(value) for value in range(20)))
+        assert _answer(stream) == 1
+        while not _count(server, 'accelflow_tenant_waiting{tenant="a"}'):
+            time.sleep(0.01)
+        assert _count(server, 'accelflow_tenant_requests_total{tenant="a"}') == 1
+        server.reshape("a", Shaping())
+        assert [_answer(stream) for _ in range(19)] == list(range(2, 21))
+
+
+def test_a_control_plane_gives_promises_and_watches_them(interface: Path) -> None:
+    tenants = [
+        Tenant(name="web", networks=["127.0.0.2"], slo=Slo(requests_per_s=100, request_us=1_000)),
+        Tenant(name="batch", networks=["127.0.0.3"]),
+    ]
+    control = Control(capacity_s_per_s=1, period_s=0.01)
+    server = Server(interface, tenants=tenants, control=control)
+    server.handle("next", lambda arguments: arguments["value"] + 1)
+    with server, _connect(server.port, "127.0.0.3") as stream:
+        words = "0.7 are left (1400 requests/s) of 0.8 that may be promised"
+        with pytest.raises(AccelflowError, match=re.escape(words)):
+            server.set_slo("batch", Slo(requests_per_s=2_000, request_us=500))
+        sized = Slo(requests_per_s=1, request_bytes=50, latency_percentile=99, latency_us=1_000_000)
+        with pytest.raises(AccelflowError, match="50 bytes, before any was measured"):
+            server.set_slo("batch", sized)
+        for value in range(5):
+            stream.sendall(_frame(value))
+            assert _answer(stream) == value + 1
+        while not _count(server, 'accelflow_tenant_charged_total{tenant="batch"}'):
+            time.sleep(0.01)
+        server.set_slo("batch", sized)
+        while not all(row["periods"] for row in server.slo_status()["tenants"][:2]):
+            time.sleep(0.01)
+        status = server.slo_status()
+        assert status["promised_s_per_s"] > 0.1
+        assert status["tenants"][1]["promise"]["latency"] == {
+            "percentile": 99.0,
+            "within_us": 1_000_000.0,
+        }
+        assert status["tenants"][0]["verdict"] in {"too short", "kept"}
+        assert (server.remove_slo("web"), server.remove_slo("web")) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -128,6 +184,22 @@ def test_settings_of_tenants_are_looked_at(
         (
             Tenant(name="a", networks=["::1"], shaping=Shaping(burst_bytes=1)),
             "tenant 'a': bytes: a burst needs a rate",
+        ),
+        (
+            Tenant(name="a", networks=["::1"], shaping=Shaping(accelerator_s_per_s=0)),
+            "tenant 'a': accelerator_s_per_s = 0: must be from 1e-9 to 400",
+        ),
+        (
+            Tenant(name="a", networks=["::1"], shaping=Shaping(burst_accelerator_s=0.1)),
+            "tenant 'a': accelerator time: a burst needs a rate",
+        ),
+        (
+            Tenant(name="a", networks=["::1"], slo=Slo(requests_per_s=1, latency_us=5)),
+            "tenant 'a': latency_percentile and latency_us: must be given together",
+        ),
+        (
+            Tenant(name="a", networks=["::1"], slo=Slo(requests_per_s=1, request_us=-1)),
+            "tenant 'a': request_us = -1: must be from 0.001 to 10000000",
         ),
     ],
 )

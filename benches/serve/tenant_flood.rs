@@ -1,10 +1,11 @@
-//! What a tenant's flood does to another tenant, without and with ARCUS's shaper in front of it.
+//! What a tenant's floods do to another tenant of a live server, by what holds the flood back.
 //!
-//!     cargo run --profile extension -p accelflow-serve --example tenant_flood
+//!     cargo run --profile extension -p accelflow-serve --example tenant_flood [ROUNDS [SECONDS]]
 //!
-//! One connection of the modest tenant calls and waits, again and again. Eight of the greedy one
-//! do the same with a message of 16 KiB. Rounds of the three situations alternate, medians of the
-//! rounds are printed: server, clients and whatever else runs share the machine.
+//! The victim has one connection and sends 2,000 requests a second. The flooder has eight connections that
+//! call and wait, again and again. Rounds of
+//! all situations alternate, and the table has medians of the rounds: server, clients and whatever else
+//! runs share the machine. `scripts/tenants --server` puts it into docs/results/tenants.md.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -16,18 +17,172 @@ use std::time::{Duration, Instant};
 use accelflow_accel::Limits;
 use accelflow_accel::rpc::{ThriftCall, write_message};
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json};
-use accelflow_serve::{Request, Running, SHAPING_CLOCK_HZ, Server, Shaping, Tenant};
+use accelflow_serve::{
+    Control, HandlerError, Request, Running, SHAPING_CLOCK_HZ, Server, Shaping, Tenant, TenantSlo,
+};
 use accelflow_shaping::{Clock, Registers};
+use accelflow_units::Time;
 use socket2::{Domain, Socket, Type};
 
-const ROUNDS: usize = 7;
-const ROUND: Duration = Duration::from_secs(1);
-const GREEDY_CONNECTIONS: usize = 8;
-const GREEDY_BYTES: usize = 16 * 1024;
-/// What the shaper lets pass of the greedy tenant, a second.
-const GREEDY_REQUESTS_PER_S: f64 = 1_000.0;
+const CONNECTIONS: usize = 8;
+const VICTIM_BYTES: usize = 256;
+/// What the flooder was promised: so many requests a second, each of this size.
+const PROMISED_PER_S: f64 = 1_000.0;
+const PROMISED_BYTES: usize = 8 * 1024;
+/// When the victim sends.
+const VICTIM_EVERY: Duration = Duration::from_micros(500);
+/// What the victim is promised by the control plane, in requests a second: a quarter more than it sends.
+const VICTIM_PER_S: f64 = 2_500.0;
+/// Buckets hold this much of a second's traffic.
+const BURST_S: f64 = 0.01;
+/// The capacity that the control plane is told, in cores: clients and handlers have the rest.
+const CAPACITY: f64 = 0.5;
 
 type Failed = Box<dyn Error + Send + Sync>;
+
+/// A flood: what it sends, and for which part of each 50 ms.
+struct Flood {
+    name: &'static str,
+    sizes: &'static [usize],
+    busy: Duration,
+}
+
+const CYCLE: Duration = Duration::from_millis(50);
+
+const FLOODS: [Flood; 3] = [
+    Flood {
+        name: "small",
+        sizes: &[64],
+        busy: CYCLE,
+    },
+    Flood {
+        name: "huge",
+        sizes: &[64 * 1024],
+        busy: CYCLE,
+    },
+    // 8.1 KB in the mean.
+    Flood {
+        name: "bursty",
+        sizes: &[256, 33_000, 1_024, 8_192, 2_048, 4_096],
+        busy: Duration::from_millis(5),
+    },
+];
+
+/// How a round went.
+struct Round {
+    victim_us: Vec<f64>,
+    flood: u64,
+    seconds: f64,
+}
+
+/// The two servers: with limits that are set by hand, and with a control plane.
+struct Bench {
+    shaped: Running,
+    controlled: Running,
+    messages: Vec<(usize, Vec<u8>)>,
+    lasts: Duration,
+}
+
+impl Bench {
+    fn new(lasts: Duration) -> Result<Bench, Failed> {
+        let schema = schema()?;
+        let sizes = FLOODS.iter().flat_map(|flood| flood.sizes);
+        let mut messages = Vec::new();
+        for &size in sizes.chain(&[VICTIM_BYTES, PROMISED_BYTES]) {
+            messages.push((size, message(&schema, size)?));
+        }
+        let shaped = server(None)?.start(([127, 0, 0, 1], 0).into())?;
+        let controlled = server(Some(Control::new(CAPACITY)))?;
+        let controlled = controlled.start(([127, 0, 0, 1], 0).into())?;
+        Ok(Bench {
+            shaped,
+            controlled,
+            messages,
+            lasts,
+        })
+    }
+
+    fn message(&self, size: usize) -> &[u8] {
+        let found = self.messages.iter().find(|message| message.0 == size);
+        found.map_or(&[], |message| &message.1)
+    }
+
+    /// The accelerator time of a request of `size` in seconds, as the server measures it for `tenant`.
+    fn cost_s(&self, size: usize, last: u8, tenant: &str) -> Result<f64, Failed> {
+        let mut stream = connect(&self.controlled, address(last))?;
+        let totals = || {
+            let text = self.controlled.metrics();
+            ["charged", "accelerator_seconds"].map(|what| {
+                let series = format!("accelflow_tenant_{what}_total{{tenant=\"{tenant}\"}} ");
+                let value = text.lines().find_map(|line| line.strip_prefix(&series));
+                value.and_then(|value| value.parse().ok()).unwrap_or(0.0)
+            })
+        };
+        let (before, mut reply) = (totals(), Vec::new());
+        for _ in 0..500 {
+            call(&mut stream, self.message(size), &mut reply)?;
+        }
+        let after: [f64; 2] = totals();
+        Ok((after[1] - before[1]) / (after[0] - before[0]))
+    }
+
+    fn round(&self, running: &Running, flood: Option<&Flood>) -> Result<Round, Failed> {
+        let (ended, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            let begun = Instant::now();
+            for flood in flood.into_iter().cycle().take(CONNECTIONS) {
+                let mut stream = connect(running, address(2))?;
+                let (ended, sent) = (&ended, &sent);
+                threads.push(scope.spawn(move || -> Result<(), Failed> {
+                    let mut reply = Vec::new();
+                    for size in flood.sizes.iter().cycle() {
+                        let phase = begun.elapsed().as_nanos() % CYCLE.as_nanos();
+                        if phase > flood.busy.as_nanos() {
+                            thread::sleep(Duration::from_nanos((CYCLE.as_nanos() - phase) as u64));
+                        }
+                        if ended.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        call(&mut stream, self.message(*size), &mut reply)?;
+                        sent.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok(())
+                }));
+            }
+            let mut stream = connect(running, address(3))?;
+            let (mut victim_us, mut reply) = (Vec::new(), Vec::new());
+            // Full buckets are not what a flood lasts on.
+            let warm = begun + self.lasts / 5;
+            let (mut flood_before, mut ended_late) = (0, false);
+            let mut due = begun;
+            while begun.elapsed() < self.lasts {
+                due += VICTIM_EVERY;
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                // A request that could not be sent in time has waited, too; one that the system woke late
+                // has not.
+                let start = if ended_late { due } else { Instant::now() };
+                call(&mut stream, self.message(VICTIM_BYTES), &mut reply)?;
+                ended_late = Instant::now() > due + VICTIM_EVERY;
+                match start < warm {
+                    true => flood_before = sent.load(Ordering::Relaxed),
+                    false => victim_us.push(start.elapsed().as_secs_f64() * 1e6),
+                }
+            }
+            let seconds = warm.elapsed().as_secs_f64();
+            let flood = sent.load(Ordering::Relaxed) - flood_before;
+            ended.store(true, Ordering::Relaxed);
+            for thread in threads {
+                thread.join().map_err(|_| "a client panicked")??;
+            }
+            Ok(Round {
+                victim_us,
+                flood,
+                seconds,
+            })
+        })
+    }
+}
 
 fn address(last: u8) -> IpAddr {
     Ipv4Addr::new(127, 0, 0, last).into()
@@ -49,44 +204,10 @@ fn call(stream: &mut TcpStream, message: &[u8], reply: &mut Vec<u8>) -> Result<(
     Ok(stream.read_exact(reply)?)
 }
 
-/// How a round went.
-struct Round {
-    modest_us: Vec<f64>,
-    greedy: u64,
-}
-
-fn round(running: &Running, messages: [&[u8]; 2], flood: bool) -> Result<Round, Failed> {
-    let ended = AtomicBool::new(false);
-    let greedy = AtomicU64::new(0);
-    thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for _ in 0..GREEDY_CONNECTIONS * usize::from(flood) {
-            let mut stream = connect(running, address(2))?;
-            let (ended, greedy) = (&ended, &greedy);
-            threads.push(scope.spawn(move || -> Result<(), Failed> {
-                let mut reply = Vec::new();
-                while !ended.load(Ordering::Relaxed) {
-                    call(&mut stream, messages[1], &mut reply)?;
-                    greedy.fetch_add(1, Ordering::Relaxed);
-                }
-                Ok(())
-            }));
-        }
-        let mut stream = connect(running, address(3))?;
-        let (mut modest_us, mut reply) = (Vec::new(), Vec::new());
-        let begun = Instant::now();
-        while begun.elapsed() < ROUND {
-            let start = Instant::now();
-            call(&mut stream, messages[0], &mut reply)?;
-            modest_us.push(start.elapsed().as_secs_f64() * 1e6);
-        }
-        let greedy = greedy.load(Ordering::Relaxed);
-        ended.store(true, Ordering::Relaxed);
-        for thread in threads {
-            thread.join().map_err(|_| "a client panicked")??;
-        }
-        Ok(Round { modest_us, greedy })
-    })
+fn schema() -> Result<Schema, Failed> {
+    Ok(Schema::parse(
+        "service Bench { string echo(1: string text) }",
+    )?)
 }
 
 fn message(schema: &Schema, text: usize) -> Result<Vec<u8>, Failed> {
@@ -104,55 +225,162 @@ fn message(schema: &Schema, text: usize) -> Result<Vec<u8>, Failed> {
     Ok(write_message(&call, &body, &limits)?)
 }
 
-fn quantile(values: &mut [f64], share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let place = (share * (values.len() - 1) as f64).round() as usize;
-    values[place]
-}
-
-fn main() -> Result<(), Failed> {
-    let schema = Schema::parse("service Bench { string echo(1: string text) }")?;
-    let messages = [message(&schema, 256)?, message(&schema, GREEDY_BYTES)?];
-    let mut server = Server::new(schema.into());
+fn server(control: Option<Control>) -> Result<Server, Failed> {
+    let mut server = Server::new(schema()?.into());
     server.handle("Bench.echo", |request: &Request<'_>| {
         let arguments: serde_json::Value = serde_json::from_slice(request.arguments)
-            .map_err(|error| accelflow_serve::HandlerError::Internal(error.to_string()))?;
+            .map_err(|error| HandlerError::Internal(error.to_string()))?;
         Ok(arguments["text"].to_string().into_bytes())
     })?;
     let tenant = |name, last| Tenant::new(name, vec![address(last).into()]);
-    server.set_tenants(vec![tenant("greedy", 2), tenant("modest", 3)])?;
-    let running = server.start(([127, 0, 0, 1], 0).into())?;
+    server.set_tenants(vec![tenant("flooder", 2), tenant("victim", 3)])?;
+    if let Some(control) = control {
+        server.set_control(control)?;
+    }
+    Ok(server)
+}
+
+/// The rules by which the flooder is held back; the last one is the control plane.
+fn rules(cost_s: f64) -> Result<[(&'static str, Shaping); 5], Failed> {
     let clock = Clock::from_hz(SHAPING_CLOCK_HZ)?;
-    let registers = Registers::for_rate(GREEDY_REQUESTS_PER_S, 10, clock)?;
-    let shaped = Shaping {
-        requests: Some(registers),
-        bytes: None,
+    let registers = |per_s: f64| -> Result<_, Failed> {
+        Ok(Some(Registers::for_rate(
+            per_s,
+            (per_s * BURST_S) as u64,
+            clock,
+        )?))
     };
-    let situations = [
-        ("alone", false, Shaping::default()),
-        ("flood", true, Shaping::default()),
-        ("flood, shaped", true, shaped),
-    ];
-    let mut found = [const { Vec::new() }; 3];
-    for _ in 0..ROUNDS {
-        for ((_, flood, shaping), found) in situations.iter().zip(&mut found) {
-            running.reshape("greedy", *shaping)?;
-            let mut round = round(&running, [&messages[0], &messages[1]], *flood)?;
-            let rate = round.modest_us.len() as f64 / ROUND.as_secs_f64();
-            let greedy = round.greedy as f64 / ROUND.as_secs_f64();
-            let of = |share| quantile(&mut round.modest_us, share);
-            let [p50, p99] = [0.5, 0.99].map(of);
-            found.push([rate, p50, p99, greedy]);
+    let requests = registers(PROMISED_PER_S)?;
+    let bytes = registers(PROMISED_PER_S * PROMISED_BYTES as f64)?;
+    let time = registers((PROMISED_PER_S * cost_s * 1e9).round())?;
+    let none = Shaping::default();
+    let in_both = Shaping {
+        requests,
+        bytes,
+        ..none
+    };
+    Ok([
+        ("none", none),
+        ("in requests", Shaping { requests, ..none }),
+        ("in bytes", Shaping { bytes, ..none }),
+        ("in both", in_both),
+        ("in accelerator time", Shaping { time, ..none }),
+    ])
+}
+
+fn quantile(values: &mut [f64], share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let place = (share * (values.len().max(1) - 1) as f64).round() as usize;
+    values.get(place).copied().unwrap_or(f64::NAN)
+}
+
+/// Medians of the rounds, and the quartiles of P99: P50, P99, victim's rate, flooder's.
+struct Row {
+    flood: &'static str,
+    rule: &'static str,
+    rounds: Vec<[f64; 4]>,
+}
+
+impl Row {
+    fn at(&self, column: usize, share: f64) -> f64 {
+        let mut values: Vec<f64> = self.rounds.iter().map(|round| round[column]).collect();
+        quantile(&mut values, share)
+    }
+
+    fn print(&self, alone: f64) {
+        let p99 = self.at(1, 0.5);
+        println!(
+            "| {} | {} | {:.0} | {:.0} ({:.0} to {:.0}) | {:.2} | {:.1} | {:.2} |",
+            self.flood,
+            self.rule,
+            self.at(0, 0.5),
+            p99,
+            self.at(1, 0.25),
+            self.at(1, 0.75),
+            p99 / alone,
+            self.at(2, 0.5) / 1e3,
+            self.at(3, 0.5) / 1e3,
+        );
+    }
+
+    fn add(&mut self, mut round: Round) {
+        let rates = [round.victim_us.len() as f64, round.flood as f64];
+        let [victim, flood] = rates.map(|count| count / round.seconds);
+        let [p50, p99] = [0.5, 0.99].map(|share| quantile(&mut round.victim_us, share));
+        self.rounds.push([p50, p99, victim, flood]);
+    }
+}
+
+/// Rounds of all situations, in turns: that without a flood first.
+fn measured(
+    bench: &Bench,
+    rules: &[(&'static str, Shaping)],
+    rounds: usize,
+) -> Result<Vec<Row>, Failed> {
+    let row = |flood, rule| Row {
+        flood,
+        rule,
+        rounds: Vec::new(),
+    };
+    let mut rows = vec![row("*nobody floods*", "")];
+    for flood in &FLOODS {
+        let shaped = rules.iter().map(|rule| row(flood.name, rule.0));
+        rows.extend(shaped.chain([row(flood.name, "control plane")]));
+    }
+    for _ in 0..rounds {
+        bench.shaped.reshape("flooder", Shaping::default())?;
+        let mut rows = rows.iter_mut();
+        if let Some(row) = rows.next() {
+            row.add(bench.round(&bench.shaped, None)?);
+        }
+        for flood in &FLOODS {
+            for (rule, row) in rules.iter().zip(rows.by_ref()) {
+                // Registers that were not there come with a full bucket.
+                bench.shaped.reshape("flooder", Shaping::default())?;
+                bench.shaped.reshape("flooder", rule.1)?;
+                row.add(bench.round(&bench.shaped, Some(flood))?);
+            }
+            if let Some(row) = rows.next() {
+                row.add(bench.round(&bench.controlled, Some(flood))?);
+            }
         }
     }
-    println!("situation       modest/s   P50 us   P99 us   greedy/s");
-    for ((name, ..), rounds) in situations.iter().zip(&found) {
-        let median = |at: usize| {
-            let mut values: Vec<f64> = rounds.iter().map(|round| round[at]).collect();
-            quantile(&mut values, 0.5)
-        };
-        let [rate, p50, p99, greedy] = [0, 1, 2, 3].map(median);
-        println!("{name:<14} {rate:>9.0} {p50:>8.0} {p99:>8.0} {greedy:>10.0}");
+    Ok(rows)
+}
+
+fn main() -> Result<(), Failed> {
+    let mut arguments = std::env::args().skip(1);
+    let rounds: usize = arguments.next().map_or(Ok(7), |text| text.parse())?;
+    let seconds: f64 = arguments.next().map_or(Ok(0.5), |text| text.parse())?;
+    let bench = Bench::new(Duration::from_secs_f64(seconds))?;
+    // The first requests are slower than all others.
+    bench.cost_s(PROMISED_BYTES, 2, "flooder")?;
+    let cost_s = bench.cost_s(PROMISED_BYTES, 2, "flooder")?;
+    let victim_s = bench.cost_s(VICTIM_BYTES, 3, "victim")?;
+    let slo = TenantSlo {
+        time: Some(Time::from_ns_f64(victim_s * 1e9)),
+        ..TenantSlo::new(VICTIM_PER_S)
+    };
+    bench.controlled.set_slo("victim", slo)?;
+    let rows = measured(&bench, &rules(cost_s)?, rounds)?;
+    let kept = bench.controlled.slo_status().swap_remove(1);
+    println!(
+        "{rounds} alternating rounds of {seconds} s, of which the first fifth is not counted. A request of the \
+         flooder's\npromise took {:.1} us of accelerator time, one of the victim {:.1} us.\n",
+        cost_s * 1e6,
+        victim_s * 1e6,
+    );
+    println!(
+        "| flood | rule | victim's P50, us | P99, us (quartiles of rounds) | of that alone | victim, 1,000/s | \
+         flooder, 1,000/s |\n|---|---|---|---|---|---|---|"
+    );
+    let p99 = rows[0].at(1, 0.5);
+    for row in &rows {
+        row.print(p99);
     }
+    println!(
+        "\nThe control plane counted {} periods of the victim, {} of them missed.",
+        kept.periods, kept.missed
+    );
     Ok(())
 }

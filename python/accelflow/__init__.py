@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from accelflow.server import Server
     from accelflow.services import Service, Workload
     from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
-    from accelflow.tenants import Shaping, Tenant
+    from accelflow.tenants import Control, Shaping, Slo, Tenant
     from accelflow.trace import (
         Trace,
         TraceWarning,
@@ -48,6 +48,7 @@ __all__ = [
     "Cancel",
     "Chip",
     "Client",
+    "Control",
     "DeclaredError",
     "Execution",
     "Fault",
@@ -65,6 +66,7 @@ __all__ = [
     "Server",
     "Service",
     "Shaping",
+    "Slo",
     "Steering",
     "Telemetry",
     "Tenant",
@@ -116,7 +118,7 @@ _PLACES: Final = {
     "accelflow.server": ("Server",),
     "accelflow.services": ("Service", "Workload"),
     "accelflow.settings": ("Execution", "Limits", "Observability", "Timeouts", "Tls"),
-    "accelflow.tenants": ("Shaping", "Tenant"),
+    "accelflow.tenants": ("Control", "Shaping", "Slo", "Tenant"),
     "accelflow.trace": (
         "Trace",
         "TraceWarning",

@@ -6,7 +6,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from accelflow.tenants import Shaping
+from accelflow.tenants import Shaping, Slo
 
 __all__ = [
     "AccelflowError",
@@ -761,6 +761,12 @@ class Server:
         """The address of the operators' port; None without one."""
     def reshape(self, tenant: str, shaping: Shaping) -> None:
         """Replace the shaping of a tenant's traffic. Raises AccelflowError."""
+    def set_slo(self, tenant: str, slo: Slo) -> None:
+        """Ask for a promise to a tenant. Raises AccelflowError if it is not given."""
+    def remove_slo(self, tenant: str) -> bool:
+        """Take a promise back; return whether there was one. Raises AccelflowError."""
+    def slo_page(self) -> str:
+        """What is promised, used, left and kept, as JSON. Raises AccelflowError."""
     def metrics(self) -> str:
         """The metrics in the text format of Prometheus; empty unless the server is running."""
     def recording(self, services: dict[str, str], date: str) -> str:

@@ -13,6 +13,7 @@ import contextlib
 import datetime
 import functools
 import inspect
+import json
 import logging
 import secrets
 import signal
@@ -37,7 +38,7 @@ from accelflow.own_traces import ServerTraces, Traces, server_traces
 from accelflow.recordings import completed
 from accelflow.requests import Request, Settled, in_scope
 from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls, instance_of
-from accelflow.tenants import Shaping, Tenant
+from accelflow.tenants import Control, Shaping, Slo, Tenant
 
 __all__ = ["DeclaredError", "Handler", "Request", "Server"]
 
@@ -83,6 +84,7 @@ class _Settings:
     observability: Observability
     compression: Compression
     tenants: list[Tenant]
+    control: Control | None
     errors_to_caller: bool
     traces: ServerTraces | None
 
@@ -99,7 +101,8 @@ class Server:
     settings.
 
     Replies are compressed as `compression` says: "never", "like_request" (as the request was) or
-    "always". With `tenants`, each tenant's traffic is shaped before it is processed.
+    "always". With `tenants`, each tenant's traffic is shaped before it is processed; with
+    `control`, ARCUS's control plane shapes it so that promises (:class:`Slo`) are kept.
 
     With `errors_to_caller`, exceptions of services that its handlers call go to the client
     directly, by the trace T10_error (with gRPC, by the status). The handler's call then ends with a
@@ -125,6 +128,7 @@ class Server:
         observability: Observability = _OBSERVABILITY,
         compression: Compression = "like_request",
         tenants: Sequence[Tenant] = (),
+        control: Control | None = None,
         errors_to_caller: bool = False,
         library: Traces | None = None,
         receive: str | None = None,
@@ -142,6 +146,7 @@ class Server:
         instance_of("execution", execution, (Execution,), "an Execution")
         instance_of("observability", observability, (Observability,), "an Observability")
         _check_tenants(tenants)
+        instance_of("control", control, (Control, NoneType), "a Control or None")
         traces = server_traces(library, receive, respond, respond_compressed)
         settings = _Settings(
             include_dirs=texts("include_dirs", include_dirs),
@@ -152,6 +157,7 @@ class Server:
             observability=observability,
             compression=compression,
             tenants=list(tenants),
+            control=control,
             errors_to_caller=errors_to_caller,
             traces=traces,
         )
@@ -266,6 +272,27 @@ class Server:
         Waiting requests go by the new rates. A bucket that was not there before is full.
         """
         self._native.reshape(tenant, shaping)
+
+    def set_slo(self, tenant: str, slo: Slo) -> None:
+        """Ask the control plane for a promise to a tenant while the server is running.
+
+        It replaces the one that the tenant has. Raises AccelflowError, with what is left, if it is
+        not given; the tenant then keeps the promise that it has.
+        """
+        instance_of("slo", slo, (Slo,), "an Slo")
+        self._native.set_slo(tenant, slo)
+
+    def remove_slo(self, tenant: str) -> bool:
+        """Take a tenant's promise back; return whether it had one."""
+        return self._native.remove_slo(tenant)
+
+    def slo_status(self) -> dict[str, Any]:
+        """Return what is promised, used and left, and which promises were kept: the page `/slo`.
+
+        Raises AccelflowError for a server without a control plane, or that is not running.
+        """
+        status: dict[str, Any] = json.loads(self._native.slo_page())
+        return status
 
     def set_traces(
         self,
@@ -488,6 +515,7 @@ def _check_tenants(tenants: Sequence[Tenant]) -> None:
         raise refused("tenants", tenants, "must be a list of Tenant")
     for tenant in tenants:
         place = f"tenant '{tenant.name}'"
+        instance_of(f"{place}: slo", tenant.slo, (Slo, NoneType), "an Slo or None")
         texts(f"{place}: networks", tenant.networks)
         texts(f"{place}: identities", tenant.identities)
         for setting in ("max_traces", "max_connections"):

@@ -81,7 +81,9 @@ pub use scope::{
 pub use server::running::Running;
 pub use server::setup::Server;
 pub use server::steering::settings::{Steering, SteeringPolicy};
-pub use server::tenants::settings::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError};
+pub use server::tenants::settings::{
+    Control, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, TenantSlo,
+};
 pub use server::traces::ServerTraces;
 pub use time_limit::MAX_TIME_LIMIT;
 pub use traces::bodies::OwnBodies;

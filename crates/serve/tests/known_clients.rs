@@ -275,7 +275,7 @@ fn batch_and_web() -> Vec<Tenant> {
         Tenant {
             shaping: Shaping {
                 requests: Some(registers),
-                bytes: None,
+                ..Shaping::default()
             },
             ..named("web", &["spiffe://internal/web"])
         },

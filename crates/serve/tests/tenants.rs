@@ -6,14 +6,13 @@
 mod common;
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Running, Shaping, Tenant, TenantError};
 use accelflow_shaping::Registers;
 use common::*;
-use socket2::{Domain, Socket, Type};
 
 const HOUR: u64 = 3_600_000_000;
 
@@ -22,24 +21,8 @@ fn once(tokens: u64) -> Option<Registers> {
     Some(Registers::new(1, tokens, HOUR).expect("they fit"))
 }
 
-fn from(last: u8) -> IpAddr {
-    Ipv4Addr::new(127, 0, 0, last).into()
-}
-
 fn tenant(name: &str, last: u8) -> Tenant {
     Tenant::new(name, vec![from(last).into()])
-}
-
-/// A connection from a tenant's address.
-fn connect_from(running: &Running, address: IpAddr) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-    socket
-        .bind(&SocketAddr::new(address, 0).into())
-        .expect("all of 127/8 is here");
-    socket
-        .connect(&running.address().into())
-        .expect("the server listens");
-    patient(socket.into())
 }
 
 fn start_with(tenants: Vec<Tenant>) -> Running {

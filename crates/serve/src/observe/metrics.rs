@@ -8,6 +8,7 @@ use std::time::Duration;
 use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::thrift::FunctionId;
 use accelflow_runtime::Pools;
+use accelflow_shaping::control::TenantStatus;
 use accelflow_trace::Accel;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -22,6 +23,11 @@ use super::times::{StepTimes, Times};
 type Labels<const N: usize> = [(&'static str, String); N];
 type HistogramBy = Family<Vec<(&'static str, String)>, Histogram, fn() -> Histogram>;
 type CounterBy<const N: usize> = Family<Vec<(&'static str, String)>, Counter<u64, AtomicU64>>;
+
+/// A counter of time in seconds.
+type Seconds = Counter<f64, AtomicU64>;
+type SecondsBy = Family<Vec<(&'static str, String)>, Seconds>;
+type RateBy = Family<Vec<(&'static str, String)>, Gauge<f64, AtomicU64>>;
 
 /// The counters of one server.
 pub(crate) struct Metrics {
@@ -76,6 +82,11 @@ struct ByTenant {
     bytes: CounterBy<1>,
     waits: HistogramBy,
     waiting: Family<Vec<(&'static str, String)>, Gauge>,
+    charged: CounterBy<1>,
+    worked: SecondsBy,
+    predicted: SecondsBy,
+    rates: RateBy,
+    periods: Family<Vec<(&'static str, String)>, Gauge>,
 }
 
 impl ByTenant {
@@ -92,11 +103,33 @@ impl ByTenant {
         let waiting = Family::default();
         let about = "Requests that wait now";
         registry.register("tenant_waiting", about, waiting.clone());
+        let charged = CounterBy::<1>::default();
+        let about = "Requests whose accelerator time was measured";
+        registry.register("tenant_charged", about, charged.clone());
+        let worked = SecondsBy::default();
+        let about = "Accelerator time of these requests";
+        let name = "tenant_accelerator";
+        registry.register_with_unit(name, about, Unit::Seconds, worked.clone());
+        let predicted = SecondsBy::default();
+        let about = "The same as it was predicted when they were let pass";
+        let name = "tenant_predicted";
+        registry.register_with_unit(name, about, Unit::Seconds, predicted.clone());
+        let rates = RateBy::default();
+        let about = "Seconds of accelerators a second that are promised, allowed or used";
+        registry.register("tenant_rate", about, rates.clone());
+        let periods = Family::default();
+        let about = "Periods of the promise that were kept or missed";
+        registry.register("tenant_periods", about, periods.clone());
         ByTenant {
             requests,
             bytes,
             waits,
             waiting,
+            charged,
+            worked,
+            predicted,
+            rates,
+            periods,
         }
     }
 }
@@ -106,9 +139,19 @@ pub(crate) struct TenantMetrics {
     requests: Counter<u64, AtomicU64>,
     bytes: Counter<u64, AtomicU64>,
     waits: Histogram,
+    charged: RequestCounter,
+    worked: Seconds,
+    predicted: Seconds,
 }
 
 impl TenantMetrics {
+    /// Notes what a request took, and what was expected.
+    pub(crate) fn worked(&self, predicted_ns: u64, spent_ns: u64) {
+        self.predicted.inc_by(predicted_ns as f64 / 1e9);
+        self.worked.inc_by(spent_ns as f64 / 1e9);
+        self.charged.inc();
+    }
+
     pub(crate) fn passed(&self, bytes: usize, waited: Duration) {
         self.requests.inc();
         self.bytes.inc_by(bytes as u64);
@@ -186,6 +229,9 @@ impl Metrics {
             requests: self.tenants.requests.get_or_create_owned(&labels),
             bytes: self.tenants.bytes.get_or_create_owned(&labels),
             waits: self.tenants.waits.get_or_create_owned(&labels),
+            charged: self.tenants.charged.get_or_create_owned(&labels),
+            worked: self.tenants.worked.get_or_create_owned(&labels),
+            predicted: self.tenants.predicted.get_or_create_owned(&labels),
         }
     }
 
@@ -195,6 +241,27 @@ impl Metrics {
             let labels = own([("tenant", tenant)]);
             let gauge = self.tenants.waiting.get_or_create_owned(&labels);
             gauge.set(waiting as i64);
+        }
+    }
+
+    /// Sets what the control plane knows of each tenant.
+    pub(crate) fn tenants_are(&self, tenants: &[TenantStatus]) {
+        for tenant in tenants {
+            let name = &*tenant.name;
+            for (kind, rate) in [
+                ("promised", tenant.promised()),
+                ("allowed", tenant.shaped),
+                ("used", tenant.measured),
+            ] {
+                let labels = own([("tenant", name), ("kind", kind)]);
+                self.tenants.rates.get_or_create_owned(&labels).set(rate);
+            }
+            let kept = tenant.periods - tenant.missed;
+            for (result, count) in [("kept", kept), ("missed", tenant.missed)] {
+                let labels = own([("tenant", name), ("result", result)]);
+                let gauge = self.tenants.periods.get_or_create_owned(&labels);
+                gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+            }
         }
     }
 

@@ -29,11 +29,16 @@ impl Observers {
 
     /// Does `work`, and returns its processor time; zero unless requests are recorded.
     pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> (T, Duration) {
-        if !self.records() {
-            return (work(), Duration::ZERO);
+        match self.records() {
+            true => timed(work),
+            false => (work(), Duration::ZERO),
         }
-        let start = thread_time();
-        let done = work();
-        (done, thread_time().saturating_sub(start))
     }
+}
+
+/// Does `work`, and returns the processor time of this thread that it took.
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = thread_time();
+    let done = work();
+    (done, thread_time().saturating_sub(start))
 }

@@ -12,6 +12,8 @@ pub(crate) struct TraceRun {
     pub(crate) costs_ns: Vec<f64>,
     /// When each step began and how long it took; empty unless spans are made.
     pub(crate) times: Vec<(Instant, Duration)>,
+    /// The time of the steps that other threads than the caller's ran, if a tenant may be charged.
+    pub(crate) elsewhere: Duration,
 }
 
 impl TraceRun {

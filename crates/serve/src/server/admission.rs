@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::places::Places;
+use super::tenants::control::Controlled;
 use super::tenants::gates::Tenants;
 use super::thread_scope::ThreadScope;
 use crate::memory::arena::Arena;
@@ -16,6 +17,8 @@ pub(crate) struct Admission {
     pub(crate) identity: Option<TlsIdentity>,
     /// The tenants, if the server distinguishes any.
     pub(crate) tenants: Option<Arc<Tenants>>,
+    /// What is promised to them, if the server has a control plane.
+    pub(crate) controlled: Option<Arc<Controlled>>,
     /// The connections that are open.
     pub(crate) places: Arc<Places>,
     /// The memory that requests share, if it is limited.

@@ -1,7 +1,7 @@
 //! Executors that connections borrow for a trace, with a fallback to the core.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::{AccelError, Ensemble, Settings};
 use accelflow_runtime::{
@@ -156,6 +156,7 @@ impl Executors {
                     outcome,
                     costs_ns,
                     times,
+                    elsewhere: Duration::ZERO,
                 })
             }
             Err(failure) => {
@@ -218,6 +219,7 @@ impl Executors {
         TraceRun {
             outcome,
             costs_ns,
+            elsewhere: times.iter().map(|(_, spent)| *spent).sum(),
             times: match self.watch.spans {
                 true => times,
                 false => Vec::new(),
@@ -248,12 +250,15 @@ impl Executors {
             outcome: core.run(name, message, conversation, &mut SocketPeer)?,
             costs_ns: Vec::new(),
             times: Vec::new(),
+            elsewhere: Duration::ZERO,
         })
     }
 
     /// The detail of outcomes.
     fn detail(&self) -> Detail {
-        match self.watch.records || self.watch.spans {
+        // Workers of an ensemble tell what they did by the steps.
+        let charges = self.watch.tenants.is_some() && self.maker.pools.is_some();
+        match self.watch.records || self.watch.spans || charges {
             true => Detail::Steps,
             false => Detail::Results,
         }

@@ -12,7 +12,7 @@ use crate::observe::admin::{Answer, Asked};
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 const PATHS: &str = "allowed are /metrics, /recording?date=YYYY-MM-DD&Service.method=NAME&..., \
-                     /traces, and /traces/reload for POST";
+                     /traces, /slo on servers with a control plane, and /traces/reload for POST";
 
 /// Answers an operator.
 pub(crate) fn answer(shared: &Shared, asked: &Asked<'_>) -> Answer {
@@ -22,9 +22,13 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked<'_>) -> Answer {
             Err(error) => Answer::refused(StatusCode::CONFLICT, &error.to_string()),
         },
         ("/traces/reload", false) => Answer::not_allowed("POST"),
-        ("/metrics" | "/recording" | "/traces", true) => Answer::not_allowed("GET"),
+        ("/metrics" | "/recording" | "/traces" | "/slo", true) => Answer::not_allowed("GET"),
         ("/metrics", false) => Answer::ok(OPEN_METRICS, shared.metrics_text()),
         ("/traces", false) => traces(shared),
+        ("/slo", false) => match &shared.admission.controlled {
+            Some(controlled) => Answer::ok("application/json", format!("{}\n", controlled.page())),
+            None => Answer::refused(StatusCode::NOT_FOUND, "the server has no control plane"),
+        },
         ("/recording", false) => match recording(shared, asked.query) {
             Ok(body) => Answer::ok("application/json", body),
             Err((status, why)) => Answer::refused(status, &why),

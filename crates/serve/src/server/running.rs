@@ -7,11 +7,13 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use accelflow_shaping::control::TenantStatus;
 use accelflow_workload::profile::Recording;
 use socket2::SockRef;
 
 use super::shared::Shared;
-use super::tenants::settings::{Shaping, TenantError};
+use super::tenants::control::{Controlled, Watch};
+use super::tenants::settings::{Shaping, TenantError, TenantSlo};
 use super::traces::ServerTraces;
 use crate::error::ServeError;
 use crate::observe::admin::Admin;
@@ -23,8 +25,14 @@ pub struct Running {
     shared: Arc<Shared>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
-    accept: Option<JoinHandle<()>>,
-    admin: Option<Admin>,
+    threads: Threads,
+}
+
+/// The threads of a server beside those of its connections.
+pub(crate) struct Threads {
+    pub(crate) accept: Option<JoinHandle<()>>,
+    pub(crate) admin: Option<Admin>,
+    pub(crate) watch: Option<Watch>,
 }
 
 impl fmt::Debug for Running {
@@ -40,15 +48,13 @@ impl Running {
         shared: Arc<Shared>,
         listener: Arc<TcpListener>,
         address: SocketAddr,
-        accept: JoinHandle<()>,
-        admin: Option<Admin>,
+        threads: Threads,
     ) -> Running {
         Running {
             shared,
             listener,
             address,
-            accept: Some(accept),
-            admin,
+            threads,
         }
     }
 
@@ -59,7 +65,7 @@ impl Running {
 
     /// The address of the operators' port, if there is one.
     pub fn admin_address(&self) -> Option<SocketAddr> {
-        self.admin.as_ref().map(Admin::address)
+        self.threads.admin.as_ref().map(Admin::address)
     }
 
     /// The counters and histograms in the text format of Prometheus.
@@ -68,18 +74,59 @@ impl Running {
     }
 
     /// Replaces a tenant's shaping from now on. Waiting requests use the new registers. A new
-    /// bucket starts full, and an existing one keeps its tokens.
+    /// bucket starts full, and an existing one keeps its tokens. A control plane keeps setting the
+    /// limit in accelerator time.
     ///
     /// # Errors
-    /// [`TenantError::Unknown`].
+    /// [`TenantError::Unknown`], and [`TenantError::Controlled`] for a limit in accelerator time on a
+    /// server with a control plane.
     pub fn reshape(&self, tenant: &str, shaping: Shaping) -> Result<(), TenantError> {
-        match &self.shared.admission.tenants {
-            Some(tenants) => tenants.reshape(tenant, shaping),
+        let admission = &self.shared.admission;
+        match &admission.tenants {
+            Some(tenants) => tenants.reshape(tenant, shaping, admission.controlled.is_some()),
             None => Err(TenantError::Unknown {
                 name: tenant.to_owned(),
                 known: "none".to_owned(),
             }),
         }
+    }
+
+    /// Asks the control plane for a promise to a tenant, in the place of the one that it has.
+    ///
+    /// # Errors
+    /// [`TenantError::Slo`] with what is left if it is not given, [`TenantError::Unmeasured`] for a size
+    /// of which nothing is known yet, [`TenantError::Unknown`] and [`TenantError::Uncontrolled`]. The
+    /// tenant then keeps the promise that it has.
+    pub fn set_slo(&self, tenant: &str, slo: TenantSlo) -> Result<(), TenantError> {
+        self.controlled(tenant)?.promise(tenant, slo)
+    }
+
+    /// Takes a tenant's promise back; whether it had one.
+    ///
+    /// # Errors
+    /// [`TenantError::Unknown`] and [`TenantError::Uncontrolled`].
+    pub fn remove_slo(&self, tenant: &str) -> Result<bool, TenantError> {
+        self.controlled(tenant)?.release(tenant)
+    }
+
+    /// What tenants are promised, what they use, and what was kept; connections without a tenant are the
+    /// last row. Empty without a control plane.
+    pub fn slo_status(&self) -> Vec<TenantStatus> {
+        let controlled = self.shared.admission.controlled.as_ref();
+        controlled.map_or_else(Vec::new, |controlled| controlled.status())
+    }
+
+    /// The operators' page `/slo`: [`Running::slo_status`] and what is left, as JSON. `None` without a
+    /// control plane.
+    pub fn slo_page(&self) -> Option<String> {
+        let controlled = self.shared.admission.controlled.as_ref();
+        controlled.map(|controlled| controlled.page().to_string())
+    }
+
+    fn controlled(&self, tenant: &str) -> Result<&Controlled, TenantError> {
+        let controlled = self.shared.admission.controlled.as_ref();
+        let none = || TenantError::Uncontrolled(tenant.to_owned());
+        Ok(controlled.ok_or_else(none)?.as_ref())
     }
 
     /// Replaces the traces that requests are served with; returns how often traces were replaced.
@@ -139,7 +186,7 @@ impl Running {
     }
 
     fn halt(&mut self, grace: Duration) -> usize {
-        let Some(accept) = self.accept.take() else {
+        let Some(accept) = self.threads.accept.take() else {
             return 0;
         };
         let (shared, admission) = (&self.shared, &self.shared.admission);
@@ -169,7 +216,8 @@ impl Running {
         if let Some(spans) = &shared.observers.spans {
             spans.flush();
         }
-        self.admin = None;
+        self.threads.admin = None;
+        self.threads.watch = None;
         cut_off
     }
 }

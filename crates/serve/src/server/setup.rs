@@ -18,11 +18,12 @@ use super::dispatch::Dispatch;
 use super::executors::{Executors, Maker, Watch, bodies};
 use super::places::Places;
 use super::protocol::{Endpoint, Protocol};
-use super::running::Running;
+use super::running::{Running, Threads};
 use super::shared::Shared;
 use super::steering::workers::SteeredWorkers;
+use super::tenants::control::Controlled;
 use super::tenants::gates::Tenants;
-use super::tenants::settings::{Tenant, TenantError, check};
+use super::tenants::settings::{Control, Tenant, TenantError, check, check_control};
 use super::thread_scope::ThreadScope;
 use super::traces::{Kind, ServerImage, ServerTraces, TraceSlot};
 use super::{grpc, pages};
@@ -55,6 +56,7 @@ pub struct Server {
     thread_scope: Arc<ThreadScope>,
     records: bool,
     tenants: Vec<Tenant>,
+    control: Option<Control>,
     faults: Faults,
     telemetry: Option<Telemetry>,
     reports: Reports,
@@ -100,6 +102,7 @@ impl Server {
             thread_scope: Arc::new(|serve| serve()),
             records: false,
             tenants: Vec::new(),
+            control: None,
             faults: Faults::default(),
             telemetry: None,
             reports: Reports::default(),
@@ -215,6 +218,18 @@ impl Server {
         Ok(())
     }
 
+    /// Gives tenants what they are promised, as ARCUS's control plane does: admits or refuses promises,
+    /// watches them, and sets each tenant's limit in accelerator time. Tenants without a promise, and
+    /// connections without a tenant, share what is left.
+    ///
+    /// # Errors
+    /// [`TenantError::Slo`] for settings out of range.
+    pub fn set_control(&mut self, control: Control) -> Result<(), TenantError> {
+        control.check()?;
+        self.control = Some(control);
+        Ok(())
+    }
+
     /// Sets traces of the service's own. Call [`Server::set_tls`] first: which traces fit depends
     /// on it. [`Running::set_traces`] replaces them while the server runs.
     ///
@@ -273,6 +288,7 @@ impl Server {
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
         give_back_large_blocks();
+        check_control(&self.tenants, self.control.is_some())?;
         if !self.tenants.is_empty() {
             overwrite_freed_blocks();
         }
@@ -285,34 +301,49 @@ impl Server {
             Admin::start(address, Arc::new(answers))
         });
         let admin = admin.transpose()?;
+        let controlled = &shared.admission.controlled;
+        let watch = controlled.as_ref().map(Controlled::watch).transpose()?;
         let listener = Arc::new(listener);
         let accepting = (shared.clone(), listener.clone());
         let accept = thread::Builder::new()
             .name("accelflow-accept".to_owned())
             .spawn(move || accept(&accepting.0, &accepting.1))?;
-        Ok(Running::new(shared, listener, address, accept, admin))
+        let threads = Threads {
+            accept: Some(accept),
+            admin,
+            watch,
+        };
+        Ok(Running::new(shared, listener, address, threads))
+    }
+
+    /// How accelerators treat messages.
+    fn settings(&self) -> Settings {
+        Settings {
+            limits: self.config.limits,
+            split_schema: self.config.rpc.split_schema,
+            // A recording has the sizes of JSON text, which others read.
+            records: match self.records {
+                true => Default::default(),
+                false => self.handlers.of_values(),
+            },
+            ..self.protocol.settings()
+        }
     }
 
     /// Puts the parts of the running server together.
     fn shared(mut self) -> Result<Shared, ServeError> {
+        let settings = self.settings();
         let traces = TraceSlot::new(self.kind(), self.traces.take())?;
         let metrics = Arc::new(Metrics::new());
-        let tenants = tenants(self.tenants, self.identity.as_ref(), &metrics)?;
+        let always = self.control.is_some();
+        let tenants = tenants(self.tenants, always, self.identity.as_ref(), &metrics)?;
+        let controlled = controlled(self.control, tenants.as_ref())?;
         let steered = (self.config.steering)
             .map(|steering| SteeredWorkers::start(steering, &self.thread_scope))
             .transpose()?
             .map(Arc::new);
         let engine = Engine {
-            settings: Settings {
-                limits: self.config.limits,
-                split_schema: self.config.rpc.split_schema,
-                // A recording has the sizes of JSON text, which others read.
-                records: match self.records {
-                    true => Default::default(),
-                    false => self.handlers.of_values(),
-                },
-                ..self.protocol.settings()
-            },
+            settings,
             config: self.config,
             steered: steered.clone(),
             prepare: self.prepare,
@@ -340,6 +371,7 @@ impl Server {
             admission: Admission {
                 identity,
                 tenants,
+                controlled,
                 places: Places::new(&self.config, descriptors),
                 arena: self.config.rpc.arena.map(Arena::new),
                 thread_scope: self.thread_scope,
@@ -358,17 +390,30 @@ impl Server {
     }
 }
 
-/// The tenants of a server, if it has any.
+/// The tenants of a server, if it has any or is `always` to tell them apart from others.
 fn tenants(
     list: Vec<Tenant>,
+    always: bool,
     identity: Option<&TlsIdentity>,
     metrics: &Metrics,
 ) -> Result<Option<Arc<Tenants>>, ServeError> {
-    if list.is_empty() {
+    if list.is_empty() && !always {
         return Ok(None);
     }
     let identified = identity.is_some_and(|identity| identity.asks_clients);
     Ok(Some(Arc::new(Tenants::new(list, identified, metrics)?)))
+}
+
+/// The control plane of the tenants, if there is to be one.
+fn controlled(
+    control: Option<Control>,
+    tenants: Option<&Arc<Tenants>>,
+) -> Result<Option<Arc<Controlled>>, ServeError> {
+    let Some((control, tenants)) = control.zip(tenants) else {
+        return Ok(None);
+    };
+    let controlled = Controlled::new(tenants.clone(), control)?;
+    Ok(Some(Arc::new(controlled)))
 }
 
 /// The settings of the accelerators.

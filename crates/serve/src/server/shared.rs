@@ -50,6 +50,9 @@ impl Shared {
         if let Some(tenants) = &self.admission.tenants {
             self.observers.metrics.tenants_wait(tenants.waiting());
         }
+        if let Some(controlled) = &self.admission.controlled {
+            self.observers.metrics.tenants_are(&controlled.status());
+        }
         self.observers.metrics.text()
     }
 

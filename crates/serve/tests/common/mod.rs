@@ -10,7 +10,7 @@ pub(crate) mod taken;
 pub(crate) mod waits;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +24,7 @@ use accelflow_serve::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use socket2::{Domain, Socket, Type};
 
 pub(crate) use waits::{LONG, eventually, patient};
 
@@ -185,6 +186,26 @@ pub(crate) fn await_count(running: &Running, series: &str, least: u64) {
         );
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// An address of this machine that a tenant has.
+pub(crate) fn from(last: u8) -> IpAddr {
+    Ipv4Addr::new(127, 0, 0, last).into()
+}
+
+/// A connection from a tenant's address.
+pub(crate) fn connect_from(running: &Running, address: IpAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket
+        .bind(&SocketAddr::new(address, 0).into())
+        .expect("all of 127/8 is here");
+    socket
+        .connect(&running.address().into())
+        .expect("the server listens");
+    let stream: TcpStream = socket.into();
+    let patience = Some(Duration::from_secs(60));
+    stream.set_read_timeout(patience).expect("a socket");
+    stream
 }
 
 /// A certificate for localhost, signed by itself, in files that live as long as this.

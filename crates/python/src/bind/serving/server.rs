@@ -17,7 +17,7 @@ use crate::bind::serving::handler::PyHandler;
 use crate::bind::serving::operations::{
     self, PyFault, PyPools, PyRpcProcessor, PySteering, PyTelemetry,
 };
-use crate::bind::serving::tenants::{self, PyShaping, PyTenant};
+use crate::bind::serving::tenants::{self, PyControl, PyShaping, PySlo, PyTenant};
 use crate::bind::serving::traces::PyServerTraces;
 use crate::errors::{AccelflowError, seconds};
 
@@ -147,6 +147,7 @@ struct PySettings {
     observability: PyObservability,
     compression: String,
     tenants: Vec<PyTenant>,
+    control: Option<PyControl>,
     errors_to_caller: bool,
     traces: Option<PyServerTraces>,
 }
@@ -214,6 +215,10 @@ impl PyServer {
         server.set_error_log(self::error_log(error_log));
         let tenants = tenants::tenants(&settings.tenants)?;
         server.set_tenants(tenants).map_err(refused)?;
+        if let Some(control) = &settings.control {
+            let control = tenants::control(control)?;
+            server.set_control(control).map_err(refused)?;
+        }
         let faults = operations::faults(&settings.execution.faults)?;
         server.set_faults(&faults).map_err(refused)?;
         if let Some(telemetry) = settings.observability.telemetry {
@@ -344,6 +349,32 @@ impl PyServer {
             State::Running(running) => running.reshape(tenant, shaping).map_err(refused),
             _ => Err(refused("the server is not running")),
         })
+    }
+
+    /// Asks for a promise to a tenant while the server is running. Raises AccelflowError.
+    fn set_slo(&self, py: Python<'_>, tenant: &str, slo: PySlo) -> PyResult<()> {
+        let slo = tenants::slo(tenant, &slo)?;
+        py.detach(|| match &*self.lock() {
+            State::Running(running) => running.set_slo(tenant, slo).map_err(refused),
+            _ => Err(refused("the server is not running")),
+        })
+    }
+
+    /// Takes a tenant's promise back; whether it had one. Raises AccelflowError.
+    fn remove_slo(&self, py: Python<'_>, tenant: &str) -> PyResult<bool> {
+        py.detach(|| match &*self.lock() {
+            State::Running(running) => running.remove_slo(tenant).map_err(refused),
+            _ => Err(refused("the server is not running")),
+        })
+    }
+
+    /// What is promised, used, left and kept, as JSON. Raises AccelflowError.
+    fn slo_page(&self, py: Python<'_>) -> PyResult<String> {
+        let page = py.detach(|| match &*self.lock() {
+            State::Running(running) => Ok(running.slo_page()),
+            _ => Err(refused("the server is not running")),
+        })?;
+        page.ok_or_else(|| refused("the server has no control plane"))
     }
 
     /// A recording of the latest requests, as JSON: `services` maps `Service.method` to the name

@@ -1,7 +1,9 @@
 //! `accelflow.tenants` for the server.
 
-use accelflow_serve::{Priority, SHAPING_CLOCK_HZ, Shaping, Tenant};
+use accelflow_serve::{Control, Priority, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantSlo};
+use accelflow_shaping::control::LatencySlo;
 use accelflow_shaping::{Clock, Registers, ShapingError};
+use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
 
 use crate::errors::{AccelflowError, seconds};
@@ -16,6 +18,27 @@ pub(crate) struct PyShaping {
     burst_requests: Option<u64>,
     bytes_per_s: Option<f64>,
     burst_bytes: Option<u64>,
+    accelerator_s_per_s: Option<f64>,
+    burst_accelerator_s: Option<f64>,
+}
+
+/// `accelflow.tenants.Control`.
+#[derive(FromPyObject)]
+pub(crate) struct PyControl {
+    capacity_s_per_s: Option<f64>,
+    most: f64,
+    period_s: f64,
+}
+
+/// `accelflow.tenants.Slo`.
+#[derive(FromPyObject)]
+pub(crate) struct PySlo {
+    requests_per_s: f64,
+    request_us: Option<f64>,
+    request_bytes: Option<u64>,
+    percent_of_periods: f64,
+    latency_percentile: Option<f64>,
+    latency_us: Option<f64>,
 }
 
 /// `accelflow.tenants.Tenant`.
@@ -25,6 +48,7 @@ pub(crate) struct PyTenant {
     networks: Vec<String>,
     identities: Vec<String>,
     shaping: PyShaping,
+    slo: Option<PySlo>,
     max_traces: Option<usize>,
     max_connections: Option<usize>,
     priority: String,
@@ -51,7 +75,44 @@ pub(crate) fn shaping(name: &str, given: &PyShaping) -> PyResult<Shaping> {
     Ok(Shaping {
         requests: registers("requests", given.requests_per_s, given.burst_requests)?,
         bytes: registers("bytes", given.bytes_per_s, given.burst_bytes)?,
+        time: time(name, given)?,
     })
+}
+
+/// The most seconds of accelerators a second: a hundredth of it fits a bucket of nanoseconds.
+const MOST_S_PER_S: f64 = 400.0;
+
+/// The largest burst of accelerator time: what a bucket of nanoseconds holds.
+const MOST_BURST_S: f64 = 4.0;
+
+/// Registers whose tokens are nanoseconds of accelerator time.
+fn time(name: &str, given: &PyShaping) -> PyResult<Option<Registers>> {
+    let ns = |setting: &str, value: Option<f64>, most: f64| match value {
+        Some(value) if !(1e-9..=most).contains(&value) => {
+            let place = format!("tenant '{name}': {setting} = {value}");
+            Err(refused(&place, format!("must be from 1e-9 to {most}")))
+        }
+        value => Ok(value.map(|value| value * 1e9)),
+    };
+    let per_s = ns(
+        "accelerator_s_per_s",
+        given.accelerator_s_per_s,
+        MOST_S_PER_S,
+    )?;
+    let burst = ns(
+        "burst_accelerator_s",
+        given.burst_accelerator_s,
+        MOST_BURST_S,
+    )?;
+    let place = format!("tenant '{name}': accelerator time");
+    match (per_s, burst) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(refused(&place, "a burst needs a rate")),
+        (Some(per_s), burst) => {
+            let made = registers(per_s, burst.map(|burst| burst.round() as u64));
+            Ok(Some(made.map_err(|error| refused(&place, error))?))
+        }
+    }
 }
 
 fn registers(per_s: f64, burst: Option<u64>) -> Result<Registers, ShapingError> {
@@ -60,6 +121,47 @@ fn registers(per_s: f64, burst: Option<u64>) -> Result<Registers, ShapingError> 
     // cycles.
     let burst = burst.unwrap_or_else(|| (per_s * BURST_S).max(1.0) as u64);
     Registers::for_rate(per_s, burst, clock)
+}
+
+/// The settings of a control plane.
+pub(crate) fn control(given: &PyControl) -> PyResult<Control> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let period = seconds("control: period_s", given.period_s)?;
+    Ok(Control {
+        most: given.most,
+        period: Time::from_ns_f64(period.as_secs_f64() * 1e9),
+        ..Control::new(given.capacity_s_per_s.unwrap_or(cores as f64))
+    })
+}
+
+/// The promise that the tenant called `name` asks for.
+pub(crate) fn slo(name: &str, given: &PySlo) -> PyResult<TenantSlo> {
+    let us = |what: &str, value: f64| {
+        if !(0.001..=1e7).contains(&value) {
+            let place = format!("tenant '{name}': {what} = {value}");
+            return Err(refused(&place, "must be from 0.001 to 10000000"));
+        }
+        Ok(Time::from_ns_f64(value * 1e3))
+    };
+    let latency = match (given.latency_percentile, given.latency_us) {
+        (None, None) => None,
+        (Some(percentile), Some(within)) => Some(LatencySlo {
+            quantile: percentile / 100.0,
+            within: us("latency_us", within)?,
+        }),
+        _ => {
+            let why = "latency_percentile and latency_us: must be given together";
+            return Err(refused(&format!("tenant '{name}'"), why));
+        }
+    };
+    let time = given.request_us.map(|time| us("request_us", time));
+    Ok(TenantSlo {
+        time: time.transpose()?,
+        size: given.request_bytes.map(Bytes),
+        periods: given.percent_of_periods / 100.0,
+        latency,
+        ..TenantSlo::new(given.requests_per_s)
+    })
 }
 
 /// Converts tenants for the server.
@@ -91,6 +193,11 @@ fn tenant(given: &PyTenant) -> PyResult<Tenant> {
     Ok(Tenant {
         identities: given.identities.clone(),
         shaping: shaping(&given.name, &given.shaping)?,
+        slo: given
+            .slo
+            .as_ref()
+            .map(|asked| slo(&given.name, asked))
+            .transpose()?,
         max_traces: given.max_traces.unwrap_or(0),
         max_connections: given.max_connections.unwrap_or(0),
         priority,

@@ -200,6 +200,7 @@ impl End for ClientEnd {
             outcome,
             costs_ns: self.executor.take_costs(),
             times: Vec::new(),
+            elsewhere: Duration::ZERO,
         })
     }
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::grpc::GrpcCall;
 use accelflow_accel::thrift::FunctionId;
@@ -26,6 +26,7 @@ use crate::memory::buffers;
 use crate::memory::room::ResponseBudget;
 use crate::memory::wipe::Wiped;
 use crate::observe::ledger::Tally;
+use crate::observe::observers::timed;
 use crate::observe::run::TraceRun;
 use crate::observe::telemetry::{RequestSpan, TraceParent};
 use crate::scope::{Answering, Carried};
@@ -33,6 +34,7 @@ use crate::server::executors::RunError;
 use crate::server::pace::Part;
 use crate::server::peer::Peer;
 use crate::server::shared::Shared;
+use crate::server::tenants::gates::Charge;
 use crate::server::traces::ServerImage;
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
@@ -43,6 +45,8 @@ pub(crate) struct ReceivedRequest {
     /// The traces that it is served with.
     pub(crate) traces: Arc<ServerImage>,
     pub(crate) terms: Terms,
+    /// Its account, if its accelerator time is measured.
+    pub(crate) charge: Option<Charge>,
     /// When its message was complete and might pass.
     pub(crate) begun: Instant,
     pub(crate) parent: Option<TraceParent>,
@@ -189,6 +193,20 @@ impl ReceivedRequest {
         found.map(|(id, _)| FunctionId(id.0))
     }
 
+    /// Runs a trace, and charges the request for it.
+    fn charged(
+        &self,
+        run: impl FnOnce() -> Result<TraceRun, RunError>,
+    ) -> Result<TraceRun, RunError> {
+        let Some(charge) = &self.charge else {
+            return run();
+        };
+        let (done, spent) = timed(run);
+        let elsewhere = done.as_ref().map_or(Duration::ZERO, |run| run.elsewhere);
+        charge.add(spent + elsewhere);
+        done
+    }
+
     /// The terms of a part of the request, which gets its share of the time.
     fn terms_of(&self, part: Part) -> Terms {
         let dispatch = &self.shared.dispatch;
@@ -225,7 +243,8 @@ impl ReceivedRequest {
         };
         let payload = std::mem::take(&mut *self.message);
         let conversation = &mut Conversation::default();
-        let run = executors.run_on(traces, &traces.receive, payload, &message, conversation);
+        let run = self
+            .charged(|| executors.run_on(traces, &traces.receive, payload, &message, conversation));
         let mut run = run.map_err(|error| refused(&error))?;
         if let Some(spans) = &self.shared.observers.spans {
             let (tenant, parent) = (self.terms.tenant, self.parent.as_ref());
@@ -367,7 +386,8 @@ impl ReceivedRequest {
         let size = value.bytes.len();
         let (executors, payload) = (&self.shared.executors, std::mem::take(&mut *value.bytes));
         let conversation = &mut Conversation::default();
-        let run = executors.run_on(&self.traces, trace, payload, &message, conversation);
+        let run =
+            self.charged(|| executors.run_on(&self.traces, trace, payload, &message, conversation));
         let bad = |why: String| {
             let why = format!("the handler's result cannot be sent: {why}");
             Status::private(Code::Internal, "bad_result", why)

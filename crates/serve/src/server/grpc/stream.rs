@@ -11,7 +11,6 @@ use accelflow_accel::Limits;
 use accelflow_accel::grpc::{GrpcCall, PREFIX, message_length};
 use accelflow_accel::protobuf::{MethodId, Schema};
 use accelflow_accel::thrift::FunctionId;
-use accelflow_runtime::Terms;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
@@ -31,6 +30,7 @@ use crate::memory::wipe::Wiped;
 use crate::server::peer::Peer;
 use crate::server::places::Place;
 use crate::server::shared::Shared;
+use crate::server::tenants::gates::Passage;
 use crate::transport::grpc::code::{Code, message_header};
 use crate::transport::grpc::headers::ENCODINGS;
 use crate::transport::grpc::message::{append, send_all};
@@ -258,13 +258,7 @@ impl Streams {
         let records =
             account.map(|account| account.ledger.borrow_mut().charge_received(message.len()));
         let budget = self.make_room(head.method).await;
-        let mut terms = match &self.shared.admission.tenants {
-            None => Terms::default(),
-            Some(tenants) => {
-                let passed = tenants.pass_later(self.peer.tenant, message.len()).await;
-                passed.ok_or_else(stopping)?
-            }
-        };
+        let Passage { mut terms, charge } = self.pass(message.len()).await?;
         let memory = match &self.shared.admission.arena {
             None => None,
             Some(arena) => {
@@ -280,6 +274,7 @@ impl Streams {
             shared: self.shared.clone(),
             traces: self.shared.traces.now(),
             terms,
+            charge,
             parent: head.parent.clone(),
             call: GrpcCall::received(self.schema.clone(), &head.path, head.codec),
             function: head.function.clone(),
@@ -308,6 +303,17 @@ impl Streams {
         match begun {
             Progress::Done(answer) => answer,
             Progress::Later(later) => later.answer().await,
+        }
+    }
+
+    /// Waits until the tenant's shaper lets a message of `bytes` pass.
+    async fn pass(&self, bytes: usize) -> Result<Passage, Status> {
+        match &self.shared.admission.tenants {
+            None => Ok(Passage::default()),
+            Some(tenants) => {
+                let passed = tenants.pass_later(self.peer.tenant, bytes).await;
+                passed.ok_or_else(stopping)
+            }
         }
     }
 

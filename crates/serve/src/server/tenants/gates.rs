@@ -8,14 +8,16 @@
 //! themselves.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use accelflow_runtime::{Gate, RunningTrace, Terms, TraceLimit, Turn};
-use accelflow_shaping::{Clock, Registers, TokenBucket};
-use accelflow_units::{Cycles, Time};
+use accelflow_shaping::control::{Counters, Slo};
+use accelflow_shaping::{Clock, CostTable, Registers, TokenBucket};
+use accelflow_units::{Bytes, Cycles, Time};
 
-use super::settings::{OTHERS, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, check};
+use super::settings::{OTHERS, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, TenantSlo, check};
 use crate::observe::metrics::{Metrics, TenantMetrics};
 
 /// The tenants of a running server. The last one has the connections that belong to no other.
@@ -37,6 +39,17 @@ struct State {
     line: tokio::sync::Mutex<()>,
     waiting: AtomicUsize,
     metrics: TenantMetrics,
+    period: Period,
+}
+
+/// What a tenant's measured requests did since that was last looked at.
+#[derive(Default)]
+struct Period {
+    ended: AtomicU64,
+    spent_ns: AtomicU64,
+    late: AtomicU64,
+    /// The time within which requests are to be answered; 0 if that is not watched.
+    within_ns: AtomicU64,
 }
 
 impl State {
@@ -46,6 +59,17 @@ impl State {
             priority: self.tenant.priority,
             due: self.tenant.due_within.map(|within| Instant::now() + within),
         }
+    }
+}
+
+impl Period {
+    /// Counts a request that has ended.
+    fn count(&self, spent_ns: u64, took: Duration) {
+        let within = self.within_ns.load(Ordering::Relaxed);
+        let late = within > 0 && whole_ns(took) > within;
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        self.spent_ns.fetch_add(spent_ns, Ordering::Relaxed);
+        self.late.fetch_add(u64::from(late), Ordering::Relaxed);
     }
 }
 
@@ -65,6 +89,9 @@ const LOOKS_EVERY: Duration = Duration::from_millis(50);
 struct Buckets {
     requests: Option<TokenBucket>,
     bytes: Option<TokenBucket>,
+    time: Option<TokenBucket>,
+    /// What the tenant's requests took, while that is measured.
+    costs: CostTable,
     /// Set when the server stops: all waits end.
     closed: bool,
 }
@@ -76,6 +103,55 @@ impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// The account of a request's accelerator time. The tokens of its predicted time are spent; dropping
+/// this spends those of the time that it took beyond that, or gives back those that it did not need.
+pub(crate) struct Charge {
+    tenants: Arc<Tenants>,
+    tenant: u16,
+    size: Bytes,
+    predicted_ns: u64,
+    /// Tokens that were spent when it passed: none without a bucket for them.
+    paid_ns: u64,
+    spent_ns: AtomicU64,
+    /// When it passed.
+    begun: Instant,
+}
+
+impl Charge {
+    /// Adds time that accelerators spent on the request.
+    pub(crate) fn add(&self, spent: Duration) {
+        self.spent_ns.fetch_add(whole_ns(spent), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        let spent = *self.spent_ns.get_mut();
+        let state = self.tenants.get(self.tenant);
+        let now = self.tenants.cycle();
+        state.metrics.worked(self.predicted_ns, spent);
+        state.period.count(spent, self.begun.elapsed());
+        state.gate.change(|buckets| {
+            if spent > 0 {
+                buckets.costs.learn(self.size, Time::from_ns(spent));
+            }
+            if let Some(bucket) = &mut buckets.time {
+                match spent.checked_sub(self.paid_ns) {
+                    Some(more) => bucket.charge(more, now),
+                    None => bucket.give_back(self.paid_ns - spent, now),
+                }
+            }
+        });
+    }
+}
+
+/// A request that may pass: the terms of its traces, and its account if its time is measured.
+#[derive(Default)]
+pub(crate) struct Passage {
+    pub(crate) terms: Terms,
+    pub(crate) charge: Option<Charge>,
 }
 
 impl Tenants {
@@ -109,6 +185,7 @@ impl Tenants {
                 line: tokio::sync::Mutex::default(),
                 waiting: AtomicUsize::new(0),
                 metrics: metrics.tenant(&tenant.name),
+                period: Period::default(),
                 tenant,
             }
         };
@@ -151,31 +228,25 @@ impl Tenants {
         (most == 0 || open < most).then_some(admitted)
     }
 
-    /// Waits until a message of `bytes` may pass; returns the terms for its traces, or `None` if
-    /// the server stops.
-    pub(crate) fn pass(&self, number: u16, bytes: usize) -> Option<Terms> {
+    /// Waits until a message of `bytes` may pass; `None` if the server stops.
+    pub(crate) fn pass(self: &Arc<Self>, number: u16, bytes: usize) -> Option<Passage> {
         let state = self.get(number);
         let begun = Instant::now();
-        let mut due = Cost {
-            requests: 1,
-            bytes: bytes as u64,
-        };
+        let mut due = Cost::of(bytes);
         let open = state
             .gate
             .pass(None, |buckets| self.take(buckets, &mut due));
         state.metrics.passed(bytes, begun.elapsed());
-        open.filter(|open| *open).map(|_| state.terms(number))
+        open.filter(|open| *open)
+            .map(|_| self.passage(number, bytes, &due))
     }
 
     /// Waits as [`Tenants::pass`] does, without blocking a thread. Requests that wait this way pass
     /// in their order of arrival.
-    pub(crate) async fn pass_later(&self, number: u16, bytes: usize) -> Option<Terms> {
+    pub(crate) async fn pass_later(self: &Arc<Self>, number: u16, bytes: usize) -> Option<Passage> {
         let state = self.get(number);
         let begun = Instant::now();
-        let mut due = Cost {
-            requests: 1,
-            bytes: bytes as u64,
-        };
+        let mut due = Cost::of(bytes);
         state.waiting.fetch_add(1, Ordering::Relaxed);
         let _waits = Waits(state);
         let _first = state.line.lock().await;
@@ -191,7 +262,23 @@ impl Tenants {
             }
         };
         state.metrics.passed(bytes, begun.elapsed());
-        open.then(|| state.terms(number))
+        open.then(|| self.passage(number, bytes, &due))
+    }
+
+    fn passage(self: &Arc<Self>, number: u16, bytes: usize, cost: &Cost) -> Passage {
+        let charge = cost.predicted.map(|predicted_ns| Charge {
+            tenants: self.clone(),
+            tenant: number,
+            size: Bytes(bytes as u64),
+            predicted_ns,
+            paid_ns: cost.paid_ns,
+            spent_ns: AtomicU64::new(0),
+            begun: Instant::now(),
+        });
+        Passage {
+            terms: self.get(number).terms(number),
+            charge,
+        }
     }
 
     /// Pays as much of a message's cost as the buckets allow. Once all is paid, returns whether the
@@ -200,12 +287,18 @@ impl Tenants {
         if buckets.closed {
             return Turn::Pass(false);
         }
-        let now = self.clock.begun(self.now());
-        while cost.requests > 0 || cost.bytes > 0 {
+        cost.predict(buckets);
+        let now = self.cycle();
+        while cost.requests > 0 || cost.bytes > 0 || cost.time_ns > 0 {
             let requests = most(&buckets.requests, cost.requests);
             let bytes = most(&buckets.bytes, cost.bytes);
-            let for_requests = ready(&buckets.requests, requests, now);
-            let ready = for_requests.max(ready(&buckets.bytes, bytes, now));
+            let time_ns = most(&buckets.time, cost.time_ns);
+            let ready = [
+                ready(&buckets.requests, requests, now),
+                ready(&buckets.bytes, bytes, now),
+                ready(&buckets.time, time_ns, now),
+            ];
+            let ready = ready.into_iter().fold(now, Cycles::max);
             if ready > now {
                 let left = self.clock.edge(ready).saturating_sub(self.now());
                 let left = Duration::from_nanos(left.as_ps().div_ceil(1_000));
@@ -213,15 +306,21 @@ impl Tenants {
             }
             spend(&mut buckets.requests, requests, now);
             spend(&mut buckets.bytes, bytes, now);
+            spend(&mut buckets.time, time_ns, now);
             cost.requests -= requests;
             cost.bytes -= bytes;
+            cost.time_ns -= time_ns;
+            cost.paid_ns += time_ns * u64::from(buckets.time.is_some());
         }
         Turn::Pass(true)
     }
 
+    fn cycle(&self) -> Cycles {
+        self.clock.begun(self.now())
+    }
+
     fn now(&self) -> Time {
-        let ns = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Time::from_ps(ns.saturating_mul(1_000))
+        Time::from_ps(whole_ns(self.epoch.elapsed()).saturating_mul(1_000))
     }
 
     /// Waits until one more trace of the tenant may run. Traces take microseconds and never wait,
@@ -244,22 +343,95 @@ impl Tenants {
         }
     }
 
-    /// Replaces the registers of a tenant.
-    pub(crate) fn reshape(&self, name: &str, shaping: Shaping) -> Result<(), TenantError> {
-        let find = |state: &&State| state.tenant.name == name && name != OTHERS;
-        let Some(state) = self.all.iter().find(find) else {
-            let known: Vec<&str> = self.all.iter().map(|state| &*state.tenant.name).collect();
-            return Err(TenantError::Unknown {
+    /// The number of the tenant that has this name.
+    pub(crate) fn number(&self, name: &str) -> Result<usize, TenantError> {
+        let named = &self.all[..self.all.len() - 1];
+        let found = named.iter().position(|state| state.tenant.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = named.iter().map(|state| &*state.tenant.name).collect();
+            let known = match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.join(", "),
+            };
+            TenantError::Unknown {
                 name: name.to_owned(),
-                known: known[..known.len() - 1].join(", "),
-            });
-        };
-        let now = self.clock.begun(self.now());
+                known,
+            }
+        })
+    }
+
+    /// Replaces the registers of a tenant; with a control plane, which sets those of its accelerator time,
+    /// the others.
+    pub(crate) fn reshape(
+        &self,
+        name: &str,
+        shaping: Shaping,
+        controlled: bool,
+    ) -> Result<(), TenantError> {
+        let state = &self.all[self.number(name)?];
+        if controlled && shaping.time.is_some() {
+            return Err(TenantError::Controlled(name.to_owned()));
+        }
+        let now = self.cycle();
         state.gate.change(|buckets| {
             write(&mut buckets.requests, shaping.requests, now);
             write(&mut buckets.bytes, shaping.bytes, now);
+            if !controlled {
+                write(&mut buckets.time, shaping.time, now);
+            }
         });
         Ok(())
+    }
+
+    /// Replaces the registers of a tenant's accelerator time.
+    pub(crate) fn write_time(&self, number: usize, registers: Registers) {
+        let now = self.cycle();
+        let gate = &self.all[number].gate;
+        gate.change(|buckets| write(&mut buckets.time, Some(registers), now));
+    }
+
+    /// The names of all tenants, in order of their numbers.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|state| &*state.tenant.name)
+    }
+
+    /// The promises that tenants start with.
+    pub(crate) fn promises(&self) -> impl Iterator<Item = (&str, TenantSlo)> {
+        self.all
+            .iter()
+            .filter_map(|state| Some((&*state.tenant.name, state.tenant.slo?)))
+    }
+
+    /// The time that a request of `size` is expected to take: by the tenant's own, or else by those of the
+    /// first tenant that has had any.
+    pub(crate) fn predict(&self, name: &str, size: Bytes) -> Option<Time> {
+        let own = self.all.iter().filter(|state| state.tenant.name == name);
+        let mut states = own.chain(&self.all);
+        states.find_map(|state| state.gate.change(|buckets| buckets.costs.predict(size)))
+    }
+
+    /// Sets the time within which a tenant's requests are to be answered.
+    pub(crate) fn expect_within(&self, number: usize, within: Option<Duration>) {
+        let within = within.map_or(0, whole_ns);
+        let period = &self.all[number].period;
+        period.within_ns.store(within, Ordering::Relaxed);
+    }
+
+    /// What each tenant did since the last call; `promises` are those that it has.
+    pub(crate) fn counters(&self, promises: &[Option<Slo>]) -> Vec<Counters> {
+        let counted = |(state, slo): (&State, &Option<Slo>)| {
+            let period = &state.period;
+            let size = slo.and_then(|slo| slo.size);
+            let predict = |size| state.gate.change(|buckets| buckets.costs.predict(size));
+            Counters {
+                requests: period.ended.swap(0, Ordering::Relaxed),
+                time: Time::from_ns(period.spent_ns.swap(0, Ordering::Relaxed)),
+                late: period.late.swap(0, Ordering::Relaxed),
+                waiting: state.gate.waiting() + state.waiting.load(Ordering::Relaxed),
+                request_time: size.and_then(predict),
+            }
+        };
+        self.all.iter().zip(promises).map(counted).collect()
     }
 
     /// Ends all waits.
@@ -282,6 +454,35 @@ impl Tenants {
 struct Cost {
     requests: u64,
     bytes: u64,
+    time_ns: u64,
+    size: Bytes,
+    /// The accelerator time that it is expected to take, once it is first in line and if its time is
+    /// measured. Before the first measurement nothing is expected, and all is charged afterwards.
+    predicted: Option<u64>,
+    /// The tokens that it has paid for it.
+    paid_ns: u64,
+}
+
+impl Cost {
+    fn of(bytes: usize) -> Cost {
+        let bytes = bytes as u64;
+        Cost {
+            requests: 1,
+            bytes,
+            time_ns: 0,
+            size: Bytes(bytes),
+            predicted: None,
+            paid_ns: 0,
+        }
+    }
+
+    fn predict(&mut self, buckets: &Buckets) {
+        if self.predicted.is_none() && buckets.time.is_some() {
+            let time = buckets.costs.predict(self.size);
+            self.time_ns = time.map_or(0, |time| time.as_ps().div_ceil(1_000));
+            self.predicted = Some(self.time_ns);
+        }
+    }
 }
 
 impl Buckets {
@@ -291,9 +492,16 @@ impl Buckets {
         Buckets {
             requests: shaping.requests.map(bucket),
             bytes: shaping.bytes.map(bucket),
+            time: shaping.time.map(bucket),
+            costs: CostTable::default(),
             closed: false,
         }
     }
+}
+
+/// A duration in nanoseconds.
+fn whole_ns(spent: Duration) -> u64 {
+    u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The part of a cost that can be paid at once.

@@ -1,4 +1,6 @@
-//! Tenants: the owners of connections, each behind a traffic shaper of ARCUS.
+//! Tenants: the owners of connections, each behind a traffic shaper of ARCUS, and its control
+//! plane.
 
+pub(crate) mod control;
 pub(crate) mod gates;
 pub(crate) mod settings;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use accelflow_runtime::Priority;
+use accelflow_shaping::control::{ControlError, ControlSettings, LatencySlo};
 use accelflow_shaping::{Registers, ShapingError};
+use accelflow_units::{Bytes, Time};
 use ipnet::IpNet;
 use rustls::pki_types::ServerName;
 
@@ -21,6 +23,45 @@ pub struct Shaping {
     /// Registers of a bucket from which each received byte of a request takes one token. A request
     /// larger than the bucket empties it several times.
     pub bytes: Option<Registers>,
+    /// Registers of a bucket whose tokens are nanoseconds of accelerator time: the processor time that
+    /// the server spends on a request outside of its handler. A request spends what requests of its
+    /// size took before, and afterwards what is missing, or gets back what it did not need. So one
+    /// limit holds for requests of any size.
+    pub time: Option<Registers>,
+}
+
+/// The settings of a server's control plane: seconds of accelerators that there are each second, which is
+/// the number of cores unless accelerators are elsewhere, and the part that may be promised.
+pub type Control = ControlSettings;
+
+/// A promise that a tenant asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TenantSlo {
+    /// Its requests a second.
+    pub requests_per_s: f64,
+    /// The mean accelerator time of a request. Without it, it is predicted from `size`.
+    pub time: Option<Time>,
+    /// The size of a message with which the rate holds. The promised time then follows what requests of
+    /// that size take, while there is room.
+    pub size: Option<Bytes>,
+    /// The share of all periods in which the rate holds, from 0.5 to below 1.
+    pub periods: f64,
+    /// The percentile of latencies, if one is promised: from when a request may pass to when it is
+    /// answered, its handler included.
+    pub latency: Option<LatencySlo>,
+}
+
+impl TenantSlo {
+    /// A rate in 99 % of all periods.
+    pub const fn new(requests_per_s: f64) -> TenantSlo {
+        TenantSlo {
+            requests_per_s,
+            time: None,
+            size: None,
+            periods: 0.99,
+            latency: None,
+        }
+    }
 }
 
 /// A tenant of a server.
@@ -36,6 +77,8 @@ pub struct Tenant {
     pub identities: Vec<String>,
     /// The limits on the tenant's traffic.
     pub shaping: Shaping,
+    /// What it is promised, on a server with a control plane.
+    pub slo: Option<TenantSlo>,
     /// The largest number of traces that run at once; 0 for no limit.
     pub max_traces: usize,
     /// The largest number of open connections; 0 for as many as the server allows. A tenant keeps
@@ -55,6 +98,7 @@ impl Tenant {
             networks,
             identities: Vec::new(),
             shaping: Shaping::default(),
+            slo: None,
             max_traces: 0,
             max_connections: 0,
             priority: Priority::Normal,
@@ -107,6 +151,26 @@ pub enum TenantError {
         /// The names of all tenants.
         known: String,
     },
+    /// A promise on a server without a control plane.
+    #[error("tenant '{0}': has an SLO, but the server has no control plane")]
+    Uncontrolled(String),
+    /// A limit on accelerator time on a server whose control plane sets it.
+    #[error("tenant '{0}': has a limit in accelerator time, but the control plane sets that")]
+    Controlled(String),
+    /// A promise of requests of which nobody knows yet what they take.
+    #[error(
+        "tenant '{name}': {}: must be given with the accelerator time of a request",
+        unmeasured(size)
+    )]
+    Unmeasured {
+        /// The tenant.
+        name: String,
+        /// The size in bytes, if it was given.
+        size: Option<u64>,
+    },
+    /// A promise that is not given.
+    #[error(transparent)]
+    Slo(#[from] ControlError),
     /// Registers with invalid values.
     #[error(transparent)]
     Shaping(#[from] ShapingError),
@@ -114,6 +178,25 @@ pub enum TenantError {
 
 /// The name of the tenant of all connections that belong to no other.
 pub(crate) const OTHERS: &str = "";
+
+/// Checks that what tenants ask for goes with a control plane, or without one.
+pub(crate) fn check_control(tenants: &[Tenant], controlled: bool) -> Result<(), TenantError> {
+    let asks = |tenant: &Tenant| tenant.slo.is_some();
+    let limits = |tenant: &Tenant| tenant.shaping.time.is_some();
+    let name = |tenant: &Tenant| tenant.name.clone();
+    match controlled {
+        true => {
+            let found = tenants.iter().find(|tenant| limits(tenant));
+            found.map_or(Ok(()), |tenant| Err(TenantError::Controlled(name(tenant))))
+        }
+        false => {
+            let found = tenants.iter().find(|tenant| asks(tenant));
+            found.map_or(Ok(()), |tenant| {
+                Err(TenantError::Uncontrolled(name(tenant)))
+            })
+        }
+    }
+}
 
 /// Checks that tenants can be distinguished and that their settings are in range.
 pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
@@ -146,6 +229,13 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
         }
     }
     Ok(())
+}
+
+fn unmeasured(size: &Option<u64>) -> String {
+    match size {
+        Some(size) => format!("an SLO for requests of {size} bytes, before any was measured"),
+        None => "an SLO".to_owned(),
+    }
 }
 
 fn is_dns_name(name: &ServerName<'_>) -> bool {

@@ -15,6 +15,7 @@ use super::connection::Connection;
 use crate::config::Compression;
 use crate::memory::buffers;
 use crate::observe::metrics::name;
+use crate::observe::observers::timed;
 use crate::observe::run::TraceRun;
 use crate::observe::telemetry::RequestSpan;
 use crate::scope::{Answering, Carried};
@@ -26,7 +27,7 @@ struct Handled {
     start: Instant,
     /// How long the handler took.
     app: Duration,
-    /// The processor time of this thread meanwhile, if requests are recorded.
+    /// The processor time of this thread meanwhile, if requests are recorded or charged.
     busy: Duration,
     result: Result<Body, Refusal>,
     /// The traces that the handler started, if requests are recorded.
@@ -39,6 +40,7 @@ impl Connection<'_> {
     /// Calls the handler with the arguments that T1 delivered, and replies.
     pub(super) fn answer(&mut self, mut received: TraceRun) -> Result<(), Close> {
         received.add_socket(std::mem::take(&mut self.receiving));
+        self.charge_elsewhere(&received);
         let arrival = received.outcome.arrivals.drain(..).next();
         let Some(mut job) = arrival.map(|arrival| arrival.job) else {
             return Err(Close::Failed("T1 notified no core".to_owned()));
@@ -109,7 +111,14 @@ impl Connection<'_> {
         let context = self.span.as_ref().map(RequestSpan::context);
         let handle = || handle(shared, schema, peer, (call, job), context, &carried);
         let handle = || self.place.busy(|| trail::follow(recorded, handle));
-        let ((result, trail), busy) = shared.observers.timed(handle);
+        let ((result, trail), busy) = match &mut self.uncharged {
+            Some(uncharged) => {
+                let (done, busy) = timed(handle);
+                *uncharged += busy;
+                (done, busy)
+            }
+            None => shared.observers.timed(handle),
+        };
         let app = start.elapsed();
         let by_trace = lent.and_then(|lent| {
             let (conversation, answered) = take_back(&lent);

@@ -27,6 +27,7 @@ use crate::server::pace::Part;
 use crate::server::peer::PeerAdmission;
 use crate::server::places::Place;
 use crate::server::shared::Shared;
+use crate::server::tenants::gates::Charge;
 use crate::server::traces::ServerImage;
 use crate::transport::close::Close;
 use crate::transport::inbound::{Inbound, frame_length, whole_records};
@@ -66,6 +67,11 @@ pub(crate) struct Connection<'s> {
     pub(super) since: Option<Duration>,
     /// The terms of the tenant, and of the message that is being answered.
     pub(super) terms: Terms,
+    /// The account of that message, if its accelerator time is measured.
+    pub(super) charge: Option<Charge>,
+    /// Processor time of this thread that the account does not get: what it had used when the last
+    /// message had been answered, and what handlers have used since. None while nothing is measured.
+    pub(super) uncharged: Option<Duration>,
     /// When that message began to be received.
     pub(super) begun: Instant,
     /// The span of the message that is being answered, if spans are made.
@@ -110,6 +116,8 @@ impl<'s> Connection<'s> {
                 ..Terms::default()
             },
             peer,
+            charge: None,
+            uncharged: None,
             begun: Instant::now(),
             span: None,
         }
@@ -156,6 +164,7 @@ impl<'s> Connection<'s> {
             if let (Some(spans), Some(span)) = (&self.shared.observers.spans, self.span.take()) {
                 spans.emit(span);
             }
+            self.settle();
             answered?;
             self.since = self.shared.observers.records().then(trail::thread_time);
             if self.shared.admission.is_stopping() && self.is_between_messages() {
@@ -169,12 +178,25 @@ impl<'s> Connection<'s> {
         if let Some(tenants) = &self.shared.admission.tenants {
             self.flush()?;
             let pass = || tenants.pass(self.terms.tenant, bytes);
-            let terms = self.place.busy(pass);
-            self.terms = terms.ok_or(Close::Stopped)?;
+            let passage = self.place.busy(pass).ok_or(Close::Stopped)?;
+            (self.terms, self.charge) = (passage.terms, passage.charge);
+            self.uncharged = match self.charge {
+                Some(_) => self.uncharged.or_else(|| Some(trail::thread_time())),
+                None => None,
+            };
         } else {
             self.terms.due = None;
         }
         Ok(())
+    }
+
+    /// Charges the message for the processor time of this thread since the last one, but its handler's.
+    fn settle(&mut self) {
+        if let (Some(charge), Some(uncharged)) = (self.charge.take(), self.uncharged) {
+            let now = trail::thread_time();
+            charge.add(now.saturating_sub(uncharged));
+            self.uncharged = Some(now);
+        }
     }
 
     fn is_between_messages(&self) -> bool {
@@ -416,7 +438,16 @@ impl<'s> Connection<'s> {
             true => &traces.send_compressed,
             false => &traces.send,
         };
-        executors.run_on(traces, trace, body.bytes, &message, &mut self.conversation)
+        let run = executors.run_on(traces, trace, body.bytes, &message, &mut self.conversation)?;
+        self.charge_elsewhere(&run);
+        Ok(run)
+    }
+
+    /// Charges the message for what workers of the ensemble did for it.
+    pub(super) fn charge_elsewhere(&self, run: &TraceRun) {
+        if let Some(charge) = &self.charge {
+            charge.add(run.elsewhere);
+        }
     }
 
     pub(super) fn write_out(&mut self, run: &mut TraceRun) -> Result<(), Close> {
