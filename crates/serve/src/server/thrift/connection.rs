@@ -19,6 +19,7 @@ use crate::memory::arena::Reservation;
 use crate::memory::buffers;
 use crate::memory::wipe::Wiped;
 use crate::observe::metrics::Counters;
+use crate::observe::observers::timed;
 use crate::observe::run::TraceRun;
 use crate::observe::telemetry::RequestSpan;
 use crate::server::executors::RunError;
@@ -178,12 +179,17 @@ impl<'s> Connection<'s> {
         if let Some(tenants) = &self.shared.admission.tenants {
             self.flush()?;
             let pass = || tenants.pass(self.terms.tenant, bytes);
-            let passage = self.place.busy(pass).ok_or(Close::Stopped)?;
-            (self.terms, self.charge) = (passage.terms, passage.charge);
-            self.uncharged = match self.charge {
-                Some(_) => self.uncharged.or_else(|| Some(trail::thread_time())),
-                None => None,
+            let wait = || self.place.busy(pass);
+            let (passage, waiting) = match self.uncharged {
+                Some(_) => timed(wait),
+                None => (wait(), Duration::ZERO),
             };
+            let passage = passage.ok_or(Close::Stopped)?;
+            (self.terms, self.charge) = (passage.terms, passage.charge);
+            // Waiting for tokens is nobody's work: the longer the line, the more often it is woken.
+            let uncharged = self.uncharged.map(|uncharged| uncharged + waiting);
+            let is_charged = self.charge.is_some();
+            self.uncharged = is_charged.then(|| uncharged.unwrap_or_else(trail::thread_time));
         } else {
             self.terms.due = None;
         }
