@@ -452,8 +452,8 @@ def holds_lines(found: dict[str, Any]) -> list[str]:
         " host that waits for its oldest response pays switches that (6) does not have:"
         f" {max(errors(large, ('async_same_thread',), 20)):.0f} points.",
         "- *Waking a core that idles is more than a switch.* The latency of Sync-OS with one"
-        f" request at a time is {between(errors('', ('sync_os_alone',)))} points worse than equation"
-        " (5) says with o1 of two busy threads.",
+        f" request at a time is {between(errors('', ('sync_os_alone',)))} points worse than"
+        " equation (5) says with o1 of two busy threads.",
         "- *Sync-OS near the break-even size.* Equation (3) says that 4,096 B lose; they gain,"
         " since o0 is smaller than it was given:"
         f" {between(errors('compress, 4096 B', ('sync_os',)))} points.",
