@@ -320,7 +320,7 @@ pub struct Chain {
     /// Whether it is detached: neither its phase nor the response waits for it. By default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detached: Option<bool>,
-    /// What happens when an attempt fails.
+    /// The repetition of failed attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
 }
