@@ -104,7 +104,11 @@ def test_all_files_are_read() -> None:
         ('["p99_us", "mean_us"]', '["p98_us"]', "measures = 'p98_us': must be mean_us"),
         ("rate_rps = 1000.0", "rate_rps = 1000.0\npes = 3", "point[0]: key = 'pes': must be"),
         ('label = "5"', 'label = "1"', "the point '1' appears more than once"),
-        ("p99_reduction.RELIEF", "p99_reduction.RELIVE", "target is 'p99_reduction.RELIVE'"),
+        (
+            "p99_reduction.RELIEF",
+            "p99_reduction.RELIVE",
+            "target = 'p99_reduction.RELIVE': must be",
+        ),
         ('form = "reduction"', 'form = "quotient"', "form = 'quotient': must be value"),
         ('point = "5" }\nto', 'point = "6" }\nto', "row[0].of.point = '6': must be 1 or 5"),
         (', point = "5" }\nto', " }\nto", "row[0].of: point is missing"),
