@@ -193,11 +193,6 @@ def of_system(
     if form is None:
         raise AccelflowError(f"{system}: has no closed form")
     closed = {name: time / 1e3 for name, time in form.serial_ns.items()}
-    if system == "non_acc":
-        # A core executes parallel chains in turn; the form takes the longest of them.
-        for row in needed["services"]:
-            work = sum(of["core_ns"] for of in row["operations"].values())
-            closed[row["service"]] += (work - row["serial_core_ns"]) / 1e3
     results = run(plan.scenario_of(1.0, system=system, seed=1), threads=1)
     rows = Comparison.from_dict(results).systems[0].services
     simulated = {row.service: row.latencies.mean_us or 0.0 for row in rows}

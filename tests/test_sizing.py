@@ -12,6 +12,7 @@ import accelflow
 from accelflow import InputError, sizing
 from accelflow.cli.size import size as command
 from accelflow.services import chain, cpu
+from accelflow.sizing.closed import closed_form
 from accelflow.sizing.plan import demands
 from accelflow.sizing.queues import CoreQueues
 
@@ -74,6 +75,41 @@ def test_simulation_agrees_with_the_utilization_law_without_accelerators():
     assert simulated["binding"]["text"] == "cores"
     ratio = simulated["load_per_server_ratio"] / closed["load_per_server_ratio"]
     assert ratio == pytest.approx(1.0, abs=0.05)
+
+
+#: By system, the least and the most of the closed form over the simulation of an idle server. The
+#: form leaves out movements of data, which RELIEF has most of.
+NEAR = {
+    "non_acc": (0.98, 1.03),
+    "cpu_centric": (0.95, 1.15),
+    "relief": (0.75, 1.10),
+    "accelflow": (0.90, 1.02),
+    "ideal": (0.85, 1.02),
+}
+
+
+def test_on_an_idle_server_closed_forms_are_near_the_simulation():
+    names = accelflow.simulation.services("socialnetwork")
+    one = plan(rates_rps=dict.fromkeys(names, 1_000.0), systems=tuple(NEAR))
+    needed = demands(one, None)
+    found = accelflow.compare(
+        "socialnetwork",
+        profile="paper",
+        orchestrators=list(NEAR),
+        placement="isolated",
+        arrivals="poisson",
+        rate_rps=50.0,
+        requests=500,
+    )
+    ratios = {}
+    for system, (least, most) in NEAR.items():
+        form = closed_form(one, system, needed, {})
+        for service in found[system].services:
+            ratios[system, service.service] = (
+                form.serial_ns[service.service] * 1e-3 / service.latencies.mean_us
+            )
+            assert least <= ratios[system, service.service] <= most, ratios
+    assert len(ratios) == 5 * 8
 
 
 def test_a_fleet_with_chips_costs_as_much_as_one_without_at_the_break_even_price():

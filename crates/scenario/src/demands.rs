@@ -42,16 +42,8 @@ pub struct ServiceDemand {
     pub started_chains: usize,
     /// Messages that its traces receive, its request included.
     pub received: usize,
-    /// Number of operations on the longest path through the request's parallel chains, detached
-    /// chains excluded.
-    pub serial_operations: usize,
-    /// Waits for remote sides on that path in ns, at their medians. Answers of simulated services
-    /// count as none.
-    pub remote_ns: f64,
-    /// Time of the operations on that path on a core, in ns.
-    pub serial_core_ns: f64,
-    /// Time of the operations on that path on accelerators, in ns.
-    pub serial_accelerator_ns: f64,
+    /// By phase of traces, the chains that it starts at once and that the request waits for.
+    pub phases: Vec<Vec<ChainDemand>>,
     /// Time outside of operations and application logic, on a core that executes the traces in
     /// software, in ns.
     pub outside_core_ns: f64,
@@ -72,13 +64,18 @@ pub struct OperationDemand {
     pub accelerator_ns: f64,
 }
 
-/// The path through one chain.
-#[derive(Clone, Copy, Default)]
-struct Way {
-    operations: usize,
-    remote_ns: f64,
-    core_ns: f64,
-    accelerator_ns: f64,
+/// One chain, from its start to its end, without any waiting for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ChainDemand {
+    /// Number of its operations.
+    pub operations: usize,
+    /// Its waits for remote sides in ns, at their medians. Answers of simulated services count as
+    /// none.
+    pub remote_ns: f64,
+    /// Time of its operations on a core, in ns.
+    pub core_ns: f64,
+    /// Time of its operations on accelerators, in ns.
+    pub accelerator_ns: f64,
 }
 
 impl Checked {
@@ -125,10 +122,7 @@ fn demand(
         cpu_phases: profile.service().cpu_phases(),
         started_chains: 0,
         received: 0,
-        serial_operations: 0,
-        remote_ns: 0.0,
-        serial_core_ns: 0.0,
-        serial_accelerator_ns: 0.0,
+        phases: Vec::new(),
         outside_core_ns: mean_ns(profile.outside().core.as_ref()),
         outside_client_ns: mean_ns(profile.outside().client.as_ref()),
         operations: BTreeMap::new(),
@@ -157,20 +151,11 @@ fn demand(
             .iter()
             .zip(planned)
             .filter(|(_, chain)| !chain.detached);
-        let ways = waited.map(|(chain, planned)| {
+        let demands = waited.map(|(chain, planned)| {
             let answered = phase == 0 || planned.calls.is_some();
-            way(chain, answered, server, whole, wait)
+            demand_of(chain, answered, server, whole, wait)
         });
-        let by_length = |a: &Way, b: &Way| {
-            let length = |way: &Way| way.remote_ns + way.core_ns;
-            length(a).total_cmp(&length(b))
-        };
-        if let Some(longest) = ways.max_by(by_length) {
-            found.serial_operations += longest.operations;
-            found.remote_ns += longest.remote_ns;
-            found.serial_core_ns += longest.core_ns;
-            found.serial_accelerator_ns += longest.accelerator_ns;
-        }
+        found.phases.push(demands.collect());
     }
     found
 }
@@ -180,26 +165,26 @@ fn mean_ns(times: Option<&WaitDistribution>) -> f64 {
     times.map_or(0.0, |times| times.mean().as_ns_f64())
 }
 
-/// The path through `chain`. A chain that is `answered` has no wait of its own: it receives the
+/// The demands of `chain`. A chain that is `answered` has no wait of its own: it receives the
 /// request, or a simulated service answers it.
-fn way(
+fn demand_of(
     chain: &[OperationProfile],
     answered: bool,
     server: &Config,
     plan: &Plan,
     wait: &dyn Fn(&str) -> Time,
-) -> Way {
-    let mut way = Way::default();
+) -> ChainDemand {
+    let mut found = ChainDemand::default();
     for operation in chain {
         let call = &operation.operation;
-        way.operations += 1;
-        way.core_ns += operation.cost.mean().as_ns_f64();
-        way.accelerator_ns += on_accelerator(operation, server, plan);
+        found.operations += 1;
+        found.core_ns += operation.cost.mean().as_ns_f64();
+        found.accelerator_ns += on_accelerator(operation, server, plan);
         if call.accel == Accel::Tcp && call.receives && !answered {
-            way.remote_ns += wait(&call.trace).as_ns_f64();
+            found.remote_ns += wait(&call.trace).as_ns_f64();
         }
     }
-    way
+    found
 }
 
 fn on_accelerator(operation: &OperationProfile, server: &Config, plan: &Plan) -> f64 {

@@ -43,7 +43,7 @@ pub use check::Checked;
 pub use chip::{CHIP_SCHEMA, ChipError, ChipFile};
 pub use chip_schema::chip_schema;
 pub use choice::{Choice, OrOwn};
-pub use demands::{Demands, OperationDemand, ServiceDemand};
+pub use demands::{ChainDemand, Demands, OperationDemand, ServiceDemand};
 pub use error::ScenarioError;
 pub use idle::{OperationPayload, SimulatedOperation, simulated_operations};
 pub use limits::{

@@ -294,9 +294,13 @@ def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, A
         **row,
         "operations": operations,
         "app_ns": row["app_ns"] * factors.get("app", 1.0),
-        "serial_core_ns": row["serial_core_ns"] * grown("core_ns"),
-        "serial_accelerator_ns": row["serial_accelerator_ns"] * grown("accelerator_ns"),
+        "phases": [[_grown(chain, grown) for chain in chains] for chains in row["phases"]],
     }
+
+
+def _grown(chain: Mapping[str, Any], grown: Callable[[str], float]) -> dict[str, Any]:
+    """The demands of a chain with its costs multiplied by how much its service's grew."""
+    return {**chain, **{key: chain[key] * grown(key) for key in ("core_ns", "accelerator_ns")}}
 
 
 def _time(accelerator: str, key: str) -> _OfService:
@@ -337,17 +341,35 @@ def _operations(row: Mapping[str, Any]) -> float:
 
 
 def _serial_ns(row: Mapping[str, Any], over: Overheads, *, bare: bool) -> float:
-    """The response time of a request on an idle server.
+    """The response time of a request on an idle server: its phases, one after the other."""
+    own_ns = float(row["app_ns"]) + _outside_ns(bare=bare)(row) + float(row["outside_client_ns"])
+    core_ns = over.of(row) / max(_operations(row), 1.0)
+    phases = (_phase_ns(chains, core_ns, over, bare=bare) for chains in row["phases"] if chains)
+    return own_ns + math.fsum(phases)
 
-    Of the core time of orchestration, the share is serial that the longest way has of operations.
+
+def _phase_ns(
+    chains: Sequence[Mapping[str, Any]], core_ns: float, over: Overheads, *, bare: bool
+) -> float:
+    """How long chains that start at once take until the last one ends, on an idle server.
+
+    Orchestration costs a core `core_ns` for each operation. Chains wait for their remote sides and
+    for different accelerators at the same time, but one core does in turn what they leave to it,
+    and so does the manager. The longest chain decides, or what the core or the manager does.
     """
-    operations = float(row["serial_operations"])
-    orchestration_ns = over.of(row) * operations / max(_operations(row), 1.0)
-    waits_ns = float(row["app_ns"]) + float(row["remote_ns"]) + orchestration_ns
-    waits_ns += _outside_ns(bare=bare)(row) + float(row["outside_client_ns"])
-    if bare:
-        return waits_ns + float(row["serial_core_ns"])
-    return waits_ns + float(row["serial_accelerator_ns"]) + operations * over.hand_over_ns
+    operations = [float(chain["operations"]) for chain in chains]
+    on_core = [
+        count * core_ns + (float(chain["core_ns"]) if bare else 0.0)
+        for chain, count in zip(chains, operations, strict=True)
+    ]
+    elsewhere = [
+        float(chain["remote_ns"])
+        + (0.0 if bare else float(chain["accelerator_ns"]) + count * over.hand_over_ns)
+        for chain, count in zip(chains, operations, strict=True)
+    ]
+    longest = max(map(sum, zip(on_core, elsewhere, strict=True)))
+    managed_ns = over.manager_ns * (math.fsum(operations) + len(chains))
+    return max(longest, math.fsum(on_core), managed_ns)
 
 
 def _with_calls(plan: Plan, alone_ns: Mapping[str, float]) -> dict[str, float]:
