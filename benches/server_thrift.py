@@ -10,7 +10,8 @@ Apache Thrift's servers are TThreadedServer: in Python with the accelerated (C) 
 with Debian's libthrift, compiled here if `libthrift-dev`, `thrift-compiler`, `libboost-dev`,
 `libssl-dev` and `g++` are installed, and left out otherwise. The handler in Rust is
 benches/serve/bench_echo.rs; `accelflow_wiping` is the same server with an allocator that
-wipes freed memory.
+wipes freed memory, and `accelflow_perturbing` with glibc's overwriting of freed memory, which a
+server with tenants switches on.
 """
 
 import shutil
@@ -31,6 +32,7 @@ PAIRS = [
     ("accelflow_python", "apache_python"),
     ("accelflow_rust", "apache_cpp"),
     ("accelflow_wiping", "accelflow_rust"),
+    ("accelflow_perturbing", "accelflow_rust"),
 ]
 
 
@@ -79,6 +81,11 @@ def accelflow_wiping(_: Path) -> list[str]:
     return [example("bench_echo_wiped"), str(INTERFACE)]
 
 
+def accelflow_perturbing(_: Path) -> list[str]:
+    # mallopt(3): the environment's name of M_PERTURB.
+    return ["env", "MALLOC_PERTURB_=255", example("bench_echo"), str(INTERFACE)]
+
+
 #: Makers of the commands that start the servers; certificate and key are appended for TLS.
 KINDS: dict[str, Command] = {
     "apache_python": apache_python,
@@ -86,6 +93,7 @@ KINDS: dict[str, Command] = {
     "accelflow_python": accelflow_python,
     "accelflow_rust": accelflow_rust,
     "accelflow_wiping": accelflow_wiping,
+    "accelflow_perturbing": accelflow_perturbing,
 }
 
 
