@@ -1,24 +1,40 @@
 """Hundreds of services that call each other over tens of servers, in one simulation.
 
-Usage: .venv/bin/python benches/large_system.py [--services 200] [--servers 20] [--requests 1000]
+Usage: .venv/bin/python benches/large_system.py [--graph drawn|alibaba] [--services 200]
+       [--copies 2] [--servers 20] [--requests 1000]
 
-A request to the front calls services, which call others, four tiers deep; every call is simulated
-on the server of its service, with the network between servers. The graph is drawn (assumed: one to
-three calls at once, more where a service had no caller; 1, 8, 48 and the remaining services in the
-tiers), and so are application times (log-normal). Services are placed in two ways: round robin over
-the servers, or those of the last tier with a service of the third that calls them. Prints the
-front's P99 by system and placement, what the simulation costs, and the memory of a request in
-flight: that of requests which all wait for a remote side.
+Every call is simulated on the server of its service, with the network between servers.
+
+drawn: a request to the front calls services, which call others, four tiers deep. The graph is drawn
+(assumed: one to three calls at once, more where a service had no caller; 1, 8, 48 and the remaining
+services in the tiers). Services are placed in two ways: round robin over the servers, or those of
+the last tier with a service of the third that calls them.
+
+alibaba: the 21 call graphs in benches/alibaba_graphs.json, up to 11 calls deep, so many copies of
+them, each copy with microservices of its own. Calls that overlapped by over 1 ms are parallel, all
+others one after another; reads of caches and databases are simulated up to the storage, whose waits
+are the default. Microservices are placed round robin, or on the server of the front that calls them
+most.
+
+Application times are drawn (assumed, log-normal), and the network takes 12 us (assumed). Prints by
+system and placement the front's P99 (of the front with the most calls, if there are several) and
+the mean of all fronts' P99s, what the simulation costs, and the memory of a request in flight: that
+of requests which all wait for a remote side.
 """
 
 import argparse
 import json
 import random
+import re
 import resource
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import accelflow
 from accelflow.services import chain, cpu, parallel
@@ -27,6 +43,11 @@ REQUEST = {"T1": {"compressed": 0}}
 ANSWER = {"T10": {"exception": 0, "compressed": 0}}
 SYSTEMS = ("non_acc", "relief", "accelflow")
 TIERS = (1, 8, 48)
+CACHE = {"T5": {"hit": 1, "compressed": 0}}
+STORAGE = {"T7": {"exception": 0}}
+#: The rate of each front, so that a server has some 40,000 calls a second.
+RATES_RPS = {"drawn": 4_000.0, "alibaba": 1_000.0}
+PLACEMENTS = {"drawn": ("round_robin", "with_caller"), "alibaba": ("round_robin", "with_front")}
 
 
 def graph(services: int, seed: int) -> tuple[list[list[int]], list[int]]:
@@ -52,25 +73,83 @@ def graph(services: int, seed: int) -> tuple[list[list[int]], list[int]]:
     return calls, above
 
 
-def workload(services: int, servers: int, placement: str, seed: int = 1) -> accelflow.Workload:
-    """The system as a workload."""
+def drawn(services: int, servers: int, placement: str, seed: int = 1) -> list[accelflow.Service]:
+    """The services of a drawn graph; the front is the first."""
     calls, above = graph(services, seed)
     made = []
     for service in range(services):
         place = service if placement == "round_robin" else above[service]
         called = [chain("T9", facts=ANSWER, calls=f"S{one}") for one in calls[service]]
-        work = cpu({"log_normal": {"median_us": 20.0, "sigma": 0.6}})
-        path = [chain("T1", facts=REQUEST), work]
-        path += [parallel(*called)] if called else []
-        rate = {"rate_rps": 4_000.0} if service == 0 else {}
-        made.append(
-            accelflow.Service(
-                name=f"S{service}",
-                server=f"server{place % servers}",
-                path=[*path, chain("T2")],
-                **rate,
-            )
-        )
+        steps = [parallel(*called)] if called else []
+        made.append(one_service(f"S{service}", place % servers, steps, front=service == 0))
+    return made
+
+
+def alibaba(copies: int, servers: int, placement: str) -> list[accelflow.Service]:
+    """A service for each function of Alibaba's graphs; the front with the most calls is first."""
+    document = json.loads(Path(__file__).with_name("alibaba_graphs.json").read_text())
+    functions, fronts = document["functions"], sorted(set(document["fronts"]))
+    reached = {front: Counter(called_by(front, functions)) for front in fronts}
+    order = sorted(range(len(functions)), key=lambda one: -reached.get(one, Counter()).total())
+    server = dict(zip(fronts, range(len(fronts)), strict=True))
+    made = []
+    for copy in range(copies):
+        for number in order:
+            microservice, text = functions[number]
+            place = microservice
+            if placement == "with_front":
+                asked = {front: reached[front][microservice] for front in fronts}
+                place = server[max(fronts, key=lambda front: asked[front])]
+            place += copy * (servers // copies)
+            steps = [phase for step in text.split() for phase in phases_of(step, copy)]
+            name = f"S{copy}-{number}"
+            made.append(one_service(name, place % servers, steps, front=number in reached))
+    return made
+
+
+def called_by(function: int, functions: list[list[Any]]) -> Iterator[int]:
+    """The microservice of each invocation that one of `function` causes, itself included."""
+    microservice, text = functions[function]
+    yield microservice
+    for number in re.findall(r"\d+(?![\dmdq])", text):
+        yield from called_by(int(number), functions)
+
+
+def phases_of(step: str, copy: int) -> list[Any]:
+    """A step of benches/alibaba_graphs.json as phases one after another."""
+    access = re.fullmatch(r"(\d*)([mdq])", step)
+    if access is None:
+        times = Counter(step.split("&"))
+        calls = [
+            chain("T9", facts=ANSWER, calls=f"S{copy}-{number}", times=count)
+            for number, count in times.items()
+        ]
+        return [calls[0] if len(calls) == 1 else parallel(*calls)]
+    kind = {
+        "m": chain("T4", facts=CACHE),
+        "d": chain("T8", facts=STORAGE),
+        "q": chain("T8", facts=STORAGE, detached=True),
+    }
+    return [kind[access[2]]] * int(access[1] or 1)
+
+
+def one_service(name: str, server: int, steps: list[Any], *, front: bool) -> accelflow.Service:
+    """A service that computes, and then does `steps`."""
+    work = cpu({"log_normal": {"median_us": 20.0, "sigma": 0.6}})
+    return accelflow.Service(
+        name=name,
+        server=f"server{server}",
+        path=[chain("T1", facts=REQUEST), work, *steps, chain("T2")],
+        **({"rate_rps": 1.0} if front else {}),
+    )
+
+
+def workload(options: argparse.Namespace, placement: str) -> accelflow.Workload:
+    """The system as a workload."""
+    if options.graph == "alibaba":
+        made = alibaba(options.copies, options.servers, placement)
+    else:
+        made = drawn(options.services, options.servers, placement)
     defaults = {"network": {"constant_us": 12.0}, "sizes": {"fixed_bytes": 500}}
     return accelflow.Workload(name="large", defaults=defaults, services=made)
 
@@ -78,8 +157,8 @@ def workload(services: int, servers: int, placement: str, seed: int = 1) -> acce
 def measured(options: argparse.Namespace, placement: str, system: str) -> Mapping[str, float]:
     """One simulation in a process of its own, whose memory is then known."""
     command = [sys.executable, __file__, "--one", placement, system]
-    command += ["--services", str(options.services), "--servers", str(options.servers)]
-    command += ["--requests", str(options.requests)]
+    for name in ("graph", "services", "copies", "servers", "requests"):
+        command += [f"--{name}", str(getattr(options, name))]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     found: Mapping[str, float] = json.loads(output)
     return found
@@ -90,15 +169,17 @@ def one(options: argparse.Namespace, placement: str, system: str) -> None:
     if placement == "waiting":
         made, rate_rps = waiting(), 1e6
     else:
-        made, rate_rps = workload(options.services, options.servers, placement), 4_000.0
+        made, rate_rps = workload(options, placement), RATES_RPS[options.graph]
     before_mib, begin = peak_mib(), time.perf_counter()
     result = accelflow.simulate(
         made, system, requests=options.requests, rate_rps=rate_rps, slo_factor=None, threads=1
     )
     seconds = time.perf_counter() - begin
     front = result.services[0]
+    fronts = [one for one in result.services if one.called is None]
     calls = sum(one.called.completed for one in result.services if one.called is not None)
     found = {"p99_us": front.p99_us, "mean_us": front.mean_us, "calls": calls}
+    found |= {"p99s_us": statistics.fmean(one.p99_us for one in fronts), "fronts": len(fronts)}
     found |= {"seconds": seconds, "mib": peak_mib(), "before_mib": before_mib}
     found |= {"services": len(result.services), "saturated": bool(result.saturated)}
     print(json.dumps(found))
@@ -118,7 +199,9 @@ def peak_mib() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--graph", choices=sorted(PLACEMENTS), default="drawn")
     parser.add_argument("--services", type=int, default=200)
+    parser.add_argument("--copies", type=int, default=2)
     parser.add_argument("--servers", type=int, default=20)
     parser.add_argument("--requests", type=int, default=1_000)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
@@ -127,20 +210,20 @@ def main() -> None:
         one(options, *options.one)
         return
     print(
-        f"{'placement':14}{'system':12}{'P99 us':>10}{'mean us':>10}"
+        f"{'placement':14}{'system':12}{'P99 us':>10}{'mean us':>10}{'P99s us':>10}"
         f"{'s':>8}{'calls/s':>10}{'MiB':>8}"
     )
-    for placement in ("round_robin", "with_caller"):
+    for placement in PLACEMENTS[options.graph]:
         for system in SYSTEMS:
             found = measured(options, placement, system)
             grown = "*" if found["saturated"] else " "
             print(
                 f"{placement:14}{system:12}{found['p99_us']:10,.1f}{grown}{found['mean_us']:9,.1f}"
-                f"{found['seconds']:8.1f}{found['calls'] / found['seconds']:10,.0f}"
-                f"{found['mib']:8.0f}",
+                f"{found['p99s_us']:10,.1f}{found['seconds']:8.1f}"
+                f"{found['calls'] / found['seconds']:10,.0f}{found['mib']:8.0f}",
                 flush=True,
             )
-    print(f"{found['services']} services; * cannot keep up")
+    print(f"{found['services']} services, {found['fronts']} fronts; * cannot keep up")
     few, many = 20_000, 100_000
     mib = []
     for options.requests in (few, many):
