@@ -19,8 +19,9 @@ class Dask:
         self._processes = [self._start(code, "--port", "0", "--no-dashboard")]
         self.workers = [self.worker() for _ in range(workers)]
 
-    def worker(self) -> subprocess.Popen[str]:
-        code = "from distributed.cli.dask_worker import main; main()"
+    def worker(self, before: str = "") -> subprocess.Popen[str]:
+        """Start a worker, which first runs the code `before`."""
+        code = f"{before}\nfrom distributed.cli.dask_worker import main; main()"
         options = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60")
         started = self._start(code, *options)
         self._processes.append(started)

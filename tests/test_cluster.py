@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from accelflow import InputError, studies
+from accelflow import AccelflowError, InputError, studies
 from accelflow.cli.find import find as find_command
 from accelflow.cli.sweep import sweep as sweep_command
+from accelflow.studies.cluster import on_cluster
 from dask_cluster import Dask, wait_for_rows
 
 pytest.importorskip("distributed")
+dask_config = pytest.importorskip("dask").config
 
 STUDY = """
 schema = "accelflow.study/1"
@@ -111,6 +113,89 @@ def test_a_worker_with_other_code_is_refused(study_file: Path, tmp_path: Path, d
     )
     assert "has accelflow" in done.stderr
     assert "must be 1, as here" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+OTHER_CODE = "import accelflow.studies.cluster as c; c.code_version = lambda: 'another'"
+
+
+def test_a_worker_with_other_code_that_joins_later_is_refused(
+    study_file: Path, tmp_path: Path, dask: Dask
+):
+    study, place = studies.read_study(study_file), tmp_path / "out"
+
+    def replaced(_done: int, _total: int) -> None:
+        for worker in dask.workers:
+            worker.kill()
+        if len(dask.workers) == 3:
+            dask.workers.append(dask.worker(OTHER_CODE))
+
+    with (
+        on_cluster(dask.address) as runner,
+        pytest.raises(AccelflowError, match=r"a worker has accelflow another: must be \d"),
+    ):
+        studies.sweep(study, place, runner=runner, progress=replaced)
+    assert 0 < studies.sweep(study, place).known < 12
+
+
+#: In place of SLURM's commands: the job's script runs here, at once.
+SBATCH = """#!/bin/sh
+cp "$1" "{folder}/job-$$.sh"
+setsid sh "{folder}/job-$$.sh" >/dev/null 2>&1 &
+echo $! >>{folder}/jobs
+echo "Submitted batch job $!"
+"""
+SCANCEL = """#!/bin/sh
+for job in "$@"; do echo "$job" >>{folder}/withdrawn; kill -- "-$job"; done
+"""
+
+
+def test_jobs_of_slurm_are_workers(
+    study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("dask_jobqueue")
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        (tmp_path / name).write_text(text.format(folder=tmp_path))
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("DASK_JOBQUEUE__SLURM__CORES", "1")
+    monkeypatch.setenv("DASK_JOBQUEUE__SLURM__MEMORY", "1GB")
+    monkeypatch.setenv("DASK_JOBQUEUE__SLURM__QUEUE", "fast")
+    place = tmp_path / "out"
+    arguments = ["sweep", str(study_file), "--out", str(place), "--cluster", "slurm:2"]
+    done = subprocess.run(
+        [sys.executable, "-m", "accelflow", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    jobs = [job.read_text() for job in tmp_path.glob("job-*.sh")]
+    assert len(jobs) == 2
+    assert all("#SBATCH -p fast" in job and "#SBATCH --cpus-per-task=1" in job for job in jobs)
+    studies.sweep(studies.read_study(study_file), tmp_path / "here")
+    assert rows(place) == rows(tmp_path / "here")
+    withdrawn = (tmp_path / "withdrawn").read_text().split()
+    assert sorted(withdrawn) == sorted((tmp_path / "jobs").read_text().split())
+
+
+def test_what_slurm_lacks_is_said(
+    study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    arguments = [str(study_file), "--out", str(tmp_path / "out"), "--cluster", "slurm:2"]
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
+    found = CliRunner().invoke(sweep_command, arguments)
+    assert "pip install 'accelflow[slurm]' brings it" in str(found.exception)
+    monkeypatch.undo()
+    pytest.importorskip("dask_jobqueue")
+    found = CliRunner().invoke(sweep_command, arguments)
+    assert "--cluster slurm:2: jobqueue.slurm.cores must be set" in str(found.exception)
+    with dask_config.set({"jobqueue.slurm.cores": 1, "jobqueue.slurm.memory": "1GB"}):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        found = CliRunner().invoke(sweep_command, arguments)
+    assert isinstance(found.exception, AccelflowError)
+    assert "--cluster slurm:2: sbatch, SLURM's command, is not found" in str(found.exception)
     assert not (tmp_path / "out").exists()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import logging
+import shutil
 import statistics
 import time
 from collections.abc import Iterable, Iterator
@@ -27,6 +28,8 @@ from accelflow.time_limit import TimeLimit
 __all__ = ["Patience", "on_cluster"]
 
 _CONNECT_S: Final = 30.0
+#: A queue of jobs may keep workers that it shall start waiting.
+_QUEUED_S: Final = 12 * 3_600.0
 #: Batches for each thread of the cluster that the scheduler has at a time: what runs and what is
 #: next. More would only make a scheduler of many workers slower.
 _AHEAD: Final = 2
@@ -36,7 +39,7 @@ _MOST_DEATHS: Final = 5
 #: The classes of clusters that start workers, by the name in ``--cluster NAME:WORKERS``, with the
 #: package that has each.
 _KINDS: Final = {
-    "slurm": ("dask_jobqueue", "SLURMCluster", "dask-jobqueue"),
+    "slurm": ("dask_jobqueue", "SLURMCluster", "accelflow[slurm]"),
     "kubernetes": ("dask_kubernetes.operator", "KubeCluster", "dask-kubernetes"),
 }
 
@@ -58,17 +61,19 @@ def on_cluster(where: str, patience: Patience | None = None) -> Iterator[Runner]
 
     `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
     machine, or ``slurm:N`` and ``kubernetes:N`` for N workers that Dask starts as its configuration
-    says. Raises InputError for anything else, AccelflowError if Dask is not installed, if the
-    scheduler cannot be reached, and for a worker with other code than this process.
+    says. For the first of those it waits twelve hours, as jobs may have to queue. Raises InputError
+    for anything else, AccelflowError if Dask is not installed, if the scheduler cannot be reached,
+    and for a worker with other code than this process.
     """
-    distributed = _imported("distributed", "dask")
+    distributed = _imported("distributed", "accelflow[cluster]")
     with ExitStack() as stack:
         cluster = _cluster(where, distributed)
         if not isinstance(cluster, str):
             stack.callback(cluster.close)
         try:
             client = stack.enter_context(distributed.Client(cluster, timeout=_CONNECT_S))
-            client.wait_for_workers(1, timeout=_CONNECT_S)
+            queued = where.partition(":")[0] in _KINDS
+            client.wait_for_workers(1, timeout=_QUEUED_S if queued else _CONNECT_S)
         except (OSError, TimeoutError, ValueError) as error:
             raise AccelflowError(f"--cluster {where}: cannot be used: {error}") from error
         _check_versions(client)
@@ -80,7 +85,7 @@ def _imported(module: str, package: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise AccelflowError(
-            f"{package} is not installed; pip install 'accelflow[cluster]' brings Dask"
+            f"{module} is not installed; pip install '{package}' brings it"
         ) from error
 
 
@@ -103,9 +108,28 @@ def _cluster(where: str, distributed: Any) -> Any:
     if kind not in _KINDS:
         raise refused("--cluster", kind, known=["local", *_KINDS])
     module, name, package = _KINDS[kind]
-    cluster = getattr(_imported(module, package), name)()
-    cluster.scale(int(count))
+    started = getattr(_imported(module, package), name)
+    if kind == "slurm":
+        _check_slurm(where)
+    try:
+        cluster = started()
+        cluster.scale(int(count))
+    except Exception as error:  # whatever the package raises for what its configuration lacks
+        raise AccelflowError(f"--cluster {where}: cannot be started: {error}") from error
     return cluster
+
+
+def _check_slurm(where: str) -> None:
+    """Raise AccelflowError for what SLURM's jobs need and is not there."""
+    dask: Any = importlib.import_module("dask")
+    for setting in ("cores", "memory"):
+        if dask.config.get(f"jobqueue.slurm.{setting}", None) is None:
+            raise AccelflowError(
+                f"--cluster {where}: jobqueue.slurm.{setting} must be set in Dask's configuration "
+                "(~/.config/dask/jobqueue.yaml)"
+            )
+    if shutil.which("sbatch") is None:
+        raise AccelflowError(f"--cluster {where}: sbatch, SLURM's command, is not found here")
 
 
 def _check_versions(client: Any) -> None:
@@ -220,16 +244,21 @@ class _Run:
 
     def _rows(self, asked: _Asked) -> bytes | None:
         for future in [one for one in asked.futures if one.done()]:
+            error = future.exception() if future.status == "error" else None
             if future.status == "finished":
-                rows: bytes = future.result()
-                return rows
+                # A worker may die with the rows, which another one then makes again, or cannot.
+                try:
+                    rows: bytes = future.result()
+                except Exception as raised:  # whatever the other worker raised
+                    error = raised if future.status == "error" else None
+                else:
+                    return rows
             asked.futures.remove(future)
-            self._failed(asked, future)
+            self._failed(asked, error)
         return None
 
-    def _failed(self, asked: _Asked, future: Any) -> None:
+    def _failed(self, asked: _Asked, error: Any) -> None:
         """Submit again after the death of a worker; raise any other error."""
-        error = future.exception() if future.status == "error" else None
         if isinstance(error, _OtherCodeError):
             raise AccelflowError(str(error))
         if error is not None and not isinstance(error, self._distributed.KilledWorker):
