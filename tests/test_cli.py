@@ -73,6 +73,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "__init__",
         "arcus_plan",
         "asking",
+        "running",
         "assignments",
         "campaigns",
         "chosen",

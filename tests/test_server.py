@@ -198,7 +198,7 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
     ("value", "message"),
     [
         ({"text": {1}}, r"TypeError: \$\.text: set cannot be expressed in JSON"),
-        ({"numbers": [float("nan")]}, r"ValueError: \$\.numbers\[0\]: NaN has no form"),
+        ({"numbers": [float("nan")]}, r"ValueError: \$\.numbers\[0\]: NaN cannot be expressed in JSON"),
         ({"numbers": [2**63]}, "'numbers' is 9223372036854775808; allowed is at most"),
         ({1: 2}, "TypeError: .*a key is of type int"),
         ({"text": "\ud800"}, r"ValueError: \$\.text: a str with an unpaired surrogate"),
@@ -315,7 +315,7 @@ def test_mistakes_of_set_up_are_named(
         (lambda: Server(interface).handle("Sums.add", add), "unknown service 'Sums'"),
         (
             lambda: Server(interface).start("x" * 300),
-            "xxx': must be an IP address, or a name in the",
+            "xxx': must be an IP address, or a name instead of the address",
         ),
         (lambda: Server(interface).port, "has not been started"),
     ]:

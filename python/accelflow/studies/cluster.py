@@ -246,9 +246,13 @@ class _Run:
         for future in [one for one in asked.futures if one.done()]:
             error = future.exception() if future.status == "error" else None
             if future.status == "finished":
-                # A worker may die with the rows, which another one then makes again, or cannot.
+                # A worker may hang with the rows, or die with them. Another one then makes them
+                # again, or cannot.
                 try:
-                    rows: bytes = future.result()
+                    rows: bytes = future.result(timeout=self._patience.least_s)
+                except TimeoutError:
+                    self._submit_elsewhere(asked, future)
+                    continue
                 except Exception as raised:  # whatever the other worker raised
                     error = raised if future.status == "error" else None
                 else:
@@ -256,6 +260,14 @@ class _Run:
             asked.futures.remove(future)
             self._failed(asked, error)
         return None
+
+    def _submit_elsewhere(self, asked: _Asked, held: Any) -> None:
+        """Submit again what a worker has ended and does not send."""
+        asked.futures.remove(held)
+        holders = set(self._client.who_has([held]).get(held.key, ()))
+        others = [worker for worker in self._client.nthreads() if worker not in holders]
+        if not asked.futures:
+            self._submit(asked, others or None)
 
     def _failed(self, asked: _Asked, error: Any) -> None:
         """Submit again after the death of a worker; raise any other error."""
