@@ -198,7 +198,10 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
     ("value", "message"),
     [
         ({"text": {1}}, r"TypeError: \$\.text: set cannot be expressed in JSON"),
-        ({"numbers": [float("nan")]}, r"ValueError: \$\.numbers\[0\]: NaN cannot be expressed in JSON"),
+        (
+            {"numbers": [float("nan")]},
+            r"ValueError: \$\.numbers\[0\]: NaN cannot be expressed in JSON",
+        ),
         ({"numbers": [2**63]}, "'numbers' is 9223372036854775808; allowed is at most"),
         ({1: 2}, "TypeError: .*a key is of type int"),
         ({"text": "\ud800"}, r"ValueError: \$\.text: a str with an unpaired surrogate"),
