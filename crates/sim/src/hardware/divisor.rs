@@ -26,7 +26,7 @@ impl Divisor {
         if self.by == 1 {
             return (number, 0);
         }
-        let quotient = (u128::from(self.inverse) * u128::from(number) >> 64) as u32;
+        let quotient = ((u128::from(self.inverse) * u128::from(number)) >> 64) as u32;
         (quotient, number - quotient * self.by)
     }
 }
