@@ -116,10 +116,10 @@ impl Registration {
         let each = registered
             .filter(|(known, _)| **known)
             .map(|(_, schemata)| schemata[0].storage(messages));
-        each.fold((Bytes(0), Bytes(0)), |sum, one| {
+        each.fold((Bytes(0), Bytes(0)), |sum, storage| {
             (
-                Bytes(sum.0.get() + one.0.get()),
-                Bytes(sum.1.get() + one.1.get()),
+                Bytes(sum.0.get() + storage.0.get()),
+                Bytes(sum.1.get() + storage.1.get()),
             )
         })
     }

@@ -70,14 +70,14 @@ impl<C> Table<C> {
     /// else all keys, and all second spellings where it begins like these.
     fn spellings(&self, key: &str) -> Vec<String> {
         let (group, members) = self.members;
-        let keys = self.parameters().map(|one| one.key.to_owned());
+        let keys = self.parameters().map(|parameter| parameter.key.to_owned());
         let parts: Vec<&str> = key.split('.').collect();
         if group.is_empty() || parts.len() < 3 || parts[0] != group {
             return keys.collect();
         }
         let by_member: Vec<String> = self
             .parameters()
-            .filter_map(|one| self.by_member(one.key))
+            .filter_map(|parameter| self.by_member(parameter.key))
             .collect();
         let named = members
             .iter()

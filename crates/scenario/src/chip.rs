@@ -140,10 +140,10 @@ fn is_section(name: &str) -> bool {
             .is_some_and(|rest| rest.starts_with('.'))
     };
     let mut known = PARAMETERS.parameters();
-    known.any(|one| {
-        begins(one.key)
+    known.any(|parameter| {
+        begins(parameter.key)
             || PARAMETERS
-                .by_member(one.key)
+                .by_member(parameter.key)
                 .is_some_and(|key| begins(&key))
     })
 }

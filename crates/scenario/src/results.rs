@@ -18,7 +18,7 @@ impl Outcome {
         let mut systems: Vec<Value> = self
             .systems
             .iter()
-            .map(|one| self.system_json(one))
+            .map(|system| self.system_json(system))
             .collect();
         let of_chip = systems.len() / self.chips.len().max(1);
         for (chip, systems) in self.chips.iter().zip(systems.chunks_mut(of_chip.max(1))) {
@@ -46,7 +46,10 @@ impl Outcome {
     fn used_json(&self) -> Vec<Value> {
         let mut rows = Vec::new();
         for (place, system) in self.systems.iter().enumerate() {
-            let accelerators = system.services.first().map(|one| &one.accelerators[..]);
+            let accelerators = system
+                .services
+                .first()
+                .map(|service| &service.accelerators[..]);
             for server in &system.used {
                 let mut row = server_use_json(server, accelerators.unwrap_or_default());
                 row["system"] = place.into();

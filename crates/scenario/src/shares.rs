@@ -79,7 +79,10 @@ fn check_called(
     };
     let callers = workload.services.iter().filter(calls);
     let callers: Vec<&str> = callers.map(|caller| caller.name.as_str()).collect();
-    if services.iter().any(|one| callers.contains(&one.name())) {
+    if services
+        .iter()
+        .any(|service| callers.contains(&service.name()))
+    {
         return Ok(());
     }
     let allowed = format!(

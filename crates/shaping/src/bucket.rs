@@ -147,7 +147,7 @@ impl TokenBucket {
 struct Level {
     registers: Registers,
     tokens: u64,
-    /// Tokens that were spent before they were there; there are no others meanwhile.
+    /// Tokens that were spent before they were there. While some are owed, the bucket is empty.
     owed: u64,
     /// The cycle of the last refill, or of the start: the timer shows the cycles since.
     refilled: u64,

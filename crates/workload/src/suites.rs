@@ -153,7 +153,9 @@ impl Suite {
         let workload = self.workload().ok();
         let found = workload.and_then(|workload| {
             let names = workload.services.iter();
-            let index = names.into_iter().position(|one| one.name == service)?;
+            let index = names
+                .into_iter()
+                .position(|listed| listed.name == service)?;
             workload.rate_shares(shares, true)?.get(index).copied()
         });
         found.ok_or_else(|| WrongRates {

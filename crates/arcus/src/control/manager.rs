@@ -313,7 +313,11 @@ impl Manager {
         let entry = found.ok_or_else(|| self.unknown_accelerator(request, name))?;
         Ok(match entry.instances.is_empty() {
             true => vec![Vec::new()],
-            false => entry.instances.iter().map(|it| vec![*it]).collect(),
+            false => entry
+                .instances
+                .iter()
+                .map(|instance| vec![*instance])
+                .collect(),
         })
     }
 
@@ -330,14 +334,19 @@ impl Manager {
     /// of two, from 1 KiB on, that costs no accelerator on the route more than 3 % of its rate.
     fn segment(&self, route: &RouteEntry, size: Bytes) -> Bytes {
         let known = &self.profiles.platform().accelerators;
-        let curves = || route.accelerators.iter().map(|it| &known[*it].curve);
+        let curves = || {
+            route
+                .accelerators
+                .iter()
+                .map(|accelerator| &known[*accelerator].curve)
+        };
         if route.accelerators.is_empty() {
             return size; // an operation of the storage is one
         }
         let sizes = (10..26).map(|power| Bytes(1 << power));
         let mut good = sizes.filter(|smaller| {
             *smaller < size
-                && curves().all(|it| it.gbit_per_s(*smaller) >= 0.97 * it.gbit_per_s(size))
+                && curves().all(|curve| curve.gbit_per_s(*smaller) >= 0.97 * curve.gbit_per_s(size))
         });
         good.next().unwrap_or(size)
     }

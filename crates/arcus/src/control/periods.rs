@@ -20,7 +20,11 @@ pub(super) struct Owed<'a> {
 
 impl<'a> Owed<'a> {
     pub(super) fn new(flow: &'a FlowResult, gbit_per_s: f64) -> Owed<'a> {
-        let way = flow.completions.iter().map(|it| it.latency).min();
+        let way = flow
+            .completions
+            .iter()
+            .map(|completion| completion.latency)
+            .min();
         Owed {
             flow,
             bytes_per_ns: gbit_per_s / 8.0,
@@ -28,7 +32,7 @@ impl<'a> Owed<'a> {
             came: totals(0.0, flow.came.iter().map(|came| came.1)),
             done: totals(
                 flow.bytes_before.get() as f64,
-                flow.completions.iter().map(|it| it.size),
+                flow.completions.iter().map(|completion| completion.size),
             ),
         }
     }
@@ -43,7 +47,10 @@ impl<'a> Owed<'a> {
             return by(to - from);
         }
         let end = to.saturating_sub(self.way).max(from);
-        let done = self.flow.completions.partition_point(|it| it.at < from);
+        let done = self
+            .flow
+            .completions
+            .partition_point(|completion| completion.at < from);
         let done = self.done[done];
         let [first, last] = [from, end].map(|time| came.partition_point(|came| came.0 <= time));
         // Either the server is never idle, or it is last idle when a message arrives or at the end.

@@ -187,8 +187,11 @@ impl AdmissionRequest {
 
     fn check_shares(&self) -> Result<(), PlatformError> {
         let allowed = "from 50 to below 100";
-        let periods = self.availability.map(|it| it.percent);
-        for percent in periods.into_iter().chain(self.latency.map(|it| it.percent)) {
+        let periods = self.availability.map(|target| target.percent);
+        for percent in periods
+            .into_iter()
+            .chain(self.latency.map(|target| target.percent))
+        {
             let good = (50.0..100.0).contains(&percent);
             PlatformError::unless(good, "slo percent", percent, allowed)?;
         }

@@ -288,7 +288,9 @@ impl Runtime {
         }
         let demand = |(status, seat): (&FlowStatus, &Seat)| {
             let promise = status.counted_gbit_per_s();
-            let waits = counters.get(seat.flow).is_none_or(|it| it.waiting > 1);
+            let waits = counters
+                .get(seat.flow)
+                .is_none_or(|counter| counter.waiting > 1);
             match status.measured_gbit_per_s {
                 Some(measured) if !waits && promise > 0.0 => {
                     promise * ((4.0 * measured / promise).ceil() / 4.0).clamp(0.25, 1.0)

@@ -44,9 +44,9 @@ impl Admitted {
             manager.register(tenant.request.clone())?;
         }
         let arrivals = |status: &FlowStatus| {
-            let same = |it: &&Tenant| it.request.name == status.request.name;
+            let same = |tenant: &&Tenant| tenant.request.name == status.request.name;
             let found = tenants.iter().find(same);
-            found.map_or(Arrivals::Backlogged, |it| it.arrivals)
+            found.map_or(Arrivals::Backlogged, |tenant| tenant.arrivals)
         };
         let (flows, arcus) = manager.deploy(arrivals);
         Ok(Admitted {

@@ -458,8 +458,8 @@ fn varies_by_itself(field: Field, kernel: &Kernel, is_uncertain: impl Fn(Field) 
 fn with(scenario: &Scenario, field: Field, kernel: usize, value: f64) -> Option<f64> {
     let mut changed = scenario.clone();
     field.set(&mut changed, kernel, value);
-    keep_relation(&mut changed, scenario, |it, number| {
-        it == field && (number == kernel || it == Field::HostCycles)
+    keep_relation(&mut changed, scenario, |changed_field, number| {
+        changed_field == field && (number == kernel || changed_field == Field::HostCycles)
     });
     changed.evaluate().ok().map(|outcome| outcome.speedup)
 }

@@ -2,7 +2,7 @@
 //!
 //! An accelerator has an input queue and an overflow area behind it, workers, an output queue, and
 //! an output dispatcher that moves finished entries on to the next accelerator (AccelFlow, sections
-//! IV.A and V.2). The core that began a run is told once, at the end. If queues and overflow areas
+//! IV.A and V.2). The core that began a run is notified once, at the end. If queues and overflow areas
 //! of all instances are full, a core does the step: queues never grow. The bodies and the traces
 //! are those of inline execution, and so are results and visits, byte for byte.
 //!

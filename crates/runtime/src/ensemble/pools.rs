@@ -165,7 +165,7 @@ impl Pools {
     pub fn waiting(&self) -> [usize; Accel::COUNT] {
         let hub = &self.dispatcher.hub;
         let of = |accel: Accel| hub.instances[accel.index()].iter();
-        Accel::ALL.map(|accel| of(accel).map(|one| one.station.waiting()).sum())
+        Accel::ALL.map(|accel| of(accel).map(|instance| instance.station.waiting()).sum())
     }
 
     /// The number of runs that were left to the calling core, as their payloads are not worth

@@ -128,8 +128,13 @@ impl Hardware {
     /// The work that runs now at `at`: the start and the request of each.
     pub(crate) fn running(&self, at: Resource) -> Vec<(Time, Option<Execution>)> {
         if let Resource::Elements(unit) = at {
-            let here = self.operations.values().filter(|one| one.unit == unit);
-            return here.map(|one| (one.from, Some(one.of))).collect();
+            let here = self
+                .operations
+                .values()
+                .filter(|operation| operation.unit == unit);
+            return here
+                .map(|operation| (operation.from, Some(operation.of)))
+                .collect();
         }
         let current = self.current.get(&at);
         current

@@ -101,7 +101,11 @@ impl Checked {
         let comparison = setup.comparison(self, &RunOptions::default());
         observe(&comparison, 0, &mut neighbours).map_err(engine)?;
         Ok(Some(Why {
-            system: self.systems.first().map_or("", |one| one.id()).to_owned(),
+            system: self
+                .systems
+                .first()
+                .map_or("", |system| system.id())
+                .to_owned(),
             service: options.service.clone(),
             percentile,
             times: neighbours.times.rows(neighbours.followed),
@@ -112,7 +116,7 @@ impl Checked {
             services: self
                 .services
                 .iter()
-                .map(|one| one.name().to_owned())
+                .map(|service| service.name().to_owned())
                 .collect(),
         }))
     }

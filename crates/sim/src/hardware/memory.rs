@@ -313,7 +313,7 @@ impl Memory {
         (lengths.1, lengths.2)
     }
 
-    /// The size with the same.
+    /// `size`, and the times for which it occupies a slice and a controller.
     fn lengths_of(&self, size: Bytes) -> (Bytes, Time, Time) {
         let (slice, controller) = (self.slice_rate, self.dram_rate);
         (size, slice.transfer(size), controller.transfer(size))

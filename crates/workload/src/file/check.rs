@@ -446,7 +446,10 @@ fn circles(workload: &Workload) -> Result<(), Refusal> {
                         }
                         false => "must not lead back to the service: it would never answer",
                     };
-                    let at = workload.services.iter().position(|one| one.name == name);
+                    let at = workload
+                        .services
+                        .iter()
+                        .position(|service| service.name == name);
                     let place = format!("services[{}].{place}", at.unwrap_or(index));
                     return Err(Refusal::new(place, quoted(called), how));
                 }

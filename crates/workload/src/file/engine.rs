@@ -224,7 +224,10 @@ impl Workload {
     ) -> Result<Profile, Refusal> {
         let mut parts = Vec::with_capacity(paths.len());
         for path in paths {
-            let index = self.services.iter().position(|one| one.name == path.name());
+            let index = self
+                .services
+                .iter()
+                .position(|service| service.name == path.name());
             let place = format!("services[{}]", index.unwrap_or(0));
             let own = index.and_then(|index| self.services[index].costs.as_ref());
             let place = match own {

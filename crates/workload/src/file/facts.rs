@@ -128,7 +128,9 @@ fn condition(fact: &services::MissingFact) -> String {
 fn is_bit(image: &Image, field: &str) -> bool {
     let table = image.predicates();
     let conditions = (0..=u8::MAX).map_while(|nibble| table.condition(nibble));
-    let uses: Vec<Use> = conditions.map(|one| used(one.expr(), field)).collect();
+    let uses: Vec<Use> = conditions
+        .map(|condition| used(condition.expr(), field))
+        .collect();
     uses.contains(&Use::Bit) && !uses.contains(&Use::Number)
 }
 

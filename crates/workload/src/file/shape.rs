@@ -91,7 +91,7 @@ fn names(schema: &Value) -> Option<Vec<&str>> {
         return names.iter().map(Value::as_str).collect();
     }
     let each = schema.get("oneOf").and_then(Value::as_array)?;
-    let each = each.iter().map(|one| names(resolved(one)));
+    let each = each.iter().map(|kind| names(resolved(kind)));
     Some(each.collect::<Option<Vec<_>>>()?.concat())
 }
 
@@ -101,7 +101,7 @@ fn choose<'s>(kinds: &[&'s Value], found: &Value, path: &str) -> Result<&'s Valu
         let fits = kinds
             .iter()
             .copied()
-            .find(|one| kind(one, found).is_some_and(|kind| is(kind, found)));
+            .find(|fitting| kind(fitting, found).is_some_and(|kind| is(kind, found)));
         return fits.map_or_else(|| refuse_value(path, found, &kinds_in_words(kinds)), Ok);
     };
     let objects: Vec<&Value> = kinds
@@ -110,7 +110,11 @@ fn choose<'s>(kinds: &[&'s Value], found: &Value, path: &str) -> Result<&'s Valu
         .filter(|kind| is_object(kind))
         .collect();
     if let Some(tag) = tag(&objects) {
-        let of_tag = |kind: &&Value| property(kind, tag).and_then(|it| it.get("const")).cloned();
+        let of_tag = |kind: &&Value| {
+            property(kind, tag)
+                .and_then(|property| property.get("const"))
+                .cloned()
+        };
         let tags: Vec<Value> = objects.iter().filter_map(of_tag).collect();
         let place = join(path, tag);
         let said = fields.get(tag).unwrap_or(&Value::Null);
@@ -147,7 +151,7 @@ fn choose<'s>(kinds: &[&'s Value], found: &Value, path: &str) -> Result<&'s Valu
 fn tag<'s>(kinds: &[&'s Value]) -> Option<&'s str> {
     let first = kinds.first()?.get("properties")?.as_object()?;
     let tells = |kind: &&Value, key: &str| {
-        let only = property(kind, key).and_then(|it| it.get("const"));
+        let only = property(kind, key).and_then(|property| property.get("const"));
         only.is_some_and(Value::is_string)
     };
     let mut keys = first.keys();
@@ -261,8 +265,8 @@ fn kind<'s>(schema: &'s Value, found: &Value) -> Option<&'s str> {
 
 fn has(kinds: &Value, kind: &str) -> bool {
     match kinds {
-        Value::Array(kinds) => kinds.iter().any(|one| one == kind),
-        one => one == kind,
+        Value::Array(kinds) => kinds.iter().any(|name| name == kind),
+        name => name == kind,
     }
 }
 

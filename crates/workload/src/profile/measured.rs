@@ -259,7 +259,9 @@ impl Reader<'_> {
             ) => {
                 let median = time(*app_ns, *samples, "app_ns", &spot)?;
                 let spread = self.app_spread(&spot, recorded)?;
-                Ok(PhaseProfile::Cpu(spread.map_or(median, |it| it.mean())))
+                Ok(PhaseProfile::Cpu(
+                    spread.map_or(median, |spread| spread.mean()),
+                ))
             }
             (PhaseWalk::Traces(walks), RecordedPhase::Chains(chains)) => {
                 if walks.len() != chains.len() {

@@ -63,7 +63,7 @@ impl Chain {
 fn note(found: &mut Vec<MissingFact>, trace: &str, field: &str, given: &[(String, String, i64)]) {
     let same = |fact: &&mut MissingFact| fact.trace == trace && fact.field == field;
     match found.iter_mut().find(same) {
-        Some(known) => known.given.retain(|one| given.contains(one)),
+        Some(known) => known.given.retain(|fact| given.contains(fact)),
         None => found.push(MissingFact {
             trace: trace.to_owned(),
             field: field.to_owned(),

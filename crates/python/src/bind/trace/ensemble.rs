@@ -260,9 +260,6 @@ impl PyEnsemble {
 }
 
 impl PyEnsemble {
-    /// The pools, unless they were closed. The lock is released at once: a thread that kept it
-    /// while waiting for the interpreter could deadlock with one that has the interpreter and waits
-    /// for the lock.
     /// Runs a trace on the calling thread, with bodies as of `changes`.
     fn run_inline(
         &self,
@@ -270,18 +267,21 @@ impl PyEnsemble {
         request: TraceRequest,
         changes: u64,
     ) -> Result<TraceHandle, Failure> {
-        let spare = || self.inline.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = spare().pop().filter(|(then, _)| *then == changes);
+        let kept = || self.inline.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = kept().pop().filter(|(then, _)| *then == changes);
         let mut executor = match made {
             Some((_, executor)) => executor,
             None => Executor::new(image.clone(), bodies(self.cores).map_err(refused)?),
         };
         executor.set_image(image.clone());
         let finished = request.run_inline(&mut executor);
-        spare().push((changes, executor));
+        kept().push((changes, executor));
         Ok(TraceHandle::ended(finished))
     }
 
+    /// The pools, unless they were closed. The lock is released at once: a thread that kept it
+    /// while waiting for the interpreter could deadlock with one that has the interpreter and waits
+    /// for the lock.
     fn open(&self) -> Result<Arc<Pools>, Failure> {
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.clone().ok_or_else(ended)

@@ -20,8 +20,8 @@ pub(crate) struct StatusCaller(Option<oneshot::Sender<Status>>);
 impl StatusCaller {
     /// Makes a client, and the receiver of the status to send to it.
     pub(crate) fn new() -> (Arc<Mutex<StatusCaller>>, oneshot::Receiver<Status>) {
-        let (sender, told) = oneshot::channel();
-        (Arc::new(Mutex::new(StatusCaller(Some(sender)))), told)
+        let (sender, status) = oneshot::channel();
+        (Arc::new(Mutex::new(StatusCaller(Some(sender)))), status)
     }
 }
 

@@ -216,10 +216,10 @@ impl Streams {
             }
         };
         let errors_to_caller = self.shared.config.errors_to_caller;
-        let (caller, told) = errors_to_caller.then(StatusCaller::new).unzip();
-        let told = async {
-            match told {
-                Some(told) => match told.await {
+        let (caller, status) = errors_to_caller.then(StatusCaller::new).unzip();
+        let failed = async {
+            match status {
+                Some(status) => match status.await {
                     Ok(status) => status,
                     // Nothing has failed.
                     Err(_) => std::future::pending().await,
@@ -236,7 +236,7 @@ impl Streams {
                 "deadline",
                 "the deadline was exceeded",
             )),
-            status = told => End::Status(status),
+            status = failed => End::Status(status),
             done = work => match done {
                 Ok(answer) => End::Answer(answer),
                 Err(status) => End::Status(status),

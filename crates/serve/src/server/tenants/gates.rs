@@ -42,7 +42,7 @@ struct State {
     period: Period,
 }
 
-/// What a tenant's measured requests did since that was last looked at.
+/// The totals of a tenant's measured requests since the last reading.
 #[derive(Default)]
 struct Period {
     ended: AtomicU64,
@@ -90,7 +90,7 @@ struct Buckets {
     requests: Option<TokenBucket>,
     bytes: Option<TokenBucket>,
     time: Option<TokenBucket>,
-    /// What the tenant's requests took, while that is measured.
+    /// The costs of the tenant's requests, while they are measured.
     costs: CostTable,
     /// Set when the server stops: all waits end.
     closed: bool,
@@ -417,7 +417,7 @@ impl Tenants {
         period.within_ns.store(within, Ordering::Relaxed);
     }
 
-    /// What each tenant did since the last call; `promises` are those that it has.
+    /// The totals of each tenant since the last call; `promises` are those to it.
     pub(crate) fn counters(&self, promises: &[Option<Slo>]) -> Vec<Counters> {
         let counted = |(state, slo): (&State, &Option<Slo>)| {
             let period = &state.period;

@@ -30,8 +30,9 @@ pub struct Shaping {
     pub time: Option<Registers>,
 }
 
-/// The settings of a server's control plane: seconds of accelerators that there are each second, which is
-/// the number of cores unless accelerators are elsewhere, and the part that may be promised.
+/// The settings of a server's control plane: the accelerator seconds that are available each second
+/// (the number of cores, unless accelerators are elsewhere), and the share of them that may be
+/// promised.
 pub type Control = ControlSettings;
 
 /// A promise that a tenant asks for.
@@ -77,7 +78,7 @@ pub struct Tenant {
     pub identities: Vec<String>,
     /// The limits on the tenant's traffic.
     pub shaping: Shaping,
-    /// What it is promised, on a server with a control plane.
+    /// The promise to the tenant, on a server with a control plane.
     pub slo: Option<TenantSlo>,
     /// The largest number of traces that run at once; 0 for no limit.
     pub max_traces: usize,
@@ -157,7 +158,7 @@ pub enum TenantError {
     /// A limit on accelerator time on a server whose control plane sets it.
     #[error("tenant '{0}': has a limit in accelerator time, but the control plane sets that")]
     Controlled(String),
-    /// A promise of requests of which nobody knows yet what they take.
+    /// A promise of requests whose cost has not been measured yet.
     #[error(
         "tenant '{name}': {}: must be given with the accelerator time of a request",
         unmeasured(size)
@@ -168,7 +169,7 @@ pub enum TenantError {
         /// The size in bytes, if it was given.
         size: Option<u64>,
     },
-    /// A promise that is not given.
+    /// A promise that the control plane refuses.
     #[error(transparent)]
     Slo(#[from] ControlError),
     /// Registers with invalid values.

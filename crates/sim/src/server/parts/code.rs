@@ -67,7 +67,8 @@ impl Code {
                 }) => {
                     let predicates = image.predicates();
                     let condition = predicates.get(predicate);
-                    let resolved = condition.map(|one| one.holds(predicates.fields(), &facts()));
+                    let resolved =
+                        condition.map(|condition| condition.holds(predicates.fields(), &facts()));
                     let Some(Ok(held)) = resolved else {
                         break;
                     };

@@ -100,12 +100,19 @@ impl FlowRequest {
     fn sizes(&self) -> Sizes {
         match self.sizes[..] {
             [(size, _)] => Sizes::Fixed(Bytes(size)),
-            _ => Sizes::Mix(self.sizes.iter().map(|it| (Bytes(it.0), it.1)).collect()),
+            _ => Sizes::Mix(
+                self.sizes
+                    .iter()
+                    .map(|part| (Bytes(part.0), part.1))
+                    .collect(),
+            ),
         }
     }
 
     fn policy(&self) -> ServiceClass {
-        let found = POLICIES.into_iter().find(|it| it.name() == self.policy);
+        let found = POLICIES
+            .into_iter()
+            .find(|policy| policy.name() == self.policy);
         match found.unwrap_or(ServiceClass::OnDemand) {
             ServiceClass::ManagedBurst { .. } => ServiceClass::ManagedBurst {
                 factor: self.burst_factor.unwrap_or(10.0),

@@ -65,10 +65,12 @@ impl AcceleratorRequest {
             (Some(bytes), _) => Egress::Fixed(Bytes(bytes)),
             (None, ratio) => Egress::Ratio(ratio.unwrap_or(1.0)),
         };
-        made.call_egress = self.call_egress_bytes.map(|it| Egress::Fixed(Bytes(it)));
+        made.call_egress = self
+            .call_egress_bytes
+            .map(|bytes| Egress::Fixed(Bytes(bytes)));
         let law = Law::ALL
             .into_iter()
-            .find(|it| it.name() == self.compute_times);
+            .find(|law| law.name() == self.compute_times);
         made.law = law.unwrap_or_default();
         made.latency = Time::from_ns_f64(self.latency_ns.unwrap_or(0.0));
         made.input = self.input_bytes.map_or(made.input, Bytes);
@@ -81,7 +83,9 @@ impl PlatformRequest {
         let catalogue = parameters::catalogue();
         let mut accelerators = Vec::new();
         for name in &self.accelerators {
-            let found = catalogue.iter().find(|it| it.name == *name);
+            let found = catalogue
+                .iter()
+                .find(|accelerator| accelerator.name == *name);
             accelerators.extend(found.cloned());
         }
         for own in &self.accelerator {

@@ -11,7 +11,9 @@ use super::platform::PlatformRequest;
 
 /// The names that a plan may use.
 pub(super) fn names() -> Value {
-    let accelerators = parameters::catalogue().into_iter().map(|it| it.name);
+    let accelerators = parameters::catalogue()
+        .into_iter()
+        .map(|accelerator| accelerator.name);
     json!({
         "accelerators": Value::from_iter(accelerators),
         "laws": Law::ALL.map(Law::name),

@@ -132,7 +132,7 @@ fn slo_value(it: &FlowStatus, number: usize, runs: [&RunResult; 2]) -> Value {
             "verdict": by_run(&|run| json!(it.rate_verdict(run, number).name())),
             "kept_percent": by_run(&|run| {
                 let periods = it.periods(run, number).filter(|periods| periods.all > 0);
-                json!(periods.map(|it| 100.0 * (it.all - it.missed) as f64 / it.all as f64))
+                json!(periods.map(|counted| 100.0 * (counted.all - counted.missed) as f64 / counted.all as f64))
             }),
         })
     });

@@ -75,7 +75,7 @@ pub(super) fn plan(request: &PlanRequest) -> Result<Value, PlatformError> {
     let names: Vec<String> = platform
         .accelerators
         .iter()
-        .map(|it| it.name.clone())
+        .map(|accelerator| accelerator.name.clone())
         .collect();
     Ok(planned_value(
         &Found {

@@ -22,20 +22,20 @@ pub(super) fn profile(request: &PlanRequest, most: usize) -> Result<Value, Platf
     let swept = manager
         .profiles()
         .sweep(&sent, most, |a, b| of[a].0 != of[b].0)?;
-    let combinations = swept.iter().map(|one| {
-        let flows = one.members.iter().map(|member| {
+    let combinations = swept.iter().map(|profiled| {
+        let flows = profiled.members.iter().map(|member| {
             let (number, route) = &of[*member];
             let mut value = route.clone();
             value["flow"] = json!(request.flows[*number].request().name);
-            let sizes = sent[*member].iter().map(|it| it.size.get());
+            let sizes = sent[*member].iter().map(|piece| piece.size.get());
             value["piece_bytes"] = Value::from_iter(sizes);
             value
         });
         json!({
             "flows": Value::from_iter(flows),
-            "asked_gbit_per_s": one.asked_gbit_per_s,
-            "gbit_per_s": one.capacity.gbit_per_s,
-            "tag": one.tag.name(),
+            "asked_gbit_per_s": profiled.asked_gbit_per_s,
+            "gbit_per_s": profiled.capacity.gbit_per_s,
+            "tag": profiled.tag.name(),
         })
     });
     Ok(json!({

@@ -194,12 +194,12 @@ fn simulated(
     };
     let outcome = simulate(&service, platform, design, steering, &load)?;
     let registered = Registration::new(platform, &service)?;
-    let mut result = told(&service, platform, design, outcome);
+    let mut result = results(&service, platform, design, outcome);
     result["registration"] = registration(&service, &registered);
     Ok(result.to_string())
 }
 
-fn told(service: &Service, platform: &Platform, design: Design, mut outcome: Outcome) -> Value {
+fn results(service: &Service, platform: &Platform, design: Design, mut outcome: Outcome) -> Value {
     let exact: f64 = service
         .functions
         .iter()
