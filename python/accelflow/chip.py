@@ -204,7 +204,11 @@ def elements(config: Mapping[str, float]) -> int:
     that is not allowed.
     """
     of = sizes(config)
-    names = [one.key.removeprefix("pes.") for one in parameters() if one.key.startswith("pes.")]
+    names = [
+        parameter.key.removeprefix("pes.")
+        for parameter in parameters()
+        if parameter.key.startswith("pes.")
+    ]
     return round(math.fsum(_elements(of, name) for name in names if name != "own"))
 
 
@@ -272,7 +276,7 @@ def _is_size(key: str) -> bool:
 def _config_of(comparison: Comparison, chip: str | None) -> Mapping[str, float]:
     """The parameters of a chip of `comparison`, by key."""
     common = comparison.source.get("config", {})
-    chips = {one["name"]: one["config"] for one in comparison.source.get("chips") or ()}
+    chips = {entry["name"]: entry["config"] for entry in comparison.source.get("chips") or ()}
     return {**common, **chips.get(chip, {})}
 
 

@@ -458,9 +458,11 @@ def _take_classes(fields: ComparedFields) -> list[OrchestratorSource]:
     given = fields.get("orchestrators", ())
     if isinstance(given, str) or not isinstance(given, Sequence):
         return []
-    classes = [one for one in given if not isinstance(one, str)]
+    classes = [orchestrator for orchestrator in given if not isinstance(orchestrator, str)]
     if classes:
-        fields["orchestrators"] = [one for one in given if isinstance(one, str)]
+        fields["orchestrators"] = [
+            orchestrator for orchestrator in given if isinstance(orchestrator, str)
+        ]
     return classes
 
 
@@ -473,7 +475,7 @@ def _only_one(workload: Asked) -> str:
 
 
 def _scenario(workload: Asked, fields: ComparedFields) -> Scenario:
-    known = {one.name for one in fields_of(Scenario)}
+    known = {field.name for field in fields_of(Scenario)}
     unknown = next((name for name in fields if name not in known), None)
     if unknown is not None:
         raise refused("argument", unknown, known=sorted(known))

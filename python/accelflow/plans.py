@@ -224,22 +224,26 @@ def checked(request: Mapping[str, Any]) -> dict[str, Any]:
     if lanes not in (None, 1, 2, 4, 8, 16):
         raise refused("platform: pcie_lanes", lanes, "must be 1, 2, 4, 8 or 16")
     own = [
-        _accelerator(_table(_place("accelerator", number, it), it, _ACCELERATOR))
-        for number, it in enumerate(given["accelerator"])
+        _accelerator(_table(_place("accelerator", number, accelerator), accelerator, _ACCELERATOR))
+        for number, accelerator in enumerate(given["accelerator"])
     ]
-    known = [*_NAMES["accelerators"], *(it["name"] for it in own)]
+    known = [*_NAMES["accelerators"], *(accelerator["name"] for accelerator in own)]
     if len(set(known)) < len(known):
         twice = next(name for name in known if known.count(name) > 1)
         raise refused("accelerator: name", twice, "must be of one accelerator only")
     if given["storage_devices"]:
         known.append(STORAGE)
     flows = [
-        _flow(_place("flow", number, it), it, known, given)
-        for number, it in enumerate(given["flow"])
+        _flow(_place("flow", number, flow), flow, known, given)
+        for number, flow in enumerate(given["flow"])
     ]
     names = given["accelerators"]
     if names is None:
-        asked = [name for it in flows for name in (it["accelerator"], *it["instead"], *it["then"])]
+        asked = [
+            name
+            for flow in flows
+            for name in (flow["accelerator"], *flow["instead"], *flow["then"])
+        ]
         names = [name for name in dict.fromkeys(asked) if name in _NAMES["accelerators"]]
     platform |= {
         "accelerators": names,
@@ -291,16 +295,16 @@ def _value(place: str, value: Any, field: _Field) -> Any:
         raise refused(place, value, f"must be {name}")
     if field.kind in ("whole", "number"):
         return _number(place, value, field)
-    if field.kind == "texts" and not all(isinstance(one, str) for one in value):
+    if field.kind == "texts" and not all(isinstance(text, str) for text in value):
         raise refused(place, value, f"must be {name}")
     if field.kind == "numbers":
-        return [_number(place, one, field) for one in value]
+        return [_number(place, number, field) for number in value]
     if field.kind == "pairs":
         return _pairs(place, value, field)
     if field.known:
-        for one in [value] if field.kind == "text" else value:
-            if one not in field.known:
-                raise refused(place, one, known=field.known)
+        for text in [value] if field.kind == "text" else value:
+            if text not in field.known:
+                raise refused(place, text, known=field.known)
     return value
 
 
@@ -488,9 +492,9 @@ def profile_entries(given: object) -> list[dict[str, Any]]:
     if not isinstance(given, list):
         raise refused("profiles: entries", given, "must be a list")
     entries = []
-    for number, one in enumerate(given):
+    for number, table in enumerate(given):
         place = f"profiles: entries[{number}]"
-        entry = _table(place, one, _ENTRY)
+        entry = _table(place, table, _ENTRY)
         flows = [_table(f"{place}: flows", flow, _ENTRY_FLOW) for flow in entry["flows"]]
         if not flows:
             raise refused(f"{place}: flows", [], "must have at least one")

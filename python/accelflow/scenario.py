@@ -274,7 +274,7 @@ def document(scenario: Scenario) -> str:
     """
     if not isinstance(scenario, Scenario):
         raise InputError(f"scenario = {scenario!r}: must be a Scenario")
-    values = {one.name: getattr(scenario, one.name) for one in fields(scenario)}
+    values = {attribute.name: getattr(scenario, attribute.name) for attribute in fields(scenario)}
     recording = values.pop("recording")
     if not isinstance(recording, str | None):
         raise _refused("recording", recording)
@@ -332,7 +332,10 @@ def _plain(value: object) -> object:
                 f"shaping: clock_mhz = {value.clock_mhz!r}: must be {arcus.CLOCK_MHZ:g}, the clock "
                 "of the simulated server's shaper"
             )
-        return {one: getattr(value, one) for one in ("unit", "refill", "bucket", "interval")}
+        return {
+            attribute: getattr(value, attribute)
+            for attribute in ("unit", "refill", "bucket", "interval")
+        }
     if isinstance(value, PathLike):
         return fspath(value)
     if callable(to_document := getattr(value, "to_document", None)):
@@ -389,7 +392,7 @@ def _check_plain(place: str, value: object) -> None:
 
 
 def _from_tree(tree: Mapping[str, Any]) -> Scenario:
-    values = {one.name: tree[one.name] for one in fields(Scenario)}
+    values = {attribute.name: tree[attribute.name] for attribute in fields(Scenario)}
     values["chips"] = {chip["name"]: chip["config"] for chip in tree["chips"]} or ()
     values["shaping"] = {
         int(tenant): [arcus.RateLimiter(**limit) for limit in limits]

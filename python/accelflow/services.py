@@ -83,7 +83,7 @@ class Service:
 
     def to_document(self) -> dict[str, Any]:
         """Return the service as a workload's file has it."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
         return {key: value for key, value in given.items() if value is not None}
 
 
@@ -133,7 +133,7 @@ class Workload:
         Raises InputError for a tree that is not a workload.
         """
         workload_text(tree)
-        own = {one.name for one in fields(cls)} - {"services", "rest"}
+        own = {attribute.name for attribute in fields(cls)} - {"services", "rest"}
         known = {key: value for key, value in tree.items() if key in own}
         rest = {key: tree[key] for key in tree if key not in {*own, "services", "schema"}}
         services = [Service(**service) for service in tree["services"]]
@@ -168,4 +168,6 @@ class Workload:
         for service in self.services:
             if service.name == name:
                 return service
-        raise InputError(str(refused("service", name, known=[one.name for one in self.services])))
+        raise InputError(
+            str(refused("service", name, known=[other.name for other in self.services]))
+        )

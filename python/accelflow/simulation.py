@@ -257,8 +257,8 @@ def _results(
 def _in_python(systems: list[System]) -> dict[str, Any]:
     """The part of results on systems in Python; empty if there are none."""
     rows = [
-        {"orchestrator": one.name, "like": one.like, "classes": dict(one.classes)}
-        for one in systems
+        {"orchestrator": system.name, "like": system.like, "classes": dict(system.classes)}
+        for system in systems
     ]
     return {"python_systems": rows} if rows else {}
 

@@ -92,7 +92,7 @@ def settled(  # noqa: PLR0913 (options, by name)
             check(results)
         bins = bins or _bins(found)
         for place in {place for place, _, _ in found}:
-            counts = _in_bins([one for one in found if one[0] == place], bins)
+            counts = _in_bins([sample for sample in found if sample[0] == place], bins)
             totals.setdefault(place, []).append(counts)
     share = max(_cut(scenario, np.sum(of_seeds, axis=0)) for of_seeds in totals.values())
     return math.ceil(share * scenario.requests)

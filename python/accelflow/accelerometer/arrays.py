@@ -77,10 +77,12 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
     )
     design = (threading, placement, driver_waits, latency_thread_switches)
     speedup, latency = np.empty(shape), np.empty(shape)
-    for first, (host, share, offloads, *costs), one, two in _chunks(values, speedup, latency):
+    for first, (host, share, offloads, *costs), part_speedup, part_latency in _chunks(
+        values, speedup, latency
+    ):
         with _input():
             _native.accelerometer_sweep(
-                design, first, host, share, offloads, _five(costs), one, two
+                design, first, host, share, offloads, _five(costs), part_speedup, part_latency
             )
     return Sweep(speedup, latency)
 
@@ -121,10 +123,20 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
     )
     design = (threading, placement, driver_waits, latency_thread_switches)
     above, below = np.empty(shape), np.empty(shape)
-    for first, (cost, power, per_byte, *costs), one, two in _chunks(values, above, below):
+    for first, (cost, power, per_byte, *costs), part_above, part_below in _chunks(
+        values, above, below
+    ):
         with _input():
             _native.accelerometer_break_even(
-                design, first, goal == "latency", cost, power, per_byte, _five(costs), one, two
+                design,
+                first,
+                goal == "latency",
+                cost,
+                power,
+                per_byte,
+                _five(costs),
+                part_above,
+                part_below,
             )
     return BreakEven(above, below)
 

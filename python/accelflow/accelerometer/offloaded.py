@@ -104,7 +104,7 @@ def _case(
     )
     rows = []
     for form, (threading, latency) in FORMS.items():
-        closed = interval([_closed(one, threading, latency=latency) for one in each])
+        closed = interval([_closed(of_round, threading, latency=latency) for of_round in each])
         host = interval(_ratios(rounds, form, "host_ns"))
         clock = interval(_ratios(rounds, form, "wall_ns"))
         real = clock if latency or form == "sync" else host
@@ -116,7 +116,7 @@ def _case(
                 "closed_form_ratio": closed,
                 "host_ratio": host,
                 "clock_ratio": clock,
-                "refused": sum(one[form]["refused"] for one in rounds),
+                "refused": sum(run[form]["refused"] for run in rounds),
                 "error_points": 100 * ((closed["mean"] or 0.0) - (real["mean"] or 0.0)),
             }
         )
@@ -125,12 +125,12 @@ def _case(
 
 def _paid(case: Mapping[str, Any]) -> list[float]:
     pairs = zip(case["rounds"], case["inputs"]["own_ns"], strict=True)
-    return [one["async_no_response"]["host_ns"] - own for one, own in pairs]
+    return [run["async_no_response"]["host_ns"] - own for run, own in pairs]
 
 
 def _ratios(rounds: Sequence[Mapping[str, Any]], form: str, clock: str) -> list[float]:
     """The time without accelerators over that of `form`, of each round."""
-    return [one["inline"][clock] / one[form][clock] for one in rounds]
+    return [run["inline"][clock] / run[form][clock] for run in rounds]
 
 
 def _closed(inputs: tuple[float, ...], threading: str, *, latency: bool) -> float:

@@ -85,7 +85,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     notes = [f"rate: {rate_rps:g} requests a second (assumed)"]
     name = re.sub(r"[^A-Za-z0-9_]", "_", name)[:40].lstrip("0123456789_") or "function"
     traces = _traces(name, recordings[-1].operations, notes)
-    every = [one for recording in recordings for one in recording.operations]
+    every = [operation for recording in recordings for operation in recording.operations]
     used = {call for calls in traces.values() for call in calls}
     costs = {call: _cost(call, every) for call in sorted(used - {"TCP"})}
     notes.append(f"TCP: {TCP_NS:g} ns an operation (assumed; the function does not call it)")
@@ -96,7 +96,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
         for trace, calls in traces.items()
     )
     app = [
-        recording.time_ns - sum(one.time_ns for one in recording.operations)
+        recording.time_ns - sum(operation.time_ns for operation in recording.operations)
         for recording in recordings
     ]
     path: list[dict[str, Any]] = []
@@ -104,7 +104,10 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
         path += [{"trace": trace}, {"cpu": True}]
     if len(path) > 2 and traces[path[-2]["trace"]][-1] == "TCP":
         path.pop()
-    sizes = [max((one.message_bytes for one in each.operations), default=1) for each in recordings]
+    sizes = [
+        max((operation.message_bytes for operation in each.operations), default=1)
+        for each in recordings
+    ]
     tree: dict[str, Any] = {
         "schema": "accelflow.workload/1",
         "name": name,
@@ -136,7 +139,7 @@ def _traces(
     received = [chain for chain in chains if operations[chain[0]].of_argument]
     answered = [chain for chain in chains if operations[chain[-1]].is_result]
     for chain in received[1:]:
-        left = ", ".join(operations[one].call for one in chain)
+        left = ", ".join(operations[index].call for index in chain)
         notes.append(f"left out: {left}: another trace already begins with the argument")
     first = received[0] if received else []
     last = answered[-1] if answered and answered[-1] is not first else []
@@ -144,13 +147,13 @@ def _traces(
         notes.append("no recorded call gets the argument: the first trace receives it by TCP alone")
     calls = {number: operation.accelerator for number, operation in enumerate(operations)}
     whole = answered and answered[-1] is first
-    receive = ("TCP", *(calls[one] for one in first), *(("TCP",) if whole else ()))
+    receive = ("TCP", *(calls[index] for index in first), *(("TCP",) if whole else ()))
     found: dict[str, tuple[str, ...]] = {f"{name}_receive": receive}
     middle = [chain for chain in chains if chain is not last and chain not in received]
     for number, chain in enumerate(middle, 1):
-        found[f"{name}_{number}"] = tuple(calls[one] for one in chain)
+        found[f"{name}_{number}"] = tuple(calls[index] for index in chain)
     if last:
-        found[f"{name}_respond"] = (*(calls[one] for one in last), "TCP")
+        found[f"{name}_respond"] = (*(calls[index] for index in last), "TCP")
     elif not whole:
         notes.append("no recorded call makes the result: sending it is in no trace")
     return found
@@ -160,7 +163,7 @@ def _chains(operations: Sequence[Operation]) -> list[list[int]]:
     """The numbers of operations that each get the output of the one before."""
     chains: list[list[int]] = []
     for number, operation in enumerate(operations):
-        chain = next((one for one in chains if one[-1] == operation.follows), None)
+        chain = next((earlier for earlier in chains if earlier[-1] == operation.follows), None)
         if chain is None:
             chains.append([number])
         else:
@@ -170,7 +173,11 @@ def _chains(operations: Sequence[Operation]) -> list[list[int]]:
 
 def _cost(call: str, operations: Sequence[Operation]) -> dict[str, float]:
     """The cost of `call`: a time for each message, and one for each byte if sizes differ."""
-    found = [(one.message_bytes, one.time_ns) for one in operations if one.accelerator == call]
+    found = [
+        (operation.message_bytes, operation.time_ns)
+        for operation in operations
+        if operation.accelerator == call
+    ]
     sizes = [float(size) for size, _ in found]
     times = [float(ns) for _, ns in found]
     if len(set(sizes)) > 2:

@@ -105,6 +105,8 @@ class _Calls(ast.NodeTransformer):
 
 
 def _inner(code: CodeType, name: str) -> CodeType:
-    inner: Any = next(one for one in code.co_consts if getattr(one, "co_name", "") == name)
+    inner: Any = next(
+        constant for constant in code.co_consts if getattr(constant, "co_name", "") == name
+    )
     found: CodeType = inner
     return found

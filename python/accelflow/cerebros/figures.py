@@ -162,10 +162,10 @@ def _bars(
         layer = sum(software[part] for part in _MODULES)
         bar("2b", name, "", {part: software[part] / layer for part in _MODULES})
         modules = {part: cycles + software[part] for part, cycles in modules.items()}
-        for label, one in (("CPU", none), ("Cerebros", full)):
-            cycles = {"RPC layer": one["rpc_cycles"], "function": one["function_cycles"]}
+        for label, counts in (("CPU", none), ("Cerebros", full)):
+            cycles = {"RPC layer": counts["rpc_cycles"], "function": counts["function_cycles"]}
             bar("7", name, label, cycles)
-            bar("8b", name, label, {"misses": one["mpki"]})
+            bar("8b", name, label, {"misses": counts["mpki"]})
         bar("8a", name, "CPU", {"working set": service["working_set_kb"]})
         bar("8a", name, "Cerebros", {"working set": service["working_set_without_rpc_kb"]})
     layer = sum(modules.values())

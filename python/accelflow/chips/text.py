@@ -44,7 +44,9 @@ def chip_text(chip: Chip) -> str:
     Raises InputError for a parameter that does not exist and for a value that is not allowed.
     """
     values = configured(chip.config)
-    of_all = {one.key: values.get(one.key, one.default) for one in parameters()}
+    of_all = {
+        parameter.key: values.get(parameter.key, parameter.default) for parameter in parameters()
+    }
     sections: dict[str, list[str]] = {}
     for parameter in parameters():
         section, _, name = (parameter.also or parameter.key).rpartition(".")
@@ -57,7 +59,7 @@ def chip_text(chip: Chip) -> str:
     text = _head(chip)
     known = list(sections)
     # What one accelerator has follows what all have.
-    for section in sorted(known, key=lambda one: known.index(one.partition(".")[0])):
+    for section in sorted(known, key=lambda heading: known.index(heading.partition(".")[0])):
         note = _SECTIONS.get(section)
         text += ["", *(_comment(note) if note else []), f"[{section}]", *sections[section]]
     return "\n".join(text) + "\n"

@@ -38,7 +38,7 @@ def scenario_asked(context: click.Context) -> simulation.Scenario:
     """
     file = context.params["scenario_file"]
     base = simulation.read_scenario(file) if file else _DEFAULT
-    fields = {one.name for one in dataclasses.fields(simulation.Scenario)}
+    fields = {field.name for field in dataclasses.fields(simulation.Scenario)}
     typed = {
         name: value
         for name, value in context.params.items()

@@ -55,11 +55,16 @@ def show(chip: str, as_file: bool, as_json: bool) -> None:
         click.echo(json.dumps(_as_object(found, config), indent=2))
         return
     click.echo(f"{found.name}: {found.description}" if found.description else found.name)
-    changed = [one for one in parameters() if config.get(one.key, one.default) != one.default]
-    width = max((len(one.also or one.key) for one in changed), default=0)
-    for one in changed:
-        now, was = one.text(config[one.key]), _default(one, config)
-        click.echo(f"  {one.also or one.key:{width}}  {now:>8} {one.unit:8} {was}".rstrip())
+    changed = [
+        parameter
+        for parameter in parameters()
+        if config.get(parameter.key, parameter.default) != parameter.default
+    ]
+    width = max((len(parameter.also or parameter.key) for parameter in changed), default=0)
+    for parameter in changed:
+        now, was = parameter.text(config[parameter.key]), _default(parameter, config)
+        name = parameter.also or parameter.key
+        click.echo(f"  {name:{width}}  {now:>8} {parameter.unit:8} {was}".rstrip())
     if not changed:
         click.echo("  every parameter has its default: the server of the paper's Table III")
     _print_costs(models.sizes(config))
@@ -80,7 +85,7 @@ def _as_object(chip: Chip, config: dict[str, float]) -> dict[str, Any]:
 def _default(parameter: Parameter, config: dict[str, float]) -> str:
     """The value of a parameter on the paper's chip, or of all accelerators, where that applies."""
     what, _, _ = parameter.key.partition(".")
-    common = {one.key: one for one in parameters()}.get(f"accelerator.{what}")
+    common = {other.key: other for other in parameters()}.get(f"accelerator.{what}")
     if parameter.also and common is not None:
         number = config.get(common.key, common.default)
         return f"(all accelerators: {common.text(number)})"
@@ -115,7 +120,7 @@ def _print_costs(sizes: dict[str, float]) -> None:
 )
 def new(name: str, like: str, out: Path | None) -> None:
     """Write a chip called NAME as a file with comments, ready to be changed and run."""
-    if name in {one.name for one in packaged()}:
+    if name in {chip.name for chip in packaged()}:
         allowed = "must be another name than those of the chips that come with accelflow"
         raise refused("name", name, allowed)
     out = out or Path(f"{name}.toml")

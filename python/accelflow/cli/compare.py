@@ -387,7 +387,7 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
         names = ", ".join(simulation.WORKLOADS)
         missing = f"WORKLOAD is missing: must be one of {names}, or be given by --scenario FILE"
         raise click.UsageError(missing, context)
-    fields = {one.name for one in dataclasses.fields(simulation.Scenario)}
+    fields = {field.name for field in dataclasses.fields(simulation.Scenario)}
     typed = {
         name: value
         for name, value in context.params.items()
@@ -437,7 +437,7 @@ def _asked(results: Any) -> object:
     """
     try:
         systems = [
-            (system["orchestrator"], [one["service"] for one in system["services"]])
+            (system["orchestrator"], [service["service"] for service in system["services"]])
             for system in results["systems"]
         ]
         return {key: value for key, value in results.items() if key not in _FOUND}, systems

@@ -68,9 +68,9 @@ def doctor(as_json: bool) -> None:
     Exits with 1 if something is missing that a command needs.
     """
     found = [*_needed(), *_machine(), *_programs()]
-    missing = [one.name for one in found if one.state == "missing"]
+    missing = [finding.name for finding in found if finding.state == "missing"]
     if as_json:
-        content = {"version": _native.version(), "findings": [asdict(one) for one in found]}
+        content = {"version": _native.version(), "findings": [asdict(finding) for finding in found]}
         click.echo(json.dumps(content, indent=2))
     else:
         _print(found)
@@ -149,8 +149,12 @@ def _print(found: list[Finding]) -> None:
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for one in found:
-        mark, style = _MARKS[one.state]
-        said = one.found if one.state == "ok" else f"for {one.needed_for}: {one.remedy}"
-        table.add_row(f"[{style}]{mark}[/]", escape(one.name), escape(said))
+    for finding in found:
+        mark, style = _MARKS[finding.state]
+        said = (
+            finding.found
+            if finding.state == "ok"
+            else f"for {finding.needed_for}: {finding.remedy}"
+        )
+        table.add_row(f"[{style}]{mark}[/]", escape(finding.name), escape(said))
     Output().print(table)

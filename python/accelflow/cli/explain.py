@@ -72,9 +72,10 @@ def _begins(name: str, key: str) -> bool:
 
 def _list(parameters: Sequence[Parameter]) -> None:
     width = max(len(parameter.key) for parameter in parameters)
-    for one in parameters:
-        value = one.text(one.default)
-        click.echo(f"{one.key:{width}}  {value:>15} {one.unit:24} {one.provenance}".rstrip())
+    for parameter in parameters:
+        value = parameter.text(parameter.default)
+        line = f"{parameter.key:{width}}  {value:>15} {parameter.unit:24} {parameter.provenance}"
+        click.echo(line.rstrip())
 
 
 def _explain(parameter: Parameter) -> None:

@@ -97,8 +97,8 @@ def _front_object(goal: studies.Goal, found: studies.Front) -> dict[str, object]
         "minimize": goal.minimize,
         "best": None if found.best is None else found.best.to_dict(),
         "ended": found.ended,
-        "front": [one.to_dict() for one in found.front],
-        "tried": [one.to_dict() for one in found.tried],
+        "front": [design.to_dict() for design in found.front],
+        "tried": [design.to_dict() for design in found.tried],
     }
 
 
@@ -107,11 +107,12 @@ def _front_text(goal: studies.Goal, found: studies.Front) -> str:
     widths = [max(len(name), 6) for name in names]
     heads = "".join(f"  {name:>{width}}" for name, width in zip(names, widths, strict=True))
     lines = [f"{goal.minimize:>10}{heads}  seeds  worst measure / limit"]
-    for one in found.front:
+    for design in found.front:
         values = "".join(
-            f"  {value:{width}g}" for value, width in zip(one.values.values(), widths, strict=True)
+            f"  {value:{width}g}"
+            for value, width in zip(design.values.values(), widths, strict=True)
         )
-        lines.append(f"{one.cost:10g}{values}  {one.seeds:5}  {_fared(one)}")
+        lines.append(f"{design.cost:10g}{values}  {design.seeds:5}  {_fared(design)}")
     lines.append("")
     lines.append(
         f"{len(found.tried)} designs were simulated; none beats those above in both "
@@ -137,14 +138,14 @@ def _object(question: studies.Question, answer: studies.Answer) -> dict[str, obj
         "beyond": None if answer.beyond is None else answer.beyond.to_dict(),
         "clear": answer.clear,
         "ended": answer.ended,
-        "tried": [one.to_dict() for one in answer.tried],
+        "tried": [tried.to_dict() for tried in answer.tried],
     }
 
 
 def _text(question: studies.Question, answer: studies.Answer) -> str:
     lines = [f"{question.name:>24}  seeds  worst measure / limit"]
-    for one in answer.tried:
-        lines.append(f"{one.value:24g}  {one.seeds:5}  {_fared(one)}")
+    for tried in answer.tried:
+        lines.append(f"{tried.value:24g}  {tried.seeds:5}  {_fared(tried)}")
     wanted = "Most" if question.most else "Least"
     if not answer.ended:
         lines += ["", f"{wanted} {question.name} under {question.system}: {_reached(answer)}"]

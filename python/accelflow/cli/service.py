@@ -63,7 +63,7 @@ def show(name: str, workload: str | None, as_json: bool) -> None:
     """Show the most common path of the service NAME."""
     source = _loaded(workload) if workload is not None else None
     sources = simulation.WORKLOADS if source is None else [source]
-    known = [each for one in sources for each in simulation.services(one)]
+    known = [each for searched in sources for each in simulation.services(searched)]
     if name not in known:
         of = "the suites" if workload is None else workload
         hint = "" if workload is not None else "; --workload FILE finds it in a file of your own"

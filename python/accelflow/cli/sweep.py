@@ -83,7 +83,7 @@ def _object(found: studies.Outcome) -> dict[str, object]:
         "simulated": found.simulated,
         "known": found.known,
         "left": found.left,
-        "skipped": [one.to_dict() for one in found.skipped],
+        "skipped": [point.to_dict() for point in found.skipped],
         "results": None if found.results is None else str(found.results),
     }
 

@@ -94,7 +94,7 @@ def _sentence(found: dict[str, Any]) -> str:
             f"({verdict['occupied_overall']:.0%} over the run)"
         )
     about += "."
-    bursts = [f"{one['ratio']:.1f} times for {one['service']}" for one in verdict["bursts"]]
+    bursts = [f"{burst['ratio']:.1f} times for {burst['service']}" for burst in verdict["bursts"]]
     if bursts:
         about += (
             f" In the {found['window_us']:,.0f} us before, requests arrived more often than on "

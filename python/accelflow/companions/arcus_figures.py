@@ -113,8 +113,8 @@ def _fig3(report: Mapping[str, Any]) -> Figure:
         axes.set_ylabel("Gbit/s")
 
     panels: dict[str, Callable[[Axes], None]] = {
-        f"pattern {number}: {one} B beside {other} B": partial(pattern, number)
-        for number, (one, other) in sizes.items()
+        f"pattern {number}: {size} B beside {other} B": partial(pattern, number)
+        for number, (size, other) in sizes.items()
     }
     return panels_figure({**panels, "both VMs on PCIe": paths}, columns=3, height=2.3)
 

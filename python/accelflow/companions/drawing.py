@@ -128,7 +128,7 @@ def draw_lines(curves: Iterable[Curve], axes: Axes, *, x: str, y: str) -> None:
         )
         if any(half_widths):
             low, high = (
-                [one + sign * half for one, half in zip(mean, half_widths, strict=True)]
+                [value + sign * half for value, half in zip(mean, half_widths, strict=True)]
                 for sign in (-1, 1)
             )
             axes.fill_between(at, low, high, color=color, alpha=0.25, linewidth=0)

@@ -165,8 +165,8 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
     """
     for name, value in content.items():
         if isinstance(value, list):
-            for place, one in enumerate(value):
-                yield f"{name}[{place}]", Reported.number(one)
+            for place, number in enumerate(value):
+                yield f"{name}[{place}]", Reported.number(number)
         elif not isinstance(value, Mapping):
             yield name, Reported.number(value)
         elif value.keys() == {"low", "high"}:

@@ -92,7 +92,7 @@ def counts_text(findings: Iterable[Finding]) -> str:
     """The numbers of rows that agree with the paper, are off, and are undecided, as text."""
     verdicts = [finding.verdict for finding in findings]
     agree = verdicts.count(Verdict.AGREES) + verdicts.count(Verdict.AS_PRINTED)
-    off, undecided = (verdicts.count(one) for one in (Verdict.OFF, Verdict.UNDECIDED))
+    off, undecided = (verdicts.count(verdict) for verdict in (Verdict.OFF, Verdict.UNDECIDED))
     return (
         f"{agree} {'row agrees' if agree == 1 else 'rows agree'}, {off} off, {undecided} undecided"
     )

@@ -237,7 +237,7 @@ def _paired(rows: list[tuple[_Record, str]], report: Report) -> list[_Seen]:
 def _fits(seen: _Seen, record: _Record) -> bool:
     """Whether `record` names the caller and the callee of `seen`, as far as both name them."""
     names = ((seen.record.caller, record.caller), (seen.record.callee, record.callee))
-    return all(not one or not other or one == other for one, other in names)
+    return all(not old or not new or old == new for old, new in names)
 
 
 def _filled(one: _Record, other: _Record, report: Report) -> _Record:

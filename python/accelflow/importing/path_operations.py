@@ -108,9 +108,9 @@ def _drawn(
     for values in itertools.product((0, 1), repeat=len(bits)):
         drawn = {trace: dict(fields) for trace, fields in facts.items()}
         probability = 1.0
-        for (trace, field, one), value in zip(bits, values, strict=True):
+        for (trace, field, p), value in zip(bits, values, strict=True):
             drawn.setdefault(trace, {})[field] = value
-            probability *= one if value else 1 - one
+            probability *= p if value else 1 - p
         if probability > 0:
             yield drawn, probability
 

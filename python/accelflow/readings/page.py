@@ -79,7 +79,7 @@ def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
 
 
 def _swing(found: Readings, experiment: int, row: int, choice: Choice, default: float) -> Swing:
-    its = [figure for one, figure in found.of_row(experiment, row) if one.choice is choice]
+    its = [figure for tried, figure in found.of_row(experiment, row) if tried.choice is choice]
     known = [(figure.log_ratio, figure.saturated) for figure in its if figure.log_ratio is not None]
     return Swing(
         choice,

@@ -178,8 +178,8 @@ def utilizations(services: Sequence[ServiceResult]) -> dict[str, float]:
 
 def _by_name(shares: Iterable[Mapping[str, float]]) -> dict[str, float]:
     known = list(shares)
-    names = dict.fromkeys(name for one in known for name in one)
-    return {name: _mean(one.get(name, 0.0) for one in known) for name in names}
+    names = dict.fromkeys(name for of_service in known for name in of_service)
+    return {name: _mean(of_service.get(name, 0.0) for of_service in known) for name in names}
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -71,8 +71,12 @@ def to_table(comparison: Comparison) -> pa.Table:
         of_result(name, pa.float64(), read)
         intervals = [result.intervals.get(path) for _, result in pairs]
         if any(intervals):
-            column(f"{name}_low", pa.float64(), (one and one.low for one in intervals))
-            column(f"{name}_high", pa.float64(), (one and one.high for one in intervals))
+            column(
+                f"{name}_low", pa.float64(), (interval and interval.low for interval in intervals)
+            )
+            column(
+                f"{name}_high", pa.float64(), (interval and interval.high for interval in intervals)
+            )
 
     column("workload", pa.string(), [comparison.workload] * len(pairs))
     column("profile", pa.string(), [comparison.profile] * len(pairs))

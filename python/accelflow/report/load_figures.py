@@ -24,15 +24,15 @@ def use_over_time_figure(comparison: Comparison) -> Figure | None:
     if not comparison.use:
         return None
     labels = {system.id: system.label for system in comparison.systems}
-    servers = list(dict.fromkeys(_server(one.services) for one in comparison.use))
+    servers = list(dict.fromkeys(_server(use.services) for use in comparison.use))
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "resource", "server", "x", "y")}
-    for one in comparison.use:
+    for use in comparison.use:
         # A step needs both of its ends.
-        times = [one.from_us[0] / 1e3, *(until / 1e3 for until in one.until_us)]
-        for resource, shares in one.shares.items():
-            columns["name"] += [labels[one.system]] * len(times)
+        times = [use.from_us[0] / 1e3, *(until / 1e3 for until in use.until_us)]
+        for resource, shares in use.shares.items():
+            columns["name"] += [labels[use.system]] * len(times)
             columns["resource"] += [resource] * len(times)
-            columns["server"] += [_server(one.services)] * len(times)
+            columns["server"] += [_server(use.services)] * len(times)
             columns["x"] += [round(time, 5) for time in times]
             columns["y"] += [round(share, 4) for share in (*shares, shares[-1])]
     resources = list(dict.fromkeys(columns["resource"]))
@@ -68,8 +68,8 @@ def _about(comparison: Comparison) -> str:
     """A note on the length of the intervals and the seed."""
     lengths = [
         until - start
-        for one in comparison.use
-        for start, until in zip(one.from_us, one.until_us, strict=True)
+        for use in comparison.use
+        for start, until in zip(use.from_us, use.until_us, strict=True)
     ]
     typical = sorted(lengths)[len(lengths) // 2]
     seed = f" Of seed {comparison.seeds[0]}." if len(comparison.seeds) > 1 else ""
@@ -84,11 +84,13 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
     for _, found in comparison.loads:
         for service in [_ALL, *_called_by_clients(found)]:
             by_system = {system.label: _of(system, service) for system in found.systems}
-            offered = math.fsum(one.offered_rps for one in next(iter(by_system.values()))) / 1e3
+            offered = (
+                math.fsum(result.offered_rps for result in next(iter(by_system.values()))) / 1e3
+            )
             # The first line is below the others.
             _add(columns, _OFFERED, service, offered, offered)
             for label, results in by_system.items():
-                served = math.fsum(_served(one) for one in results) / 1e3
+                served = math.fsum(_served(result) for result in results) / 1e3
                 _add(columns, label, service, offered, served)
     services = list(dict.fromkeys(columns["service"]))
     colors = {**system_colors(comparison), _OFFERED: _OFFERED_COLOR}
@@ -116,12 +118,18 @@ def latency_load_figure(comparison: Comparison) -> Figure | None:
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y", "slo")}
     for _, found in comparison.loads:
         for system in found.systems:
-            known = [one for one in _of(system, _ALL) if one.p99_us is not None and one.slo_us]
+            known = [
+                result
+                for result in _of(system, _ALL)
+                if result.p99_us is not None and result.slo_us
+            ]
             if not known:
                 continue
-            shares = {one.service: (one.p99_us or 0.0) / (one.slo_us or 1.0) for one in known}
-            total = math.fsum(one.offered_rps for one in _of(system, _ALL)) / 1e3
-            rates = {one.service: one.offered_rps / 1e3 for one in known}
+            shares = {
+                result.service: (result.p99_us or 0.0) / (result.slo_us or 1.0) for result in known
+            }
+            total = math.fsum(result.offered_rps for result in _of(system, _ALL)) / 1e3
+            rates = {result.service: result.offered_rps / 1e3 for result in known}
             _add(columns, system.label, _WORST, total, max(shares.values()))
             for service, share in shares.items():
                 _add(columns, system.label, service, rates[service], share)
@@ -152,14 +160,19 @@ def latency_load_figure(comparison: Comparison) -> Figure | None:
 def _of(system: SystemResult, service: str) -> list[ServiceResult]:
     """The service, or all that clients call."""
     return [
-        one for one in system.services if not one.only_called and (service in (_ALL, one.service))
+        result
+        for result in system.services
+        if not result.only_called and (service in (_ALL, result.service))
     ]
 
 
 def _called_by_clients(comparison: Comparison) -> list[str]:
     """The services that have a load of their own under all systems."""
     alone = {
-        one.service for system in comparison.systems for one in system.services if one.only_called
+        result.service
+        for system in comparison.systems
+        for result in system.services
+        if result.only_called
     }
     return [name for name in comparison.service_names if name not in alone]
 

@@ -152,8 +152,8 @@ def _of_slos(comparison: Comparison) -> list[str]:
     notes = []
     for name in comparison.service_names:
         found = [system.service(name) for system in comparison.systems]
-        results = [one for one in found if one is not None and one.slo_requests]
-        if results and all(one.slo_missed == one.slo_requests for one in results):
+        results = [result for result in found if result is not None and result.slo_requests]
+        if results and all(result.slo_missed == result.slo_requests for result in results):
             slo = f"{results[0].slo_us:g} us" if results[0].slo_us is not None else "its SLO"
             notes.append(f"No response of {name} keeps its SLO of {slo}, under any system.")
     return notes

@@ -91,15 +91,20 @@ def _columns(comparison: Comparison) -> dict[str, tuple[str, list[str]]]:
     """The unit and the cells of each column by its heading."""
     systems = comparison.systems
     marks = ["*" if system.saturated else "" for system in systems]
-    means = [latency_text(one.mean_us) + mark for one, mark in zip(systems, marks, strict=True)]
-    p99s = [latency_text(one.p99_us) + mark for one, mark in zip(systems, marks, strict=True)]
+    means = [
+        latency_text(system.mean_us) + mark for system, mark in zip(systems, marks, strict=True)
+    ]
+    p99s = [latency_text(system.p99_us) + mark for system, mark in zip(systems, marks, strict=True)]
     used = [accelerator_use(system) for system in systems]
     columns = {
         "Mean": ("us", means),
         "P99": ("us", p99s),
         "Within SLO": ("krps", [_within(system) for system in systems]),
         "Cores": ("used", [f"{core_use(system):.0%}" for system in systems]),
-        "Busiest": ("unit", [f"{one[0]} {one[1]:.0%}" if one else "-" for one in used]),
+        "Busiest": (
+            "unit",
+            [f"{busiest[0]} {busiest[1]:.0%}" if busiest else "-" for busiest in used],
+        ),
     }
     if not any(within_slo(system) for system in systems):
         del columns["Within SLO"]

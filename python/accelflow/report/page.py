@@ -200,13 +200,17 @@ def _server(comparison: Comparison) -> Table:
     ]
     rows: list[list[Cell]] = []
     marked = set()
-    for one in parameters():
-        values = [{**common, **chip["config"]}.get(one.key, one.default) for chip in chips]
-        if any(value != one.default for value in values):
+    for parameter in parameters():
+        values = [
+            {**common, **chip["config"]}.get(parameter.key, parameter.default) for chip in chips
+        ]
+        if any(value != parameter.default for value in values):
             marked.add(len(rows))
-        texts = [one.text(float(value)) for value in values]
-        default = one.text(one.default)
-        rows.append([one.key, *texts, one.unit, default, one.provenance, one.source])
+        texts = [parameter.text(float(value)) for value in values]
+        default = parameter.text(parameter.default)
+        rows.append(
+            [parameter.key, *texts, parameter.unit, default, parameter.provenance, parameter.source]
+        )
     return Table(
         caption="The server; rows that stand out differ from the default",
         columns=columns,
@@ -226,5 +230,7 @@ def _costs(found: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
                 Column(name="Origin"),
                 Column(name="Note"),
             ],
-            rows=[[one["name"], one["value"], one["provenance"], one["note"]] for one in found],
+            rows=[
+                [cost["name"], cost["value"], cost["provenance"], cost["note"]] for cost in found
+            ],
         )

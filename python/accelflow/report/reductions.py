@@ -30,7 +30,7 @@ def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estim
     for rival in theirs.services:
         mine = ours.service(rival.service)
         if mine is not None and getattr(mine, statistic) is not None and getattr(rival, statistic):
-            pairs.append([one.without_seed.get(statistic, ()) for one in (mine, rival)])
+            pairs.append([result.without_seed.get(statistic, ()) for result in (mine, rival)])
     seeds = min(min(len(mine), len(other)) for mine, other in pairs)
     if seeds < 2:
         return Estimate(whole, None)

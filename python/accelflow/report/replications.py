@@ -49,7 +49,7 @@ def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for rows in zip(*(result["systems"] for result in results), strict=True):
         name = system_id(rows[0])
         alone = [comparison[name] for comparison in comparisons]
-        of_system = {key: [getattr(one, key) for one in alone] for key in _OF_SYSTEM}
+        of_system = {key: [getattr(system, key) for system in alone] for key in _OF_SYSTEM}
         services = zip(*(row["services"] for row in rows), strict=True)
         systems.append(
             {

@@ -55,7 +55,7 @@ class Summary:
                 caption="\n".join(self.title),
                 columns=[
                     Column(name=name),
-                    *(Column(name=one, form=_form(one)) for one in others),
+                    *(Column(name=heading, form=_form(heading)) for heading in others),
                 ],
                 rows=self.rows,
                 notes=self.notes,

@@ -127,7 +127,9 @@ def server_table(comparison: Comparison) -> Table | None:
 
 def _share_a_server(comparison: Comparison) -> bool:
     """Whether all services are on one server: then its cores are as busy for each of them."""
-    loads = [{one.core_utilization for one in system.services} for system in comparison.systems]
+    loads = [
+        {service.core_utilization for service in system.services} for system in comparison.systems
+    ]
     return comparison.placement == "colocated" and all(len(of) <= 1 for of in loads)
 
 

@@ -65,7 +65,9 @@ def _subject(systems: Sequence[SystemResult]) -> SystemResult:
 
 def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str]:
     """The subject's reduction of the P99 of the nearest rivals, and its distance from Ideal."""
-    others = [one for one in systems if one is not subject and one.orchestrator != "ideal"]
+    others = [
+        system for system in systems if system is not subject and system.orchestrator != "ideal"
+    ]
     rivals = [
         (cut, rival)
         for rival in others
@@ -73,8 +75,8 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
         if (cut := reduction(subject, rival, "p99_us")) is not None
     ]
     rivals.sort(key=lambda item: item[0].mean)
-    better = [one for one in rivals if _sign(one[0]) > 0][:_RIVALS]
-    worse = [one for one in rivals if _sign(one[0]) < 0][:_RIVALS]
+    better = [pair for pair in rivals if _sign(pair[0]) > 0][:_RIVALS]
+    worse = [pair for pair in rivals if _sign(pair[0]) < 0][:_RIVALS]
     same = [rival.name for cut, rival in rivals if _sign(cut) == 0][:_RIVALS]
     clauses = [
         f"{verb} P99 by "

@@ -139,13 +139,14 @@ def _sensitivity(result: Mapping[str, Any]) -> Iterator[Figure | Table]:
         if None not in (swing["low"]["speedup_ratio"], swing["high"]["speedup_ratio"])
     ]
     names = [
-        f"{one['kernel']}.{one['parameter']}" if one["kernel"] else one["parameter"]
-        for one in swings
+        f"{swing['kernel']}.{swing['parameter']}" if swing["kernel"] else swing["parameter"]
+        for swing in swings
     ]
     if not swings:
         return
     sides = [
-        sorted(100 * (one[side]["speedup_ratio"] - 1) for side in ("low", "high")) for one in swings
+        sorted(100 * (swing[side]["speedup_ratio"] - 1) for side in ("low", "high"))
+        for swing in swings
     ]
     here = 100 * (result["speedup_ratio"] - 1)
     yield Figure(

@@ -86,18 +86,18 @@ def _paper(value: Any) -> str | None:
 
 def _curves(series: Sequence[Mapping[str, Any]]) -> list[Figure]:
     """A figure for each pair of axes, with its series by name."""
-    axes = list(dict.fromkeys((one["x"], one["y"]) for one in series))
+    axes = list(dict.fromkeys((curve["x"], curve["y"]) for curve in series))
     figures = []
     for x, y in axes:
-        own = [one for one in series if (one["x"], one["y"]) == (x, y)]
-        points = [(one["name"], *point) for one in own for point in one["points"]]
+        own = [curve for curve in series if (curve["x"], curve["y"]) == (x, y)]
+        points = [(curve["name"], *point) for curve in own for point in curve["points"]]
         figures.append(
             Figure(
                 title=f"{y} against {x}",
                 text=f"{y} against {x}, with a line for each of"
-                f" {', '.join(one['name'] for one in own)}.",
+                f" {', '.join(curve['name'] for curve in own)}.",
                 spec=lines(
-                    names=[one["name"] for one in own],
+                    names=[curve["name"] for curve in own],
                     colors={},
                     x={"title": x},
                     y={"title": y},
@@ -177,12 +177,12 @@ def _flows(result: Mapping[str, Any]) -> list[Table | Figure]:
                 ],
                 rows=[
                     [
-                        one["name"],
-                        one["accelerator"],
-                        one["asked_gbit_per_s"],
-                        one["left_gbit_per_s"],
+                        flow["name"],
+                        flow["accelerator"],
+                        flow["asked_gbit_per_s"],
+                        flow["left_gbit_per_s"],
                     ]
-                    for one in result["rejected"]
+                    for flow in result["rejected"]
                 ],
             )
         )

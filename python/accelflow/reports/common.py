@@ -47,17 +47,21 @@ def _flat(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 
 def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
     """Every parameter of an engine, with its origin; rows that `values` change stand out."""
-    (found,) = [one for one in engines(_TCP_COST_NS) if one.engine == engine]
+    (found,) = [candidate for candidate in engines(_TCP_COST_NS) if candidate.engine == engine]
     given = dict(_flat(values or {}, ""))
     rows: list[list[Cell]] = []
     marked = set()
-    for one in found.parameters:
-        value = given.get(one.key, given.get(one.key.removeprefix(f"{engine}."), one.default))
-        if isinstance(value, int | float) and value != one.default:
+    for parameter in found.parameters:
+        value = given.get(
+            parameter.key, given.get(parameter.key.removeprefix(f"{engine}."), parameter.default)
+        )
+        if isinstance(value, int | float) and value != parameter.default:
             marked.add(len(rows))
-        shown = one.text(float(value)) if isinstance(value, int | float) else str(value)
-        default = one.text(one.default)
-        rows.append([one.key, shown, one.unit, default, one.provenance, one.source])
+        shown = parameter.text(float(value)) if isinstance(value, int | float) else str(value)
+        default = parameter.text(parameter.default)
+        rows.append(
+            [parameter.key, shown, parameter.unit, default, parameter.provenance, parameter.source]
+        )
     return Table(
         caption=found.title,
         columns=[

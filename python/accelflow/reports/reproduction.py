@@ -56,9 +56,9 @@ def reproduction_page(
 
 def _overview(findings: Sequence[Finding]) -> Figure | None:
     rows = [
-        (one.label or one.short_key, str(one.verdict), one.difference)
-        for one in findings
-        if one.difference is not None and one.paper is not None
+        (finding.label or finding.short_key, str(finding.verdict), finding.difference)
+        for finding in findings
+        if finding.difference is not None and finding.paper is not None
     ]
     return beside_the_paper(rows, [str(verdict) for verdict in Verdict]) if rows else None
 
@@ -71,7 +71,10 @@ def _experiment(outcome: ExperimentResult) -> Section:
             f"{outcome.requests_text} requests a service, the first tenth not counted, seeds"
             f" {', '.join(map(str, outcome.seeds))}."
         )
-    text += [f"{_HOLDS[one.holds]}: {one.says} ({one.found})" for one in outcome.statements]
+    text += [
+        f"{_HOLDS[statement.holds]}: {statement.says} ({statement.found})"
+        for statement in outcome.statements
+    ]
     parts: list[Figure | Table] = []
     if outcome.findings:
         parts.append(_findings(outcome))
@@ -92,8 +95,8 @@ def _findings(outcome: ExperimentResult) -> Table:
         return Table(
             caption=f"{outcome.definition.name}, figures",
             columns=[
-                Column(name=one, form="written" if one in numbers else "text")
-                for one in OWN_COLUMNS
+                Column(name=name, form="written" if name in numbers else "text")
+                for name in OWN_COLUMNS
             ],
             rows=[own_cells(finding) for finding in outcome.findings],
         )
@@ -104,7 +107,7 @@ def _findings(outcome: ExperimentResult) -> Table:
     return Table(
         caption=f"{outcome.definition.name}, ours beside the paper's",
         columns=[
-            *(Column(name=one, form="written" if one in numbers else "text") for one in COLUMNS),
+            *(Column(name=name, form="written" if name in numbers else "text") for name in COLUMNS),
             Column(name="reason"),
         ],
         rows=rows,

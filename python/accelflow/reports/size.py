@@ -202,13 +202,13 @@ def _differences(answer: Mapping[str, Any]) -> Iterator[Section]:
     rows: list[list[Cell]] = [
         [
             _name(row),
-            one["what"],
-            _value(one["closed_form"]),
-            _value(one["simulated"]),
-            one["why"],
+            difference["what"],
+            _value(difference["closed_form"]),
+            _value(difference["simulated"]),
+            difference["why"],
         ]
         for row in answer["systems"]
-        for one in row["disagreements"]
+        for difference in row["disagreements"]
     ]
     if rows:
         columns = [

@@ -68,8 +68,8 @@ def _spent(found: Mapping[str, Any]) -> Figure:
         times = {_name(row): row[f"{band}_us"] for row in shown}
         rest = found["bands"][band]["response_us"] - sum(times.values())
         for place, (part, value) in enumerate([(_REST, max(rest, 0.0)), *times.items()]):
-            for column, one in zip(columns, (name, part, place, round(value, 3)), strict=True):
-                columns[column].append(one)
+            for column, cell in zip(columns, (name, part, place, round(value, 3)), strict=True):
+                columns[column].append(cell)
     return Figure(
         title="Mean response time by place",
         text="The mean response time of both bands, by what the critical path of a request spent "

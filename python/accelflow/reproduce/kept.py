@@ -153,7 +153,9 @@ def _table(found: Mapping[str, Any] | None) -> Table | None:
         return places.get(name, places.get(name.partition("\n")[0], len(rows)))
 
     def of_column(name: str) -> int:
-        return next((at for at, one in enumerate(columns) if one.startswith(name)), len(columns))
+        return next(
+            (at for at, column in enumerate(columns) if column.startswith(name)), len(columns)
+        )
 
     series = {
         group: {name: found["series"][group][name] for name in sorted(own, key=of_column)}

@@ -197,11 +197,15 @@ def of_workload(
     for name in experiments:
         one_of("experiment", name, names())
     chosen = [load(name) for name in dict.fromkeys(experiments or names())]
-    left_out = {one.name: one.paper_only for one in chosen if one.paper_only}
+    left_out = {
+        definition.name: definition.paper_only for definition in chosen if definition.paper_only
+    }
     if experiments and left_out:
         name, reason = next(iter(left_out.items()))
         raise InputError(f"experiment '{name}': makes no sense with --workload. {reason}")
-    definitions = tuple(_adapted(one, scenario) for one in chosen if not one.paper_only)
+    definitions = tuple(
+        _adapted(definition, scenario) for definition in chosen if not definition.paper_only
+    )
     return OwnEvaluation(scenario, definitions, left_out)
 
 
@@ -233,7 +237,10 @@ def _scenario(
         slo_factors=_slo_factors(tree, found["slo_us"]),
         recording=asked.recording,
         arrivals=arrivals,
-        **{one: getattr(choices, one) for one in ("placement", "cohort", "slo_system", "config")},
+        **{
+            attribute: getattr(choices, attribute)
+            for attribute in ("placement", "cohort", "slo_system", "config")
+        },
     )
 
 
@@ -241,9 +248,9 @@ def _slo_factors(tree: Mapping[str, Any], slo_us: Mapping[str, float]) -> dict[s
     """The SLO as a multiple of the response time on an idle server, by service."""
     default = tree.get("defaults", {}).get("slo_factor")
     stated = {
-        one["name"]: one.get("slo_factor", default)
-        for one in tree.get("services", ())
-        if one["name"] not in slo_us
+        service["name"]: service.get("slo_factor", default)
+        for service in tree.get("services", ())
+        if service["name"] not in slo_us
     }
     return {name: float(factor) for name, factor in stated.items() if factor is not None}
 
@@ -269,7 +276,7 @@ def _adapted(definition: Definition, scenario: OwnScenario) -> Definition:
         setup=_settings(definition.setup, scenario),
         points=tuple(points.values()),
         rows=tuple(_row(row, labels) for row in _rows(definition)),
-        checks=tuple(_check(one, labels) for one in definition.checks if one.kind != "most"),
+        checks=tuple(_check(check, labels) for check in definition.checks if check.kind != "most"),
         slo=slo and _slo(slo, labels, scenario),
     )
 
@@ -322,7 +329,7 @@ def _row(row: Row, labels: Mapping[str, str]) -> Row:
         unit=reported.unit if reported else "",
         of=_cell(row.of, labels),
         to=row.to and _cell(row.to, labels),
-        also=tuple(replace(one, row=_row(one.row, labels)) for one in row.also),
+        also=tuple(replace(other, row=_row(other.row, labels)) for other in row.also),
     )
 
 
@@ -344,6 +351,6 @@ def _check(check: Check, labels: Mapping[str, str]) -> Check:
         check,
         point=labels.get(check.point, check.point),
         row=check.row and _row(check.row, labels),
-        points=tuple((labels[one], labels[other]) for one, other in check.points),
+        points=tuple((labels[point], labels[other]) for point, other in check.points),
         why_not=None,
     )

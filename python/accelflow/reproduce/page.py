@@ -67,7 +67,7 @@ def _precision(outcomes: Sequence[ExperimentResult]) -> list[str]:
     if not found:
         return []
     within = {share: sum(ratio <= share for ratio, *_ in found) for share in (0.02, 0.05, 0.1)}
-    widest, name, outcome = max(found, key=lambda one: one[0])
+    widest, name, outcome = max(found, key=lambda row: row[0])
     shares = ", ".join(f"{count:,} within ± {share:.0%}" for share, count in within.items())
     return [
         f"Precision reached: of the {len(found):,} P99s of a service under a system that is not "

@@ -210,21 +210,21 @@ def _bars(axes: Axes, outcome: ExperimentResult, plot: Plot, panel: str) -> list
     width = _GROUP_WIDTH / len(series)
     handles: list[tuple[Any, str]] = []
     stars: Any = None
-    for index, one in enumerate(series):
+    for index, subject in enumerate(series):
         offset = (index - (len(series) - 1) / 2) * width
         places = [place + offset for place in range(len(groups))]
-        heights = [_value(outcome, one, group, plot.measures[0]) for group in groups]
-        look: dict[str, Any] = {"color": one.color, "edgecolor": "black", "linewidth": 0.4}
-        bars = axes.bar(places, heights, width=width * 0.92, hatch=one.hatch, **look)
+        heights = [_value(outcome, subject, group, plot.measures[0]) for group in groups]
+        look: dict[str, Any] = {"color": subject.color, "edgecolor": "black", "linewidth": 0.4}
+        bars = axes.bar(places, heights, width=width * 0.92, hatch=subject.hatch, **look)
         found = {
-            place: outcome.by_cell.get((one.point, one.system, group, plot.measures[0]))
+            place: outcome.by_cell.get((subject.point, subject.system, group, plot.measures[0]))
             for place, group in zip(places, groups, strict=True)
         }
         _error_bars(axes, found)
         if plot.star:
-            means = [_value(outcome, one, group, plot.star) for group in groups]
+            means = [_value(outcome, subject, group, plot.star) for group in groups]
             stars = axes.scatter(places, means, marker="*", s=18, color="black", lw=0, zorder=4)
-        handles.append((bars, one.label))
+        handles.append((bars, subject.label))
     axes.set_xticks(range(len(groups)), labels)
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.55, len(groups) - 0.45)

@@ -162,7 +162,11 @@ def _for_precision(definition: Definition, runs: Sequence[Services], budget: Bud
         for service in runs[0]
         if not any(run[service].get("saturated") for run in runs)  # no run would be long enough
     ]
-    ratios = [one.half_width / one.mean for one in found if one and one.half_width and one.mean]
+    ratios = [
+        estimate.half_width / estimate.mean
+        for estimate in found
+        if estimate and estimate.half_width and estimate.mean
+    ]
     widest = max(ratios, default=0.0)
     return min((widest / goal) ** 2, MOST_AT_ONCE) if widest > goal else 1.0
 

@@ -93,7 +93,7 @@ def dwell_s(experiment: simulation.Scenario) -> float | None:
         return simulation.dwell_s(kind)
     tree = experiment.workload if isinstance(experiment.workload, Mapping) else {}
     stated = [tree.get("defaults", {}), *tree.get("services", ())]
-    found = [_dwell_of(one["arrivals"]) for one in stated if one.get("arrivals")]
+    found = [_dwell_of(table["arrivals"]) for table in stated if table.get("arrivals")]
     return max((seconds for seconds in found if seconds is not None), default=None)
 
 

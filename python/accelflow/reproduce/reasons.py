@@ -47,8 +47,8 @@ def _check(reason: Reason, place: str, row: str) -> None:
         raise InputError(f"{place}: proofs: {error}") from error
     if reason.kind != "contradiction":
         return
-    for one in named:
-        if one.kind == IMPLIED or not one.found().rules_out:
-            raise InputError(f"{place}: the proof '{one.name}' rules nothing out")
-    if row and not any(row in one.rows for one in named):
+    for named_proof in named:
+        if named_proof.kind == IMPLIED or not named_proof.found().rules_out:
+            raise InputError(f"{place}: the proof '{named_proof.name}' rules nothing out")
+    if row and not any(row in named_proof.rows for named_proof in named):
         raise InputError(f"{place}: none of the proofs {', '.join(reason.proofs)} is about the row")

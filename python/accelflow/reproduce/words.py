@@ -54,8 +54,8 @@ def _order(check: Check, cells: Cells) -> Statement:
         for system in group
     }
     steps = [
-        difference_of_systems(check.measure, cells, (check.point, one), (check.point, other))
-        for one, other in _steps(check)
+        difference_of_systems(check.measure, cells, (check.point, before), (check.point, after))
+        for before, after in _steps(check)
     ]
     return _in_groups(check, found, steps)
 
@@ -64,16 +64,16 @@ def _ranking(check: Check, cells: Cells) -> Statement:
     """Whether every measure of a group is below every one of the next."""
     runs = cells[places_of(_row_of(check))[0]]
     found = {measure: of_system(measure, runs) for group in check.groups for measure in group}
-    steps = [difference_of_measures(one, other, runs) for one, other in _steps(check)]
+    steps = [difference_of_measures(before, after, runs) for before, after in _steps(check)]
     return _in_groups(check, found, steps)
 
 
 def _steps(check: Check) -> list[tuple[str, str]]:
     return [
-        (one, other)
+        (before, after)
         for first, second in pairwise(check.groups)
-        for one in first
-        for other in second
+        for before in first
+        for after in second
     ]
 
 
@@ -95,7 +95,9 @@ def _trend(check: Check, cells: Cells) -> Statement:
         f"{label}: {'none' if estimate is None else format(estimate.mean, ',.4g')}"
         for (label, _), estimate in zip(check.points, found, strict=True)
     )
-    steps = [difference_of_points(row, cells, one, other) for one, other in pairwise(check.points)]
+    steps = [
+        difference_of_points(row, cells, first, second) for first, second in pairwise(check.points)
+    ]
     return Statement(check.says, _goes(check.direction, steps), text, check.why_not)
 
 

@@ -195,7 +195,7 @@ def _simulated_side(
     loads = [capacity.load for capacity in found.capacities]
     mean = math.fsum(loads) / len(loads)
     if any(load == 0.0 for load in loads):
-        idle = next(one for one in found.capacities if one.load == 0.0)
+        idle = next(capacity for capacity in found.capacities if capacity.load == 0.0)
         nothing: Mapping[str, float] = {"cores": 0.0}
         return _Side(
             capacity=idle,

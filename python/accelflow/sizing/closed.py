@@ -194,7 +194,7 @@ def _values(plan: Plan, system: str) -> Callable[[str], float]:
 def _balancing(plan: Plan, system: str) -> str:
     """The simulated server's policy for choosing cores."""
     number = _values(plan, system)("core.balancing")
-    known = {one.key: one for one in parameters()}["core.balancing"]
+    known = {parameter.key: parameter for parameter in parameters()}["core.balancing"]
     return known.text(number)
 
 

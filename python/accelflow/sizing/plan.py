@@ -159,7 +159,7 @@ class Plan:
     def _calls_of(self, name: str) -> list[list[tuple[str, bool]]]:
         if isinstance(self.workload, str):
             return []
-        services = {one["name"]: one for one in self.workload["services"]}
+        services = {service["name"]: service for service in self.workload["services"]}
         return [_callees(phase) for phase in services.get(name, {}).get("path", ())]
 
     def scenario_of(self, load: float, *, system: str, seed: int) -> Scenario:
@@ -258,7 +258,7 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
 def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
     """The rates that the services of a workload have."""
     common = workload.get("defaults", {}).get("rate_rps")
-    rates = {one["name"]: one.get("rate_rps", common) for one in workload["services"]}
+    rates = {service["name"]: service.get("rate_rps", common) for service in workload["services"]}
     return {name: rate for name, rate in rates.items() if rate is not None}
 
 
@@ -274,7 +274,7 @@ def _errors_of(workload: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _plan(tree: Mapping[str, Any]) -> Plan:
-    known = {"schema", *(one.name for one in fields(Plan))}
+    known = {"schema", *(attribute.name for attribute in fields(Plan))}
     for key in tree:
         if key not in known:
             raise refused("key", key, known=sorted(known))
@@ -304,7 +304,7 @@ def _table(name: str, value: object) -> Any:
     if not isinstance(value, Mapping):
         raise refused(name, value, "must be a table")
     of = _TABLES[name]
-    known = [one.name for one in fields(of)]
+    known = [attribute.name for attribute in fields(of)]
     for key in value:
         if key not in known:
             raise refused(f"{name} key", key, known=known)
@@ -334,7 +334,7 @@ def _check_texts(plan: Plan) -> None:
     if not isinstance(plan.currency, str):
         raise refused("currency", plan.currency, "must be a text")
     systems = plan.systems
-    texts = isinstance(systems, list | tuple) and all(isinstance(one, str) for one in systems)
+    texts = isinstance(systems, list | tuple) and all(isinstance(system, str) for system in systems)
     if not texts or not systems:
         raise refused("systems", systems, "must be a list of systems")
     if len(set(systems)) < len(systems):
@@ -367,7 +367,7 @@ def _check_mapping(name: str, values: object, least: float, most: float) -> None
 def _check_scenario(scenario: object) -> None:
     if not isinstance(scenario, Mapping):
         raise refused("scenario", scenario, "must be a table with fields of a scenario")
-    known = [one.name for one in fields(Scenario) if one.name not in _OF_PLAN]
+    known = [attribute.name for attribute in fields(Scenario) if attribute.name not in _OF_PLAN]
     for key in scenario:
         if key in _OF_PLAN:
             raise refused("scenario key", key, "must be left out, since the plan sets it")

@@ -84,7 +84,9 @@ class Searched:
         """The limit that most seeds meet; the first of equals."""
         texts = [capacity.binding.text for capacity in self.capacities]
         common = max(texts, key=texts.count)
-        return next(one.binding for one in self.capacities if one.binding.text == common)
+        return next(
+            capacity.binding for capacity in self.capacities if capacity.binding.text == common
+        )
 
 
 def measure(plan: Plan, system: str, load: float, *, seed: int, recording: str | None) -> Measured:

@@ -75,15 +75,19 @@ def _idle(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _differences(answer: Mapping[str, Any]) -> Iterator[str]:
-    rows = [(row["system"], one) for row in answer["systems"] for one in row["disagreements"]]
+    rows = [
+        (row["system"], difference)
+        for row in answer["systems"]
+        for difference in row["disagreements"]
+    ]
     if not rows:
         return
     yield ""
     yield "Where the answers disagree at the simulated fleet's load: closed form, simulated"
-    for system, one in rows:
-        values = f"{_value(one['closed_form'])}, {_value(one['simulated'])}"
-        yield f"  {system:{_SYSTEM_WIDTH - 2}}{one['what']}: {values}"
-    for number, why in enumerate(dict.fromkeys(one["why"] for _, one in rows)):
+    for system, difference in rows:
+        values = f"{_value(difference['closed_form'])}, {_value(difference['simulated'])}"
+        yield f"  {system:{_SYSTEM_WIDTH - 2}}{difference['what']}: {values}"
+    for number, why in enumerate(dict.fromkeys(difference["why"] for _, difference in rows)):
         yield from textwrap.wrap(
             why,
             _WIDTH,

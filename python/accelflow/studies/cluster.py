@@ -197,7 +197,9 @@ class _Run:
                 yield from self._ended()
                 self._hurry()
         finally:
-            self._client.cancel([one for asked in self._asked.values() for one in asked.futures])
+            self._client.cancel(
+                [future for asked in self._asked.values() for future in asked.futures]
+            )
             self._asked.clear()
 
     def _room(self) -> int:
@@ -229,7 +231,7 @@ class _Run:
 
     def _ended(self) -> Iterator[tuple[Batch, bytes]]:
         """Wait until a batch has ended, or for a while."""
-        every = [one for asked in self._asked.values() for one in asked.futures]
+        every = [future for asked in self._asked.values() for future in asked.futures]
         try:
             self._distributed.wait(every, timeout=_POLL_S, return_when="FIRST_COMPLETED")
         except TimeoutError:
@@ -243,7 +245,7 @@ class _Run:
                 yield asked.batch, rows
 
     def _rows(self, asked: _Asked) -> bytes | None:
-        for future in [one for one in asked.futures if one.done()]:
+        for future in [ready for ready in asked.futures if ready.done()]:
             error = future.exception() if future.status == "error" else None
             if future.status == "finished":
                 # A worker may hang with the rows, or die with them. Another one then makes them

@@ -50,7 +50,7 @@ class Answer:
     @property
     def clear(self) -> bool:
         """Whether the values on both sides of the answer are clear of noise."""
-        return all(one.clear for one in (self.best, self.beyond) if one is not None)
+        return all(side.clear for side in (self.best, self.beyond) if side is not None)
 
 
 def find(  # noqa: PLR0913 (options, by name)

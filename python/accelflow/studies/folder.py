@@ -93,7 +93,7 @@ class Folder:
 
     def write_skipped(self, skipped: Iterable[Skipped]) -> None:
         """Write `skipped.json`: the points that could not be simulated, with the reasons."""
-        self._write_json("skipped.json", [one.to_dict() for one in skipped])
+        self._write_json("skipped.json", [point.to_dict() for point in skipped])
 
     def errors(self, keys: Iterable[str]) -> dict[str, str]:
         """The reasons of those of the simulations `keys` that failed."""
@@ -200,7 +200,7 @@ class Folder:
                     f"{about}: schema = {schema}: must be {SCHEMA}; another version of accelflow "
                     "has written this folder"
                 )
-        elif self.place.exists() and {one.name for one in self.place.iterdir()} - {_LOCK, _ROWS}:
+        elif self.place.exists() and {file.name for file in self.place.iterdir()} - {_LOCK, _ROWS}:
             raise InputError(f"{self.place}: must be empty or the folder of a study")
 
     def _take(self, lock: Any) -> None:
@@ -263,8 +263,10 @@ def _column(values: Sequence[Any]) -> pa.Array:
         for value in values
     )
     if numbers:
-        return pa.array([None if one is None else float(one) for one in values], pa.float64())
-    texts = [one if one is None or isinstance(one, str) else json.dumps(one) for one in values]
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    texts = [
+        value if value is None or isinstance(value, str) else json.dumps(value) for value in values
+    ]
     return pa.array(texts, pa.string())
 
 

@@ -174,18 +174,18 @@ class _Search:
         """All designs that were tried, the best one, and the Pareto front."""
         tried = tuple(self.tried.values())
         ordered = sorted(
-            (one for one in tried if one.worst_ratio is not None),
-            key=lambda one: (one.cost, one.worst_ratio),
+            (design for design in tried if design.worst_ratio is not None),
+            key=lambda design: (design.cost, design.worst_ratio),
         )
         front: list[Design] = []
-        for one in ordered:
-            if not front or _ratio(one) < _ratio(front[-1]):
-                front.append(one)
+        for design in ordered:
+            if not front or _ratio(design) < _ratio(front[-1]):
+                front.append(design)
         return Front(best=self._best(), front=tuple(front), tried=tried, ended=ended)
 
     def _best(self) -> Design | None:
-        holding = [one for one in self.tried.values() if one.holds]
-        return min(holding, key=lambda one: (one.cost, _ratio(one)), default=None)
+        holding = [design for design in self.tried.values() if design.holds]
+        return min(holding, key=lambda design: (design.cost, _ratio(design)), default=None)
 
     def _cost(self, values: Point) -> float:
         return _cost(self._goal.study, self._goal.minimize, values)
@@ -250,13 +250,13 @@ def _write(found: Front, place: Path) -> None:
 
     on_front = set(map(id, found.front))
     columns: dict[str, Sequence[Any]] = {
-        f"axis.{name}": [float(one.values[name]) for one in found.tried]
+        f"axis.{name}": [float(design.values[name]) for design in found.tried]
         for name in found.tried[0].values
     }
-    columns["cost"] = [one.cost for one in found.tried]
+    columns["cost"] = [design.cost for design in found.tried]
     for name in Look.__dataclass_fields__:
-        columns[name] = [getattr(one, name) for one in found.tried]
-    columns["on_front"] = [id(one) in on_front for one in found.tried]
+        columns[name] = [getattr(design, name) for design in found.tried]
+    columns["on_front"] = [id(design) in on_front for design in found.tried]
     table = pa.table(columns)
     write_whole(
         place / "front.parquet", lambda scratch: pq.write_table(table, scratch, compression="zstd")

@@ -86,10 +86,10 @@ def _planned(study: Study, values: _Values, seeds: int) -> list[Task]:
     """The simulations of a point. Raises InputError if one of them cannot be made."""
     found = []
     one_point = replace(study, kind="list", points=(values,), seeds=range(1, seeds + 1))
-    for one in tasks(one_point):
-        if isinstance(one, Skipped):
-            raise InputError(_told(values, one.reason))
-        found.append(one)
+    for task in tasks(one_point):
+        if isinstance(task, Skipped):
+            raise InputError(_told(values, task.reason))
+        found.append(task)
     return found
 
 

@@ -38,7 +38,7 @@ KINDS: Final = ("grid", "latin_hypercube", "list")
 #: The fields of a scenario that are no axes: a study has seeds of its own, and the systems of one
 #: scenario are simulated side by side, with the same requests.
 _NO_AXES: Final = frozenset({"seed", "config", "chips", "orchestrators", "recording"})
-_SCENARIO: Final = tuple(one.name for one in fields(Scenario))
+_SCENARIO: Final = tuple(attribute.name for attribute in fields(Scenario))
 _KEYS: Final = ("schema", "scenario", "design", "axes", "points")
 _DESIGN: Final = ("kind", "points", "seeds", "seed")
 _RANGE: Final = ("from", "to", "points", "scale", "whole")
@@ -224,7 +224,7 @@ def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 def check_axis(what: str, name: str) -> None:
     """Raise InputError unless `name`, called `what`, is the name of an axis."""
     keys = [f"config.{parameter.key}" for parameter in parameters()]
-    known = [*(one for one in _SCENARIO if one not in _NO_AXES), "chip", *keys]
+    known = [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
     if name == "seed":
         raise refused(what, name, "must not be seed; design.seeds has the seeds of each point")
     if name not in known:
@@ -237,7 +237,7 @@ def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
         return read_range(place, value, kind)
     if not isinstance(value, list) or not value:
         raise refused(place, value, "must be a list of values, or a table with from and to")
-    if any(value.count(one) > 1 for one in value):
+    if any(value.count(item) > 1 for item in value):
         raise refused(place, value, "must have each value once")
     return tuple(value)
 
@@ -265,9 +265,9 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
 
 
 def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
-    if not isinstance(tree, list) or not all(isinstance(one, Mapping) for one in tree):
+    if not isinstance(tree, list) or not all(isinstance(point, Mapping) for point in tree):
         raise refused("points", tree, "must be tables, each [[points]]")
-    found = tuple(dict(axes_by_name(one)) for one in tree)
+    found = tuple(dict(axes_by_name(point)) for point in tree)
     for number, point in enumerate(found):
         for name, value in point.items():
             check_axis(f"points[{number}]", name)
@@ -278,7 +278,7 @@ def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
 
 def _seeds(value: object) -> tuple[int, ...]:
     if isinstance(value, list):
-        found = tuple(whole_number("design.seeds", one, 0, 2**64 - 1) for one in value)
+        found = tuple(whole_number("design.seeds", seed, 0, 2**64 - 1) for seed in value)
         if not found or len(set(found)) < len(found):
             raise refused("design.seeds", value, "must have at least one seed, and each once")
         return found

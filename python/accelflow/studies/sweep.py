@@ -117,13 +117,13 @@ def complete(  # noqa: PLR0913 (options, by name)
 def _planned(study: Study, *, strict: bool) -> tuple[list[Task], list[Skipped]]:
     found: list[Task] = []
     skipped: list[Skipped] = []
-    for one in tasks(study):
-        if isinstance(one, Task):
-            found.append(one)
+    for task in tasks(study):
+        if isinstance(task, Task):
+            found.append(task)
         elif strict:
-            raise InputError(_told(one))
+            raise InputError(_told(task))
         else:
-            skipped.append(one)
+            skipped.append(task)
     if not found:
         raise InputError(f"no point can be simulated; {_told(skipped[0])}")
     return found, skipped

@@ -82,4 +82,4 @@ def totals(rows: list[Row]) -> list[tuple[str, bool, float]]:
             if piece.critical:
                 spent[piece.at, piece.waits] += piece.length_ns
     found = [(at, waits, time) for (at, waits), time in spent.items()]
-    return sorted(found, key=lambda one: (-one[2], one[:2]))
+    return sorted(found, key=lambda entry: (-entry[2], entry[:2]))

@@ -59,7 +59,7 @@ class Range:
     def __mul__(self, other: Range | float) -> Range:
         """All products."""
         other = _range(other)
-        ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
+        ends = [left * right for left in (self.low, self.high) for right in (other.low, other.high)]
         return Range(min(ends), self.value * other.value, max(ends))
 
     def __rmul__(self, other: float) -> Range:
