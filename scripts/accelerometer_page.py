@@ -255,8 +255,8 @@ def chain_lines(found: list[dict[str, Any]]) -> list[str]:
         "",
         "A service of the simulated server is a chain of kernels, one for each accelerator that"
         " its traces visit. The closed form takes each as an offload of its own and adds their"
-        " times, along the longest of parallel chains; the simulator executes the traces, with"
-        " drawn sizes, wires, DMA, and what orchestrates them. Both are of requests at so little"
+        " times, along the longest of parallel chains, with what one core or manager does in turn for"
+        " all of them; the simulator executes the traces, with drawn sizes, wires, DMA, and what orchestrates them. Both are of requests at so little"
         " load that nothing queues. The gain is that of the mean response time over a server"
         " without accelerators, in times: closed form, simulated, and how far off the former is."
         " Who hands"
