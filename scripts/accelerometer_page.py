@@ -255,16 +255,18 @@ def chain_lines(found: list[dict[str, Any]]) -> list[str]:
         "",
         "A service of the simulated server is a chain of kernels, one for each accelerator that"
         " its traces visit. The closed form takes each as an offload of its own and adds their"
-        " times, along the longest of parallel chains, with what one core or manager does in turn for"
-        " all of them; the simulator executes the traces, with drawn sizes, wires, DMA, and what orchestrates them. Both are of requests at so little"
-        " load that nothing queues. The gain is that of the mean response time over a server"
-        " without accelerators, in times: closed form, simulated, and how far off the former is."
+        " times, along the longest of parallel chains, with what one core or manager does in turn"
+        " for all of them; the simulator executes the traces, with drawn sizes, wires, DMA, and"
+        " what orchestrates them. Both are of requests at so little load that nothing queues. The"
+        " gain is that of the mean response time over a server without accelerators, in times:"
+        " closed form, simulated, and how far off the former is."
         " Who hands"
         f" operations over: {hands}.",
         "",
-        f"With AccelFlow it is off by at most {worst_of(found, 'accelflow'):.0f} %. Where a core"
-        " or a manager hands over, parallel chains wait for it (CPost, Follow); no equation has"
-        " it.",
+        f"With AccelFlow it is off by at most {worst_of(found, 'accelflow'):.0f} %, with a core"
+        f" that hands over by at most {worst_of(found, 'cpu_centric'):.0f} %. A manager's parallel"
+        " chains wait for each other where the request forks (CPost, Follow), which no equation"
+        " has.",
         "",
         "ReadH under the manager is off because of its sizes. The manager's chains hold only data"
         " that fit a queue entry, of 2,048 bytes; behind each operation on more than that, it"
