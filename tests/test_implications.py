@@ -341,7 +341,7 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ({**GOOD, "proofs": ["none"]}, "x: proofs: proof = 'none': must be"),
         (
             {**GOOD, "class": "contradiction", "proofs": ["power_at_rest"]},
-            "x: the proof 'power_at_rest' rules nothing out",
+            "x: the proof 'power_at_rest' rules no figure out",
         ),
         (
             {**GOOD, "class": "contradiction", "proofs": ["deadlines_beyond_tcp"]},

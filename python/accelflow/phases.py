@@ -125,7 +125,11 @@ class PoissonArrivals(TypedDict):
 
 
 class ModulatedArrivals(TypedDict):
-    """The rate changes between states: rate over mean rate, and weight, of each."""
+    """Arrivals whose rate changes between states.
+
+    Each state is (its rate / the mean rate, its weight). A new one is drawn by weight after
+    `dwell_us` on average.
+    """
 
     process: Literal["modulated"]
     states: Sequence[tuple[float, float] | Sequence[float]]

@@ -336,7 +336,9 @@ def _pairs(place: str, value: Sequence[Any], field: _Field) -> list[tuple[int, f
 def _accelerator(given: dict[str, Any]) -> dict[str, Any]:
     place = f"accelerator '{given['name']}'"
     if given["name"] == STORAGE:
-        raise refused(f"{place}: name", STORAGE, "must not be that of the SSDs")
+        raise refused(
+            f"{place}: name", STORAGE, f"must not be '{STORAGE}', which stands for the SSDs"
+        )
     peak, points = given["peak_gbit_per_s"], given["points"]
     if (peak is None) == (points is None):
         raise InputError(f"{place}: needs either peak_gbit_per_s or points")

@@ -199,7 +199,7 @@ class System:
         return properties, decide, queue.choose, bool(queue.deadlines)
 
     def failed(self, place: str, error: BaseException) -> str:
-        """Return the text of the failure of a simulation because of `error` at `place`."""
+        """Return the message for a simulation that failed as the policy's method `place` raised."""
         if isinstance(error, InputError) and place == "begin":
             return str(error)
         kind = "queue" if place == "choose" else "orchestrator"

@@ -112,7 +112,8 @@ impl Service {
         )
     }
 
-    /// # Errors [`Refusal`] for a service without functions or with shares out of range.
+    /// # Errors
+    /// [`Refusal`] for a service without functions or with shares out of range.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.functions.is_empty() || self.most_cores == 0 {
             let least = self.functions.len().min(self.most_cores);

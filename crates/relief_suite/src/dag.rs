@@ -189,7 +189,8 @@ impl Dag {
 
     /// Adds a task and returns its number.
     ///
-    /// # Errors [`Refusal`] for a source that is not an earlier task, which also makes cycles
+    /// # Errors
+    /// [`Refusal`] for a source that is not an earlier task, which also makes cycles
     /// impossible, and unless there are one or two sources: the accelerators have two inputs.
     pub fn task(&mut self, operation: Operation, sources: &[Source]) -> Result<usize, Refusal> {
         let number = self.tasks.len();

@@ -10,7 +10,8 @@ use accelflow_parameters::Refusal;
 
 /// Runs the graphs of `load`, each an instance of `dag`, on `platform`.
 ///
-/// # Errors [`Refusal`] for a graph without tasks, and for a platform or load with a value out of
+/// # Errors
+/// [`Refusal`] for a graph without tasks, and for a platform or load with a value out of
 /// range.
 pub fn simulate(
     dag: &Dag,

@@ -70,7 +70,8 @@ impl<B: Bodies> Executor<B> {
 
     /// Runs the trace called `name` to the end of all its executions, tails included.
     ///
-    /// # Errors [`Failure`] with the first error of any step. A body that panics is an error like
+    /// # Errors
+    /// [`Failure`] with the first error of any step. A body that panics is an error like
     /// any other (`panic`). Connections return to `conversation` and `peer` with or without an
     /// error; see [`Conversation::session`].
     pub fn run(
@@ -86,7 +87,8 @@ impl<B: Bodies> Executor<B> {
     /// As [`Executor::run`], but takes the bytes from `payload` instead of copying them from the
     /// message.
     ///
-    /// # Errors As [`Executor::run`]; the payload is lost.
+    /// # Errors
+    /// As [`Executor::run`]; the payload is lost.
     pub fn run_on(
         &mut self,
         name: &str,

@@ -48,7 +48,8 @@ impl TraceLimit {
 
     /// Waits until a trace may start, and starts it.
     ///
-    /// # Errors [`TenantBusy`] if none may start by `until`; at once if that time has passed.
+    /// # Errors
+    /// [`TenantBusy`] if none may start by `until`; at once if that time has passed.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
         let mut most = 0;
         let begun = self.gate.pass(until, |running| {

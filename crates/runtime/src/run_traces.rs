@@ -10,7 +10,8 @@ use crate::peer::Peer;
 pub trait RunTraces {
     /// Runs the trace called `name` to the end of all its executions, tails included.
     ///
-    /// # Errors [`Failure`] with the first error of any step, in the order of inline execution.
+    /// # Errors
+    /// [`Failure`] with the first error of any step, in the order of inline execution.
     /// The conversation's connections return in either case.
     fn run_trace(
         &mut self,

@@ -74,7 +74,7 @@ pub struct Exchange {
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Switches measuring on or off.
+    /// Starts or stops measuring the time of each call. Drops costs that were not taken.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }
@@ -253,7 +253,7 @@ impl<B> Clocked<B> {
         &mut self.inner
     }
 
-    /// Switches measuring on or off.
+    /// Starts or stops measuring the time of each call. Drops costs that were not taken.
     pub fn note(&mut self, wanted: bool) {
         self.costs_ns = wanted.then(Vec::new);
     }

@@ -144,7 +144,7 @@ impl Arrivals {
 }
 
 impl Remote {
-    /// The waits.
+    /// The waits for remote sides under this choice.
     pub fn waits(self) -> RemoteWaits {
         match self {
             Remote::Short => RemoteWaits::short(),

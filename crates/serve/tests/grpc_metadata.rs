@@ -84,7 +84,7 @@ fn malformed_metadata_is_refused_and_the_connection_goes_on() {
     let expected = (13, "metadata 'x-key-bin': must be base64");
     assert_eq!((reply.code(), reply.why()), expected);
     let reply = client.call_with("Echo", &[("x-key", "\u{e9}")], text("x"));
-    let expected = "metadata 'x-key': text must be printable ASCII; names of bytes end in -bin";
+    let expected = "metadata 'x-key': text must be printable ASCII; for other bytes, use a name that ends in -bin";
     assert_eq!((reply.code(), reply.why()), (13, expected));
     let echoed = client.call_with("Echo", &[("x-key", "e"), ("x-key-bin", "AQ==")], text("x"));
     assert_eq!(echoed.code(), 0);

@@ -242,7 +242,7 @@ fn a_client_calls_with_traces_of_its_own() {
         ),
         (
             [ANSWER, "trace own_call:\n    Ser RPC TCP\n    tail other\ntrace other:\n    TCP RPC Dser LdB\n"].concat(),
-            "it leads to 'other', but the trace of the answer must be 'own_answer'",
+            "its tail after sending is 'other': must be 'own_answer', which receives the answer",
         ),
         (
             [CALL, "trace own_answer:\n    TCP RPC LdB\n"].concat(),

@@ -146,7 +146,8 @@ pub fn is_name(name: &str) -> bool {
 
 /// Checks `nodes` and returns warnings about them.
 ///
-/// # Errors [`CheckError`] for the first impossible node.
+/// # Errors
+/// [`CheckError`] for the first impossible node.
 pub fn check(nodes: &[Node], role: Role) -> Result<Vec<Warning>, CheckError> {
     let total = measure(nodes, 0)?;
     if total > MAX_NODES {

@@ -56,7 +56,8 @@ impl Summary {
 
 /// A summary of each part, by name. `parts` must not contain cycles.
 ///
-/// # Errors [`LinkError::Memory`] for an impossible join, which the compiler does not write.
+/// # Errors
+/// [`LinkError::Memory`] for an impossible join, which the compiler does not write.
 pub(crate) fn summaries(parts: &[Part]) -> Result<BTreeMap<&str, Summary>, LinkError> {
     let mut reader = Reader {
         by_name: parts.iter().map(|p| (p.name.as_str(), p)).collect(),

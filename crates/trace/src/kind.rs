@@ -7,8 +7,9 @@ use crate::Accel;
 use crate::condition::Operand;
 use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
 
-/// The declaration of an accelerator beside the nine. Every body of that name must conform to it.
-/// Its function on bytes and its cost are stated where traces run.
+/// The declaration of an accelerator in addition to the paper's nine: its name, the directions of
+/// messages that it processes, and the facts that it yields. Every body (software implementation)
+/// of that name must conform to it. The runtime supplies the body, and the simulator its cost.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     name: String,

@@ -15,7 +15,8 @@ const RPC_TEXTS: [&str; 2] = ["service", "method"];
 /// accelerators before them yield. Bytes can be tested after any accelerator, fields after those
 /// that extract them: Dser, whose fields depend on the message, and RPC.
 ///
-/// # Errors [`CheckError`] for the first impossible node.
+/// # Errors
+/// [`CheckError`] for the first impossible node.
 pub fn check_trace(nodes: &[Node]) -> Result<Vec<Warning>, CheckError> {
     let warnings = check(nodes, Role::Trace)?;
     let received = (nodes.first() == Some(&Node::Accel(Accel::Tcp))).then_some(true);

@@ -10,7 +10,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// An instant or a duration in picoseconds.
 ///
-/// Picoseconds hold one 2.4 GHz cycle to 0.1 % and, in 64 bits, 213 days.
+/// A whole number of picoseconds gives one 2.4 GHz cycle to within 0.1 %; 64 bits cover 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 

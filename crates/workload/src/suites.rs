@@ -137,8 +137,8 @@ impl Suite {
         Some(Time::from_ns_f64(app_us * 1e3))
     }
 
-    /// The share of sequences with a conditional that AccelFlow prints for this suite (section III,
-    /// Q2).
+    /// The share of sequences with a conditional, as the AccelFlow paper reports it for this suite
+    /// (section III, Q2). `None` if it reports none.
     pub fn printed_branching_share(self) -> Option<f64> {
         let printed = self.workload().ok()?.printed.as_ref()?;
         Some(printed.branching_share)

@@ -213,7 +213,7 @@ def _profile(command: _Command) -> _Command:
             "--cores",
             type=float,
             metavar="NUMBER",
-            help="Mean number of busy cores; not needed if the profile is weighed by time.",
+            help="Mean number of busy cores; not needed if the profile is weighted by time.",
         ),
         click.option(
             "--duration",

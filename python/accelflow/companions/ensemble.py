@@ -36,10 +36,11 @@ REQUESTS: Final = 3_000
 
 
 def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dict[str, Any]:
-    """Run SocialNetwork's eight services on one server with each, under both readings of costs.
+    """Run SocialNetwork's eight services on one server, for each RPC processor and cost of TCP.
 
-    Each figure is the mean over the seeds from `seed` on, with half its 95 % interval. Mean and P99
-    are means over the services, throughput is of all, and utilisation that of the RPC accelerator.
+    Each figure is the mean over the seeds from `seed` on, with half its 95 % interval. Latencies
+    (mean, P99) are means over the services, throughput is their sum, and utilisation is that of the
+    RPC accelerator.
     """
     rows = []
     for reading in READINGS_US:

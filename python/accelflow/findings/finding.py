@@ -78,7 +78,7 @@ class Finding:
     def paper_value(self) -> float:
         """The paper's number. Raises ValueError if it reports none, a range or a bound."""
         if self.paper is None or not self.paper.single:
-            raise ValueError(f"{self.key}: the paper reports no number")
+            raise ValueError(f"{self.key}: the paper reports no single number")
         return float(self.paper.low)
 
     @property

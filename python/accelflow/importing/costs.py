@@ -30,7 +30,7 @@ class Options:
     """The service, and facts that the profile does not contain.
 
     `requests` were served while it was taken, or `rate_rps` for `duration_s` seconds. `cores` is
-    the mean number of busy cores in that time; profiles weighed by time need it not.
+    the mean number of busy cores in that time; profiles weighted by time need it not.
     """
 
     into: Path
@@ -85,13 +85,13 @@ def _time_ns(tally: Tally, options: Options) -> float:
     if tally.unit_ns is not None:
         if options.cores is not None:
             raise refused(
-                "--cores", options.cores, "must be left out: the profile is weighed by time"
+                "--cores", options.cores, "must be left out: the profile is weighted by time"
             )
         return tally.weights.total() * tally.unit_ns
     if options.cores is None or options.duration_s is None:
         raise InputError(
             "--cores: must be given with --duration, the mean number of busy cores: the profile is"
-            " not weighed by time"
+            " not weighted by time"
         )
     cores = positive_number("--cores", options.cores, 1e6)
     return cores * positive_number("--duration", options.duration_s, _MOST) * 1e9

@@ -114,7 +114,7 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_load_figure(comparison: Comparison) -> Figure | None:
-    """P99 over the SLO against the load, with the line of the SLO; None without other loads."""
+    """P99 / SLO against load, with the SLO as a line; None without a sweep over loads."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y", "slo")}
     for _, found in comparison.loads:
         for system in found.systems:

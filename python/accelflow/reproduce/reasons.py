@@ -49,6 +49,6 @@ def _check(reason: Reason, place: str, row: str) -> None:
         return
     for named_proof in named:
         if named_proof.kind == IMPLIED or not named_proof.found().rules_out:
-            raise InputError(f"{place}: the proof '{named_proof.name}' rules nothing out")
+            raise InputError(f"{place}: the proof '{named_proof.name}' rules no figure out")
     if row and not any(row in named_proof.rows for named_proof in named):
         raise InputError(f"{place}: none of the proofs {', '.join(reason.proofs)} is about the row")

@@ -20,8 +20,9 @@ const STEP: usize = 128 * 1024;
 /// The decompression accelerator. Decompresses the payload (format `str`) with the codec in
 /// `job.packed`, sets the format named there, and clears `job.packed`.
 ///
-/// Takes the data out of a JSON envelope itself: of the paper's traces only T1 has a
-/// transformation before Dcmp (Table II, Listing 1); T5, T6, T10 and T12 have none.
+/// If the payload is still a JSON envelope, first extracts its data. T5, T6, T10 and T12 need this:
+/// of the paper's traces that decompress, only T1 has a transformation before Dcmp (Table II,
+/// Listing 1).
 pub struct Dcmp {
     /// `None` until it is needed, and after [`Accelerator::forget`].
     zstd: Option<DCtx<'static>>,

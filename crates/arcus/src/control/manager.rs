@@ -244,7 +244,8 @@ impl Manager {
     /// Finds another route with room for a flow beside the promises there (line 18): another
     /// instance, accelerator, DMA engine or path that its request allows.
     ///
-    /// # Errors As [`Platform::check`].
+    /// # Errors
+    /// As [`Platform::check`].
     pub fn select_path(&mut self, number: usize) -> Result<Option<RouteEntry>, PlatformError> {
         let status = self.flows[number].clone();
         let mut routes = self.routes(&status.request)?;

@@ -17,7 +17,8 @@ impl Manager {
     /// per second, by flow number. A rate below the promise is a predicted violation; without
     /// over-subscription there is none.
     ///
-    /// # Errors As [`crate::Platform::check`].
+    /// # Errors
+    /// As [`crate::Platform::check`].
     pub fn predicted(&mut self) -> Result<Vec<f64>, PlatformError> {
         let promises = self.flows().iter().map(|flow| flow.counted_gbit_per_s());
         let promises: Vec<f64> = promises.collect();
@@ -28,7 +29,8 @@ impl Manager {
     /// Priorities are served one after the other; flows of one priority get equal parts of their
     /// demands. A flow is cut only where a resource that it uses is short.
     ///
-    /// # Errors As [`crate::Platform::check`].
+    /// # Errors
+    /// As [`crate::Platform::check`].
     pub fn allocation(&mut self, demands: &[f64]) -> Result<Vec<f64>, PlatformError> {
         let mut given = vec![0.0; demands.len()];
         let mut priorities: Vec<u8> = self

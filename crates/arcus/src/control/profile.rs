@@ -207,7 +207,8 @@ impl ProfileTable {
 
     /// The capacity of a context, from the table or else by a simulation now.
     ///
-    /// # Errors As [`Platform::check`].
+    /// # Errors
+    /// As [`Platform::check`].
     pub fn capacity(&mut self, context: &Context) -> Result<Capacity, PlatformError> {
         if let Some(known) = self.entries.get(context) {
             return Ok(*known);
@@ -219,7 +220,8 @@ impl ProfileTable {
 
     /// Whether a context delivers `total` gigabits per second in its proportions.
     ///
-    /// # Errors As [`Platform::check`].
+    /// # Errors
+    /// As [`Platform::check`].
     pub fn tag(&mut self, context: &Context, total: f64) -> Result<Tag, PlatformError> {
         let capacity = self.capacity(context)?.gbit_per_s;
         Ok(match total <= capacity {
@@ -231,7 +233,8 @@ impl ProfileTable {
     /// The rates of a context's flows without shaping, when they take turns message by message, in
     /// gigabits per second.
     ///
-    /// # Errors As [`Platform::check`].
+    /// # Errors
+    /// As [`Platform::check`].
     pub fn unshaped(&self, context: &Context) -> Result<Vec<f64>, PlatformError> {
         let turns = self.watch(context, &Mechanism::NoShaping)?;
         Ok(rates(&turns).collect())

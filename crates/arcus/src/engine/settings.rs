@@ -18,7 +18,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// A measured time of `duration` after a tenth of it, with seed 1, and a controller every 100 us.
+    /// Measures for `duration` after a warm-up of a tenth of it. Seed 1; the controller runs every
+    /// 100 us.
     pub fn lasting(duration: Time) -> Settings {
         Settings {
             warmup: duration / 10,

@@ -161,8 +161,8 @@ impl Samples {
         longest.into_iter().map(Time::from_ps).collect()
     }
 
-    /// The bins of the longest samples, at least `share` of all, the longest first: the middle of
-    /// each bin, and its number of samples. Empty if all samples are kept.
+    /// The fewest top bins that together hold at least `share` of the samples, longest first: the
+    /// middle of each bin, and its number of samples. Empty if samples are kept individually.
     pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
         let wanted = self.kept_of(share) as u64;
         let Kept::Bins(bins) = &self.kept else {

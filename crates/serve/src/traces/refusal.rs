@@ -134,7 +134,7 @@ pub enum FitFault {
     #[error("it ends after sending, but must continue with the trace of the answer: tail '{0}'")]
     NoAnswer(String),
     /// The answer is received by another trace than the one that was named.
-    #[error("it leads to '{found}', but the trace of the answer must be '{expected}'")]
+    #[error("its tail after sending is '{found}': must be '{expected}', which receives the answer")]
     OtherAnswer {
         /// The trace that it leads to.
         found: String,

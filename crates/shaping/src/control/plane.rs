@@ -106,7 +106,7 @@ impl ControlPlane {
     /// A control plane that has promised nothing: all tenants share the capacity.
     ///
     /// # Errors
-    /// [`ControlError::Setting`].
+    /// [`ControlError::Setting`] for a setting that is not allowed.
     pub fn new<'n>(
         settings: ControlSettings,
         names: impl IntoIterator<Item = &'n str>,

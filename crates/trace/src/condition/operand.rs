@@ -125,7 +125,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The number of bits of the integer; 0 if there are too many bytes.
+    /// The width of the source as an integer, in bits; 0 for more bytes than an integer may have.
     pub fn bits(self) -> u8 {
         match self {
             Source::Field(_) => 64,

@@ -69,7 +69,8 @@ impl FactOdds {
 
     /// Sets the odds of `field` of the payload of `trace`.
     ///
-    /// # Errors [`OddsError`] for a number outside 0 to 1.
+    /// # Errors
+    /// [`OddsError`] for a number outside 0 to 1.
     pub fn with(mut self, trace: &str, field: &str, odds: Odds) -> Result<FactOdds, OddsError> {
         let valid = |value: &f64| (0.0..=1.0).contains(value);
         if let Some(value) = [odds.where_one, odds.where_zero]

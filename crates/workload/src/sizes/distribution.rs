@@ -108,7 +108,8 @@ pub enum SizeError {
 impl QuantileTable {
     /// A table of (probability, size): this share of sizes does not exceed the size.
     ///
-    /// # Errors [`SizeError`] unless there are two or more points from probability 0 to 1 whose
+    /// # Errors
+    /// [`SizeError`] unless there are two or more points from probability 0 to 1 whose
     /// probabilities and sizes never decrease.
     pub fn new(points: &[(f64, Bytes)]) -> Result<QuantileTable, SizeError> {
         let (Some(first), Some(last), true) = (points.first(), points.last(), points.len() > 1)

@@ -52,7 +52,9 @@ pub enum MetadataError {
     #[error("metadata '{0}': the protocol sets this header itself")]
     Reserved(String),
     /// Text with characters that are not allowed.
-    #[error("metadata '{0}': text must be printable ASCII; names of bytes end in -bin")]
+    #[error(
+        "metadata '{0}': text must be printable ASCII; for other bytes, use a name that ends in -bin"
+    )]
     Text(String),
     /// Text for a name that ends in `-bin`.
     #[error("metadata '{0}': a name that ends in -bin is for bytes")]

@@ -113,7 +113,7 @@ pub enum RpcProcessor {
 }
 
 impl RpcProcessor {
-    /// Both, by their numbers in `accelerator.rpc_processor`.
+    /// Both, indexed by the numeric value of `accelerator.rpc_processor`.
     pub const ALL: [RpcProcessor; 2] = [RpcProcessor::None, RpcProcessor::Whole];
 }
 
@@ -128,7 +128,7 @@ pub enum Reuse {
 }
 
 impl Reuse {
-    /// Both, by their numbers in `accelerator.reuse`.
+    /// Both, indexed by the numeric value of `accelerator.reuse`.
     pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
 }
 
@@ -145,6 +145,6 @@ pub enum FallBackWhen {
 }
 
 impl FallBackWhen {
-    /// Both, by their numbers in `accelerator.fallback`.
+    /// Both, indexed by the numeric value of `accelerator.fallback`.
     pub const ALL: [FallBackWhen; 2] = [FallBackWhen::Full, FallBackWhen::Sooner];
 }

@@ -34,6 +34,6 @@ pub enum Busy {
 }
 
 impl Busy {
-    /// Both, by their numbers in `dispatcher.busy`.
+    /// Both, indexed by the numeric value of `dispatcher.busy`.
     pub const ALL: [Busy; 2] = [Busy::Instructions, Busy::UntilConfirmed];
 }

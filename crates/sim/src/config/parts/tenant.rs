@@ -22,7 +22,7 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// Both, by their numbers in `tenant.isolation`.
+    /// Both, indexed by the numeric value of `tenant.isolation`.
     pub const ALL: [Isolation; 2] = [Isolation::Shared, Isolation::Reserved];
 }
 
@@ -37,6 +37,6 @@ pub enum ShapingOrder {
 }
 
 impl ShapingOrder {
-    /// Both, by their numbers in `tenant.shaping_order`.
+    /// Both, indexed by the numeric value of `tenant.shaping_order`.
     pub const ALL: [ShapingOrder; 2] = [ShapingOrder::Asking, ShapingOrder::BegunFirst];
 }

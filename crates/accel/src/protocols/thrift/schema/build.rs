@@ -96,7 +96,9 @@ impl<'f> Builder<'f> {
         let mut functions = match &service.extends {
             None => Vec::new(),
             Some(base) if depth == MAX_BASES => {
-                let why = format!("more than {MAX_BASES} services extend one another");
+                let why = format!(
+                    "the service inherits from more than {MAX_BASES} services, or from itself"
+                );
                 return Err(base.place.error(why));
             }
             Some(base) => {
