@@ -215,7 +215,8 @@ fn more_data_take_longer() {
 
 #[test]
 fn only_the_last_arm_hands_on_what_follows() {
-    let config = Config::default();
+    let mut config = Config::default();
+    config.set("core.interrupt_ns", 2_000.0).unwrap();
     let links = Links::most_frequent(&[((Accel::Cmp, Accel::Encr), 9)]);
     let decide = |id: &str, arm| -> Decision {
         let completion = Completion {

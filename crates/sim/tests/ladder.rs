@@ -40,13 +40,13 @@ fn each_rung_replaces_what_it_says() {
     let dispatchers = 7 * dispatch(15) + dispatch(35);
     assert_eq!(
         ps("per_acc_type_q") - ps("direct"),
-        (9 - 1) * 1_500_000 + (800_000 - 50_000) + (2_000_000 - 50_000) - dispatchers
+        (9 - 1) * 1_500_000 + (800_000 - 50_000) + (1_333_000 - 50_000) - dispatchers
     );
     // The branch: the manager, the interrupt with two switches and a submission; 7 instructions.
     let branch = dispatch(22) - dispatch(15);
     assert_eq!(
         ps("direct") - ps("cntr_flow"),
-        1_500_000 + 4_800_000 - branch
+        1_500_000 + 4_133_000 - branch
     );
     assert_eq!(ps("direct") - ps("direct_list"), 1_500_000);
     // Nothing to transform and nothing large.
@@ -59,7 +59,7 @@ fn large_payloads_need_the_manager_and_a_core_below_accelflow() {
     let [flow, ours] =
         ["cntr_flow", "accelflow"].map(|id| response(&Config::default(), &large, id).as_ps());
     // Seven hand-overs before the response has left.
-    assert_eq!(flow - ours, 7 * (1_500_000 + 4_800_000));
+    assert_eq!(flow - ours, 7 * (1_500_000 + 4_133_000));
 }
 
 #[test]

@@ -107,12 +107,12 @@ fn ideal_and_non_acc_charge_nobody() {
 #[test]
 fn cpu_centric_interrupts_the_core_for_every_hand_over() {
     let expected = [
-        core(4.8),
-        core(4.8),
-        core(4.8 + 2.0),
-        core(4.8),
-        core(4.8 + 4.0),
-        background(4.0),
+        core(4.133),
+        core(4.133),
+        core(4.133 + 2.0),
+        core(4.133),
+        core(4.133 + 4.0),
+        background(3.333),
         Decision::default(),
     ];
     assert_eq!(decisions("cpu_centric", &Links::default()), expected);
@@ -126,11 +126,11 @@ fn relief_asks_its_manager_always_and_the_core_when_a_chain_is_not_simple() {
     });
     let expected = [
         Decision::default(),
-        core(4.8),
-        core(4.8 + 2.0),
-        core(4.8),
-        core(4.8 + 4.0),
-        background(4.0),
+        core(4.133),
+        core(4.133 + 2.0),
+        core(4.133),
+        core(4.133 + 4.0),
+        background(3.333),
         Decision::default(),
     ]
     .map(|decision| Decision {
@@ -190,10 +190,10 @@ fn direct_systems_differ_in_what_their_dispatchers_can_do() {
             .collect();
         assert_eq!(decisions(id, &Links::default()), expected, "{id}");
     };
-    let all = [0.0, 4.8, 4.8 + 2.0, 4.8, 4.8 + 4.0, 0.0, 0.0];
+    let all = [0.0, 4.133, 4.133 + 2.0, 4.133, 4.133 + 4.0, 0.0, 0.0];
     expected("direct_list", [15, 15, 15, 15, 15, 27, 35], all, false);
     expected("direct", [15, 15, 15, 15, 15, 27, 35], all, true);
-    let few = [0.0, 0.0, 4.8 + 2.0, 4.8, 4.8 + 4.0, 0.0, 0.0];
+    let few = [0.0, 0.0, 4.133 + 2.0, 4.133, 4.133 + 4.0, 0.0, 0.0];
     expected("cntr_flow", [15, 22, 22, 15, 15, 27, 35], few, true);
 }
 
@@ -263,11 +263,11 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
     let (config, all) = (Config::default(), accelflow_sim::orchestrators::SYSTEMS);
     let expected = [
         ("non_acc", "Non-acc", 0.0, 0.0, false, false),
-        ("cpu_centric", "CPU-Centric", 0.8, 2.0, true, false),
-        ("relief", "RELIEF", 0.8, 2.0, true, false),
-        ("cohort", "Cohort", 0.8, 2.0, true, false),
+        ("cpu_centric", "CPU-Centric", 0.8, 1.333, true, false),
+        ("relief", "RELIEF", 0.8, 1.333, true, false),
+        ("cohort", "Cohort", 0.8, 1.333, true, false),
         ("cohort_polling", "Cohort (polling)", 0.1, 0.15, true, false),
-        ("per_acc_type_q", "PerAccTypeQ", 0.8, 2.0, true, false),
+        ("per_acc_type_q", "PerAccTypeQ", 0.8, 1.333, true, false),
         ("direct_list", "Direct (Fig. 3)", 0.05, 0.05, true, true),
         ("direct", "Direct", 0.05, 0.05, true, true),
         ("cntr_flow", "CntrFlow", 0.05, 0.05, true, true),
@@ -374,7 +374,7 @@ fn decisions_are_taken_by_the_requests_own_core() {
     let (base, plan) = (Config::default(), ten_us_each());
     // Cohort's core is asked twice, after Decr and Dser. The second request comes when the first
     // has been handed on, and by the second time the core has to go back to polling for it.
-    for (id, cost) in [("cpu_centric", 4.8), ("cohort_polling", 1.25 + 1.0)] {
+    for (id, cost) in [("cpu_centric", 4.133), ("cohort_polling", 1.25 + 1.0)] {
         let mut config = frictionless();
         for key in [
             "core.interrupt_ns",

@@ -34,7 +34,7 @@ const ELEMENTS: u64 = 2 * 2_040_000 + 2 * 140_000 + 5 * 1_040_000;
 /// 15 instructions seven times, 7 for a branch, and 35 at the end.
 const DISPATCHERS: u64 = 6 * 6_250 + 9_167 + 14_583;
 /// An interrupt, two switches, a submission.
-const INTERRUPTED: u64 = 4_800_000;
+const INTERRUPTED: u64 = 4_133_000;
 #[test]
 fn the_parts_of_an_unloaded_request_are_those_that_one_adds_up() {
     let expected = [
@@ -50,9 +50,9 @@ fn the_parts_of_an_unloaded_request_are_those_that_one_adds_up() {
             "per_acc_type_q",
             0,
             9 * 1_500_000,
-            800_000 + 2_000_000 + INTERRUPTED,
+            800_000 + 1_333_000 + INTERRUPTED,
         ),
-        ("cpu_centric", 0, 0, 800_000 + 2_000_000 + 7 * INTERRUPTED),
+        ("cpu_centric", 0, 0, 800_000 + 1_333_000 + 7 * INTERRUPTED),
         // A push, and five hand-overs without a link and an end of 20 ns for a look and 150 ns for
         // what it finds. What an engine takes to see a push is communication. When RPC ends between
         // two of them, its core is still on the way back to polling: from its push 100 ns for the
@@ -170,6 +170,6 @@ fn hardware_is_busy_orchestrating_for_as_long_as_it_decides() {
     assert_eq!(of("accelflow"), [DISPATCHERS + 14_583, 0, 150_000]);
     assert_eq!(
         of("per_acc_type_q"),
-        [0, 10 * 130_000, 800_000 + 2 * 2_000_000 + INTERRUPTED]
+        [0, 10 * 130_000, 800_000 + 2 * 1_333_000 + INTERRUPTED]
     );
 }

@@ -86,18 +86,18 @@ fn an_unloaded_request_takes_the_sum_of_its_parts() {
         // ends interrupt it.
         (
             "cohort",
-            ACCELERATED + 800_000 + 5 * INTERRUPTED + 2_000_000,
+            ACCELERATED + 800_000 + 5 * INTERRUPTED + 1_333_000,
         ),
         // The manager sees eight completions and a submission, the core Dser's branch and the
         // chains' ends.
         (
             "per_acc_type_q",
-            ACCELERATED + 800_000 + 9 * 1_500_000 + INTERRUPTED + 2_000_000,
+            ACCELERATED + 800_000 + 9 * 1_500_000 + INTERRUPTED + 1_333_000,
         ),
         // Four completions before LdB and three after Ser are handed on by the core.
         (
             "cpu_centric",
-            ACCELERATED + 800_000 + 7 * INTERRUPTED + 2_000_000,
+            ACCELERATED + 800_000 + 7 * INTERRUPTED + 1_333_000,
         ),
         ("non_acc", CONTEXT_SWITCH + on_cores + APPLICATION),
     ];
@@ -165,8 +165,8 @@ fn transformations_branches_and_parked_traces_count_once_each() {
             // T1 5, T8 2, T7 3, T2 3, and two ends; what follows TCP's send is not waited for.
             (
                 "core.interrupt_ns",
-                2_000.0,
-                2_001.0,
+                1_333.0,
+                1_334.0,
                 [0, 15_000, 4_000, 0, 0, 0],
             ),
             ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 0, 2_000, 0]),

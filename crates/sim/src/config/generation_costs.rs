@@ -93,6 +93,7 @@ mod tests {
         let mut config = Config::default();
         assert_eq!(config.with_generation_costs(), config);
         config.set("core.generation", 3.0).unwrap();
+        config.set("core.interrupt_ns", 2_000.0).unwrap();
         config.set("core.system_gain", 1.0).unwrap();
         config.set("core.tax_gain", 0.0).unwrap();
         let costs = config.with_generation_costs();

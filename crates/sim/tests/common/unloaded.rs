@@ -39,7 +39,7 @@ pub(crate) fn uniq_id_plan(bytes: u64) -> Plan {
 pub(crate) const CONTEXT_SWITCH: u64 = 1_000_000;
 
 /// An interrupt, two context switches, a submission.
-pub(crate) const INTERRUPTED: u64 = 2_000_000 + 2 * CONTEXT_SWITCH + 800_000;
+pub(crate) const INTERRUPTED: u64 = 1_333_000 + 2 * CONTEXT_SWITCH + 800_000;
 
 /// The base server with one cache slice, at the corner of the mesh, and one memory controller, so
 /// that all ways to memory are known, and without page faults.
