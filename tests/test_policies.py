@@ -558,12 +558,21 @@ except KeyboardInterrupt:
 
 def test_control_c_ends_a_policy_that_never_returns() -> None:
     environment = {"PYTHONPATH": str(ROOT / "python"), "PATH": "/usr/bin:/bin"}
-    with subprocess.Popen(
-        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "running\n"
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=120)
+    # A shell has what it starts in the background ignore Ctrl-C, and children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True, env=environment
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "running\n"
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert rest == "interrupted\n"
     assert process.returncode == 0
