@@ -166,7 +166,7 @@ def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str
 
 
 def kept() -> tuple[Path, str | None]:
-    """The path of this machine's recording and the date of its measurement; None if there is none.
+    """The path of this machine's recording and the date of its measurement; None without one.
 
     A damaged recording also counts as none.
     """

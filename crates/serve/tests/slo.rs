@@ -1,7 +1,7 @@
 //! The control plane of a running server: promises are admitted or refused, watched, and kept by rates that
 //! change while it runs.
 //!
-//! Nothing here depends on how fast anything is: tests wait for what the control plane counts.
+//! No test depends on the machine's speed: each waits for the counts of the control plane.
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! Tokens that stand for accelerator time: one limit for requests of any size.
 //!
-//! Nothing here depends on how fast anything is: refills come once an hour, and what is compared is
-//! processor time of work that differs by orders of magnitude.
+//! No test depends on the machine's speed: refills come once an hour, and the compared requests
+//! differ by orders of magnitude in processor time.
 
 mod common;
 

@@ -17,7 +17,7 @@ pub(crate) struct Admission {
     pub(crate) identity: Option<TlsIdentity>,
     /// The tenants, if the server distinguishes any.
     pub(crate) tenants: Option<Arc<Tenants>>,
-    /// What is promised to them, if the server has a control plane.
+    /// The promises to tenants; `None` without a control plane.
     pub(crate) controlled: Option<Arc<Controlled>>,
     /// The connections that are open.
     pub(crate) places: Arc<Places>,

@@ -109,8 +109,8 @@ impl Running {
         self.controlled(tenant)?.release(tenant)
     }
 
-    /// What tenants are promised, what they use, and what was kept; connections without a tenant are the
-    /// last row. Empty without a control plane.
+    /// For each tenant, its promise, its use, and the share of periods in which the promise was kept.
+    /// The last row is that of connections without a tenant. Empty without a control plane.
     pub fn slo_status(&self) -> Vec<TenantStatus> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map_or_else(Vec::new, |controlled| controlled.status())

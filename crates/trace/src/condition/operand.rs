@@ -49,8 +49,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes from `start` up to `end`; `None` if there are none, or one is beyond
-    /// [`MAX_OFFSET`].
+    /// The bytes from `start` up to `end`, exclusive. `None` for an empty span, and for one that
+    /// reaches beyond [`MAX_OFFSET`].
     pub fn new(start: u16, end: u16) -> Option<Span> {
         // No end is larger than the number behind the last offset.
         const { assert!(MAX_OFFSET == u16::MAX - 1) };

@@ -18,8 +18,8 @@ pub const VERSION: u32 = 4;
 /// and before version 4 there are neither quantiles nor times outside of steps.
 pub const READ_VERSIONS: [u32; 4] = [1, 2, 3, 4];
 
-/// A table of quantiles: probabilities, and the times in nanoseconds that this share of the
-/// measured times does not exceed; empty if there is none.
+/// A table of quantiles: pairs of a probability and the quantile in nanoseconds. Empty if the
+/// recording has no table.
 pub type RecordedQuantiles = Vec<(f64, f64)>;
 
 /// The most different requests that a service of a recording may have.

@@ -11,7 +11,7 @@ use super::failure::Failure;
 
 /// One element of a trace's source. Made by the functions of `accelflow.trace`; immutable.
 ///
-/// Attributes that a kind of node does not have are None, or an empty list for `arms`.
+/// An attribute that does not apply to a kind of node is None; `arms` is an empty list then.
 #[pyclass(frozen, eq, hash, name = "TraceNode", module = "accelflow._native")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PyNode {
