@@ -233,7 +233,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 0.0,
             provenance: Provenance::Paper,
             source: "AccelFlow, sections IV.A and IX",
-            why: "\"In the rare case that this area is also full\" the core takes the trace. `sooner` is one of section IX's \"adaptive control-flow decisions based on real-time system load and microservice behavior\": the load is the queue's length and whether the core is idle, the behaviour what the operation takes either.",
+            why: "\"If the overflow area is full, execution falls back to the core.\" `sooner` is one of section IX's \"adaptive control-flow decisions based on real-time system load and microservice behavior\": the load is the queue's length and whether the core is idle; the behaviour is the operation's time on either.",
         },
         get: |config| config.accelerator.fallback as usize as f64,
         set: |config, value| config.accelerator.fallback = FallBackWhen::ALL[value as usize],
