@@ -1,4 +1,4 @@
-"""The answer that a terminal shows first: verdict, systems, what binds, where the time goes."""
+"""The answer that a terminal shows first: verdict, systems, bottleneck, where the time goes."""
 
 import io
 from typing import Any
@@ -55,7 +55,7 @@ def test_the_first_line_is_the_answer(results: dict[str, Any]) -> None:
     first = answer(results)[0]
     assert first == (
         "AccelFlow cuts P99 by 62 % against Cohort and 78 % against RELIEF and has a P99 39 %"
-        " above Ideal's; what binds it is the work itself: application logic, 50 % of its time."
+        " above Ideal's. Its bottleneck is the work itself: application logic, 50 % of its time."
     )
 
 
@@ -102,7 +102,7 @@ def test_bars_are_as_long_as_the_mean_latency(results: dict[str, Any]) -> None:
         ("ideal", "work", "accelerators' work", 0.5),
     ],
 )
-def test_what_binds_is_what_took_the_time(
+def test_the_bottleneck_is_what_took_the_time(
     results: dict[str, Any], system: str, kind: str, resource: str, share: float
 ) -> None:
     bound = binding_of(Comparison.from_dict(results)[system])
@@ -158,7 +158,7 @@ def test_results_that_do_not_say_are_not_guessed(made_up_results: dict[str, Any]
     assert within_slo(comparison["accelflow"]) is None
     lines = answer(made_up_results)
     assert not any("Where the time goes" in line or "Within SLO" in line for line in lines)
-    assert "what binds" not in lines[0]
+    assert "bottleneck" not in lines[0]
 
 
 def test_an_overloaded_rival_has_no_percentage(results: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ def test_without_accelflow_the_fastest_real_system_is_the_subject(results: dict[
     assert verdict(Comparison.from_dict(results)).startswith("Cohort cuts P99 by")
     results["systems"] = results["systems"][:1]
     text = verdict(Comparison.from_dict(results))
-    assert text.startswith("Non-acc: P99 4.50 ms, mean 918.8 us; what binds it is queueing")
+    assert text.startswith("Non-acc: P99 4.50 ms, mean 918.8 us. Its bottleneck is queueing")
 
 
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 120, 200])

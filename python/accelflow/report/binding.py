@@ -1,17 +1,15 @@
 """The bottleneck of a system: the resource, or the work, that its requests wait for most.
 
-The rule reads results alone, and takes the first of these that holds:
+The rule depends on the results alone. The first of these that applies is the bottleneck:
 
-1. A resource could not keep up: that resource, as the engine names it (``saturated``).
-2. A full queue turned away at least 1 % of an accelerator's operations: the accelerator with the
-   largest share.
-3. Of the mean latency, orchestration, queueing or communication took at least 10 %. The largest of
-   the three is taken, and named by a resource: orchestration by the place that took most of it
-   (manager, cores or dispatchers); queueing by the resource that is used most (cores, an
-   accelerator, manager, A-DMA engines or a link), since a wait grows with utilisation, unless it
-   is used for less than half of the time; communication by the transfers themselves.
-4. Otherwise it is the work itself: application logic, accelerators or remote waits, whichever took
-   most.
+1. The resource that could not keep up, as the engine names it (``saturated``).
+2. The accelerator whose full queue turned away the most operations, if at least 1 %.
+3. Orchestration, queueing or communication, if it took at least 10 % of the mean latency. The
+   largest of the three counts. Orchestration is named with the place that took most of the time:
+   manager, cores or dispatchers. Queueing is named with the busiest resource (cores, an
+   accelerator, manager, A-DMA engines or a link) if that is used at least half of the time,
+   since waiting grows with utilisation. Communication is named with the transfers.
+4. The work itself: the largest of application logic, accelerators and remote waits.
 
 Shares and utilisations are means over the services.
 """
@@ -36,14 +34,14 @@ __all__ = [
     "utilizations",
 ]
 
-#: Operations that a full queue turned away matter from this share of an accelerator's.
+#: The share of an accelerator's operations from which a full queue is the bottleneck.
 DENIED_SHARE: Final = 0.01
-#: What is not the work itself matters from this share of the mean latency.
+#: The share of the mean latency from which a part other than work is the bottleneck.
 WAITING_SHARE: Final = 0.10
-#: A resource that is used less does not explain a queue by itself.
+#: A resource with a lower utilisation does not explain a queue by itself.
 BUSY_SHARE: Final = 0.50
 
-#: Parts of the response time as people read them, by the parts that the engine tells apart.
+#: Parts of the response time in reports, and the engine's parts that each adds up.
 PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "application": ("cpu",),
     "accelerators": ("accelerator",),
@@ -67,9 +65,9 @@ Kind = Literal["overload", "denials", "orchestration", "queueing", "communicatio
 class Binding:
     """The bottleneck of a system.
 
-    `resource` is its name; `share` (0 to 1) is the share of the mean latency that it took, or of
-    the operations that were turned away, and None for an overload; `used` is the utilisation of the
-    busiest resource for the kind `queueing`.
+    `resource` is its name. `share` (0 to 1) is its share of the mean latency, the share of
+    operations turned away for the kind `denials`, and None for the kind `overload`. For the kind
+    `queueing`, `used` is the utilisation of the busiest resource.
     """
 
     kind: Kind
@@ -90,7 +88,7 @@ class Binding:
 
     @property
     def sentence(self) -> str:
-        """A clause that says what binds and why."""
+        """A clause with the bottleneck and its share."""
         if self.kind == "overload":
             return f"{self.resource}, which cannot keep up"
         share = f"{(self.share or 0.0) * 100:.0f} %"
@@ -106,9 +104,9 @@ class Binding:
 
 
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """The mean latency by :data:`PARTS`, in us, for a system as means over its services.
+    """The mean latency in us, by :data:`PARTS`; for a system, the mean over its services.
 
-    Empty if the results lack it.
+    Empty if the results do not have the parts.
     """
     spent = spent_of(result)
     return (
@@ -119,7 +117,7 @@ def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 
 def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """The mean latency by the engine's own parts; empty if the results lack it."""
+    """The mean latency in us, by the engine's own parts; empty if the results lack them."""
     services = result.services if isinstance(result, SystemResult) else (result,)
     known = [service.spent_us for service in services if service.spent_us]
     names = dict.fromkeys(name for spent in known for name in spent)

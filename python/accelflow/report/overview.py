@@ -116,14 +116,14 @@ def _table(comparison: Comparison, columns: dict[str, tuple[str, list[str]]]) ->
     table.add_column("", no_wrap=True)
     for heading in columns:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("What binds", min_width=8, overflow="fold")  # wraps in the narrowest
+    table.add_column("Bottleneck", min_width=8, overflow="fold")  # wraps in the narrowest
     table.add_row("", *[unit for unit, _ in columns.values()], "", style="dim")
     for index, system in enumerate(comparison.systems):
         cells = [escape(column[index]) for _, column in columns.values()]
         bound = binding_of(system)
-        binds = "-" if bound is None else escape(bound.short)
+        bottleneck = "-" if bound is None else escape(bound.short)
         style = "green" if system.orchestrator == "accelflow" else ""
-        table.add_row(Text(system.label), *cells, binds, style=style)
+        table.add_row(Text(system.label), *cells, bottleneck, style=style)
     return table
 
 

@@ -43,11 +43,12 @@ _SETTINGS: Final = {
     "slo_factor": "SLO, in response times on an idle server",
 }
 
-_BINDS: Final = (
-    "What binds is the first of these that holds: a resource could not keep up; a full queue turned"
-    " away 1 % or more of an accelerator's operations; orchestration, queueing or communication"
-    " took 10 % or more of the mean latency (a queue is named by the resource that is used most, if"
-    " it is used for half of the time); otherwise the work itself."
+_BOTTLENECK: Final = (
+    "The bottleneck is the first of these that applies: a resource that could not keep up; an"
+    " accelerator whose full queue turned away 1 % or more of its operations; orchestration,"
+    " queueing or communication, if it took 10 % or more of the mean latency; otherwise the work"
+    " itself. Queueing is shown with the busiest resource, if that is used at least half of the"
+    " time."
 )
 
 
@@ -91,7 +92,7 @@ def _answer(comparison: Comparison) -> Section:
     return Section(
         title="The systems",
         text=notes,
-        parts=[systems_table(comparison, notes=[_BINDS, *([_OVERLOADED] * stuck)])],
+        parts=[systems_table(comparison, notes=[_BOTTLENECK, *([_OVERLOADED] * stuck)])],
     )
 
 

@@ -15,7 +15,7 @@ __all__ = ["services_table", "systems_table"]
 
 
 def systems_table(comparison: Comparison, notes: Sequence[str] = ()) -> Table:
-    """A row for each system: latency, what it served, its use, and what binds it."""
+    """A row for each system: latency, requests served in time, utilisation and bottleneck."""
     columns = [
         Column(name="System"),
         Column(name="Mean", unit="us", form="number"),
@@ -26,7 +26,7 @@ def systems_table(comparison: Comparison, notes: Sequence[str] = ()) -> Table:
         Column(name="Within SLO", unit="of requests", form="share", digits=2),
         Column(name="Cores", unit="used", form="share", digits=0),
         Column(name="Busiest", unit="accelerator"),
-        Column(name="What binds"),
+        Column(name="Bottleneck"),
     ]
     return Table(
         caption="Latencies are means over the services, rates are sums",

@@ -1,4 +1,4 @@
-"""The answer of a comparison in one sentence, and the measures that stand below it."""
+"""The answer of a comparison in a sentence or two, and the measures shown below it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _RIVALS: Final = 2
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return the answer in one sentence, or in one for each chip if there are several.
+    """Return the answer: the subject's gain and its bottleneck, for each chip in turn.
 
-    AccelFlow stands against the others if it took part, and else the system with the lowest P99.
-    Reductions are means over the services, as in the paper. With several seeds each has its 95 %
-    interval, and a rival whose interval has zero inside is said to be the same.
+    The subject is AccelFlow, or the system with the lowest P99 if AccelFlow did not take part.
+    Reductions are means over the services, as in the paper. With several seeds each reduction has
+    a 95 % interval. A rival whose interval contains zero is reported as equal.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
@@ -39,15 +39,15 @@ def verdict(comparison: Comparison) -> str:
 def _of_one_chip(systems: Sequence[SystemResult]) -> str:
     subject = _subject(systems)
     bound = binding_of(subject)
-    binds = "" if bound is None else f"; what binds it is {bound.sentence}"
+    bottleneck = "" if bound is None else f". Its bottleneck is {bound.sentence}"
     if subject.p99_us is None:
         return f"{subject.name}: a service has no answered request."
     if subject.saturated:
         return f"{subject.name} cannot keep up: {subject.saturated}, overloaded during the run."
     clauses = _against(subject, systems)
     if clauses:
-        return f"{subject.name} {_listed(clauses)}{binds}."
-    return f"{subject.name}: P99 {_us(subject.p99_us)}, mean {_us(subject.mean_us)}{binds}."
+        return f"{subject.name} {_listed(clauses)}{bottleneck}."
+    return f"{subject.name}: P99 {_us(subject.p99_us)}, mean {_us(subject.mean_us)}{bottleneck}."
 
 
 def _us(value: float | None) -> str:
@@ -64,7 +64,7 @@ def _subject(systems: Sequence[SystemResult]) -> SystemResult:
 
 
 def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str]:
-    """The subject's reduction of the P99 of the nearest rivals, and its distance from Ideal."""
+    """Clauses that compare the subject's P99 with those of the nearest rivals and of Ideal."""
     others = [
         system for system in systems if system is not subject and system.orchestrator != "ideal"
     ]
@@ -97,7 +97,7 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
 
 
 def _sign(cut: Estimate) -> int:
-    """1 for a reduction, -1 for none and for a rise, 0 where the interval has zero inside."""
+    """Return 1 for a reduction, 0 if the interval contains zero, and -1 otherwise."""
     if cut.half_width is None:
         return 1 if cut.mean > 0 else -1
     return cut.sign or 0
@@ -110,15 +110,15 @@ def _beside_ideal(above: float) -> str:
 
 
 def _listed(parts: Sequence[str]) -> str:
-    """The parts in a row, as in `a, b and c`."""
+    """Join the parts, as in `a, b and c`."""
     *first, last = parts
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def within_slo(system: SystemResult) -> tuple[float, float] | None:
-    """The requests per second that were answered within their SLO, and their share of all.
+    """Requests per second answered within their SLO, and their share of all requests.
 
-    None if no service has an SLO. The share counts requests without an answer as late.
+    None if no service has an SLO. A request without an answer counts as late.
     """
     known = [result for result in system.services if result.slo_missed_share is not None]
     missed = system.slo_missed_share
@@ -131,12 +131,12 @@ def within_slo(system: SystemResult) -> tuple[float, float] | None:
 
 
 def core_use(system: SystemResult) -> float:
-    """The utilisation of the cores: a mean over the servers, if each service has its own."""
+    """Return the utilisation of the cores: the mean over servers if there are several."""
     return mean_of([result.core_utilization for result in system.services]) or 0.0
 
 
 def accelerator_use(system: SystemResult) -> tuple[str, float] | None:
-    """The kind of accelerator that is used most, and its utilisation; None if none was used."""
+    """The busiest kind of accelerator and its utilisation; None if no accelerator was used."""
     names = dict.fromkeys(
         name for result in system.services for name in result.accelerator_utilization
     )

@@ -81,7 +81,7 @@ def _table(answer: Mapping[str, Any], kinds: Sequence[str]) -> Table:
             Column(name="Power", unit="kW", form="number", digits=2),
             Column(name="Cost", unit=year, form="number", digits=0),
             Column(name="Chip pays up to", form="number", digits=0),
-            Column(name="What binds"),
+            Column(name="Bottleneck"),
         ],
         rows=rows,
         notes=[
