@@ -1,9 +1,9 @@
 """accelflow: orchestrate ensembles of fine-grained accelerators for the datacenter tax.
 
-This module has the names that most programs need. `compare` and `simulate` answer what a workload
-gains, from a `Scenario` and on a `Chip`; traces, `run_trace`, servers and clients are for service
-developers. `accelflow.simulation` knows what can be asked, `accelflow.calibration` records costs,
-and `accelflow.report` writes results.
+This module has the names that most programs need. `compare` and `simulate` run a `Scenario` on a
+`Chip` and show what a workload gains. Traces, `run_trace`, servers and clients are for service
+developers. `accelflow.simulation` lists the workloads, orchestrators and parameters,
+`accelflow.calibration` records costs, and `accelflow.report` writes results.
 """
 
 import importlib

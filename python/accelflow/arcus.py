@@ -82,7 +82,7 @@ class Segment:
 
 
 def table2() -> dict[str, Any]:
-    """The paper's Table 2: registers, its rates and the rates they give here.
+    """Return the paper's Table 2: registers, the paper's rates and ours.
 
     An object of schema ``accelflow.arcus.table2/1``.
     """
@@ -114,11 +114,11 @@ def release(
     segment_bytes: int | None = None,
     header_bytes: int = 0,
 ) -> list[Segment]:
-    """Pass `messages` (time in ns, size in bytes) through `limiter`, and return their segments.
+    """Pass `messages` (time in ns, size in bytes) through `limiter`; return the released segments.
 
-    Times count from when the bucket was filled, and must not decrease. With `segment_bytes`,
-    larger messages are split, and each piece repeats the first `header_bytes`. Raises InputError
-    for a value out of range and for a message that can never pass.
+    The bucket is full at time 0. Times must not decrease. With `segment_bytes`, larger messages are
+    split, and each piece repeats the first `header_bytes`. Raises InputError for a value out of
+    range and for a message that can never pass.
     """
     values = _settings(limiter)
     offered = [
@@ -155,14 +155,17 @@ def experiment(
 ) -> dict[str, Any]:
     """Run one of the paper's experiments with `replications` seeds from `seed` on.
 
-    By default there are as many as the experiment needs; `threads` of them run at a time. An object
-    of schema ``accelflow.arcus.experiment/1``. Each of its `rows` is a number of ours beside the
-    paper's of the same `key`, which is a number, a pair (from, to), an object with a bound
-    ``above``, or None where the text has none: `ours` is the mean over the seeds, `half_width` half
-    its 95 % interval (None for one seed); `difference` is relative, or absolute between shares, and
-    `why` explains a large one or remarks on the figure. `series` are the curves,
-    with `half_widths` of their second numbers. Raises InputError for an unknown name and for a
-    number out of range.
+    The default is the experiment's own number of seeds; `threads` of them run at a time. Returns an
+    object of schema ``accelflow.arcus.experiment/1``.
+
+    Each of its `rows` compares a result with the paper's figure of the same `key`. The paper's
+    figure is a number, a pair (from, to), an object with a bound ``above``, or None if the text has
+    none. `ours` is the mean over the seeds, and `half_width` half its 95 % interval (None for one
+    seed). `difference` is relative, or absolute between shares. `why` explains a large difference
+    or comments on the figure. `series` are the curves; `half_widths` belong to their second
+    numbers.
+
+    Raises InputError for an unknown name and for a number out of range.
     """
     one_of("experiment", name, experiments())
     _whole("seed", seed)
@@ -220,13 +223,14 @@ def plan(
 ) -> dict[str, Any]:
     """Admit flows one after the other, and run the admitted ones with and without shaping.
 
-    `request` is a plan as docs/arcus.md describes it; `profiles` is a result of :func:`profile` for
-    the same platform, whose capacities are then not found again. A flow with `from_us` asks for
-    admission while others run, and one with `until_us` leaves. An object of schema
-    ``accelflow.arcus.plan/1``: for each flow in `admitted` its route and registers, the rate that
-    the profiles predict, what it got while it was there, and the `verdict` on that: `kept`,
-    `below`, `too short` or `no promise`; for each in `rejected` the rate that is left; and
-    `warnings` if the run is too short for a verdict. Raises InputError for values that are not
+    `request` is a plan (docs/arcus.md). `profiles` is a result of :func:`profile` for the same
+    platform; its capacities are then not measured again. A flow with `from_us` asks for admission
+    while others run, and one with `until_us` leaves.
+
+    Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in `admitted` has its route
+    and registers, the predicted rate, the rate while it was active, and the `verdict`: `kept`,
+    `below`, `too short` or `no promise`. Each flow in `rejected` has the rate that is left.
+    `warnings` tell if the run is too short for a verdict. Raises InputError for values that are not
     allowed.
     """
     given = checked(request)
@@ -239,11 +243,11 @@ _PROFILES: Final = "accelflow.arcus.profiles/1"
 
 
 def profile(request: Mapping[str, Any], *, most: int = 2) -> dict[str, Any]:
-    """Profile every combination of up to `most` flows of a plan, each on each of its routes.
+    """Profile every combination of up to `most` flows of a plan, over all their routes.
 
-    An object of schema ``accelflow.arcus.profiles/1``: for each of the `combinations` its flows,
-    the rate that their SLOs add up to, what the platform delivers in these proportions, and the tag
-    ``SLO-Friendly`` or ``SLO-Violating``; and the `entries` that a later :func:`plan` reads. Raises
+    Returns an object of schema ``accelflow.arcus.profiles/1``. Each of its `combinations` has the
+    flows, the sum of their SLOs, the rate that the platform delivers in these proportions, and the
+    tag ``SLO-Friendly`` or ``SLO-Violating``. A later :func:`plan` reads the `entries`. Raises
     InputError for values that are not allowed.
     """
     whole_number("most", most, 1, 64)
@@ -267,7 +271,7 @@ def read_profiles(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _entries(profiles: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[Any]:
-    """The entries of a table of profiles, which must be of the plan's platform and this version."""
+    """Return the entries of a table of profiles for the plan's platform and this version."""
     if profiles is None:
         return []
     if profiles.get("version") != _native.version():
@@ -276,7 +280,7 @@ def _entries(profiles: Mapping[str, Any] | None, given: Mapping[str, Any]) -> li
     # As JSON has it: without pairs.
     if profiles.get("platform") != json.loads(json.dumps(given["platform"])):
         raise InputError(
-            "profiles: are of another platform than the plan's: run `accelflow arcus profile` again"
+            "profiles: must be of the plan's platform: run `accelflow arcus profile` again"
         )
     return profile_entries(profiles.get("entries"))
 

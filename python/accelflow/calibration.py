@@ -1,11 +1,11 @@
-"""The cost of the services' operations on this machine, measured once and saved.
+"""The costs of operations on this machine, measured once and saved.
 
 Measured times differ from run to run, so a comparison is only repeatable with constant costs. The
 first comparison measures and keeps a recording. Later ones use it until the user asks for a new
-one, or the version of accelflow or the machine changes.
+one, or until accelflow's version or the machine changes.
 
-Times also differ within a run, so they are measured in rounds, and the recording keeps the result
-of each round (docs/recording-format.md).
+Times also differ within a run. They are therefore measured in rounds, and the recording keeps the
+result of each round (docs/recording-format.md).
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ __all__ = [
     "measure",
 ]
 
-#: Largest acceptable share of time in which the measuring thread did not run. It never waits, so
-#: other threads had its core then; beyond this share, their use of the caches affects the medians.
+#: Largest acceptable share of time in which the measuring thread did not run. It never waits, so so
+#: other threads had its core in this time. Above this share, their use of the caches affects the
+#: medians.
 BUSY_RATIO: Final = 0.05
 #: Largest acceptable interquartile range of a service's rounds, as a share of their median. Beyond
 #: it, systems that differ by a few percent cannot be told apart.
@@ -47,10 +48,10 @@ UNSTEADY_RATIO: Final = 0.05
 class Calibration:
     """The uncertainty of a recording's costs.
 
-    `spread_ratio` has for each service the interquartile range, over the rounds, of the total time
-    of its operations, as a share of the median. `waited_ratio` is the largest share of a service's
-    time in which the measuring thread did not run, None if the recording does not say. `doubts` has
-    a sentence for each reason to measure again; it is empty if the costs are good.
+    `spread_ratio` maps each service to the interquartile range of its operations' total time over
+    the rounds, relative to the median. `waited_ratio` is the largest share of a service's time in
+    which the measuring thread did not run, None if the recording does not say. `doubts` lists the
+    reasons to measure again; it is empty if the costs are good.
     """
 
     machine: str
@@ -72,7 +73,7 @@ def measure(
 ) -> str:
     """Execute services of `workload` on real bytes and return the recording as text.
 
-    It is a suite's name or the tree of a workload's file, and `names` are those of the services, by
+    `workload` is a suite's name or the tree of a workload's file. `names` selects services, by
     default all. `progress` is called with the number of measured invocations and the total. The
     format is that of docs/recording-format.md.
 
@@ -87,9 +88,9 @@ def measure(
 def calibrated(
     *, anew: bool = False, progress: Callable[[int, int], object] | None = None
 ) -> tuple[str, str]:
-    """Return the recording of this machine and a sentence on its origin.
+    """Return the recording of this machine, and a sentence on its origin.
 
-    It is measured and saved if there is none yet, or if `anew` is set.
+    The machine is measured, and the recording saved, if there is none yet or if `anew` is set.
     """
     kept = kept_recording()
     if not anew:
@@ -110,9 +111,9 @@ def calibrated(
 
 
 def calibration_of(recording: str) -> Calibration | None:
-    """Return the uncertainty of the costs of `recording`; None if it does not say.
+    """Return the uncertainty of the costs of `recording`; None if it has no rounds.
 
-    Raises AccelflowError for text that is not a recording.
+    Raises AccelflowError if the text is not a recording.
     """
     _native.check_recording(recording)
     tree = parse_json(recording)
@@ -150,8 +151,8 @@ def _doubts(spread_ratio: dict[str, float], waited_ratio: float | None) -> list[
     name, most = max(spread_ratio.items(), key=lambda item: item[1])
     if most > UNSTEADY_RATIO:
         doubts.append(
-            f"the costs are unsteady: those of {name} vary by {most:.0%} from round to round (at"
-            f" most {UNSTEADY_RATIO:.0%} is good)"
+            f"the costs are unsteady: those of {name} vary by {most:.0%} between rounds (at most"
+            f" {UNSTEADY_RATIO:.0%} is acceptable)"
         )
     return doubts
 
@@ -166,7 +167,7 @@ def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str
 
 
 def kept() -> tuple[Path, str | None]:
-    """The path of this machine's recording and the date of its measurement; None without one.
+    """Return the path of this machine's recording and its date, or None if there is none.
 
     A damaged recording also counts as none.
     """

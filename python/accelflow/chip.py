@@ -60,7 +60,7 @@ PAPER_ENERGY: Final[Mapping[str, float]] = {
     )
 }
 
-#: Bytes moved for one invocation where results do not say: the data of one queue entry.
+#: Bytes moved per invocation if results lack them: the data of one queue entry.
 BYTES_PER_TRANSFER: Final = 2048.0
 #: Sizes that can be set for one accelerator alone, as in ``pes.TCP``.
 _OWN_SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
@@ -73,15 +73,15 @@ _INPUTS: Final[Mapping[str, str]] = {
     "accelerator.output_entries": "output_entries",
     "network.dma_engines": "adma_engines",
 }
-#: Instructions of one dispatch where results do not say: the mean of section VII.B.2.
+#: Instructions per dispatch if results lack them: the mean of section VII.B.2.
 INSTRUCTIONS_PER_DISPATCH: Final = 18.0
 
 
 def area(changes: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Return the areas of a processor's parts in mm2, with every input and its provenance.
+    """Return the areas of a processor's parts in mm2, and every input with its provenance.
 
-    `changes` replaces inputs by name, such as ``{"pes": 4}``. Raises InputError for an unknown
-    name and a value out of range.
+    `changes` replaces inputs by name, such as ``{"pes": 4}``. Raises InputError for an unknown name
+    and a value out of range.
     """
     return {"schema": AREA_SCHEMA, **_call(_native.area_model, checked("area", changes or {}))}
 
@@ -110,15 +110,15 @@ def energy(
 
     If the results have several chips, `chip` selects one, by default the first.
 
-    The result is for one second of the measured window: watts by part (``power_w``), completed
-    requests per second, joules per request, the part of them that is neither drawn at rest nor
-    leaked (``dynamic_joules_per_request``), and requests per joule, which is performance per watt.
-    Services that share a server share its watts; if each has a server of its own, all count.
+    The result has watts by part (``power_w``), completed requests per second, joules per request,
+    their part beyond idle and leakage (``dynamic_joules_per_request``), and requests per joule,
+    which is performance per watt. All are for one second of the measured window. Services that
+    share a server share its watts. If each service has its own server, all servers count.
 
-    The number of dispatches follows from the results' operations per request. The moved bytes are
-    the A-DMA engines' busy share at their peak rate, an upper bound. For results without these,
-    each invocation of Table IV counts as one dispatch and :data:`BYTES_PER_TRANSFER` bytes, and
-    ``estimated`` is true.
+    The number of dispatches follows from the operations per request in the results. The moved bytes
+    are at most the A-DMA engines' utilisation times their peak rate, and this bound is used. If
+    results lack these figures, each invocation of Table IV counts as one dispatch and
+    :data:`BYTES_PER_TRANSFER` bytes, and ``estimated`` is true.
 
     Raises InputError for an orchestrator that the results do not have, and for invalid inputs.
     """
@@ -127,7 +127,7 @@ def energy(
     if system is None:
         known = ", ".join(s.orchestrator for s in comparison.systems)
         of_chip = "" if chip is None else f" of the chip '{chip}'"
-        raise InputError(f"no system '{orchestrator}'{of_chip} in the results; there are {known}")
+        raise InputError(f"no system '{orchestrator}'{of_chip} in the results; they have {known}")
     sizes = {**_inputs(_config_of(comparison, system.chip)), **checked("area", sizes or {})}
     changes = checked("power", changes or {})
     one_server = comparison.placement == "colocated"
@@ -241,7 +241,7 @@ def _invocations(service: str) -> float:
         return float(json.loads(_native.service_walk(service))["accelerators"])
     except AccelflowError as error:
         raise InputError(
-            f"the results do not say how often '{service}' invokes accelerators: {error}"
+            f"the results lack the accelerator invocations of '{service}': {error}"
         ) from error
 
 

@@ -1,7 +1,6 @@
-"""Simulates a workload under one system or several, in one call.
+"""Simulate a workload under one or several systems, in one call.
 
-Scenarios, results and the engine are elsewhere (:mod:`accelflow.scenario`, :mod:`accelflow.report`,
-:mod:`accelflow.simulation`); here they meet. docs/python.md has examples.
+docs/python.md has examples.
 """
 
 from __future__ import annotations
@@ -55,9 +54,9 @@ MAX_SEEDS: Final = 1_000
 REPORT_LOADS: Final = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 MAX_LOADS: Final = 100
 MAX_LOAD: Final = 1_000.0
-#: The most intervals of time of which results say how busy servers were.
+#: The largest number of intervals for which results have the servers' utilisation.
 _USE_INTERVALS: Final = 120
-#: As many samples as there are requests.
+#: The `samples` argument that keeps all requests.
 _ALL: Final = 2**64 - 1
 _WORKLOAD: Final = Scenario().workload
 
@@ -114,57 +113,57 @@ def compare(  # noqa: PLR0913 (options, by name)
         print(results["accelflow"].p99_us, results["relief"]["UniqId"].p99_us)
 
     `workload` is the name of a workload, the path of its file, an object with the method
-    ``to_document``, or a :class:`accelflow.Scenario`. Other keyword arguments are the scenario's
-    fields; they replace those of a given one. The orchestrators are the paper's five and Ideal
-    unless `orchestrators` names others. The first comparison with measured costs, the default of
-    socialnetwork, measures them, which takes some seconds; the profile ``paper`` does not.
+    ``to_document``, or a :class:`accelflow.Scenario`. Other keyword arguments are fields of the
+    scenario, and override those of a given scenario. The orchestrators are the paper's five and
+    Ideal unless `orchestrators` names others. The default of socialnetwork is measured costs. The
+    first such comparison measures them, which takes some seconds; the profile ``paper`` avoids
+    this.
 
-    With several `seeds`, results are means over the scenario's seed and those that follow it, each
-    with its 95 % confidence interval (``intervals``, by Student's t); counts are sums.
+    With several `seeds`, results are means over the scenario's seed and the following ones.
+    ``intervals`` has their 95 % confidence intervals, by Student's t. Counts are sums.
 
-    With a `precision` such as ``p99:2%`` or ``mean:1%``, the length of the run is not `requests`:
-    ten seeds, or `seeds`, are simulated longer and longer until the 95 % interval of this measure
-    is that narrow for each service under each system (docs/precision.md). `on_round` is called
-    after each length with the requests and what they reached. After `time_limit_s` seconds the
-    results are those of the last length that had ended, and ``source["precision"]`` says what they
-    reached. `keep_in` is a folder for what ended before, so that the same call goes on with it; it
-    is emptied when the precision is reached.
+    With a `precision` such as ``p99:2%`` or ``mean:1%``, the run length grows: ten seeds, or
+    `seeds`, are simulated with more and more requests until the 95 % interval of this measure is
+    that narrow for every service and system (docs/precision.md). `on_round` is called after each
+    run length with the requests and the precision reached. After `time_limit_s` seconds, the
+    results of the last completed run length are returned, and ``source["precision"]`` has the
+    precision reached. `keep_in` is a folder for completed runs, so that the same call can resume.
+    It is emptied when the precision is reached.
 
-    The first tenth of the requests, or as many as `warmup` says, is not counted. With `mser5` a
-    pilot of five seeds finds how many instead (:mod:`accelflow.warmup`).
+    The first `warmup` requests, by default a tenth, are not counted. With `mser5`, a pilot of five
+    seeds determines their number (:mod:`accelflow.warmup`).
 
-    Percentiles are exact up to 10,000,000 requests of a service, for which 8 bytes of each response
-    are kept. Beyond, or with `exact` False, responses are counted in bins, so that memory does not
-    grow with their number, and percentiles are within the share that ``source["percentiles"]`` has.
+    Percentiles are exact up to 10,000,000 requests of a service, at 8 bytes per response. Beyond,
+    or with `exact` False, responses are counted in bins of constant memory, and
+    ``source["percentiles"]`` has the relative error.
 
     With `samples`, results have a table of single requests (``samples``, of pyarrow): system,
     service, seed and number of the request, `arrival_us` since the start, `response_us`, and what
     the response time was spent on: `cpu_us` (application logic), `accelerator_us`, `dispatcher_us`,
     `manager_us`, `cores_us` (orchestration on cores), `communication_us`, `remote_us` and
-    `queueing_us`. Requests of the warm-up and those without a response are left out. A number in
-    place of True keeps at most that many of each service under each system, evenly spaced; at most
-    2,000,000 are kept in total. The rows of all systems with the same seed, service and number are
-    the same request. With `samples_to` the requests are not kept: it is called with the table of
-    each seed, so that only one seed has to fit.
+    `queueing_us`. Warm-up requests and requests without a response are omitted. If `samples` is a
+    number, at most that many requests are kept for each service and system, evenly spaced. At most
+    2,000,000 are kept in total. Rows of different systems with the same seed, service and number
+    are the same request. With `samples_to`, requests are not kept: the function is called with the
+    table of each seed, so that only one seed must fit into memory.
 
-    With `use_over_time`, results have ``use``: how busy each resource of each server was, interval
-    by interval, with the first seed. With `loads`, multiples of the load, results have ``loads``:
-    what :func:`at_loads` finds with a tenth of the requests. Pages of results draw both.
+    With `use_over_time`, results have ``use``: the utilisation of each server's resources over
+    time, for the first seed. With `loads`, multiples of the load, results have ``loads``: the
+    results of :func:`at_loads` with a tenth of the requests. Reports draw both.
 
-    `policies` has queue policies in Python by the system whose queues they order, and
-    `orchestrators` may name classes beside identifiers (docs/python-policies.md). They are
-    simulated beside the native systems, and are called ``SYSTEM+NAME`` and ``NAME`` in the results.
+    `policies` maps systems to queue policies in Python, and `orchestrators` may contain classes
+    (docs/python-policies.md). Their names in the results are ``SYSTEM+NAME`` and ``NAME``.
 
-    `threads` (default: one a core) does not influence the results. `progress` is called with the
-    number of requests that have ended and of all.
+    `threads` (default: one a core) does not change the results. `progress` is called with the
+    number of completed requests and the total.
 
     Raises InputError for a value that is not allowed and for more samples than are kept,
-    AccelflowError for a scenario that cannot be simulated, and for a time limit that passes before
-    the first length has ended.
+    AccelflowError for a scenario that cannot be simulated, and for a time limit that expires before
+    the first run length is complete.
     """
     whole_number("seeds", seeds, 1, MAX_SEEDS)
     if time_limit_s is not None and precision is None:
-        raise refused("time_limit_s", time_limit_s, "must stand beside a precision")
+        raise refused("time_limit_s", time_limit_s, "must be given together with precision")
     limit = TimeLimit(time_limit_s)
     most = _samples(samples or samples_to is not None)
     if samples_to is not None and precision is not None:
@@ -288,11 +287,11 @@ def at_loads(
 ) -> tuple[tuple[float, Comparison], ...]:
     """Simulate `scenario` at multiples of its load, each with a tenth of its requests.
 
-    All rates are multiplied, and SLOs stay. Runs have 1,000 requests of a service at least, unless
-    the scenario has fewer. Returns each multiple with its results, in ascending order.
+    All rates are multiplied; SLOs stay the same. A run has at least 1,000 requests per service,
+    unless the scenario has fewer. Returns pairs of multiple and results, in ascending order.
 
-    Raises InputError for a multiple that is not above 0 and at most 1,000, for more than 100 of
-    them, and for a scenario whose arrivals are given times, which have no load to multiply.
+    Raises InputError for a multiple that is not above 0 and at most 1,000, for more than 100
+    multiples, and for a scenario with given arrival times, whose load cannot be multiplied.
     """
     scenario = loaded(scenario)
     check_loads(scenario, loads)
@@ -357,23 +356,25 @@ def simulate(
         print(result.p99_us, result["Recom"].mean_us)
 
     `orchestrator` is one of :func:`accelflow.simulation.systems`, also in the paper's spelling. The
-    default is that of a given scenario, which must then name exactly one, or else AccelFlow. All
-    else is as in :func:`compare`.
+    default is the scenario's, which must name exactly one, or AccelFlow without a scenario.
+    Everything else is as in :func:`compare`.
     """
     if orchestrator is None:
         orchestrator = _only_one(workload)
     if not isinstance(orchestrator, str):
         raise refused("orchestrator", orchestrator, "must be a text")
     if options.get("policies") or len(named_chips(options.get("chips") or ())) > 1:
-        raise InputError("policies, chips: simulate finds one system; compare finds more")
+        raise InputError("policies, chips: simulate runs one system; use compare for several")
     if "orchestrators" in options:
-        raise InputError("orchestrators: simulate takes one, as orchestrator; compare takes more")
+        raise InputError(
+            "orchestrators: simulate takes one, as orchestrator; use compare for several"
+        )
     (system,) = compare(workload, orchestrators=[orchestrator], **options).systems
     return system
 
 
 def _together(results: list[dict[str, Any]], asked: Precision | None) -> dict[str, Any]:
-    """The results of all seeds as one."""
+    """Combine the results of all seeds."""
     found = pooled(results)
     if asked is None or asked.thousandths is None:
         return found
@@ -412,11 +413,13 @@ def _precise(
 
 
 def _kept_runs(place: str | PathLike[str] | None, runs: _Replications) -> KeptRuns | None:
-    """What keeps runs in the folder `place`. Raises InputError for runs that cannot be kept."""
+    """Open the folder `place` for runs. Raises InputError for runs that cannot be kept."""
     if place is None:
         return None
     if runs.asked is None or runs.samples or runs.use_over_time or runs.others:
-        allowed = "must stand beside a precision, and without samples, use_over_time and systems "
+        allowed = (
+            "must be given together with precision, and without samples, use_over_time and systems "
+        )
         raise refused("keep_in", str(place), allowed + "in Python")
     return KeptRuns(file_path("keep_in", place), runs.tail_share, runs.exact)
 
@@ -470,7 +473,7 @@ def _only_one(workload: Asked) -> str:
     """The orchestrator that is meant without a name."""
     named = list(workload.orchestrators) if isinstance(workload, Scenario) else []
     if len(named) > 1:
-        raise refused("orchestrators", named, "must be one for simulate; compare takes more")
+        raise refused("orchestrators", named, "must be a single system; use compare for several")
     return named[0] if named else "accelflow"
 
 
@@ -492,7 +495,7 @@ def _samples(samples: bool | int) -> int:
 
 
 def _table_of(results: Mapping[str, Any], by_seed: dict[int, list[Sampled]]) -> pa.Table:
-    """The requests of all systems."""
+    """Combine the requests of all systems in a table."""
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
     names = [system_id(row) for row in results["systems"]]

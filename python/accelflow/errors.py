@@ -1,7 +1,7 @@
-"""Errors, which the command line turns into one line and an exit code.
+"""Exceptions, which the command line prints as one line, with an exit code.
 
-A value that is not allowed is refused in one form, ``PLACE = VALUE: must be ..., did you mean
-...?``, by :func:`refused` here and by ``Refusal`` of the crate ``accelflow-parameters`` below.
+Refused values have one form, ``PLACE = VALUE: must be ..., did you mean ...?``. :func:`refused`
+makes it in Python, and ``Refusal`` of the crate ``accelflow-parameters`` in Rust.
 """
 
 import sys
@@ -33,8 +33,7 @@ __all__ = [
 class InputError(AccelflowError):
     """An input that is not allowed; the message names its place, its value and the rule.
 
-    The command line exits with 2 for it, as for any wrong usage, and with 1 for every other
-    :class:`AccelflowError`.
+    The command line exits with 2 for it, and with 1 for every other :class:`AccelflowError`.
     """
 
     exit_code: ClassVar[int] = 2
@@ -48,18 +47,18 @@ class _LeftOut:
         return "left out"
 
 
-#: Stands in a refusal for the value of a required setting that is missing.
+#: Represents the value of a missing required setting in a refusal.
 LEFT_OUT: Final = _LeftOut()
 
 
 def refused(place: str, value: object, allowed: str = "", known: Iterable[str] = ()) -> InputError:
     """Return the error for a value that is not allowed.
 
-    Its text has the one form of accelflow, ``PLACE = VALUE: must be ..., did you mean ...?``.
-    `place` is the setting, option or key as users write it, and `allowed` the clause that begins
-    with ``must``. For a name out of several, `known` are all of them: those that are spelt like
-    `value` are proposed, and without `allowed` the clause lists them. A name is the value of what
-    it names: ``raise refused("service", "Logn", known=services)``.
+    Its text has the form ``PLACE = VALUE: must be ..., did you mean ...?``. `place` is the setting,
+    option or key as users write it. `allowed` is the clause that begins with ``must``. `known`
+    lists the allowed names, if the value is a name: similar names are proposed, and without
+    `allowed` the clause lists them all. For example: ``raise refused("service", "Logn",
+    known=services)``.
     """
     return InputError(_native.refusal(place, value, allowed, list(known)))
 

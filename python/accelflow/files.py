@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["free_suffix", "parse_json", "parse_toml", "read_text", "why", "write_whole"]
 
-#: Hundreds of times the size of a recording of all services.
+#: Hundreds of times as large as a recording of all services.
 _MAX_TEXT_BYTES = 64 << 20
 
 _MAX_DEPTH = 64
@@ -24,10 +24,10 @@ _TOO_WIDE = "an integer has more than 64 bits"
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 file, without the byte-order mark that it may begin with.
+    """Read a UTF-8 file, without its byte-order mark if it has one.
 
-    Raises OSError, also for a file of more than 64 MiB, or UnicodeError. The limit protects against
-    endless files, such as ``/dev/zero``.
+    Raises UnicodeError if it is not UTF-8, and OSError if it cannot be read or is larger than 64
+    MiB. The limit protects against endless files, such as ``/dev/zero``.
     """
     with path.open("rb") as file:
         data = file.read(_MAX_TEXT_BYTES + 1)
@@ -48,8 +48,8 @@ def why(error: Exception) -> str:
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML.
 
-    Raises ValueError for malformed text, for nesting deeper than 64 tables and arrays, and for
-    integers of more than 64 bits, TOML's limit, which might not fit a float.
+    Raises ValueError for malformed text, for more than 64 nested tables and arrays, and for
+    integers of more than 64 bits, TOML's limit.
     """
     try:
         tree = tomllib.loads(text)
@@ -136,7 +136,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def free_suffix(taken: Callable[[str], bool]) -> str:
-    """The first free suffix of a file name: empty, or else ``-2``, ``-3`` and so on.
+    """Return the first free suffix of a file name: empty, ``-2``, ``-3`` and so on.
 
     `taken` returns whether files with a suffix exist and hold other results.
     """

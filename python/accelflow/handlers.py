@@ -37,7 +37,7 @@ def find_setup(text: str) -> Callable[[Server], object]:
 
 
 def set_up(text: str, setup: Callable[[Server], object], server: Server) -> None:
-    """Let `setup`, which `text` names, register its handlers at `server`.
+    """Call `setup`, named `text`, to register its handlers on `server`.
 
     An exception of `setup` becomes an InputError with its place, unless it is an AccelflowError.
     """

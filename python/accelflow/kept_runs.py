@@ -21,7 +21,7 @@ _CHUNK: Final = 1 << 20
 
 @functools.cache
 def code_version() -> str:
-    """The version of the code that simulates: that of the package, and a hash of its engine."""
+    """Return the version of the simulating code: the package's version and a hash of its engine."""
     digest = hashlib.sha256()
     with Path(_native.__file__).open("rb") as file:
         while chunk := file.read(_CHUNK):
@@ -30,20 +30,20 @@ def code_version() -> str:
 
 
 class KeptRuns:
-    """Results of runs in a folder, by the hash of all that they depend on.
+    """Results of runs in a folder, by a hash of everything that determines them.
 
-    Files appear whole or not at all, so any number of processes may share the folder.
+    Files appear atomically, so any number of processes may share the folder.
     """
 
     def __init__(self, place: Path, *settings: object) -> None:
-        """Keep runs in `place`; `settings` are what results depend on beside their scenario."""
+        """Keep runs in `place`; `settings` are the inputs of results other than their scenario."""
         self._place, self._settings = place, settings
         self._used: set[Path] = set()
 
     def find(self, scenario: Scenario) -> dict[str, Any] | None:
-        """The results of `scenario`, None if they are not kept.
+        """Return the results of `scenario`; None if they are not kept.
 
-        Raises AccelflowError for a file that is damaged.
+        Raises AccelflowError for a damaged file.
         """
         file = self._file(scenario)
         try:
@@ -52,9 +52,7 @@ class KeptRuns:
         except FileNotFoundError:
             return None
         except (OSError, EOFError, ValueError) as error:
-            raise AccelflowError(
-                f"{file}: is damaged; delete it, and its run is repeated"
-            ) from error
+            raise AccelflowError(f"{file}: is damaged; delete it to repeat its run") from error
         return found
 
     def add(self, scenario: Scenario, results: dict[str, Any]) -> None:

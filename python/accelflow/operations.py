@@ -15,27 +15,27 @@ __all__ = [
     "Telemetry",
 ]
 
-#: The order in which a queue is processed.
+#: The order of a queue.
 Policy: TypeAlias = Literal["fifo", "priority", "deadline", "edf"]
 
 #: The policy by which LdB chooses the worker of a request.
 SteeringPolicy: TypeAlias = Literal["affinity", "function_map", "round_robin", "least_loaded"]
 
-#: What an injected fault does to a step.
+#: The effect of an injected fault on a step.
 FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pools:
-    """Ensemble execution: each accelerator has workers of its own behind bounded queues.
+    """Ensemble execution: each accelerator has its own workers and bounded queues.
 
-    There are `instances` of each accelerator, each with `workers` threads, or as many as
-    `workers_of` says for the accelerators that it names, an input queue of `queue_entries` and an
-    overflow area of `overflow_entries`. A step that finds all of them full is done by one of
-    `core_workers` threads. With `pinned`, each worker is bound to a core.
+    Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
+    their number by accelerator), an input queue of `queue_entries` and an overflow area of
+    `overflow_entries`. A step that finds all queues full runs on one of `core_workers` threads.
+    With `pinned`, each worker is bound to a core.
 
-    A run that begins with fewer than `least_bytes` stays on the thread that asks for it: what an
-    offload costs is more than it saves (docs/ensemble.md, "Selective offload").
+    A run that begins with fewer than `least_bytes` stays on the calling thread, since its offload
+    would cost more than it saves (docs/ensemble.md, "Selective offload").
     """
 
     workers: int = 1
@@ -51,14 +51,14 @@ class Pools:
 
 @dataclass(frozen=True, kw_only=True)
 class Steering:
-    """Handlers run on workers, one at a time each, and LdB chooses the worker by `policy`.
+    """Handlers run on workers, one at a time each; LdB chooses the worker by `policy`.
 
-    ``affinity`` chooses the function's own worker, unless that has a quarter more to do than the
-    mean; ``function_map`` the one with the fewest requests of those whose last
-    `function_map_depth` functions include it, with the same bound (Cerebros, section 4.3);
-    ``round_robin`` the next one; ``least_loaded`` the one with the fewest requests. By default
-    there are as many `workers` as cores that the process may use; if `pinned`, each is bound to
-    one of them.
+    ``affinity`` chooses the function's own worker, unless its load is more than a quarter above the
+    mean. ``function_map`` chooses among the workers whose last `function_map_depth` functions
+    include it the one with the fewest requests, within the same bound (Cerebros, section 4.3).
+    ``round_robin`` chooses the next worker, and ``least_loaded`` the one with the fewest requests.
+    By default there are as many `workers` as cores that the process may use. With `pinned`, each is
+    bound to one of them.
     """
 
     policy: SteeringPolicy = "affinity"
@@ -71,14 +71,13 @@ class Steering:
 class RpcProcessor:
     """Parts of Cerebros's RPC processor instead of the RPC accelerator; results are the same.
 
-    With `split_schema`, Dser notes where lists, maps and structs of Thrift arguments lie, so that
-    handlers in Rust skip fields that they do not read. Handlers in Python read everything.
+    With `split_schema`, Dser records the positions of lists, maps and structs in Thrift arguments,
+    so that handlers in Rust can skip unread fields. Handlers in Python read everything.
 
-    With `arena_bytes`, requests share that much memory: a message reserves its own size and
-    `reservation_ratio` times that for its decoded form, until its handler has returned. If there is
-    none after `patience_s` seconds, its client receives the error that the call was not processed
-    and may be repeated: the exception LOADSHEDDING (11), with gRPC REFUSED_STREAM. Oneway calls
-    wait.
+    With `arena_bytes`, requests share this much memory. A message reserves its own size, plus
+    `reservation_ratio` times that for its decoded form, until its handler has returned. If no
+    memory is free after `patience_s` seconds, the client receives a retryable error: the Thrift
+    exception LOADSHEDDING (11), or gRPC's REFUSED_STREAM. Oneway calls wait.
 
     Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each.
     """
@@ -91,10 +90,10 @@ class RpcProcessor:
 
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
-    """Sends spans of requests by OTLP over HTTP to `endpoint` (http://127.0.0.1:4318/v1/traces).
+    """Export spans of requests by OTLP over HTTP to `endpoint`.
 
-    `service` is the resource's ``service.name``; `sample_ratio` is the share of requests that are
-    sampled, from 0 to 1.
+    An example endpoint is ``http://127.0.0.1:4318/v1/traces``. `service` is the resource's
+    ``service.name``; `sample_ratio` is the share of requests that are sampled, from 0 to 1.
     """
 
     endpoint: str
@@ -104,11 +103,11 @@ class Telemetry:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A fault that is injected into the `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
+    """A fault to inject into the `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
 
-    The step with number `nth` (from 1), or a random `share` of the steps drawn with `seed`, fails
-    as a device does, panics, or is delayed by `delay_s` seconds. After a failure or a panic, a core
-    does the work.
+    The fault affects step number `nth` (from 1), or a random `share` of the steps, drawn with
+    `seed`. The step fails as a device does, panics, or is delayed by `delay_s` seconds. After a
+    failure or a panic, a core runs the step.
     """
 
     accelerator: str

@@ -16,9 +16,9 @@ Traces: TypeAlias = _native.TraceLibrary | _native.TraceImage | str | PathLike[s
 
 @dataclass(frozen=True, slots=True)
 class ServerTraces:
-    """The names of the traces by which a server receives requests and sends responses.
+    """Names of the traces by which a server receives requests and sends responses.
 
-    Those that are not named are the server's, or those of the same names in `library`.
+    The others are the server's own traces, or those of the same names in `library`.
     """
 
     library: Traces
@@ -29,9 +29,9 @@ class ServerTraces:
 
 @dataclass(frozen=True, slots=True)
 class ClientTraces:
-    """The names of the traces by which a client sends requests and receives answers.
+    """Names of the traces by which a client sends requests and receives responses.
 
-    Those that are not named are the client's, or those of the same names in `library`.
+    The others are the client's own traces, or those of the same names in `library`.
     """
 
     library: Traces
@@ -48,7 +48,7 @@ def server_traces(
     respond: str | None,
     respond_compressed: str | None,
 ) -> ServerTraces | None:
-    """Return the traces of a server that are its own; None without a library.
+    """Return the user's traces for a server; None without a library.
 
     Raises InputError for names without a library, and for a value that is not a library.
     """
@@ -60,7 +60,7 @@ def server_traces(
 
 
 def client_traces(library: Traces | None, **names: str | None) -> ClientTraces | None:
-    """Return the traces of a client that are its own; otherwise as :func:`server_traces`."""
+    """Return the user's traces for a client; otherwise as :func:`server_traces`."""
     if library is None:
         _unnamed(names)
         return None
@@ -70,7 +70,7 @@ def client_traces(library: Traces | None, **names: str | None) -> ClientTraces |
 def _unnamed(names: dict[str, str | None]) -> None:
     for place, name in names.items():
         if name is not None:
-            raise InputError(f"{place} = {name!r}: must be given with the library that has it")
+            raise InputError(f"{place} = {name!r}: must be given together with its library")
 
 
 def _checked(library: Traces) -> Traces:

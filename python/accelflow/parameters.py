@@ -1,6 +1,6 @@
-"""The parameters of all engines, and settings of those of the simulated server.
+"""The parameters of all engines, and settings for the simulated server.
 
-The engines alone check values; this module converts their descriptions.
+Only the engines check values; this module converts their descriptions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 class Choice:
     """One of the values that a parameter may have.
 
-    `name` is empty if the choice is a mere number, `meaning` if name or number say it.
+    `name` is empty if the choice is a plain number. `meaning` is empty if name or number suffice.
     """
 
     value: float
@@ -41,7 +41,7 @@ class Choice:
 
     @property
     def label(self) -> str:
-        """The name, or the number where there is none."""
+        """Return the name, or the number if there is no name."""
         return self.name or f"{self.value:g}"
 
 
@@ -49,11 +49,11 @@ class Choice:
 class Parameter:
     """A parameter of an engine.
 
-    `kind` is one of number, whole, choice, switch and fixed (a constant of the model); values are
-    from `min` to `max`, or one of `choices` if there are any, and `allowed` says that in words.
-    `provenance` is one of paper, derived, measured and assumed; `source` names the place, and `why`
-    gives the arithmetic or the reason. `also` is another spelling of the key, or empty:
-    ``accelerator.TCP.pes`` for ``pes.TCP``.
+    `kind` is number, whole, choice, switch or fixed (a constant of the model). Values are from
+    `min` to `max`, or one of `choices`; `allowed` describes them in words. `provenance` is paper,
+    derived, measured or assumed. `source` names the place, and `why` has the arithmetic or the
+    reason. `also` is another spelling of the key, or empty: ``accelerator.TCP.pes`` for
+    ``pes.TCP``.
     """
 
     key: str
@@ -78,9 +78,9 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """An engine, or another part of accelflow, with its parameters.
+    """An engine or another part of accelflow, with its parameters.
 
-    Keys begin with `engine`, but for those of the simulated server.
+    Keys begin with `engine`, except those of the simulated server.
     """
 
     engine: str
@@ -116,11 +116,12 @@ def _parameter(row: Mapping[str, Any]) -> Parameter:
 
 
 def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
-    """The parameters that the content of a TOML file sets, by key, as a chip's file does.
+    """Return the parameters that the content of a TOML file sets, by key.
 
-    ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``. A choice may be given by its name,
-    such as ``core.balancing = "random"``. Raises InputError, with `path` in front, for an unknown
-    key and for a value that is not allowed or is set twice.
+    The form is that of a chip's file: ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``.
+    A choice is set by its name, such as ``core.balancing = "random"``. Raises InputError for an
+    unknown key, and for a value that is not allowed or is set twice. The message begins with
+    `path`.
     """
     try:
         values = flattened(tree)
@@ -152,16 +153,16 @@ def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """The numbers that `values` give parameters of the simulated server, as :func:`checked`."""
+    """Return `values` as numbers for parameters of the simulated server; see :func:`checked`."""
     return checked("simulation", values, place)
 
 
 def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """The numbers that `values` give parameters of `engine`, by key without the engine's name.
+    """Check `values` for parameters of `engine`; return numbers by key without the engine's name.
 
-    A choice may be given by its name, and a parameter of one accelerator in either spelling:
-    ``accelerator.TCP.pes`` is ``pes.TCP``, as results have it. Raises InputError, with `place` in
-    front, for an unknown key, a value that is not allowed, and a parameter that is set twice.
+    A choice is set by its name. A parameter of one accelerator may have either spelling: the
+    results have ``pes.TCP`` for ``accelerator.TCP.pes``. Raises InputError for an unknown key, a
+    value that is not allowed, and a parameter that is set twice. The message begins with `place`.
     """
     if not isinstance(values, Mapping):
         raise refused("parameters", values, "must be values by key")
@@ -179,7 +180,7 @@ def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str
 
 
 def _value(engine: str, key: str, value: object) -> tuple[str, float]:
-    """The key and the number of a parameter; of the simulated server in either spelling."""
+    """Return the key and number of a parameter; the simulated server's have two spellings."""
     if engine == "simulation":
         return _native.server_setting(key, value)
     return key, _native.parameter_value(engine, key, value)

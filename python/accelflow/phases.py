@@ -48,7 +48,7 @@ class LogNormalTimes(TypedDict):
 
 
 class QuantileTimes(TypedDict):
-    """Probabilities and times, from probability 0 to 1; evenly spread between."""
+    """Probabilities and times, from probability 0 to 1, interpolated linearly."""
 
     quantiles_us: Sequence[tuple[float, float] | Sequence[float]]
 
@@ -65,7 +65,7 @@ class CountedTimes(TypedDict):
     histogram_us: Sequence[tuple[float, int] | Sequence[float]]
 
 
-#: How long something takes: a remote side, application logic, a message on the network.
+#: The duration of a remote answer, application logic, or a message on the network.
 Times: TypeAlias = ConstantTime | LogNormalTimes | QuantileTimes | CountedTimesFile | CountedTimes
 
 
@@ -89,7 +89,7 @@ class LogNormalSizes(TypedDict):
 
 
 class QuantileSizes(TypedDict):
-    """Probabilities and sizes in bytes, from probability 0 to 1; evenly spread between."""
+    """Probabilities and sizes in bytes, from probability 0 to 1, interpolated linearly."""
 
     quantiles: Sequence[tuple[float, int] | Sequence[float]]
 
@@ -189,7 +189,7 @@ class RecordedCosts(TypedDict, total=False):
 
 
 class OperationCosts(TypedDict, total=False):
-    """The cost of each operation. One that is left out must not be used."""
+    """The cost of each operation. An operation without a cost must not occur."""
 
     source: Required[Literal["operations"]]
     TCP: OperationCost
@@ -204,7 +204,7 @@ class OperationCosts(TypedDict, total=False):
 
 
 class MeasuredCosts(TypedDict):
-    """Measured on this machine; for SocialNetwork's own messages only."""
+    """Costs measured on this machine; only for SocialNetwork's own messages."""
 
     source: Literal["measured"]
 
@@ -212,7 +212,7 @@ class MeasuredCosts(TypedDict):
 #: Costs of operations on a core without accelerators.
 Costs: TypeAlias = PaperCosts | RecordedCosts | OperationCosts | MeasuredCosts
 
-#: What payloads say on the most common path, by trace and field.
+#: Facts of payloads on the most common path, by trace and field.
 Facts: TypeAlias = Mapping[str, Mapping[str, int]]
 
 #: The probability that a field is 1, by trace and field.
@@ -230,9 +230,9 @@ class Retry(TypedDict):
 class ChainOptions(TypedDict, total=False):
     """The optional fields of a chain.
 
-    `times` such chains run at once. `waits` are by the trace that receives the answer. The service
-    `calls` answers, over the `network` if it is on another server. The request does not wait for a
-    chain that is `detached`.
+    `times` equal chains run in parallel. `waits` maps the trace that receives an answer to its
+    wait. `calls` is the service that answers, over the `network` if it runs on another server. The
+    request does not wait for a `detached` chain.
     """
 
     times: int
@@ -253,7 +253,7 @@ class Chain(ChainOptions):
 
 
 class Parallel(TypedDict):
-    """Different chains at once; the phase ends with the last of them."""
+    """Different chains in parallel; the phase ends with the last of them."""
 
     parallel: Sequence[Chain]
 

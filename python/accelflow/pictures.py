@@ -15,7 +15,7 @@ from accelflow.files import write_whole
 
 __all__ = ["PLAIN", "STYLE", "plot", "save"]
 
-#: What all pictures share: glyphs that come with matplotlib, the same on every machine, as paths.
+#: Settings of all pictures: matplotlib's own glyphs, drawn as paths, equal on every machine.
 PLAIN: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",
     "svg.fonttype": "path",
@@ -36,7 +36,7 @@ _REFERENCE: Final = re.compile(r'(?<=")[a-z][0-9a-f]{10}(?=")|(?<=#)[a-z][0-9a-f
 
 
 def plot(width: float, height: float) -> tuple[Figure, Axes]:
-    """An empty plot of so many inches."""
+    """Make an empty plot of this size in inches."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
@@ -45,8 +45,8 @@ def plot(width: float, height: float) -> tuple[Figure, Axes]:
 def save(figure: Figure, path: Path, dpi: float = 160) -> Path:
     """Write `figure` to `path`, as PNG or SVG by its suffix, and return `path`.
 
-    Equal drawings are equal bytes: neither a date nor a version is in them, and the last digits of
-    places, which differ between machines, do not show. Raises OSError when the place cannot be
+    Equal drawings give equal bytes: files contain no date and no version, and coordinates are
+    rounded, since their last digits differ between machines. Raises OSError if the file cannot be
     written.
     """
     svg = path.suffix == ".svg"
@@ -65,10 +65,9 @@ def save(figure: Figure, path: Path, dpi: float = 160) -> Path:
 
 
 def _numbered(svg: str) -> str:
-    """`svg` with names of its parts that follow from what it shows, and from their order.
+    """Rename the parts of `svg` by their content and order.
 
-    Matplotlib names clipping areas by the exact numbers of their places, of which a file has six
-    digits.
+    Matplotlib names clipping areas by exact coordinates, of which a file has only six digits.
     """
     names = list(dict.fromkeys(_ID.findall(svg)))
     known = frozenset(names)

@@ -13,7 +13,7 @@ from accelflow.errors import InputError, refused
 
 __all__ = ["STORAGE", "checked", "plan_schema", "profile_entries"]
 
-#: The accelerator of flows that go to the storage without one.
+#: The accelerator name of flows that go directly to the storage.
 STORAGE: Final = "storage"
 _NAMES: Final[dict[str, list[str]]] = json.loads(_native.arcus_plan_names())
 _ARRIVALS: Final = ("backlog", "poisson", "paced", "bursts", "closed")
@@ -27,9 +27,9 @@ _LEAST_PERIOD_US: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class _Field:
-    """A field of a plan: `kind` is a name of :data:`_KINDS`, `default` ... marks a required one.
+    """A field of a plan: `kind` is a name of :data:`_KINDS`; a `default` of ... means required.
 
-    Numbers are from `low` to `high`, names are of `known`.
+    Numbers are from `low` to `high`; names are among `known`.
     """
 
     kind: str
@@ -58,7 +58,7 @@ _FLOW: Final[dict[str, _Field]] = {
     ),
     "path": _Field(kind="text", default=..., known=_NAMES["paths"], meaning="The path."),
     "other_paths": _Field(
-        kind="texts", default=(), known=_NAMES["paths"], meaning="Paths that would do as well."
+        kind="texts", default=(), known=_NAMES["paths"], meaning="Alternative paths."
     ),
     "message_bytes": _Field(
         kind="whole", low=1, high=_MOST_BYTES, meaning="The size of all messages."
@@ -67,99 +67,109 @@ _FLOW: Final[dict[str, _Field]] = {
         kind="pairs",
         low=1,
         high=_MOST_BYTES,
-        meaning="Sizes in bytes with their weights, in place of message_bytes.",
+        meaning="Sizes in bytes with their weights, instead of message_bytes.",
     ),
-    "slo_gbit_per_s": _Field(kind="number", high=math.inf, meaning="The promised bits."),
+    "slo_gbit_per_s": _Field(kind="number", high=math.inf, meaning="The promised rate in bits."),
     "slo_operations_per_s": _Field(
         kind="number",
         high=math.inf,
-        meaning="The promised messages; with both, both are limits and the smaller is promised.",
+        meaning="The promised rate in messages. With both rates, both are limits and the smaller is"
+        " promised.",
     ),
     "slo_percent": _Field(
         kind="number",
         low=50,
         high=99.999,
-        meaning="The rate is promised in so many percent of periods, not of the whole run.",
+        meaning="The percentage of periods in which the rate is promised, instead of over the whole"
+        " run.",
     ),
     "slo_period_us": _Field(
         kind="number",
         low=_POSITIVE,
         high=_MOST_US,
-        meaning="The period; by default 100 messages at the promised rate, and at least 100 us.",
+        meaning="The period; default: 100 messages at the promised rate, at least 100 us.",
     ),
     "slo_latency_us": _Field(
         kind="number", low=_POSITIVE, high=1e9, meaning="The promised percentile of latencies."
     ),
     "slo_latency_percentile": _Field(
-        kind="number", default=99.0, low=50, high=99.999, meaning="Which percentile that is."
+        kind="number",
+        default=99.0,
+        low=50,
+        high=99.999,
+        meaning="The percentile of slo_latency_us.",
     ),
     "policy": _Field(
         kind="text",
         default="on-demand",
         known=_NAMES["policies"],
-        meaning="What is promised.",
+        meaning="The policy of the promise.",
     ),
     "burst_factor": _Field(
         kind="number", high=math.inf, meaning="Managed bursts: the factor; default 10."
     ),
-    "burst_us": _Field(kind="whole", meaning="Managed bursts: their time in each window."),
+    "burst_us": _Field(kind="whole", meaning="Managed bursts: the burst's time in each window."),
     "window_us": _Field(kind="whole", meaning="Managed bursts: the window; default 1,000,000."),
     "priority": _Field(
         kind="whole",
         default=0,
         high=255,
-        meaning="Who is cut last if more is promised than there is: 0 before 1.",
+        meaning="If promises exceed the capacity, 0 keeps its rate longest.",
     ),
-    "from_us": _Field(kind="whole", default=0, meaning="When it asks for admission."),
-    "until_us": _Field(kind="whole", meaning="When it leaves; by default it stays."),
+    "from_us": _Field(
+        kind="whole", default=0, meaning="The time at which the flow asks for admission."
+    ),
+    "until_us": _Field(
+        kind="whole", meaning="The time at which the flow leaves; by default it stays."
+    ),
     "arrivals": _Field(
-        kind="text", default="backlog", known=_ARRIVALS, meaning="How its messages come."
+        kind="text", default="backlog", known=_ARRIVALS, meaning="How its messages arrive."
     ),
     "offered_gbit_per_s": _Field(
-        kind="number", low=_POSITIVE, high=1e6, meaning="What it sends, in bits."
+        kind="number", low=_POSITIVE, high=1e6, meaning="The offered rate in bits."
     ),
     "offered_operations_per_s": _Field(
-        kind="number", low=_POSITIVE, high=1e12, meaning="What it sends, in messages."
+        kind="number", low=_POSITIVE, high=1e12, meaning="The offered rate in messages."
     ),
     "burst_messages": _Field(
-        kind="whole", low=1, high=65_536, meaning="Bursts: messages that come at once."
+        kind="whole", low=1, high=65_536, meaning="Bursts: messages that arrive together."
     ),
     "clients": _Field(
         kind="whole", low=1, high=65_536, meaning="Closed: clients that wait for their answers."
     ),
     "think_us": _Field(
-        kind="number", high=1e9, meaning="Closed: from an answer to the next message; default 0."
+        kind="number",
+        high=1e9,
+        meaning="Closed: think time from an answer to the next message; default 0.",
     ),
 }
 _ACCELERATOR: Final[dict[str, _Field]] = {
-    "name": _Field(kind="text", default=..., meaning="The name by which flows ask for it."),
-    "instances": _Field(kind="whole", default=1, low=1, high=64, meaning="How many there are."),
-    "peak_gbit_per_s": _Field(
-        kind="number", low=_POSITIVE, high=1e6, meaning="The rate of the bytes."
-    ),
-    "setup_ns": _Field(kind="number", high=1e9, meaning="A time for each message beside that."),
+    "name": _Field(kind="text", default=..., meaning="The name by which flows refer to it."),
+    "instances": _Field(kind="whole", default=1, low=1, high=64, meaning="Number of instances."),
+    "peak_gbit_per_s": _Field(kind="number", low=_POSITIVE, high=1e6, meaning="Peak rate."),
+    "setup_ns": _Field(kind="number", high=1e9, meaning="Additional time per message."),
     "block_bytes": _Field(
         kind="whole",
         low=1,
         high=_MOST_BYTES,
-        meaning="Messages take whole blocks; without a setup.",
+        meaning="Block size; messages are rounded up to whole blocks. Excludes a setup.",
     ),
     "points": _Field(
         kind="pairs",
         low=1,
         high=_MOST_BYTES,
-        meaning="Sizes in bytes with the ns that such a message takes, in place of a peak.",
+        meaning="Sizes in bytes with the ns of such a message, instead of a peak.",
     ),
     "egress_ratio": _Field(
-        kind="number", high=1_000, meaning="R: bytes out for a byte in; default 1."
+        kind="number", high=1_000, meaning="R: output bytes per input byte; default 1."
     ),
     "egress_bytes": _Field(
-        kind="whole", high=_MOST_BYTES, meaning="Bytes out for any message, in place of R."
+        kind="whole", high=_MOST_BYTES, meaning="Output bytes of every message, instead of R."
     ),
     "call_egress_bytes": _Field(
-        kind="whole", high=_MOST_BYTES, meaning="Bytes back to a host that called it."
+        kind="whole", high=_MOST_BYTES, meaning="Bytes returned to the calling host."
     ),
-    "latency_ns": _Field(kind="number", high=1e9, meaning="The depth of the pipeline; default 0."),
+    "latency_ns": _Field(kind="number", high=1e9, meaning="Latency of the pipeline; default 0."),
     "compute_times": _Field(
         kind="text",
         default="constant",
@@ -167,33 +177,40 @@ _ACCELERATOR: Final[dict[str, _Field]] = {
         meaning="How the times of equal messages vary.",
     ),
     "input_bytes": _Field(
-        kind="whole", low=1, high=_MOST_BYTES, meaning="Memory in front of it; default 4,096."
+        kind="whole", low=1, high=_MOST_BYTES, meaning="Input buffer; default 4,096."
     ),
 }
 _PLATFORM: Final[dict[str, _Field]] = {
-    "pcie_generation": _Field(kind="whole", low=1, high=5, meaning="Of the link; default 3."),
+    "pcie_generation": _Field(
+        kind="whole", low=1, high=5, meaning="Generation of the link; default 3."
+    ),
     "pcie_lanes": _Field(
         kind="whole", low=1, high=16, meaning="1, 2, 4, 8 or 16 lanes; default 8."
     ),
     "max_payload_bytes": _Field(
-        kind="whole", low=64, high=4096, meaning="The largest payload of a packet; default 256."
+        kind="whole", low=64, high=4096, meaning="Maximum payload of a packet; default 256."
     ),
     "max_read_request_bytes": _Field(
-        kind="whole", low=64, high=4096, meaning="The most that one request reads; default 512."
+        kind="whole", low=64, high=4096, meaning="Maximum size of a read request; default 512."
     ),
     "read_latency_ns": _Field(
-        kind="number", high=1e6, meaning="Root complex and memory for a read; default 400."
+        kind="number",
+        high=1e6,
+        meaning="Latency of root complex and memory for a read; default 400.",
     ),
     "dma_engines": _Field(kind="whole", low=1, high=64, meaning="DMA engines; default 1."),
     "ports_gbit_per_s": _Field(
-        kind="numbers", low=_POSITIVE, high=1e6, meaning="Ethernet ports; default two of 50."
+        kind="numbers",
+        low=_POSITIVE,
+        high=1e6,
+        meaning="Rates of the Ethernet ports; default: two ports of 50.",
     ),
 }
 _PLAN: Final[dict[str, _Field]] = {
     "accelerators": _Field(
         kind="texts",
         known=_NAMES["accelerators"],
-        meaning="Built-in accelerators, a name twice for two; default: those that flows name.",
+        meaning="Built-in accelerators; repeat a name for two. Default: those of the flows.",
     ),
     "storage_devices": _Field(kind="whole", default=0, high=64, meaning="SSDs of the array."),
     "duration_us": _Field(
@@ -205,18 +222,18 @@ _PLAN: Final[dict[str, _Field]] = {
         default=1.0,
         low=1,
         high=100,
-        meaning="As many times the capacity is promised.",
+        meaning="Overcommitment: promised rates may add up to this multiple of the capacity.",
     ),
     "platform": _Field(kind="table", default={}, meaning="The link, engines and ports."),
-    "accelerator": _Field(kind="tables", default=(), meaning="Accelerators of one's own."),
+    "accelerator": _Field(kind="tables", default=(), meaning="Accelerators of your own."),
     "flow": _Field(kind="tables", default=..., meaning="The flows."),
 }
 
 
 def checked(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan as the engine takes it.
+    """Check a plan and return it as the engine expects it.
 
-    Raises InputError, which names the table, the field, the value and what is allowed.
+    Raises InputError; the message names the table, the field, the value and what is allowed.
     """
     given = _table("plan", request, _PLAN)
     platform = _table("platform", given["platform"], _PLATFORM)
@@ -352,7 +369,7 @@ def _accelerator(given: dict[str, Any]) -> dict[str, Any]:
 def _without(
     place: str, given: Mapping[str, Any], fields: Sequence[str], allowed: bool, where: str
 ) -> None:
-    """Refuse fields that have no meaning unless `allowed`; `where` names the condition."""
+    """Refuse fields that require `allowed`; `where` is the condition in words."""
     for field in fields:
         if given[field] is not None and not allowed:
             raise refused(f"{place}: {field}", given[field], f"must be left out unless {where}")
@@ -389,10 +406,7 @@ def _check_promise(place: str, flow: dict[str, Any]) -> None:
     managed = flow["policy"] == "managed-burst"
     for field in ("burst_factor", "burst_us", "window_us"):
         if flow[field] is not None and not managed:
-            allowed = (
-                "must be left out, or policy be 'managed-burst'; the flow's is"
-                f" '{flow['policy']}', which has no bursts"
-            )
+            allowed = f"must be left out unless policy is 'managed-burst'; it is '{flow['policy']}'"
             raise refused(f"{place}: {field}", flow[field], allowed)
     mean = _mean_bytes(flow)
     rates = {
@@ -442,7 +456,7 @@ _OF_ARRIVALS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def _arrivals(place: str, flow: dict[str, Any]) -> Any:
-    """The arrivals for the engine, with times in ns; removes the fields that they are made of."""
+    """Return the arrivals for the engine, with times in ns; remove their fields from the flow."""
     kind = flow["arrivals"]
     for field, kinds in _OF_ARRIVALS.items():
         where = f"arrivals are {' or '.join(kinds)}, and they are {kind}"
@@ -469,7 +483,7 @@ def _arrivals(place: str, flow: dict[str, Any]) -> Any:
 
 
 _ENTRY: Final[dict[str, _Field]] = {
-    "flows": _Field(kind="tables", default=..., meaning="What shares the platform."),
+    "flows": _Field(kind="tables", default=..., meaning="The flows that share the platform."),
     "gbit_per_s": _Field(
         kind="number", default=..., low=_POSITIVE, high=1e9, meaning="What it delivers."
     ),

@@ -1,9 +1,9 @@
-"""Policies written in Python: orders of queues, and orchestrators.
+"""Policies in Python: queue orders and orchestrators.
 
-A :class:`QueuePolicy` chooses which entry leaves a queue of an accelerator next. An
-:class:`Orchestrator` starts from a native system and changes its properties and its decisions.
-:func:`accelflow.simulation.run` and :func:`accelflow.compare` run both beside the native systems.
-Each simulation has a policy of its own, so that a policy may keep state (docs/python-policies.md).
+A :class:`QueuePolicy` chooses the next entry of an accelerator's queue. An :class:`Orchestrator`
+starts from a native system and changes its properties and decisions.
+:func:`accelflow.simulation.run` and :func:`accelflow.compare` run both, together with native
+systems. Each simulation has its own instance, so a policy may keep state (docs/python-policies.md).
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ MAX_NAME: Final = 60
 
 
 class QueuePolicy:
-    """An order of accelerators' queues. Derive from it, and define `choose`.
+    """A queue order of accelerators. Derive from it, and define `choose`.
 
-    `name` is the second part of the system's name, after the system whose queues the policy orders:
-    ``accelflow+NAME``. Without one it is the name of the class. With `deadlines` software sets the
-    deadlines of operations from the SLOs of services, as for the native policy ``edf``; the results
-    then count missed ones.
+    A system with this policy is called ``SYSTEM+NAME``, such as ``accelflow+NAME``. `name` defaults
+    to the name of the class. With `deadlines`, software derives the deadlines of operations from
+    the SLOs of services, as for the native policy ``edf``, and the results count missed deadlines.
     """
 
     name: ClassVar[str] = ""
@@ -77,12 +76,12 @@ class ManagerVisit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The handling of the end of an operation: the times of dispatcher, manager and core, in order.
+    """The handling of a completed operation: times of dispatcher, manager and core, in order.
 
-    The output dispatcher of the accelerator takes `dispatcher_ns` and executes `instructions`,
-    which are only counted. Then comes the visit to the `manager`, if there is one, and then the
-    core of the request for `core_ns`, while the trace waits. `background_ns` is time of that core
-    for which the trace does not wait.
+    The accelerator's output dispatcher takes `dispatcher_ns` and executes `instructions`, which are
+    only counted. The visit to the `manager` follows, if there is one, and then `core_ns` on the
+    request's core, while the trace waits. `background_ns` is further time on that core, for which
+    the trace does not wait.
     """
 
     dispatcher_ns: float = 0.0
@@ -96,14 +95,14 @@ class Decision:
 class Properties:
     """The properties of an orchestrator that are fixed during a simulation.
 
-    `accelerated`: without accelerators, cores execute every operation and the rest has no effect.
-    `parks`: the accelerators keep a trace that waits for a message; otherwise it takes no queue
+    `accelerated`: if false, cores execute every operation, and the other properties have no effect.
+    `parks`: the accelerators hold a trace that waits for a message; otherwise it takes no queue
     entry until the message arrives. `queueing`: each accelerator has queues, or all share a
-    ``central`` one at the manager, which every decision must visit then. `policy`: the native order
-    of queues. `start_ns`: core time to start a chain of traces. `submission`: the visit to the
-    manager before a chain starts. `requests`: how a core learns that an accelerator needs a
-    decision. `notification`: how it learns that a trace has ended, and `notified_ns`: core time to
-    see that.
+    ``central`` queue at the manager, which every decision must then visit. `policy`: the native
+    order of queues. `start_ns`: core time to start a chain of traces. `submission`: the visit to
+    the manager before a chain starts. `requests`: how a core learns that an accelerator needs a
+    decision. `notification`: how a core learns that a trace has ended. `notified_ns`: core time to
+    handle that notification.
     """
 
     accelerated: bool = True
@@ -120,9 +119,9 @@ class Properties:
 class Orchestrator:
     """A system of a comparison. Derive from it, and override `properties`, `decide` or both.
 
-    Methods that a class does not override are those of the native system `like`, an identifier of
-    :func:`accelflow.simulation.systems`. `name` is the identifier in results; without one it is the
-    name of the class. `queue` is a policy for the queues of accelerators, or its class.
+    Other methods are those of the native system `like`, an identifier of
+    :func:`accelflow.simulation.systems`. `name` is the identifier in results, by default the name
+    of the class. `queue` is a policy for the accelerators' queues, or its class.
     """
 
     name: ClassVar[str] = ""
@@ -134,7 +133,7 @@ class Orchestrator:
         return _properties(server, self.like)
 
     def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
-        """Return who handles `completion`, and for how long; called at the end of operations."""
+        """Return the handling of `completion`; called when an operation ends."""
         dispatcher_ns, instructions, manager, core_ns, background_ns = server.decision(
             self.like, completion
         )
@@ -147,7 +146,7 @@ class Orchestrator:
         )
 
 
-#: A policy, of which each simulation has a copy, or what makes one for each: a class or a function.
+#: A policy, which is copied for each simulation, or a class or function that makes one.
 QueuePolicySource: TypeAlias = QueuePolicy | Callable[[], QueuePolicy]
 #: The same of an orchestrator.
 OrchestratorSource: TypeAlias = Orchestrator | Callable[[], Orchestrator]
@@ -155,10 +154,10 @@ OrchestratorSource: TypeAlias = Orchestrator | Callable[[], Orchestrator]
 
 @dataclass(kw_only=True)
 class System:
-    """A system of a comparison with policies in Python, as the simulator calls it.
+    """A system with policies in Python, as the simulator calls it.
 
-    `name` is its identifier in results, `like` the native system from which it starts, and `place`
-    where it was given. `orchestrator` and `queue` make its policies for a simulation.
+    `name` is its identifier in results, and `like` the native system from which it starts. `place`
+    is where the user named it. `orchestrator` and `queue` make its policies for a simulation.
     """
 
     name: str
@@ -178,8 +177,8 @@ class System:
     ) -> tuple[Properties, Callable[..., Decision] | None, Callable[..., int] | None, bool]:
         """Make the policies of a simulation.
 
-        Returns the fixed properties; the methods that decide and that choose, None where the native
-        system does; and whether operations have deadlines.
+        Returns the fixed properties, the methods that decide and choose (None: the native
+        system's), and whether operations have deadlines.
         """
         self._thread = threading.get_ident()
         properties, decide, queue = _properties(server, self.like), None, None
@@ -224,9 +223,10 @@ def systems_in_python(
     policies: Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]] | None,
     orchestrators: Iterable[OrchestratorSource],
 ) -> list[System]:
-    """Return the systems with `policies` by native system, and those of `orchestrators`.
+    """Return the systems with `policies` and those of `orchestrators`.
 
-    Raises InputError for a value that is not a policy, an unknown system, and a name that is taken.
+    `policies` are keyed by native system. Raises InputError for a value that is not a policy, an
+    unknown system, and a name that is taken.
     """
     if not isinstance(policies, Mapping | None):
         raise refused("policies", policies, "must be queue policies by system")
@@ -335,7 +335,7 @@ def _check_name(system: System, taken: Mapping[str, str]) -> None:
         allowed = f"must be a printable text of at most {MAX_NAME} characters"
         raise refused(f"the name of {system.place}", name, allowed)
     if name in taken:
-        allowed = f"must differ from the name of {taken[name]}; set `name` in the class"
+        allowed = f"must differ from the name of {taken[name]}: set `name` in the class"
         raise refused(f"the name of {system.place}", name, allowed)
 
 
@@ -345,7 +345,7 @@ def _check_properties(properties: object, name: str) -> None:
 
 
 def _check_queues(system: System, properties: Properties) -> None:
-    """Raise InputError for a queue policy of a system that has no such queues."""
+    """Refuse a queue policy for a system whose accelerators have no queues of their own."""
     if not properties.accelerated:
         why = f"{system.name} has no accelerators"
     elif properties.queueing == "central":

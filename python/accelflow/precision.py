@@ -1,14 +1,14 @@
 """Run lengths for a requested precision.
 
-The method is independent replications, a fixed number of seeds, with a growing run length: the
-relative half width of the 95 % interval is compared with the one that is asked for, and if it is
-wider, all replications are simulated anew with a run length that should suffice, since the width
-falls with the root of the length. Longer runs rather than more of them, because the bias of a
-quantile falls with the length of a run alone (Law, "Simulation Modeling and Analysis", 5th edition,
-section 9.5). A percentile is that of the responses of all replications together, and its interval
-the jackknife's over the replications, since the mean of short runs' percentiles is too low.
-Stopping at a width that is itself random makes intervals cover a little less than 95 %:
-docs/precision.md has the coverage that was measured.
+The method is independent replications: a fixed number of seeds with a growing run length. If the
+relative half width of the 95 % interval is above the requested one, all replications are simulated
+again with a run length that should suffice, since the width falls with the root of the length. Runs
+become longer rather than more numerous, because the bias of a quantile falls with the length of a
+run alone (Law, "Simulation Modeling and Analysis", 5th edition, section 9.5). A percentile is that
+of the responses of all replications together, and its interval the jackknife's over the
+replications, since the mean of short runs' percentiles is too low. Stopping at a width that is
+itself random makes intervals cover a little less than 95 %: docs/precision.md has the coverage that
+was measured.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ class Precision:
 
     @property
     def thousandths(self) -> int | None:
-        """The percentile in thousandths; None for the mean."""
+        """Return the percentile in thousandths; None for the mean."""
         return MEASURES[self.measure]
 
     def tail_share(self, seeds: int) -> float:
-        """The share of each simulation's response times, the longest, that the percentile needs.
+        """Return the share of the longest response times that a simulation must keep.
 
-        That is enough even if all responses beyond it are of one of the `seeds`.
+        It suffices even if all responses beyond the percentile belong to one of the `seeds`.
         """
         if self.thousandths is None:
             return 0.0
@@ -133,11 +133,11 @@ def until_precise(
     replicate: Callable[[int], Mapping[str, tuple[float, float]]],
     most_requests: int = _MOST_REQUESTS,
 ) -> Iterator[tuple[int, Reached]]:
-    """Simulate longer and longer until `precision` is reached; yields each round's outcome.
+    """Simulate longer and longer until `precision` is reached; yield the outcome of each round.
 
-    `replicate` simulates all replications with a number of requests, and returns the mean over them
-    and the half width of its interval by name. Raises AccelflowError if a run would have more than
-    `most_requests`.
+    `replicate` simulates all replications with a number of requests. It returns by name the mean
+    over them and the half width of its interval. Raises AccelflowError if a run would have more
+    than `most_requests`.
     """
     requests = first_requests(precision)
     while True:

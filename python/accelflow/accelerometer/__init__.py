@@ -1,8 +1,8 @@
 """Would an accelerator pay? The Accelerometer model (Sriraman and Dhanotia, ASPLOS 2020).
 
-:func:`evaluate` answers for one :class:`Service`, which :func:`read` takes from a file;
-:func:`sweep` and :func:`break_even` answer for arrays of values. `docs/accelerometer.md` explains
-the model and the files.
+:func:`read` reads a :class:`Service` from a file, and :func:`evaluate` computes its gain.
+:func:`sweep` and :func:`break_even` compute arrays of values. `docs/accelerometer.md` explains the
+model and the files.
 """
 
 from typing import TYPE_CHECKING, Any

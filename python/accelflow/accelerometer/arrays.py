@@ -23,10 +23,10 @@ _GOALS: Final = ("speedup", "latency")
 
 @dataclass(frozen=True)
 class Sweep:
-    """The results of each point, in the broadcast shape of the arguments.
+    """Results of a sweep, in the broadcast shape of its arguments.
 
-    `speedup_ratio` is C / C_S, how many times as much the host serves; `latency_reduction_ratio`
-    is C / C_L, how many times as fast a request is.
+    `speedup_ratio` is C / C_S, the host's throughput over that without offloading.
+    `latency_reduction_ratio` is C / C_L, the latency without offloading over that with it.
     """
 
     speedup_ratio: Floats
@@ -35,9 +35,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class BreakEven:
-    """The sizes that pay: those above `above_bytes` and below `below_bytes`.
+    """The sizes of offloads that pay: those above `above_bytes` and below `below_bytes`.
 
-    Both are infinite if no size pays; `below_bytes` alone is infinite without an upper bound.
+    Both are infinite if no size pays. If there is no upper bound, `below_bytes` is infinite.
     """
 
     above_bytes: Floats
@@ -63,7 +63,7 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
 
     The design is the same for all points; every other argument may be an array. Releases the
     interpreter's lock. Raises InputError for shapes that do not broadcast, and for a value out of
-    range, naming the argument and its place.
+    range; the message names the argument and its place.
     """
     values, shape = _broadcast(
         host_cycles_per_s=host_cycles_per_s,
@@ -103,11 +103,11 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
     queue_cycles: Values = 0.0,
     thread_switch_cycles: Values = 0.0,
 ) -> BreakEven:
-    """Solve equations (2), (4) and (7) for the size of an offload.
+    """Solve equations (2), (4) and (7) for the smallest and largest offload that pays.
 
     `goal` is speedup or latency. `transfer_cycles` is the part of L that does not depend on the
-    size, as with a pipelined interface, and `transfer_cycles_per_byte` the part that does. Raises
-    as :func:`sweep` does.
+    size, as with a pipelined interface. `transfer_cycles_per_byte` is the part that grows with it.
+    Raises as :func:`sweep` does.
     """
     if goal not in _GOALS:
         raise InputError(f"goal = '{goal}': must be one of {', '.join(_GOALS)}")

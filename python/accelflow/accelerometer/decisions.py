@@ -28,7 +28,7 @@ _EXACT: Final = 1e-9
 
 @dataclass(frozen=True)
 class Goal:
-    """At least this ratio, such as 1.08 for a gain of 8 %, in `speedup` or `latency`."""
+    """A gain to reach: at least this ratio of `speedup` or `latency`, such as 1.08 for 8 %."""
 
     of: str
     ratio: float
@@ -36,10 +36,10 @@ class Goal:
 
 @dataclass(frozen=True)
 class Found:
-    """The border of a parameter's values that reach a goal.
+    """The limit that a parameter must keep so that a service reaches a goal.
 
-    `value` is the least (`at_least`) or the largest value. It is None if no value reaches the goal
-    or, with `always`, if all do.
+    `value` is the least (`at_least`) or the largest value that reaches it. None means that no value
+    does or, with `always`, that every value does.
     """
 
     parameter: str
@@ -63,10 +63,11 @@ def parse_goal(text: str) -> Goal:
 def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = None) -> Found:
     """Find the least or largest value of `parameter` with which `service` reaches `goal`.
 
-    It is a parameter of `kernel`, which may be left out if there is one. Everything else stays as
-    it is, ranges at their central value; a value with which the service cannot run, as with an
-    overloaded accelerator, does not reach it. Raises InputError for another parameter or kernel,
-    and for a number of offloads that something else in the service depends on.
+    The parameter belongs to `kernel`, which may be omitted if the service has one kernel. All other
+    inputs keep their values, ranges their central value. A value with which the service cannot run,
+    for example because an accelerator is overloaded, does not reach the goal. Raises InputError for
+    an unknown parameter or kernel, and for a number of offloads from which another input of the
+    service is computed.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)
@@ -111,7 +112,7 @@ def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
         raise refused(
             f"{kernel.name}.cycles_per_byte",
             kernel.cycles_per_byte,
-            "must be left out, as offloads_per_s, sizes and kernel_share_ratio give it",
+            "must be left out: it follows from offloads_per_s, sizes and kernel_share_ratio",
         )
     riders = [k.name for k in service.kernels if kernel.name == k.rides_on]
     if kernel.rides_on is not None or riders:
@@ -149,12 +150,12 @@ def _border(reaches: Callable[[float], bool], best: float, worst: float) -> floa
 
 
 def decide(question: Question) -> dict[str, Any]:
-    """Evaluate a service with its alternatives, each with the SLO's verdict.
+    """Evaluate a service and its alternatives, and check each against the SLO.
 
-    Returns an object of schema ``accelflow.accelerometer-decision/1``: `alternatives`, the service
-    as its file has it first, each with `speedup_ratio`, `latency_reduction_ratio`, what limits each
-    kernel, `intervals` for ranges, and `slo`. The best one is that with the largest speedup among
-    those that keep the SLO. Raises InputError as :func:`evaluate` does.
+    Returns an object of schema ``accelflow.accelerometer-decision/1``. Its `alternatives` begin
+    with the service as the file describes it. Each has `speedup_ratio`, `latency_reduction_ratio`,
+    the limit of each kernel's gain, `intervals` for ranges, and `slo`. The best alternative has the
+    largest speedup among those that meet the SLO. Raises InputError as :func:`evaluate` does.
     """
     rows = [
         _row(name, service, question.slo)
@@ -186,9 +187,9 @@ def _row(name: str, service: Service, slo: Slo | None) -> dict[str, Any]:
 
 
 def verdict(service: Service, outcome: Mapping[str, Any], slo: Slo) -> dict[str, Any]:
-    """Whether a request keeps `slo`, and from which acceleration of each kernel on it would.
+    """Check a request against `slo`, and find the least acceleration of each kernel that meets it.
 
-    `met` is None if the latency needs an unknown acceleration.
+    `met` is None if the latency depends on an acceleration that is not known.
     """
     ratio = outcome["latency_reduction_ratio"]
     needed = slo.latency_us / slo.limit_us

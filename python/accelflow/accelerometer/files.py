@@ -13,9 +13,9 @@ from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
 from accelflow.errors import InputError, refused
 from accelflow.files import parse_toml, why
 
-#: Seconds in a unit of time that may stand in for cycles.
+#: Seconds in each unit of time that may replace cycles.
 _TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
-#: The inputs that may be given as a time, such as setup_us for setup_cycles.
+#: The inputs that accept a time, such as setup_us for setup_cycles.
 _TIMED: Final = ("setup", "transfer", "queue", "thread_switch")
 #: Words of the paper's tables and the authors' program for a parameter that does not apply.
 _NOT_APPLICABLE: Final = ("na", "n/a", "-")
@@ -84,7 +84,9 @@ def _from_nine_lines(text: str, path: Path) -> Service:
         if name is None:
             raise refused(f"{place}: name", words[0], known=_NINE)
         if name in found:
-            raise InputError(f"{place}: {name} is given a second time, after line {found[name][1]}")
+            raise InputError(
+                f"{place}: {name} is repeated; it was first set in line {found[name][1]}"
+            )
         found[name] = (words[1], number)
     missing = [name for name in _NINE if name not in found]
     if missing:
@@ -131,7 +133,7 @@ def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Slo:
-    """A limit for the mean latency of a request, which takes `latency_us` without offloading."""
+    """A limit for the mean latency of a request, `latency_us` without offloading."""
 
     latency_us: float
     limit_us: float
@@ -217,7 +219,7 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
     _check_names(tree, known, path)
     host = _either(tree, ("host_cycles_per_s", "host_ghz"), path)
     if host is None:
-        raise InputError(f"{path}: host_cycles_per_s missing: must be given (or host_ghz)")
+        raise InputError(f"{path}: host_cycles_per_s is missing: must be set, or host_ghz")
     name, value = host
     cycles = _scaled(value, 1e9 if name == "host_ghz" else 1.0, f"{path}: {name}")
     rows = tree.get("kernels")
@@ -250,12 +252,12 @@ class _Counted:
 
 
 def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, Any]:
-    """The kernel with `sizes`, and `offloads_per_s` unless it is given, from its `histogram`."""
+    """Add `sizes` from the kernel's `histogram`, and `offloads_per_s` unless it is set."""
     if "histogram" not in row:
         return row
     place = f"{place}.histogram"
     if "sizes" in row:
-        raise InputError(f"{place} and sizes contradict each other; give one of them")
+        raise InputError(f"{place} and sizes exclude each other; set one of them")
     given = _table(_Counted, row["histogram"], place)
     histogram = read_histogram(folder / given.file, given.map)
     found = {key: value for key, value in row.items() if key != "histogram"}
@@ -275,16 +277,16 @@ def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, A
 
 @dataclass(frozen=True, kw_only=True)
 class _Benchmarked:
-    """Micro-benchmarks of a machine, and the name of one of their kernels."""
+    """Measured micro-benchmarks of a machine, and the name of one of their kernels."""
 
     file: str
     kernel: str | None = None
 
 
 def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, Any]:
-    """The kernel with A and o0 + L of `kernel`, and o1, from its `measured`, unless given.
+    """Add the measured A and o0 + L of `kernel`, and o1, unless the file sets them.
 
-    They are ranges by their standard errors. An o0 + L below 0 is left out.
+    They are ranges by their standard errors. An o0 + L below 0 is omitted.
     """
     if "measured" not in row:
         return row
@@ -296,7 +298,9 @@ def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[st
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {why(error)}") from error
     if not isinstance(machine, dict) or machine.get("schema") != MEASURED_SCHEMA:
-        raise InputError(f"{path}: must be what 'accelflow accelerometer --measure --json' prints")
+        raise InputError(
+            f"{path}: must be the output of 'accelflow accelerometer --measure --json'"
+        )
     try:
         found = _inputs_of(machine, given.kernel, place)
     except (KeyError, TypeError) as error:
@@ -351,7 +355,7 @@ def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
             given[chosen] = _value(value, f"{place}.{chosen}")
     for name in ("threading", "kernel_share_ratio", "offloads_per_s"):
         if name not in given:
-            raise InputError(f"{place}: {name} missing: must be given")
+            raise InputError(f"{place}: {name} is missing: must be set")
     _check_kinds(given, place)
     if "queue" in row:
         given["queue_cycles"] = _table(Queue, row["queue"], f"{place}.queue")
@@ -398,7 +402,7 @@ def _table(kind: type[Any], value: Any, place: str) -> Any:
             _number(item, f"{place}.{name}")
     needed = [f.name for f in fields(kind) if f.default is MISSING]
     if gaps := [name for name in needed if name not in value]:
-        raise InputError(f"{place}: {', '.join(gaps)} missing: must be given")
+        raise InputError(f"{place}: {', '.join(gaps)} missing: must be set")
     if "servers" in value:
         _whole(value["servers"], f"{place}.servers")
     return kind(**value)
@@ -413,7 +417,7 @@ def _check_names(row: Mapping[str, Any], known: Any, place: str) -> None:
 def _either(row: Mapping[str, Any], names: Any, place: str) -> tuple[str, Any] | None:
     given = [name for name in names if name in row]
     if len(given) > 1:
-        raise InputError(f"{place}: {' and '.join(given)} contradict each other; give one of them")
+        raise InputError(f"{place}: {' and '.join(given)} exclude each other; set one of them")
     return (given[0], row[given[0]]) if given else None
 
 

@@ -1,7 +1,7 @@
 """A fleet: services with their servers, and what accelerating them saves.
 
-A service whose speedup is s needs 1 / s of its servers for the same requests. The servers that
-remain have the device, with its price and its watts.
+A service whose speedup is s needs 1 / s of its servers for the same requests. Each remaining server
+carries the device, which adds its price and power.
 """
 
 import math
@@ -36,7 +36,7 @@ class Costs:
 
 @dataclass(frozen=True, kw_only=True)
 class Electricity:
-    """The price of a kilowatt-hour, and the datacentre's power over that of its servers."""
+    """The price of a kilowatt-hour, and the datacentre's power over that of its servers (PUE)."""
 
     price_per_kwh: float = 0.0
     pue_ratio: float = 1.0
@@ -130,12 +130,13 @@ def _number(value: Any, place: str, *, least: float) -> float:
 
 
 def plan(fleet: Fleet) -> dict[str, Any]:
-    """Return the fleet's needs, accelerated and not, as ``accelflow.accelerometer-fleet/1``.
+    """Compute what a fleet needs with and without accelerators.
 
-    For each service and for all: servers, kilowatts and money a year before and after, and the
-    savings, as central value and, where inputs are ranges, the 5 % and 95 % quantiles. Services are
-    drawn independently. A service that the accelerator slows down, by the central values, keeps its
-    servers as they are. Raises InputError as :func:`evaluate` does.
+    Returns an object of schema ``accelflow.accelerometer-fleet/1``. For each service and for all,
+    it has servers, kilowatts and yearly cost before and after, and the savings. Each is a central
+    value and, where inputs are ranges, the 5 % and 95 % quantiles. Services are drawn
+    independently. A service that the accelerator slows down, by the central values, keeps its
+    servers without it. Raises InputError as :func:`evaluate` does.
     """
     rows, before, after = [], [], []
     for number, member in enumerate(fleet.members):
@@ -174,7 +175,7 @@ _NAMES: Final = ("servers", "kilowatts", "money_per_year")
 
 
 def _needs(fleet: Fleet, servers: float, speedups: _Floats, *, device: bool) -> dict[str, _Floats]:
-    """What is needed with each of `speedups`, the first the central one."""
+    """Compute the needs for each of `speedups`; the first is the central one."""
     count = servers / speedups
     watts = fleet.server.watts + (fleet.device.watts if device else 0.0)
     kilowatts = count * watts / 1_000 * fleet.electricity.pue_ratio
@@ -186,7 +187,7 @@ def _needs(fleet: Fleet, servers: float, speedups: _Floats, *, device: bool) -> 
 
 
 def _total(each: Sequence[_Floats], draws: int) -> _Floats:
-    """The sums over the services, by draw; a service without draws is the same in all."""
+    """Add up the services in each draw; a service without draws is constant."""
     whole: _Floats = np.zeros(draws)
     for values in each:
         whole = whole + (values[:draws] if len(values) > 1 else values[0])

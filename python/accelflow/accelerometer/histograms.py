@@ -32,9 +32,9 @@ class Histogram:
 def read_histogram(path: Path, name: str | None = None) -> Histogram:
     """Read the histogram called `name`, such as ``@bytes``, in bpftrace's output at `path`.
 
-    Without a name there must be one. Sizes are evenly spread within a bin; those of 0 bytes are no
-    offloads and only counted. Raises InputError for a file without histograms, another name, sizes
-    below 0, and a bin without an end.
+    `name` may be omitted if the file has one histogram. Sizes are spread evenly within a bin. Sizes
+    of 0 bytes are counted, but they are not offloads. Raises InputError for a file without
+    histograms, an unknown name, sizes below 0, and a bin without an end.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -1,14 +1,14 @@
 """Micro-benchmarks of the equations' inputs A, o0, L and o1 on this machine.
 
 The paper measures its inputs with micro-benchmarks that run a kernel on the host and on the
-accelerator (section 4). Here the host's kernel is OpenSSL's code without the processor's
-instructions for it, and the accelerator those instructions: `OPENSSL_ia32cap` switches them off. A
-CRC-32C is that of this package, by the processor's instruction and by tables of sixteen bytes. A
-thread switch is half a round trip between two threads of one core, less the system calls.
-io_uring's o0 is what it costs to hand the kernel an operation.
+accelerator (section 4). Here the accelerator is the processor's instructions for the kernel. The
+host runs OpenSSL's code without them: `OPENSSL_ia32cap` disables them. The CRC-32C code is this
+package's own, with the processor's instruction and with tables of sixteen bytes. A thread switch is
+half a round trip between two threads of one core, less the system calls. io_uring's o0 is the cost
+of submitting an operation to the kernel.
 
-Times are of the processor (`CLOCK_PROCESS_CPUTIME_ID`) where it does the work alone, so that other
-work on the machine disturbs them little, and of the wall clock for switches.
+Times are processor time (`CLOCK_PROCESS_CPUTIME_ID`), so that other work on the machine disturbs
+them little. Switches are timed by the wall clock.
 """
 
 import ctypes
@@ -45,20 +45,21 @@ _MODULE: Final = "accelflow.accelerometer.measured"
 #: The processor's flags that a kernel's accelerator needs (/proc/cpuinfo).
 _NEEDS: Final = {"aes_128_gcm": "aes", "sha256": "sha_ni"}
 
-#: The flag of the instruction for CRC-32C, by the word before the flags in /proc/cpuinfo: that of
-#: x86 and that of Arm.
+#: The CPU flag for the CRC-32C instruction on x86 and on Arm, keyed by the field of /proc/cpuinfo
+#: that lists the flags.
 _CHECKSUM_NEEDS: Final = {"flags": "sse4_2", "Features": "crc32"}
 
 
 def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
-    """Measure this machine; about 4 s.
+    """Run the micro-benchmarks on this machine; takes about 4 s.
 
-    Returns an object of schema ``accelflow.accelerometer-measured/1``: `kernels`, each with
-    `acceleration_ratio` (A: the slopes of time over size), `setup_ns` (o0 + L: what an offload
-    costs beside the bytes, above 0 only if the instructions cost more to begin), `host_ns_per_byte`
-    and the times by size; `thread_switch_ns` (o1); `io_uring_ns`. Each is {mean, half_width,
-    standard_error} over `rounds` of `seconds` per size, Student's 95 %. Values that the machine
-    lacks or forbids to measure are None, and `lacking` says why.
+    Returns an object of schema ``accelflow.accelerometer-measured/1``. Each of its `kernels` has
+    `acceleration_ratio` (A: the ratio of the slopes of time over size), `setup_ns`,
+    `host_ns_per_byte` and the times by size. `setup_ns` is o0 + L, the fixed cost of an offload; it
+    is above 0 only if the instructions take longer to begin. `thread_switch_ns` is o1, and
+    `io_uring_ns` the cost of a submission. Each value is {mean, half_width, standard_error} over
+    `rounds` of `seconds` per size, with Student's 95 % interval. Values that this machine cannot
+    measure are None; `lacking` has the reasons.
     """
     lacking: dict[str, str] = {}
     flags = _flags()
@@ -103,9 +104,9 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
 
 
 def interval(values: Sequence[float]) -> dict[str, float | None]:
-    """The mean of `values`, Student's 95 % half width and the standard error.
+    """Return the mean of `values`, Student's 95 % half width and the standard error.
 
-    The last two are None for less than two values.
+    The last two are None for fewer than two values.
     """
     found = _native.confidence_interval(list(values))
     several = len(values) > 1
@@ -162,16 +163,16 @@ def _checksums(rounds: int, seconds: float) -> dict[str, Any]:
 
 
 def checksum_call(size: int, *, tables: bool) -> Callable[[], int]:
-    """A function that takes the CRC-32C of `size` bytes once."""
+    """Return a function that computes the CRC-32C of `size` bytes once."""
     data = bytes(range(256)) * (size // 256 + 1)
     part = data[:size]
     return lambda: _native.crc32c(part, tables)
 
 
 def in_process(module: str, arguments: Sequence[str], mask: str | None) -> Any:
-    """Run `module` in its own process, with OpenSSL's `mask`, and return the JSON that it prints.
+    """Run `module` in a process with OpenSSL's `mask`, and return the JSON that it prints.
 
-    Raises AccelflowError if it fails.
+    Raises AccelflowError if the process fails.
     """
     environment = {key: value for key, value in os.environ.items() if key != "OPENSSL_ia32cap"}
     if mask is not None:
@@ -202,7 +203,7 @@ def _times(name: str, rounds: int, seconds: float) -> list[list[float]]:
 
 
 def timed(call: Callable[[], object], seconds: float) -> float:
-    """Processor time of one call, over calls of `seconds`; less that of an empty call."""
+    """Return the processor time of one call over `seconds` of calls, less that of an empty call."""
     count = 1
     while True:
         began = time.process_time_ns()
@@ -215,7 +216,7 @@ def timed(call: Callable[[], object], seconds: float) -> float:
 
 
 def library() -> ctypes.CDLL:
-    """OpenSSL's libcrypto. Raises AccelflowError if the system has none."""
+    """Load OpenSSL's libcrypto. Raises AccelflowError if the system has none."""
     name = ctypes.util.find_library("crypto")
     if name is None:
         raise AccelflowError("OpenSSL's library libcrypto is missing: the kernels are its code")
@@ -231,7 +232,7 @@ def library() -> ctypes.CDLL:
 
 
 def kernel_call(crypto: ctypes.CDLL, name: str, size: int) -> Callable[[], object]:
-    """A function that does the kernel once for `size` bytes; its context lives as long as it."""
+    """Return a function that runs the kernel once on `size` bytes. It owns the kernel's context."""
     data = ctypes.create_string_buffer(size)
     out = ctypes.create_string_buffer(size + 32)
     length = ctypes.c_int(0)
@@ -253,10 +254,10 @@ def kernel_call(crypto: ctypes.CDLL, name: str, size: int) -> Callable[[], objec
 
 
 def switch_ns(trips: int) -> float:
-    """Nanoseconds of one switch between two processes on one core, system calls excluded.
+    """Return the nanoseconds of one switch between two processes on one core.
 
-    Half a round trip of a byte through two pipes, less that of the same calls without a switch.
-    Raises OSError if the system has no processes to fork or cores to choose.
+    This is half the round trip of a byte through two pipes, less the same system calls without a
+    switch. Raises OSError if the system cannot fork processes or pin them to cores.
     """
     there, back = os.pipe(), os.pipe()
     before = os.sched_getaffinity(0)
@@ -295,7 +296,7 @@ def switch_ns(trips: int) -> float:
 
 
 def _flags(word: str = "flags") -> set[str]:
-    """The processor's flags, which stand behind `word`."""
+    """Return the processor's flags, listed after `word`."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -305,7 +306,7 @@ def _flags(word: str = "flags") -> set[str]:
 
 
 def machine_name() -> str:
-    """The processor's name as the system knows it."""
+    """Return the processor's name as the system reports it."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

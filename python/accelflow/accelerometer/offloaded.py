@@ -1,8 +1,8 @@
-"""Offloads that were executed by the runtime's ensemble, beside the equations.
+"""Measured offloads of the runtime's ensemble, compared with the equations.
 
-`benches/ensemble/offload` measures the inputs of the equations by micro-benchmarks, and a host that
-offloads in every form; :func:`beside` evaluates the equations with these inputs. A cycle of the
-equations is a nanosecond here.
+`benches/ensemble/offload` measures the inputs of the equations by micro-benchmarks, and the speed
+of a host under every form of offload. :func:`beside` evaluates the equations with these inputs. A
+cycle of the equations is a nanosecond here.
 """
 
 import json
@@ -16,7 +16,7 @@ from accelflow.accelerometer.service import Kernel, Service, evaluate
 from accelflow.errors import InputError
 from accelflow.files import why
 
-#: The schema of what the benchmark prints.
+#: The schema of the benchmark's output.
 SCHEMA: Final = "accelflow.ensemble-offload/1"
 
 _NS_PER_S: Final = 1e9
@@ -33,7 +33,7 @@ FORMS: Final = {
 
 
 def read_offloads(path: Path) -> dict[str, Any]:
-    """What the benchmark has printed into the file at `path`. Raises InputError."""
+    """Read the benchmark's output from the file at `path`. Raises InputError."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -44,16 +44,18 @@ def read_offloads(path: Path) -> dict[str, Any]:
 
 
 def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """The equations beside what was measured.
+    """Compare the equations with the measurements.
 
-    `rows` has for each kernel, own work and form {kernel, own_us, form, closed_form_ratio,
-    host_ratio, clock_ratio, error_points}: ratios over the host that does the kernel itself, each
-    {mean, half_width, standard_error} over the rounds, Student's 95 %. `host_ratio` counts the
-    host's processor time and `clock_ratio` the clock's; the error is that of the equations less
-    `host_ratio`, or less `clock_ratio` for what the host waits for. `offload` has o0, L and o1,
-    `kernels` the inputs of each kernel, with `paid_ns`, what an offload without a response cost the
-    host's processor, `threshold` selective offload by its threshold, and `build`
-    how the benchmark was compiled, ``dev`` or ``release``.
+    `rows` has an object for each kernel, own work and form: {kernel, own_us, form,
+    closed_form_ratio, host_ratio, clock_ratio, error_points}. The measured ratios are over a host
+    that runs the kernel itself: `host_ratio` counts the host's processor time, `clock_ratio`
+    wall-clock time. Each is {mean, half_width, standard_error} over the rounds, with Student's 95 %
+    interval. `error_points` is the closed form less `host_ratio`, or less `clock_ratio` for forms
+    in which the host waits.
+
+    `offload` has o0, L and o1. `kernels` has each kernel's inputs and `paid_ns`, the host's
+    processor time for an offload without a response. `threshold` is the selective offload by size.
+    `build` is the benchmark's profile, ``dev`` or ``release``.
     """
     offload = measured["offload"]
     switch = offload["thread_switch_ns"]
@@ -129,7 +131,7 @@ def _paid(case: Mapping[str, Any]) -> list[float]:
 
 
 def _ratios(rounds: Sequence[Mapping[str, Any]], form: str, clock: str) -> list[float]:
-    """The time without accelerators over that of `form`, of each round."""
+    """Return the time without accelerators over that of `form`, for each round."""
     return [run["inline"][clock] / run[form][clock] for run in rounds]
 
 
@@ -159,7 +161,7 @@ def _closed(inputs: tuple[float, ...], threading: str, *, latency: bool) -> floa
 
 
 def _threshold(measured: Mapping[str, Any], chain: Mapping[str, Any]) -> dict[str, Any]:
-    """Selective offload by its threshold, beside the break-even size of equation (7)."""
+    """Compare selective offload by its threshold with the break-even size of equation (7)."""
     sizes = measured["sizes"]
     even = []
     for number, setup in enumerate(chain["setup_ns"]):
@@ -197,5 +199,5 @@ def _threshold(measured: Mapping[str, Any], chain: Mapping[str, Any]) -> dict[st
 
 
 def worst(rows: Sequence[Mapping[str, Any]], chosen: Callable[[Mapping[str, Any]], bool]) -> float:
-    """The largest error of the `chosen` rows, in points, without its sign; 0 without rows."""
+    """Return the largest absolute error of the `chosen` rows, in points; 0 without rows."""
     return max((abs(float(row["error_points"])) for row in rows if chosen(row)), default=0.0)

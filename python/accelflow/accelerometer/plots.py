@@ -36,7 +36,7 @@ _LOSSES: Final = {
 #: The variation of inputs without a range in the picture of sensitivities.
 AROUND_RATIO: Final = 0.2
 
-#: The factor by which the axes of a heat map extend above and below the given point.
+#: The axes of a heat map reach this factor above and below the given point.
 AROUND_POINT: Final = 4.0
 #: The acceleration in the middle of a heat map of an ideal accelerator, which has no place on it.
 IDEAL_AROUND: Final = 25.0
@@ -45,12 +45,13 @@ IDEAL_AROUND: Final = 25.0
 def write_plots(
     service: Service, directory: Path, *, decision: Mapping[str, Any] | None = None
 ) -> list[Path]:
-    """Write the pictures of `service` into `directory` and return their paths.
+    """Write the pictures of `service` to `directory` and return their paths.
 
-    `breakdown.png` and `sensitivity.png` for the service; for each kernel `heatmap-NAME.png`, if it
-    has an acceleration, and `granularity-NAME.png`, if cycles per byte are known. With a `decision`
-    of :func:`accelflow.accelerometer.decisions.decide`, `alternatives.png`. Equal services are
-    equal bytes. Raises as :func:`evaluate` does, and OSError when a place cannot be written.
+    A service has `breakdown.png` and `sensitivity.png`. Each kernel has `heatmap-NAME.png` if its
+    acceleration is known, and `granularity-NAME.png` if its cycles per byte are. With a `decision`
+    of :func:`accelflow.accelerometer.decisions.decide`, `alternatives.png` is added. Equal services
+    give equal bytes. Raises InputError as :func:`evaluate` does, and OSError if a file cannot be
+    written.
     """
     result = evaluate(service, around_ratio=AROUND_RATIO)
     figures: dict[str, Figure] = {}
@@ -73,7 +74,7 @@ def _gain(ratio: float | None) -> str:
 
 
 def _alternatives(decision: Mapping[str, Any], ideal: float | None) -> Figure:
-    """Draw the gains of all alternatives beside the ideal one, as Fig. 20 of the paper does."""
+    """Draw each alternative's gain and the ideal gain, as in the paper's Fig. 20."""
     rows = [(row["name"], row["speedup_ratio"]) for row in decision["alternatives"]]
     rows = [*([("ideal", ideal)] if ideal is not None else []), *rows]
     intervals = {row["name"]: row["intervals"] for row in decision["alternatives"]}

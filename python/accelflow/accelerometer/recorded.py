@@ -1,8 +1,8 @@
-"""From a recording of live requests to the inputs of the model.
+"""The model's inputs from a recording of live requests.
 
-A recording (docs/recording-format.md) has the sizes, the costs and the number of each accelerator's
-operations in a request. With the time of everything else that is alpha, n, C_b and the distribution
-of sizes of each of them, with intervals from how often each cost was measured.
+A recording (docs/recording-format.md) has the number, sizes and costs of each accelerator's
+operations in a request, and the time of all other work. These give alpha, n, C_b and the
+distribution of sizes. Their intervals follow from the number of measurements of each cost.
 """
 
 import json
@@ -29,9 +29,9 @@ APPLICATION_RATIO: Final = 0.207
 class Measured:
     """The recorded operations of one accelerator in a request of a service.
 
-    `cost_ns` is their time together, with the standard error `cost_sd_ns`; `sizes` the bytes and
-    number of each. `fixed_ns` and `ns_per_byte` are the line through costs over sizes (o0 and C_b
-    of the software body), None where all sizes are the same.
+    `cost_ns` is the total time of the operations, `cost_sd_ns` its standard error, and `sizes`
+    their bytes and number. `fixed_ns` and `ns_per_byte` are the line through costs over sizes (o0
+    and C_b of the software body). They are None if all sizes are equal.
     """
 
     accelerator: str
@@ -45,10 +45,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A service of a recording: its operations, and the rest of its core time.
+    """A recorded service: its operations, and the rest of its core time.
 
-    `assumed_application` says that the recording has no time of application logic, so that it is
-    the paper's share of the request.
+    `assumed_application` is true if the recording has no time of application logic. The paper's
+    share is then used.
     """
 
     name: str
@@ -64,9 +64,9 @@ class Recorded:
 
 
 def read_recording(path: Path, service: str | None = None) -> Recorded:
-    """Read `service` of the recording at `path`; without a name the only one.
+    """Read `service` of the recording at `path`; `service` may be omitted if there is only one.
 
-    Raises InputError for a file that is not a recording, for an unknown name, and without a name if
+    Raises InputError if the file is not a recording, for an unknown name, and without a name if
     there are several services.
     """
     try:
@@ -110,7 +110,7 @@ def _recorded(service: Mapping[str, Any], machine: str) -> Recorded:
 
 
 def _mean_ns(row: Mapping[str, Any], quantiles: str, median: str | None) -> float | None:
-    """The mean of the distribution in `row`, or its median where it has none."""
+    """Return the mean of the distribution in `row`, or its median if it has no distribution."""
     points = row.get(quantiles)
     if points:
         return math.fsum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
@@ -119,9 +119,9 @@ def _mean_ns(row: Mapping[str, Any], quantiles: str, median: str | None) -> floa
 
 
 def _deviation_ns(row: Mapping[str, Any]) -> float:
-    """The standard deviation of the costs of a step, 0 where the recording has medians alone.
+    """Return the standard deviation of a step's costs; 0 if the recording has only medians.
 
-    Those of a calibration have an error of their own (:func:`_calibration_ratio`).
+    The error of a calibration's medians is :func:`_calibration_ratio`.
     """
     points = row.get("cost_quantiles_ns")
     if not points:
@@ -135,7 +135,7 @@ def _deviation_ns(row: Mapping[str, Any]) -> float:
 
 
 def _calibration_ratio(service: Mapping[str, Any]) -> float:
-    """The standard error of a cost over the cost, from the rounds of a calibration; else 0."""
+    """Return the relative standard error of a cost over a calibration's rounds; else 0."""
     rounds = (service.get("calibration") or {}).get("round_costs_ns", [])
     if len(rounds) < 2:
         return 0.0
@@ -165,7 +165,7 @@ def _measured(name: str, rows: list[Mapping[str, Any]], spread: float) -> Measur
 
 
 def _line(sizes: Iterable[int], costs: Iterable[float]) -> tuple[float | None, float | None]:
-    """Intercept and slope of costs over sizes, by least squares; None if they do not rise."""
+    """Fit costs over sizes by least squares: intercept and slope; None if costs do not rise."""
     points = list(zip(sizes, costs, strict=True))
     mean_x = math.fsum(x for x, _ in points) / len(points)
     mean_y = math.fsum(y for _, y in points) / len(points)
@@ -185,12 +185,12 @@ def service_of(
     acceleration_ratio: float = 10.0,
     **costs: Number,
 ) -> Service:
-    """The service that the model evaluates: one kernel for each accelerator of `recorded`.
+    """Convert `recorded` to a service of the model, with one kernel per accelerator.
 
-    The host is one core that does nothing else, of `host_ghz`, or of the clock that the recording's
-    machine names. `threading`, `placement`, `acceleration_ratio` and `costs` (such as
-    `transfer_cycles`) are those of all kernels: a recording of software does not have them. Alpha
-    is a range where the recording has distributions. Raises InputError without a clock.
+    The host is one core that runs nothing else. Its clock is `host_ghz`, or that of the recording's
+    machine. `threading`, `placement`, `acceleration_ratio` and `costs` (such as `transfer_cycles`)
+    apply to all kernels, since a recording of software does not have them. Alpha is a range where
+    the recording has distributions. Raises InputError if no clock is known.
     """
     clock = host_ghz if host_ghz is not None else _clock(recorded.machine)
     if not 0 < clock < math.inf:
@@ -216,14 +216,14 @@ def _clock(machine: str) -> float:
     found = re.search(r"(\d+(?:\.\d+)?)\s*GHz", machine)
     if found is None:
         raise InputError(
-            f"host_ghz = left out: must be given, since the recording's machine, '{machine}', names"
+            f"host_ghz = left out: must be set, since the recording's machine, '{machine}', names"
             " no clock"
         )
     return float(found[1])
 
 
 def _share(each: Measured, recorded: Recorded) -> Number:
-    """Alpha, with the error that the errors of all costs give it."""
+    """Return alpha, with the error that follows from the errors of all costs."""
     total = recorded.request_ns
     share = each.cost_ns / total
     others = math.fsum(other.cost_sd_ns**2 for other in recorded.operations if other is not each)

@@ -29,9 +29,10 @@ MAX_DRAWS: Final = 10_000_000
 
 @dataclass(frozen=True)
 class Range:
-    """An input that is not known exactly.
+    """An uncertain input.
 
-    Uniform with `min` and `max`, triangular with a `mode` as well, normal with `mean` and `sd`.
+    It is uniform with `min` and `max`, triangular with a `mode` as well, or normal with `mean` and
+    `sd`.
     """
 
     min: float | None = None
@@ -42,7 +43,7 @@ class Range:
 
     @property
     def central(self) -> float:
-        """The mode or mean: the single value that stands for the range."""
+        """Return the mode or the mean, which represents the range as a single value."""
         if self.mode is not None:
             return self.mode
         if self.mean is not None:
@@ -55,13 +56,14 @@ Number = float | Range
 
 @dataclass(frozen=True, kw_only=True)
 class Queue:
-    """An accelerator as an M/G/k queue, which gives Q.
+    """An accelerator modelled as an M/G/k queue, which determines Q.
 
-    `hosts` with the same load share `servers` processing elements. Without `service_cycles`, an
-    offload takes the host's time for it over the acceleration. Without `service_scv_ratio`, its
-    squared coefficient of variation is that of the offloaded sizes, or 1 if they are not known.
-    `approximation` is kimura or allen_cunneen, both exact for one server. Kernels whose queues have
-    the same name in `shared` wait in one queue for one accelerator.
+    `hosts` with equal load share `servers` processing elements. `service_cycles` is the mean
+    service time, by default the host's time for the offload over the acceleration.
+    `service_scv_ratio` is its squared coefficient of variation, by default that of the offloaded
+    sizes, or 1 if they are not known. `approximation` is kimura or allen_cunneen, both exact for
+    one server. Kernels whose queues have the same `shared` name wait in one queue for one
+    accelerator.
     """
 
     servers: int = 1
@@ -74,9 +76,9 @@ class Queue:
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """The distribution of the sizes of offloads: shares with at most so many bytes.
+    """The cumulative distribution of offload sizes: the share with at most so many bytes.
 
-    Between two points sizes are evenly spread (`linear`) or absent (`step`).
+    Between two points, sizes are spread evenly (`linear`) or do not occur (`step`).
     """
 
     bytes: Sequence[float]
@@ -91,12 +93,12 @@ class Kernel:
     `kernel_share_ratio` is alpha, `offloads_per_s` n, `setup_cycles` o0, `transfer_cycles` L,
     `queue_cycles` Q (a mean, a list of waits, or a queue), `thread_switch_cycles` o1,
     `acceleration_ratio` A (None if it is not known), `cycles_per_byte` C_b and
-    `complexity_exponent` beta. With `cycles_per_byte` and `sizes` alpha is stated twice, since
-    alpha C = n C_b E(g^beta), and both must agree within a factor of 1.25. With
-    `all_offloads_per_s`, `offloads_per_s` are the offloads among them that pay, and alpha is scaled
-    by the ratio. With `selection` lucrative, the model selects the `sizes` that pay, and scales
-    alpha by the number of `offloads` or by their `cycles`. A kernel that `rides_on` another, by
-    name, is done in the same offload: it pays for no setup, transfer, queue or switch of its own.
+    `complexity_exponent` beta. With `cycles_per_byte` and `sizes`, alpha is over-determined, since
+    alpha C = n C_b E(g^beta): both values must agree within a factor of 1.25. With
+    `all_offloads_per_s`, `offloads_per_s` counts only the offloads that pay, and alpha is scaled by
+    the ratio. With `selection` lucrative, the model selects the `sizes` that pay, and scales alpha
+    by the number of `offloads` or by their `cycles`. A kernel that `rides_on` another, by name, is
+    part of the same offload, and pays no setup, transfer, queue or switch.
     """
 
     threading: str
@@ -139,10 +141,10 @@ def evaluate(
 ) -> dict[str, Any]:
     """Evaluate `service` and return an object of schema ``accelflow.accelerometer/1``.
 
-    Ranges are evaluated at their central value, and add `intervals`. With `around_ratio`,
-    `sensitivity` has the speedups with each independent input that share lower and higher (or at
-    the ends of its range); dependent inputs change with it, also in the draws. With `each_draw`,
-    `draws_speedup_ratio` has the speedups of all draws, in ascending order, if there are ranges.
+    Ranges are evaluated at their central value, and `intervals` is added. With `around_ratio`,
+    `sensitivity` has the speedups with each independent input lower and higher by that share, or at
+    the ends of its range. Dependent inputs change with it, also in the draws. With `each_draw` and
+    ranges, `draws_speedup_ratio` has the speedup of each draw, in ascending order.
 
     Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.
@@ -175,7 +177,7 @@ def evaluate(
     return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
 
 
-#: What an offload costs beside the accelerator's work: the carrier pays it for its riders.
+#: The fixed costs of an offload. The carrier pays them for its riders.
 _OVERHEADS: Final = (
     "setup_cycles",
     "transfer_cycles",
@@ -186,7 +188,7 @@ _OVERHEADS: Final = (
 
 
 def _with_riders(service: Service) -> Service:
-    """The service with what its riders have from the kernels that carry them."""
+    """Give each riding kernel the inputs of the kernel that carries it."""
     by_name = {kernel.name: kernel for kernel in service.kernels}
     kernels = [_rider(kernel, by_name) for kernel in service.kernels]
     host = float(_central(service.host_cycles_per_s))
@@ -194,7 +196,7 @@ def _with_riders(service: Service) -> Service:
 
 
 def _carrier(kernel: Kernel, kernels: Sequence[Kernel], host: float) -> Kernel:
-    """`kernel` with a queue whose offloads take the time of all that is done in one of them."""
+    """Give `kernel` a queue whose service time is that of all kernels in one offload."""
     together = [kernel, *(k for k in kernels if k.rides_on == kernel.name)]
     queue = kernel.queue_cycles
     known = all(k.acceleration_ratio is not None for k in together)
@@ -236,13 +238,14 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
             raise refused(
                 f"{kernel.name}.{name}",
                 getattr(kernel, name),
-                f"must be that of {carrier.name}, {getattr(carrier, name)}: they are one offload",
+                f"must equal that of {carrier.name}, {getattr(carrier, name)}, since they share"
+                " one offload",
             )
     return kernel
 
 
 def kernel_request(service: Service, index: int) -> tuple[float, dict[str, Any]]:
-    """C, and kernel number `index` as the engine reads it; ranges are their central value.
+    """Return C and kernel number `index` for the engine, with ranges at their central value.
 
     Raises InputError for a value of the wrong type.
     """
@@ -274,7 +277,7 @@ def _as_in_fig_20(service: Service) -> dict[str, Any]:
 
 
 def central(service: Service) -> Service:
-    """The service with each range replaced by its central value."""
+    """Return the service with each range at its central value."""
     return Service(
         host_cycles_per_s=_central(service.host_cycles_per_s),
         kernels=[

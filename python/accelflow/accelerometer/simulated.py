@@ -1,8 +1,8 @@
-"""The equations beside a simulation that executes the same offloads.
+"""A simulation of offloads, compared with the equations.
 
 The simulation (`accelflow_model::accelerometer::simulation`) has threads on cores, an interface and
-an accelerator with its queue. Where it differs from the closed form, the cause is waiting, which a
-sum of means leaves out.
+an accelerator with its queue. It differs from the closed form only by waiting, which a sum of means
+leaves out.
 """
 
 import json
@@ -20,14 +20,14 @@ SCHEMA: Final = "accelflow.accelerometer-simulation/1"
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The settings of a simulation of a service.
+    """Settings of a service's simulation.
 
-    `hosts` of one core each share the accelerator, unless the kernel's queue says how many. A host
-    works on `threads` requests at a time (Sync: on one). A request has `kernels_per_request`, each
-    after some work of the service's own, `constant` or `exponential` as `own_work` says;
-    `kernel_work` says the same of kernels without sizes. With `responses_first`, requests whose
-    response has come go on before new ones, else in the order in which they became ready.
-    `load_ratio` is the arrival rate over what the host serves without offloading. `requests` are
+    `hosts` of one core each share the accelerator, unless the kernel's queue sets their number. A
+    host works on `threads` requests at a time (Sync: on one). A request has `kernels_per_request`,
+    each after some of the service's own work. `own_work` is `constant` or `exponential`, and so is
+    `kernel_work` for kernels without sizes. With `responses_first`, requests whose response has
+    arrived run before new ones; otherwise requests run in the order in which they became ready.
+    `load_ratio` is the arrival rate over the host's capacity without offloading. `requests` are
     measured with each of `seeds` seeds, from 1 on.
     """
 
@@ -43,14 +43,14 @@ class Run:
 
 
 def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
-    """Simulate each kernel of `service` alone, beside its equations.
+    """Simulate each kernel of `service` alone, and compare it with the equations.
 
-    Returns an object of schema ``accelflow.accelerometer-simulation/1``: for each kernel the closed
-    form's and the simulated `speedup_ratio` (a saturated host) and `latency_reduction_ratio` (one
-    request at a time), and `loaded`: mean latency and P99 at `load_ratio`, before and after. Ratios
-    are of sums over the seeds, with Student's 95 % half width over the seeds. Ranges are simulated
-    at their central value. Raises InputError as :func:`evaluate` does, and for settings of the run
-    that are not allowed.
+    Returns an object of schema ``accelflow.accelerometer-simulation/1``. Each kernel has the closed
+    form's and the simulated `speedup_ratio` (of a saturated host) and `latency_reduction_ratio` (of
+    one request at a time). `loaded` has mean latency and P99 at `load_ratio`, with and without
+    offloading. Ratios are of sums over the seeds, with Student's 95 % half width. Ranges are
+    simulated at their central value. Raises InputError as :func:`evaluate` does, and for invalid
+    settings.
     """
     run = run or Run()
     if not 1 <= run.seeds <= 1_000:
@@ -115,7 +115,7 @@ def _kernel(
 def _measure(
     service: Service, run: Run, *, saturated: bool, offloading: bool
 ) -> list[dict[str, Any]]:
-    """The measurements with each seed."""
+    """Run the simulation with each seed."""
     host, kernel = kernel_request(service, 0)
     each = asdict(run)
     load, seeds = each.pop("load_ratio"), each.pop("seeds")
@@ -135,7 +135,7 @@ def _measure(
 
 
 def _mean(values: list[Any]) -> dict[str, float | None]:
-    """Mean and Student's 95 % half width; None for what does not exist."""
+    """Return the mean and Student's 95 % half width; None without values."""
     if any(value is None for value in values):
         return {"mean": None, "half_width": None}
     interval = _native.confidence_interval(values)

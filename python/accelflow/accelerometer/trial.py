@@ -1,10 +1,11 @@
-"""The paper's case studies repeated on this machine: a service with and without its accelerator.
+"""The paper's case studies on this machine: a service with and without its accelerator.
 
-A request is some work of the service's own (zlib) and a kernel, AES-128-GCM of some kilobytes. The
-kernel runs on the host without the processor's instructions for it; with them (on the chip, Sync:
-the paper's first case study); or in another process, at the same speed, to which the host sends the
-bytes over a pipe and for which its thread blocks (Sync-OS, A = 1: like the third). What is measured
-is the host's processor time for a request. What is estimated follows from micro-benchmarks alone.
+A request is some work of the service's own (zlib) and a kernel, AES-128-GCM of some kilobytes.
+Without an accelerator, the host runs the kernel without the processor's instructions for it. The
+first case study (on-chip, Sync) runs it with these instructions. The second (remote, Sync-OS, A =
+1, like the paper's third) runs it in another process at the same speed: the host sends the bytes
+over a pipe, and its thread blocks. The host's processor time for a request is measured; the
+estimate uses micro-benchmarks alone.
 """
 
 import json
@@ -42,9 +43,10 @@ _TEXT: Final = b"".join(b"%d,%d;" % (n, n * n % 97) for n in range(160))
 def case_studies(*, rounds: int = 5, seconds: float = 0.05) -> dict[str, Any]:
     """Run both case studies; about 5 s.
 
-    Returns an object of schema ``accelflow.accelerometer-trial/1``: for each the inputs, the
-    estimated and the measured `speedup_ratio` ({mean, half_width} over `rounds`, Student's 95 %),
-    and `error_points`, estimated less measured in points. Raises AccelflowError without OpenSSL.
+    Returns an object of schema ``accelflow.accelerometer-trial/1``: for each study the inputs, the
+    estimated and the measured `speedup_ratio`, and `error_points`, the estimate less the
+    measurement. Measured ratios are {mean, half_width} over `rounds`, with Student's 95 % interval.
+    Raises AccelflowError without OpenSSL.
     """
     module = "accelflow.accelerometer.trial"
     host = in_process(module, ["host", str(rounds), str(seconds)], WITHOUT[_KERNEL])
@@ -91,7 +93,7 @@ def case_studies(*, rounds: int = 5, seconds: float = 0.05) -> dict[str, Any]:
 
 
 def _kernel_line(rows: list[dict[str, Any]]) -> tuple[float, float]:
-    """Fixed time and time per byte of the kernel, from the micro-benchmarks of all rounds."""
+    """Return the kernel's fixed time and time per byte, from the micro-benchmarks of all rounds."""
     mean = [statistics.fmean(times) for times in zip(*(r["kernel_ns"] for r in rows), strict=True)]
     return line(list(zip(SIZES, mean, strict=True)))
 
@@ -175,7 +177,7 @@ def _remote(kernel: Callable[[], object], seconds: float) -> dict[str, Any]:
 
 
 def _all(end: int) -> bool:
-    """Read one kernel's bytes; false at the end of the pipe."""
+    """Read the bytes of one kernel; false at the end of the pipe."""
     left = KERNEL_BYTES
     while left:
         part = os.read(end, left)

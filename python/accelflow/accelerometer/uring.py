@@ -1,4 +1,4 @@
-"""io_uring by its system calls: what it costs to hand an operation over and take its result."""
+"""The cost of io_uring's system calls: submitting an operation and taking its result."""
 
 import ctypes
 import mmap
@@ -15,7 +15,7 @@ _GETEVENTS: Final = 1
 #: Offsets for mmap (linux/io_uring.h).
 _SUBMISSIONS: Final = 0
 _ENTRIES: Final = 0x1000_0000
-#: Sizes of struct io_uring_params, of a submission's entry and of a completion's.
+#: Bytes of struct io_uring_params, of a submission entry and of a completion entry.
 _PARAMETERS: Final = 120
 _ENTRY: Final = 64
 _COMPLETION: Final = 16

@@ -1,9 +1,9 @@
-"""The validity of the closed form: equations against simulation, over a grid.
+"""The accuracy of the closed form: equations compared with simulation, over a grid.
 
-:func:`grid` has one section for each thing that the equations leave out, from nothing at all to
-queues, tails and requests that overlap with their offloads. Each row is one kernel under one
-design: what the equations say, what the simulation measures, and the error in points (of the ratio
-times 100, as the paper states its errors).
+:func:`grid` has one section for each effect that the equations leave out: none, queues, tails, and
+requests that overlap with their offloads. Each row is one kernel under one design: the equations'
+value, the simulated value, and the error in points, which are hundredths of the ratio, as in the
+paper.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ _SWITCH: Final = 5_750.0
 
 @dataclass(frozen=True)
 class Size:
-    """The extent of a simulation: requests of a run, seeds, and the step over rows of a section."""
+    """The length of a simulation: requests of a run, seeds, and the stride through the rows."""
 
     requests: int = 20_000
     seeds: int = 5
@@ -39,7 +39,7 @@ class Size:
 
 
 def _kernel(threading: str, **changed: Any) -> Kernel:
-    """The compression of the paper's Feed1, all of it offloaded, and what is different."""
+    """The compression of the paper's Feed1, all of it offloaded, with changed inputs."""
     given: dict[str, Any] = {
         "threading": threading,
         "kernel_share_ratio": 0.15,
@@ -64,7 +64,7 @@ def _even(size: Size, **changed: Any) -> Run:
 
 @dataclass(frozen=True)
 class Case:
-    """One row of a section: what is varied, the kernel, the run, and which figure is compared."""
+    """One row of a section: the varied input, the kernel, the run, and the figure to compare."""
 
     varied: str
     kernel: Kernel
@@ -73,7 +73,7 @@ class Case:
 
 
 def _nothing_waits(size: Size) -> Iterator[Case]:
-    """All threadings; small and large kernels, slow and fast accelerators, with and without o0."""
+    """All threading designs; small and large kernels, slow and fast accelerators, o0 or none."""
     run = _even(size, threads=16)
     designs: list[tuple[str, bool | None]] = [(threading, None) for threading in THREADINGS]
     designs += [("sync_os", False), ("async_same_thread", False)]
@@ -120,7 +120,7 @@ def _queue(size: Size) -> Iterator[Case]:
 
 
 def _tail(size: Size) -> Iterator[Case]:
-    """P99 with load, beside the latency reduction of the equations, which know no load."""
+    """P99 under load, compared with the equations' latency reduction, which has no load."""
     for threading, first in (
         ("sync", False),
         ("sync_os", False),
@@ -185,7 +185,7 @@ def _selection(size: Size) -> Iterator[Case]:
             yield Case(f"{threading}, scaled by {scaling}", kernel, run, "speedup_ratio")
 
 
-#: The sections: a name, what is compared, and the rows.
+#: The sections: name, compared figure, and rows.
 SECTIONS: Final = {
     "nothing_waits": _nothing_waits,
     "one_request": _one_request,
@@ -200,7 +200,7 @@ SECTIONS: Final = {
 
 
 def grid(size: Size | None = None) -> dict[str, Any]:
-    """Evaluate and simulate all sections; about a minute.
+    """Evaluate and simulate all sections; takes about a minute.
 
     Returns an object of schema ``accelflow.accelerometer-validation/1``: `sections` by name, each a
     list of rows {varied, closed_form_ratio, simulated_ratio, half_width, error_points}. Equal sizes

@@ -1,4 +1,4 @@
-"""Annotated functions: which of a function's calls are tax operations, as traces and a workload.
+"""Find the tax operations that a function calls, and propose traces and a workload for it.
 
 ::
 
@@ -12,9 +12,9 @@
     proposal.compare(requests=1000)          # simulated with and without accelerators
 
 The decorated function runs as before. Its calls are recorded by a copy of it whose own calls go
-through a recorder (:mod:`accelflow.annotations.rewriting`); nothing else is replaced, so calls
-that it makes through other functions do not count, unless `marks` name those. The calls known are
-in :data:`TAX_CALLS`.
+through a recorder (:mod:`accelflow.annotations.rewriting`); nothing else is replaced. Calls inside
+other functions are therefore not recorded, unless `marks` names those functions. The recognised
+calls are in :data:`TAX_CALLS`.
 
 Source: AccelFlow, section V.4: "The software annotates the code of a service with which sections
 should be executed on which accelerator."
@@ -46,7 +46,7 @@ _Result = TypeVar("_Result")
 
 
 class Offloaded(Generic[_Given, _Result]):
-    """A function whose tax operations are recorded; made by :func:`offload`."""
+    """A function whose tax operations are recorded, made by :func:`offload`."""
 
     def __init__(
         self, function: Callable[_Given, _Result], marks: Mapping[Callable[..., object], str]
@@ -89,7 +89,7 @@ class Offloaded(Generic[_Given, _Result]):
 
     @property
     def operations(self) -> list[Operation]:
-        """The operations of the last call, in order; none before the first."""
+        """The operations of the last call, in order; empty before the first call."""
         return list(self._recordings[-1].operations) if self._recordings else []
 
     @property
@@ -121,14 +121,14 @@ def offload(
     *,
     marks: Mapping[Callable[..., object], str] | None = None,
 ) -> Any:
-    """Record which calls of `function` are tax operations; a decorator.
+    """Decorate `function` so that the tax operations among its calls are recorded.
 
-    `marks` has the accelerators of further functions that it calls: one of the paper's nine, or the
-    name of another (``@offload(marks={resize: "Resize"})``). Generators and coroutines are not
-    recorded past their first pause.
+    `marks` maps further functions to their accelerators: one of the paper's nine, or a name of your
+    own (``@offload(marks={resize: "Resize"})``). A generator or coroutine is recorded up to its
+    first pause.
 
-    Raises InputError for a function without a source and for a lambda, TraceError for an invalid
-    name of an accelerator.
+    Raises InputError for a function without source code and for a lambda, and TraceError for an
+    invalid accelerator name.
     """
     if function is None:
         return functools.partial(Offloaded, marks=marks or {})

@@ -11,7 +11,7 @@ __all__ = ["NINE", "OWN", "TAX_CALLS", "carries_over", "names_of"]
 #: The paper's accelerators.
 NINE: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
 
-#: Accelerators beside the nine that the table below names.
+#: Accelerators in the table below other than the paper's nine.
 OWN: Final = ("CRC32", "Adler32", "MD5", "SHA1", "SHA256", "SHA512", "BLAKE2")
 
 #: The accelerator of each call, by the names of :func:`names_of`.
@@ -55,7 +55,7 @@ TAX_CALLS: Final = {
     "_blake2.blake2b": "BLAKE2",
 }
 
-#: Calls whose result has the content of what they get: a change of type, not an operation.
+#: Calls that change the type of a value but not its content; they are not operations.
 _CARRIES_OVER: Final = frozenset(
     {
         "builtins.str.encode",
@@ -69,10 +69,10 @@ _CARRIES_OVER: Final = frozenset(
 
 
 def names_of(function: object) -> Iterator[str]:
-    """Yield the names under which the tables here may have `function`, the closest first.
+    """Yield the names by which the tables may list `function`, the closest first.
 
-    A function is ``PACKAGE.NAME``; a method is ``PACKAGE.CLASS.NAME``, for its class and those that
-    it derives from.
+    A function is ``PACKAGE.NAME``. A method is ``PACKAGE.CLASS.NAME``, for its class and each base
+    class.
     """
     name = getattr(function, "__name__", None)
     if not isinstance(name, str):

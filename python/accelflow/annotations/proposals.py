@@ -41,7 +41,7 @@ class Proposal:
     notes: Sequence[str]
 
     def register(self, library: Library) -> None:
-        """Register the traces in `library`. Raises TraceError for names that others have."""
+        """Register the traces in `library`. Raises TraceError for names that are already taken."""
         for name, calls in self.traces.items():
             trace = Trace(library=library)
             trace.build(_steps(calls))
@@ -56,10 +56,10 @@ class Proposal:
         return compare(dict(self.workload), **fields)
 
     def run(self, payload: bytes, cpu_fallback: Callable[[bytes], _Result]) -> Run | _Result:
-        """Run the function's operations on its argument on real bytes, without TCP.
+        """Run the function's operations on its argument, on real bytes and without TCP.
 
-        `cpu_fallback`, such as the function itself, gets the payload if there are no operations on
-        it, or if the runtime's accelerators refuse the payload.
+        `cpu_fallback`, such as the function itself, receives the payload if it has no operations,
+        or if the runtime's accelerators refuse it.
         """
         first = next(iter(self.traces.values()))
         calls = [call for call in first if call != "TCP"]
@@ -75,7 +75,7 @@ class Proposal:
 def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Proposal:
     """Return traces and a workload for the function called `name`.
 
-    The order of operations is that of the last recording; costs are medians over all. Raises
+    Operations have the order of the last recording. Costs are medians over all recordings. Raises
     InputError without recordings and for a rate that is not a positive number.
     """
     if not recordings:
@@ -88,7 +88,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     every = [operation for recording in recordings for operation in recording.operations]
     used = {call for calls in traces.values() for call in calls}
     costs = {call: _cost(call, every) for call in sorted(used - {"TCP"})}
-    notes.append(f"TCP: {TCP_NS:g} ns an operation (assumed; the function does not call it)")
+    notes.append(f"TCP: {TCP_NS:g} ns an operation (assumed: the function does not call it)")
     of_nine = {call: cost for call, cost in costs.items() if call in NINE}
     kinds = {call: cost for call, cost in costs.items() if call not in NINE}
     text = _native.trace_declarations(_steps(used)) + "".join(
@@ -111,7 +111,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     tree: dict[str, Any] = {
         "schema": "accelflow.workload/1",
         "name": name,
-        "description": f"Proposed from {len(recordings)} recorded calls; costs as measured there.",
+        "description": f"Proposed from {len(recordings)} recorded calls and their measured costs.",
         "traces": [{"source": text}],
         "defaults": {
             "sizes": {"fixed_bytes": max(1, round(statistics.median(sizes)))},

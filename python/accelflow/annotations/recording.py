@@ -21,10 +21,9 @@ _DATA: Final = (bytes, bytearray, memoryview, str)
 class Operation:
     """A call that is an operation of the datacenter tax.
 
-    `follows` is the number of the operation whose output it gets, in the order of the calls, None
-    for other data; `of_argument` tells whether that is an argument of the function, `is_result`
-    whether its output is the function's result. Sizes are 0 for values without bytes, such as a
-    dict.
+    `follows` is the index of the operation whose output is this one's input; None for other data.
+    `of_argument` is true if the input is an argument of the function, and `is_result` if the output
+    is the function's result. Sizes are 0 for values without bytes, such as a dict.
     """
 
     accelerator: str

@@ -1,8 +1,7 @@
-"""A copy of a function whose own calls go through another function.
+"""Copy a function so that its own calls go through another function.
 
-The source of the function is parsed, each call ``f(x)`` in it becomes ``call(f, x)``, and the
-result is compiled with the globals and the closure of the original. Nothing outside of the copy
-changes.
+The source is parsed, each call ``f(x)`` in it becomes ``call(f, x)``, and the result is compiled
+with the globals and the closure of the original. Nothing outside the copy changes.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ _OF_THE_FRAME: Final = frozenset(
 def rewritten(function: FunctionType, call: Callable[..., object]) -> FunctionType:
     """Return a copy of `function` in which each call ``f(x)`` is ``call(f, x)``.
 
-    Calls of functions that the function calls are not its own and stay as they are. Raises
-    InputError for a function without a source, such as one that was typed into an interpreter,
-    for a lambda, and for a method that uses private names of its class.
+    Calls inside the called functions stay as they are. Raises InputError for a function without
+    source code (for example one typed into an interpreter), for a lambda, and for a method that
+    uses private names of its class.
     """
     definition = _definition(function)
     free = function.__code__.co_freevars
@@ -87,7 +86,7 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
 
 
 def _is_private(node: ast.AST) -> bool:
-    """Whether a class would give the name of `node` another form."""
+    """Whether a class would mangle the name of `node`."""
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     return name.startswith("__") and not name.endswith("__")
 

@@ -18,10 +18,10 @@ __all__ = ["Chip", "chip_schema", "read_chip", "read_config"]
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """A chip: its name in results, a description, and the parameters of the server that it sets.
+    """A chip: its name in results, a description, and the server parameters that it sets.
 
-    Keys of `config` are those of `accelflow explain`; ``accelerator.TCP.pes`` may stand for
-    ``pes.TCP``. Parameters that it does not set have their defaults.
+    Keys of `config` are those of `accelflow explain`. ``accelerator.TCP.pes`` is another spelling
+    of ``pes.TCP``. Parameters that it does not set keep their defaults.
     """
 
     name: str
@@ -32,9 +32,9 @@ class Chip:
 def read_chip(path: str | PathLike[str]) -> Chip:
     """Read the chip in the TOML file at `path`.
 
-    ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``, and ``[accelerator.TCP]`` with
-    ``pes = 16`` that of TCP alone. A choice may be given by its name, such as
-    ``balancing = "random"`` in ``[core]``. Without a ``name``, the chip has that of the file.
+    ``pes = 4`` in ``[accelerator]`` sets all accelerators; ``pes = 16`` in ``[accelerator.TCP]``
+    sets TCP's alone. A choice is set by its name, such as ``balancing = "random"`` in ``[core]``. A
+    chip without a ``name`` is named after its file.
 
     Raises InputError with path, line and column for a file that cannot be read or is not TOML, for
     another schema, an unknown key, a value that is not allowed or is set twice, and an empty file.
@@ -48,7 +48,7 @@ def read_chip(path: str | PathLike[str]) -> Chip:
 
 
 def parse_chip(text: str, place: str, name: str) -> Chip:
-    """Read a chip from the TOML at `place`; `name` is its name unless the TOML sets one.
+    """Read a chip from the TOML text of `place`; `name` is its name unless the TOML sets one.
 
     Raises InputError as :func:`read_chip`.
     """

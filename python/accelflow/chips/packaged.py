@@ -38,11 +38,11 @@ def find_chip(place: str) -> Chip:
 
 
 def named_chips(chips: object) -> list[tuple[str, Mapping[str, float | str]]]:
-    """Names and parameters of `chips`, in order.
+    """Return the names and parameters of `chips`, in order.
 
-    They are a mapping from names to parameters, or several of :class:`Chip`, files, names of
-    packaged chips (:func:`find_chip`), and pairs of name and parameters. Raises InputError as
-    :func:`find_chip`, and TypeError for anything else.
+    `chips` is a mapping from names to parameters, or a sequence. Its members are :class:`Chip`,
+    files, names of packaged chips (:func:`find_chip`), and pairs of name and parameters. Raises
+    InputError as :func:`find_chip`, and TypeError for anything else.
     """
     if isinstance(chips, Mapping):
         return list(chips.items())

@@ -1,4 +1,4 @@
-"""Chips as text: TOML with every parameter, its unit, what is allowed and where it comes from."""
+"""Chips as text: TOML with every parameter, its unit, allowed values and origin."""
 
 import json
 import textwrap
@@ -14,13 +14,13 @@ SCHEMA: Final = "accelflow.chip/1"
 
 _WIDTH: Final = 100
 
-#: What sections are for.
+#: The comment above each section.
 _SECTIONS: Final[Mapping[str, str]] = {
-    "core": "Cores, and what software costs on them.",
+    "core": "Cores, and the costs of software on them.",
     "accelerator": "All accelerators and their queues.",
     "accelerator.TCP": (
-        "What one accelerator has of its own. A line that begins with # shows what it has without:"
-        " take the # away to change it. With instances = 0 the chip does not have the accelerator."
+        "Parameters of one accelerator. A line that begins with # shows the default: remove the #"
+        " to change it. With instances = 0 the chip does not have the accelerator."
     ),
     "exception": "Exceptions that stop an accelerator.",
     "scheduling": "The order of input queues.",
@@ -31,8 +31,8 @@ _SECTIONS: Final[Mapping[str, str]] = {
     "network": "Wires and DMA engines.",
     "memory": "The last-level cache and main memory.",
     "tlb": "Address translation.",
-    "relief": "RELIEF's manager; of RELIEF alone.",
-    "cohort": "Cohort's software queues; of Cohort alone.",
+    "relief": "RELIEF's manager; used by RELIEF only.",
+    "cohort": "Cohort's software queues; used by Cohort only.",
     "payload": "Messages.",
     "facts": "Answers of remote sides, where they are drawn.",
 }
@@ -74,10 +74,10 @@ def _head(chip: Chip) -> list[str]:
         else '# description = "..."',
     ]
     note = (
-        "Every parameter of the simulated server. Above a value stand what it may be, its unit, and"
-        " where the default comes from: paper (printed), derived (calculated from what is printed),"
-        " measured, or assumed. What you leave out has its default; `accelflow explain KEY` says"
-        " more of each."
+        "Every parameter of the simulated server. The comment above a value gives its allowed"
+        " values, its unit, and the origin of the default: paper (printed), derived (calculated"
+        " from printed figures), measured, or assumed. Omitted parameters keep their defaults;"
+        " `accelflow explain KEY` describes one."
     )
     return [*head, "", *_comment(note)]
 
@@ -95,9 +95,9 @@ def _lines(parameter: Parameter, name: str, value: float | None) -> list[str]:
 
 
 def _proposal(parameter: Parameter, name: str, of_all: float | None) -> list[str]:
-    """The commented-out line of a parameter that one accelerator may set for itself."""
+    """Return the commented-out line of a parameter that one accelerator may override."""
     if of_all is None:
-        of_all, about = parameter.default, "0 is what it takes a core over the speedup"
+        of_all, about = parameter.default, "0: the time on a core over the speedup"
     else:
         about = "as all accelerators"
     return [

@@ -1,9 +1,9 @@
 """The command line. Each file of this package holds one command; `main` is the entry point.
 
 To add a command, write `python/accelflow/cli/NAME.py` with a click command and list it in
-:data:`COMMANDS`. Commands raise :class:`accelflow.errors.AccelflowError`; they never print an
-error or exit by themselves. A command's file is imported when the command is used, so that `--help`
-and the completion of a shell do not wait for modules that they do not need.
+:data:`COMMANDS`. Commands raise :class:`accelflow.errors.AccelflowError`; they never print an error
+or exit by themselves. A command's file is imported only when the command is used, so that `--help`
+and shell completion stay fast.
 """
 
 import importlib
@@ -116,7 +116,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "why",
         "why",
         "why",
-        "Explain what slow requests to SERVICE waited for that the median ones did not.",
+        "Explain why slow requests to SERVICE take longer than the median ones.",
     ),
     Listed(
         "timeline",
@@ -196,7 +196,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "doctor",
         "doctor",
         "doctor",
-        "Check what is installed, what is missing, and how to get it.",
+        "Check the installation, and tell how to get what is missing.",
     ),
     Listed(
         "completion",

@@ -73,7 +73,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--seek",
     metavar="[KERNEL.]PARAMETER",
-    help="Find the value of a parameter that reaches --goal, such as acceleration_ratio.",
+    help="Find the value of this parameter, such as acceleration_ratio, that reaches --goal.",
 )
 @click.option("--goal", metavar="OF:GAIN", help="speedup:GAIN% or latency:GAIN%, for --seek.")
 @click.option("--simulate", is_flag=True, help="Also execute the offloads, event by event.")
@@ -91,7 +91,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
 @click.option("--service", "named", metavar="NAME", help="The service of the recording.")
 @click.option(
-    "--host-ghz", type=float, help="The clock of the recording's machine, if it names none."
+    "--host-ghz",
+    type=float,
+    help="The clock of the recording's machine, if the recording has none.",
 )
 @click.option(
     "--threading",
@@ -116,10 +118,10 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 def accelerometer(file: Path | None, **options: Any) -> None:
     """Estimate the gain of offloading a service's kernels.
 
-    FILE describes the service. It is TOML (docs/accelerometer.md) or an input of the paper authors'
-    program: nine lines of a name (C, a, n, o0, Q, L, o1, A, Threading) and a value, in any order;
-    docs/accelerometer.md defines the names. A FILE with [[alternatives]] compares ways to offload,
-    and one with [[services]] is a fleet.
+    FILE describes the service. It is TOML, or an input of the paper authors' program: nine lines of
+    a name (C, a, n, o0, Q, L, o1, A, Threading) and a value, in any order. docs/accelerometer.md
+    defines both. A FILE with [[alternatives]] compares ways to offload. A FILE with [[services]]
+    describes a fleet.
     """
     check_report(options["report_file"])
     sources = [file is not None, options["recording"] is not None, options["measure"]]
@@ -144,7 +146,7 @@ def accelerometer(file: Path | None, **options: Any) -> None:
         _of_file(file, options)
 
 
-#: The options of each source, beside --json; a fleet has --report alone.
+#: The options that each source accepts besides --json; a fleet accepts only --report.
 _OF_FILE: Final = ("report_file", "directory", "around_ratio", "seek", "goal", "simulate")
 _OF_SIMULATION: Final = ("threads", "load")
 _OF_RECORDING: Final = ("named", "host_ghz", "threading", "acceleration", "out")
@@ -210,7 +212,7 @@ def _of_recording(options: dict[str, Any]) -> None:
 
 
 def _bodies(recorded: Recorded) -> list[str]:
-    """What the software bodies cost: the line through costs over sizes."""
+    """Print the line through the costs of the software bodies over sizes."""
     lines = [f"{'':12}{'operations':>12}{'ns each':>12}{'fixed ns':>12}{'ns/B':>12}"]
     for each in recorded.operations:
         fixed = "-" if each.fixed_ns is None else f"{each.fixed_ns:,.0f}"
@@ -260,7 +262,7 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
 
 def _sought(service: model.Service, options: dict[str, Any]) -> tuple[Goal, Found]:
     if options["goal"] is None:
-        raise InputError("--goal: must be given with --seek, such as speedup:8%")
+        raise InputError("--goal: must be given with --seek; for example speedup:8%")
     kernel, _, parameter = options["seek"].rpartition(".")
     goal = parse_goal(options["goal"])
     return goal, seek(service, parameter, goal, kernel=kernel or None)

@@ -23,9 +23,9 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 def arcus() -> None:
     """Shape the traffic of tenants who share accelerators.
 
-    The commands cover ARCUS's mechanism, control plane and experiments. The experiments print our
-    numbers beside the paper's; --json adds the curves. `plan` admits flows with SLOs and chooses
-    their registers; `shape` shows the rate and burst of registers.
+    The commands cover ARCUS's mechanism, control plane and experiments. `plan` admits flows with
+    SLOs and chooses their registers. `shape` shows the rate and burst that registers allow. The
+    experiments compare our results with the paper's; --json adds the curves.
     """
 
 

@@ -43,9 +43,9 @@ def plan(
 ) -> None:
     """Admit the flows of FILE, choose their registers, and run them with and without shaping.
 
-    The last columns are each flow's promised rate, its rate with ARCUS and without shaping while it
-    was active, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits
-    with 1 if ARCUS broke a promise, or no flow was admitted.
+    The last columns are each flow's promised rate, its rates with ARCUS and without shaping while
+    it was active, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits
+    with 1 if ARCUS broke a promise or admitted no flow.
     """
     check_report(report_file)
     with busy(Console(stderr=True), "simulating"):
@@ -149,10 +149,10 @@ def _promises(flow: dict[str, Any]) -> list[str]:
 )
 @_AS_JSON
 def profile(file: Path, most: int, out: Path | None, as_json: bool) -> None:
-    """Profile every combination of the flows of FILE, each on each of its routes.
+    """Profile every combination of the flows of FILE, over all their routes.
 
-    A combination is SLO-Friendly if the platform delivers the SLOs of all its flows at once, and
-    else SLO-Violating.
+    A combination is SLO-Friendly if the platform meets the SLOs of all its flows at once, and
+    otherwise SLO-Violating.
     """
     with busy(Console(stderr=True), "simulating"):
         table = arcus.profile(arcus.read_plan(file), most=most)

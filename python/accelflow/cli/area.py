@@ -30,8 +30,8 @@ from accelflow.cli.chosen import sized
 def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
     """Print the area of cores, accelerators and orchestration.
 
-    Areas are at 7 nm, beside the paper's section VI. Sizes are inputs too, and parameters of the
-    chip with them: --set pes=4, or --set accelerator.pes=4, halves the accelerators.
+    Areas are at 7 nm and compared with the paper's section VI. --set changes sizes and parameters
+    of the chip: --set pes=4, or --set accelerator.pes=4, halves the number of processing elements.
     """
     asked = sized(place, changes)
     given = asked.inputs
@@ -67,7 +67,7 @@ def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json
 
 
 def _print_places(result: dict[str, Any]) -> None:
-    """Print what an RPC accelerator takes by its place (Cerebros, sections 3.3 and 6.1)."""
+    """Print the area of an RPC accelerator by its place (Cerebros, sections 3.3 and 6.1)."""
     click.echo(f"{'an RPC accelerator':22}{'mm2':>7}{'times':>8}")
     for row in result["rpc_accelerators"]:
         times = row["over_shared_ratio"]

@@ -64,7 +64,7 @@ _OPTIONS: Final = (
     file_once(
         "--scenario",
         "scenario_file",
-        text="Take settings from a scenario; options given here replace them.",
+        text="Take settings from a scenario file; options override them.",
     ),
     click.option(
         "--system",
@@ -79,7 +79,7 @@ _OPTIONS: Final = (
     click.option(
         "--profile",
         type=click.Choice(simulation.PROFILES),
-        help="Where costs come from, as of `accelflow compare`.",
+        help="Source of the costs, as for `accelflow compare`.",
     ),
     click.option(
         "--rate", "rate_rps", type=float, help="Mean rate of a service, in requests per second."
@@ -107,7 +107,7 @@ _OPTIONS: Final = (
         type=int,
         default=_DEFAULT.requests,
         show_default=True,
-        help="Requests of each service; the first tenth is not counted.",
+        help="Requests per service; the first tenth is warm-up.",
     ),
     click.option(
         "--chip",

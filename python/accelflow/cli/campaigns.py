@@ -41,7 +41,7 @@ threads_option = click.option(
     type=int,
     default=os.cpu_count() or 1,
     show_default="one a core",
-    help="Parallel simulations; results do not depend on it.",
+    help="Number of parallel simulations; does not change results.",
 )
 
 
@@ -108,7 +108,7 @@ def scenario_of(
 
 
 class Campaign:
-    """Simulations of one command, from its checks to the line that says how long they took."""
+    """The simulations of one command: checks, runs, and a final line with the time they took."""
 
     def __init__(self, threads: int, out: Path | None) -> None:
         """Begin the clock. Raises InputError for options that are not allowed."""

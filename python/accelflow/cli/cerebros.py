@@ -33,7 +33,7 @@ def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
 @_parameter("rpc_cycles", "Cycles of the RPC layer for a request, all on the core [4500].")
 @_parameter("payload_share_ratio", "Payload manipulation's share of --rpc-cycles [0.60].")
 @_parameter(
-    "dispatch_share_ratio", "Dispatch's share of --rpc-cycles [0.0544]; headers are the rest."
+    "dispatch_share_ratio", "Dispatch's share of --rpc-cycles [0.0544]; the rest is headers."
 )
 @_parameter("header_tasks", "Header tasks of a request, nested RPCs included [4].")
 @_parameter("payload_tasks", "Payload tasks of a request [4].")
@@ -54,8 +54,8 @@ def cerebros(
 ) -> None:
     """Compute the RPC layer's cycles under Cerebros's designs.
 
-    The designs are those of the Cerebros paper's Fig. 6. Without options, the service is UniqueId
-    and the paper's figures stand beside the results. Values in brackets are the defaults. The
+    The designs are those of the Cerebros paper's Fig. 6. Without options, the service is UniqueId,
+    and the results are compared with the paper's figures. Values in brackets are the defaults. The
     commands below simulate a whole server.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
@@ -125,14 +125,14 @@ _PAPER_OFFLOADS: Final = (
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="FOLDER",
-    help="Where the interface's included files are; may be repeated.",
+    help="Folder of the interface's included files; repeatable.",
 )
 @click.option(
     "--design",
     "designs",
     multiple=True,
     type=click.Choice(model.DESIGNS),
-    help="Only this design; may be repeated.",
+    help="Simulate only this design; repeatable.",
 )
 @click.option(
     "--affinity",
@@ -177,14 +177,14 @@ def simulate(
 ) -> None:
     """Serve requests of SERVICE (UID, USR, URL, SG or CP) on a simulated server.
 
-    With --interface and --recording, the service is your own: the interface has the types of its
-    messages, and the recording of a server that `accelflow record` writes has their sizes, costs
-    and nested calls.
+    With --interface and --recording, the service is your own. The interface has the types of its
+    messages. The recording, written by `accelflow record`, has their sizes, their costs and the
+    nested calls.
 
-    The columns are mean cycles of a request: the RPC layer, simulated and by the analytic model;
-    waits for pipelines; the part of the layer that occupies a core; the function and, within it,
-    stalls on instructions. `accelflow cerebros parameters` lists the parameters that --set can
-    change. A design that cannot keep up with random arrivals is marked, with the queue that grows.
+    The columns are mean cycles per request: the RPC layer, simulated and by the analytic model;
+    waits for pipelines; the layer's part on a core; the function; and the function's instruction
+    stalls. `accelflow cerebros parameters` lists the parameters that --set can change. A design
+    that cannot keep up with random arrivals is marked, with the queue that grows.
     """
     check_report(report_file)
     designs = given.pop("designs") or model.DESIGNS
@@ -272,9 +272,9 @@ def figures(
 ) -> None:
     """Print our results beside the numbers in the paper's text.
 
-    The numbers are those about Figs. 2 and 6 to 9. `in` marks an input of our services, `fit` a row
-    that parameters were chosen by; all others are predictions. Ours are means over the seeds with
-    half their 95 % intervals. A difference above a quarter has its reason below it.
+    The numbers belong to Figs. 2 and 6 to 9. `in` marks an input of our services, and `fit` a row
+    that was used to choose parameters. All other rows are predictions. Ours are means over the
+    seeds, with half their 95 % intervals. A difference above a quarter is explained below its row.
     """
     check_report(report_file)
     settings = {"requests": requests, "seed": seed, "replications": replications}

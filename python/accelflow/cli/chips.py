@@ -1,4 +1,4 @@
-"""`accelflow chip`: chips that come with accelflow, and files of the user."""
+"""`accelflow chip`: packaged chips and the user's chip files."""
 
 import json
 from dataclasses import replace
@@ -83,7 +83,7 @@ def _as_object(chip: Chip, config: dict[str, float]) -> dict[str, Any]:
 
 
 def _default(parameter: Parameter, config: dict[str, float]) -> str:
-    """The value of a parameter on the paper's chip, or of all accelerators, where that applies."""
+    """Return a parameter's value on the paper's chip, or the value for all accelerators."""
     what, _, _ = parameter.key.partition(".")
     common = {other.key: other for other in parameters()}.get(f"accelerator.{what}")
     if parameter.also and common is not None:
@@ -121,11 +121,11 @@ def _print_costs(sizes: dict[str, float]) -> None:
 def new(name: str, like: str, out: Path | None) -> None:
     """Write a chip called NAME as a file with comments, ready to be changed and run."""
     if name in {chip.name for chip in packaged()}:
-        allowed = "must be another name than those of the chips that come with accelflow"
+        allowed = "must differ from the names of the packaged chips"
         raise refused("name", name, allowed)
     out = out or Path(f"{name}.toml")
     if out.exists():
-        raise InputError(f"{out}: is there already; --out writes another file")
+        raise InputError(f"{out}: already exists; --out writes another file")
     base = find_chip(like)
     about = f"Like {base.name}." if base.description else ""
     text = chip_text(replace(base, name=name, description=about))

@@ -1,4 +1,4 @@
-"""The chips that a command is given."""
+"""The chips that a command's options select."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ def chosen_config(
     changes: Mapping[str, float | str],
     base: Mapping[str, float] | None = None,
 ) -> Config:
-    """`base` with the parameters of the chip at `place`, a file or a name, and those of --set.
+    """Merge `base`, the chip at `place` (a file or a name), and the values of --set.
 
-    Parameters of the chip that change nothing are left out. Raises InputError for a chip that
+    Parameters of the chip that equal the default are left out. Raises InputError for a chip that
     cannot be read and for changes that are not allowed.
     """
     base = base or {}
@@ -34,10 +34,10 @@ def chosen_config(
 def chosen_chips(
     base: Scenario, places: Sequence[str], changes: Mapping[str, float | str]
 ) -> tuple[Config, dict[str, Config]]:
-    """The parameters of all chips, and those of each by name if they are several.
+    """Return the parameters of all chips, and those of each chip by name if there are several.
 
-    Chips at `places` take the place of those in `base`, and `changes` that of parameters of any
-    chip. Raises InputError as :func:`chosen_config`, and for two chips of a name.
+    Chips at `places` replace those in `base`; `changes` override parameters of every chip. Raises
+    InputError as :func:`chosen_config`, and for two chips with the same name.
     """
     common = configured(base.config, "config: ")
     named = configured(changes, "--set ")
@@ -66,7 +66,7 @@ def _of_file(place: str) -> tuple[str, Config]:
 
 
 def _changed(config: Config, common: Mapping[str, float]) -> Config:
-    """`config` without values that are the default, unless `common` has others."""
+    """Leave out values of `config` that equal the default, unless `common` sets another value."""
     defaults = {parameter.key: parameter.default for parameter in parameters()}
     return {
         key: number for key, number in config.items() if common.get(key, defaults[key]) != number
@@ -82,7 +82,7 @@ class Sized:
 
 
 def sized(place: str | None, changes: Sequence[str]) -> Sized:
-    """The inputs of the area model that the chip at `place`, if any, and --set give.
+    """Return the area model's inputs from the chip at `place`, if any, and from --set.
 
     `changes` are texts NAME=NUMBER: inputs of the model, or parameters of the chip. Raises
     InputError for a chip that cannot be read, and for a text of another form.

@@ -1,4 +1,4 @@
-"""`accelflow companions`: the results of the three companion papers, ours beside them."""
+"""`accelflow companions`: our results compared with those of the three companion papers."""
 
 import json
 from pathlib import Path
@@ -26,8 +26,8 @@ _DEFAULT: Final = Path("out") / "companions"
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help=f"Where results go [{_DEFAULT}/PAPER]. Results of another paper or seed there are kept, "
-    "and these get the next free number.",
+    help=f"Folder for the results [{_DEFAULT}/PAPER]. Results of another paper or seed are kept;"
+    " the new files then get the next free number.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="First seed.")
 @click.option(
@@ -35,15 +35,15 @@ _DEFAULT: Final = Path("out") / "companions"
     type=click.IntRange(1, 256),
     default=1,
     show_default=True,
-    help="Parallel simulations; results do not depend on it.",
+    help="Number of parallel simulations; does not change results.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def companions(paper: str, directory: Path | None, seed: int, threads: int, as_json: bool) -> None:
     """Compute the results of a companion paper.
 
-    PAPER is accelerometer, cerebros or arcus. Writes a page, pictures and data. Takes up to several
-    minutes. With `together` as PAPER, the ideas of all three run on one server with AccelFlow,
-    alone and beside each other.
+    PAPER is accelerometer, cerebros or arcus. Writes a page, pictures and data; takes up to several
+    minutes. The PAPER `together` runs the ideas of all three on one server with AccelFlow, alone
+    and combined.
     """
     out = directory or _DEFAULT / paper
     check_place(out)

@@ -58,7 +58,7 @@ _DEFAULT = simulation.Scenario()
 @file_once(
     "--scenario",
     "scenario_file",
-    text="Take WORKLOAD and options from a scenario, TOML or JSON; those given here replace them.",
+    text="Take WORKLOAD and options from a scenario (TOML or JSON); options override them.",
 )
 @file_once(
     "--save-scenario",
@@ -71,8 +71,9 @@ _DEFAULT = simulation.Scenario()
     "orchestrators",
     multiple=True,
     metavar="NAME",
-    help="Simulate this one; repeatable. Default: the paper's five and Ideal. The steps from "
-    "RELIEF to AccelFlow are per_acc_type_q, direct and cntr_flow; direct_list is Fig. 3's Direct.",
+    help="Simulate this orchestrator; repeatable. Default: the paper's five and Ideal."
+    " per_acc_type_q, direct and cntr_flow are the steps from RELIEF to AccelFlow;"
+    " direct_list is Direct of Fig. 3.",
     shell_complete=offered.orchestrators,
 )
 @click.option(
@@ -80,14 +81,14 @@ _DEFAULT = simulation.Scenario()
     "services",
     multiple=True,
     metavar="NAME",
-    help="Simulate this one; repeatable.",
+    help="Simulate this service; repeatable.",
     shell_complete=offered.services,
 )
 @click.option(
     "--profile",
     type=click.Choice(simulation.PROFILES),
-    help="Where costs come from: real bytes on this machine, or the paper's shares. "
-    "Default: measured for socialnetwork, paper for the others.",
+    help="Source of the costs: measured on this machine, or the paper's shares. Default: measured"
+    " for socialnetwork, paper for other workloads.",
 )
 @file_once(
     "--recording",
@@ -101,7 +102,7 @@ _DEFAULT = simulation.Scenario()
     "chip_places",
     multiple=True,
     metavar="FILE",
-    help="The chip: a file or a name of `accelflow chip list`; several stand side by side.",
+    help="The chip: a file, or a name listed by `accelflow chip list`. Repeat it to compare chips.",
     shell_complete=offered.chips,
 )
 @click.option(
@@ -109,8 +110,8 @@ _DEFAULT = simulation.Scenario()
     "changes",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set a server parameter of all chips; overrides --chip: accelerator.pes=4, "
-    "accelerator.TCP.pes=16, core.balancing=random; repeatable.",
+    help="Set a server parameter of all chips, overriding --chip: accelerator.pes=4,"
+    " accelerator.TCP.pes=16, core.balancing=random; repeatable.",
 )
 @click.option(
     "--placement",
@@ -123,8 +124,8 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--arrivals",
     metavar="NAME",
-    help="poisson; alibaba, azure: bursty, fitted to their rates; short_bursts. Default: as "
-    "WORKLOAD says, else poisson.",
+    help="poisson; short_bursts; alibaba and azure: bursts fitted to these traces. Default: as set"
+    " by WORKLOAD, else poisson.",
     shell_complete=offered.names(simulation.ARRIVALS),
 )
 @click.option(
@@ -132,29 +133,29 @@ _DEFAULT = simulation.Scenario()
     "rate_rps",
     type=float,
     show_default=f"{simulation.PAPER_RATE_RPS:g}; serverless {simulation.SERVERLESS_RATE_RPS:g}",
-    help="Requests per second of a service, the mean over those that clients call; services that "
-    "only other services call do not count.",
+    help="Mean requests per second of the services that clients call. Services called only by"
+    " other services do not count.",
 )
 @click.option(
     "--rates",
     metavar="NAME",
-    help="How services share the rate: equal; own, as their rates in a file; alibaba "
-    "(socialnetwork); azure (serverless). Default: alibaba for socialnetwork with --profile paper "
-    "and without --rate, own for a file with rates, else equal.",
+    help="How services share the rate: equal; own: as their rates in the file; alibaba"
+    " (socialnetwork); azure (serverless). Default: alibaba for socialnetwork with --profile"
+    " paper and no --rate, own for a file with rates, else equal.",
     shell_complete=offered.names(simulation.RATES),
 )
 @click.option(
     "--recorded-times",
     type=click.Choice(simulation.RECORDED_TIMES),
-    help="median: each step takes the recording's median; distribution: its time is drawn for each "
-    "request, and requests have the recorded time outside of their steps. Default: median.",
+    help="median: each step takes its recorded median. distribution: each step's time is drawn,"
+    " and the recorded time outside steps is added. Default: median.",
 )
 @click.option(
     "--facts",
     metavar="NAME",
-    help="common: the most common path; drawn: hits, errors, compression drawn for each request; "
-    "recorded: those of requests in --recording, one drawn for each. Default: drawn for a file "
-    "with odds, else common.",
+    help="common: the most common path. drawn: cache hits, errors and compression are drawn for"
+    " each request. recorded: each request takes those of a random request in --recording."
+    " Default: drawn for a file with odds, else common.",
     shell_complete=offered.names(simulation.FACTS),
 )
 @click.option(
@@ -174,8 +175,8 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--remote",
     metavar="NAME",
-    help="Waits for other servers: short (5 us), socialnetwork (traced), or one of them drawn for "
-    "each message: short_drawn, socialnetwork_drawn. Default: as WORKLOAD says, else short.",
+    help="Waits for other servers: short (5 us) or socialnetwork (traced). short_drawn and"
+    " socialnetwork_drawn draw each wait. Default: as set by WORKLOAD, else short.",
     shell_complete=offered.names(simulation.REMOTES),
 )
 @click.option(
@@ -183,16 +184,16 @@ _DEFAULT = simulation.Scenario()
     type=int,
     default=_DEFAULT.requests,
     show_default=True,
-    help="Requests of a service that has the mean rate; others have as many as come in the same "
-    "time. The first of them are not counted (--warmup).",
+    help="Requests of a service with the mean rate; other services run for the same time. The"
+    " first requests are warm-up (--warmup).",
 )
 @length_options
 @click.option(
     "--policy",
     metavar="NAME",
-    help="Order of input queues: fifo; priority; deadline: an entry that would be late swaps with "
-    "an earlier one that has slack; edf: earliest deadline first. Default: as in --chip, or "
-    "fifo.",
+    help="Order of input queues: fifo; priority; edf: earliest deadline first; deadline: an entry"
+    " that would be late swaps places with an earlier one that has slack. Default: as in"
+    " --chip, else fifo.",
     shell_complete=offered.names(simulation.POLICIES),
 )
 @click.option(
@@ -210,37 +211,36 @@ _DEFAULT = simulation.Scenario()
     type=click.IntRange(1, comparing.MAX_SEEDS),
     default=1,
     show_default=True,
-    help="Simulate with so many seeds, from --seed on: means, with 95 % confidence intervals.",
+    help="Number of seeds, from --seed on; results are means with 95 % confidence intervals.",
 )
 @click.option(
     "--threads",
     type=int,
     default=os.cpu_count() or 1,
     show_default="one a core",
-    help="Worker threads; results do not depend on it.",
+    help="Number of worker threads; does not change results.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out"),
     show_default=True,
-    help="Directory for results and plots; results of another experiment there are kept, and "
-    "these get the next free number.",
+    help="Folder for results and plots. Results of another experiment are kept; the new files then"
+    " get the next free number.",
 )
 @click.option(
     "--spans",
     "spans_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the requests as spans, lines of OTLP in JSON; needs one --orchestrator.",
+    help="Write the requests as spans, in OTLP JSON lines; needs exactly one --orchestrator.",
 )
 @REPORT
 @click.option(
     "--loads",
     metavar="LIST",
-    help="With --report: multiples of the load at which its curves against load are simulated, "
-    "with a tenth of the requests, or none. Default: 0.5,1,1.5,2,3,4; none for times of arrivals "
-    "that WORKLOAD gives.",
+    help="Multiples of the load for the load curves of --report, or none. Each runs a tenth of the"
+    " requests. Default: 0.5,1,1.5,2,3,4; none if WORKLOAD has arrival times.",
 )
 @click.option("--by-service", is_flag=True, help="Print rows for each service, too.")
 @timeline_options
@@ -249,8 +249,8 @@ _DEFAULT = simulation.Scenario()
 def compare(context: click.Context, /, **options: Any) -> None:
     """Compare orchestrators on WORKLOAD and write table, files and plot.
 
-    Workloads are socialnetwork, hotelreservation, mediaservices, trainticket, serverless, usuite,
-    and files of your own, such as shop.toml: `accelflow service new shop` writes one.
+    WORKLOAD is socialnetwork, hotelreservation, mediaservices, trainticket, serverless or usuite,
+    or a file of your own, such as shop.toml. `accelflow service new shop` writes such a file.
     """
     started = time.monotonic()
     console = Console(stderr=True)
@@ -305,7 +305,7 @@ def _compared(
     asked: Precision | None,
     loads: Sequence[float],
 ) -> Comparison:
-    """Simulate, also at `loads`; single requests go into a file of their own if asked for."""
+    """Run the comparison, also at `loads`; write single requests to a file if one is asked for."""
     options = context.params
 
     def run(samples_to: Callable[[pa.Table], None] | None = None) -> Comparison:
@@ -335,7 +335,7 @@ def _compared(
     return replace(comparison, loads=found)
 
 
-#: What `--percentiles` says of the engine's option.
+#: The engine's option for each value of `--percentiles`.
 _EXACT: Final = {None: None, "exact": True, "binned": False}
 
 
@@ -385,7 +385,7 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
     base = simulation.read_scenario(scenario_file) if scenario_file else simulation.Scenario()
     if not scenario_file and context.params["workload"] is None:
         names = ", ".join(simulation.WORKLOADS)
-        missing = f"WORKLOAD is missing: must be one of {names}, or be given by --scenario FILE"
+        missing = f"WORKLOAD is missing: must be one of {names}, or be set by --scenario FILE"
         raise click.UsageError(missing, context)
     fields = {field.name for field in dataclasses.fields(simulation.Scenario)}
     typed = {
@@ -399,7 +399,7 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
     recording_file = context.params["recording_file"]
     if recording_file and "profile" in typed:
         profile = typed["profile"]
-        raise InputError(f"--recording {recording_file}: leave out --profile {profile} beside it")
+        raise InputError(f"--recording {recording_file}: leave out --profile {profile}")
     if recording_file:
         typed |= {"recording": recorded(recording_file), "profile": None}
     if "warmup" in typed:
@@ -421,7 +421,7 @@ def _measured(console: Console, *, anew: bool) -> str:
     console.print(note, highlight=False, markup=False, soft_wrap=True)
     known = calibration_of(recording)
     for doubt in known.doubts if known else ():
-        warning = f"accelflow: warning: {doubt}; --recalibrate measures anew"
+        warning = f"accelflow: warning: {doubt}; --recalibrate measures again"
         console.print(warning, highlight=False, markup=False, soft_wrap=True)
     return recording
 
@@ -431,9 +431,9 @@ _FOUND = frozenset({"calibration", "cohort_links", "profile_parameters", "system
 
 
 def _asked(results: Any) -> object:
-    """The identity of the experiment behind `results`; None if these are not results.
+    """Return the identity of the experiment behind `results`; None if these are not results.
 
-    Costs that were measured anew do not make another experiment.
+    Measuring costs again does not make another experiment.
     """
     try:
         systems = [

@@ -1,4 +1,4 @@
-"""Texts that `accelflow accelerometer` prints beside the equations."""
+"""Texts that `accelflow accelerometer` prints below the equations' results."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -73,7 +73,7 @@ def found_text(found: Found, goal: Goal) -> str:
 
 
 def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
-    """The equations beside the simulation."""
+    """Compare the equations with the simulation, as text."""
     run = result["run"]
     for row in result["kernels"]:
         closed, loaded = row["closed_form"], row["loaded"]
@@ -123,7 +123,7 @@ def _change(of: Mapping[str, Any]) -> str:
 
 def measured_text(result: Mapping[str, Any]) -> Iterator[str]:
     """The micro-benchmarks of this machine."""
-    yield f"measured on {result['machine']}; 95 % over rounds"
+    yield f"measured on {result['machine']}; 95 % intervals over rounds"
     yield f"{'kernel by instructions':24}{'A':>16}{'o0 + L':>18}{'host':>24}"
     for name, row in result["kernels"].items():
         if row is not None:

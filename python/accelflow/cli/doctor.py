@@ -1,4 +1,4 @@
-"""`accelflow doctor`: what is installed, what is missing, and how to get it."""
+"""`accelflow doctor`: check the installation, and tell how to get what is missing."""
 
 import json
 import os
@@ -35,7 +35,7 @@ PACKAGES: Final = {
     "vl-convert-python": "--report",
 }
 
-#: Programs that something needs, any of the names, what for, and how to get it.
+#: Optional programs: alternative names, purpose, and how to get them.
 _PROGRAMS: Final = (
     (("cargo",), "building the extension module", "install Rust with rustup"),
     (("cc",), "building the extension module", "apt-get install build-essential"),
@@ -63,7 +63,7 @@ class Finding:
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def doctor(as_json: bool) -> None:
-    """Check what is installed, what is missing, and how to get it.
+    """Check the installation, and tell how to get what is missing.
 
     Exits with 1 if something is missing that a command needs.
     """
@@ -136,7 +136,7 @@ def _programs() -> Iterator[Finding]:
 
 
 def _find(name: str) -> str | None:
-    """The program's place: in PATH, or where Debian keeps those of PostgreSQL."""
+    """Find the program in PATH, or where Debian installs PostgreSQL's programs."""
     places = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     return shutil.which(name) or (str(places[-1]) if places else None)
 

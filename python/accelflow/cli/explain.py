@@ -1,4 +1,4 @@
-"""`accelflow explain`: where a parameter's value comes from."""
+"""`accelflow explain`: the meaning and origin of parameters."""
 
 import json
 import textwrap
@@ -14,7 +14,7 @@ from accelflow.cli.parameter_page import markdown
 from accelflow.errors import InputError, refused
 from accelflow.parameters import Engine, Parameter, engines
 
-#: The longest line of what is explained.
+#: The line width of explanations.
 _WIDTH = 96
 
 
@@ -60,7 +60,7 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
 
 
 def _keys(known: Sequence[Engine], key: str) -> list[str]:
-    """The keys that may have been meant by `key`; second spellings if it has as many parts."""
+    """Keys that resemble `key`; second spellings if it has as many parts."""
     rows = [parameter for engine in known for parameter in engine.parameters]
     spelt = [row.also for row in rows if row.also] if key.count(".") > 1 else []
     return [*(row.key for row in rows), *spelt]

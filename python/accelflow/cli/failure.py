@@ -1,4 +1,4 @@
-"""Turns exceptions into one line on standard error and an exit code; users see no traceback."""
+"""Report exceptions as one line on standard error and an exit code, never as a traceback."""
 
 import os
 import re
@@ -25,8 +25,8 @@ OK, FAILED, WRONG_USE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 def run(command: click.Command, arguments: Sequence[str]) -> int:
     """Run `command` and return the exit code of the process.
 
-    0 success; 1 the work failed; 2 wrong usage or input; 130 interrupted; 141 broken output pipe
-    (128 + SIGINT and 128 + SIGPIPE, as a shell reports them).
+    The codes are 0 for success, 1 for a failure, 2 for wrong usage or input, 130 for an interrupt
+    (128 + SIGINT), and 141 for a broken output pipe (128 + SIGPIPE).
     """
     # click's own `main` would exit with 1 on a broken pipe, and format errors differently.
     try:

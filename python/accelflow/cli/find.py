@@ -38,9 +38,9 @@ def find(  # noqa: PLR0913, PLR0917 (options)
 ) -> None:
     """Find the least or greatest value that keeps limits, or the cheapest design.
 
-    STUDY is a TOML file with a scenario and a table [find] (docs/studies.md). For one thing its
-    range is halved; for a design of several, Optuna searches. Each value or design is simulated
-    with as many seeds as it takes to tell. A search that was stopped goes on where it was.
+    STUDY is a TOML file with a scenario and a table [find] (docs/studies.md). A single value is
+    found by bisection; Optuna searches designs of several values. Each value or design is simulated
+    with as many seeds as the decision needs. A stopped search resumes where it was.
     """
     question = studies.read_find(study_file)
     place = out or Path("out/studies") / study_file.stem
@@ -54,8 +54,8 @@ def find(  # noqa: PLR0913, PLR0917 (options)
     _say(question, found, place, as_json=as_json)
     if not found.ended:
         raise AccelflowError(
-            f"--time-limit {seconds_text(time_limit_s or 0.0)}: the search did not end; the same "
-            "command goes on with it"
+            f"--time-limit {seconds_text(time_limit_s or 0.0)}: the search did not end; the same"
+            " command resumes it"
         )
     if found.best is None:
         what = "design that was tried keeps"
@@ -115,8 +115,8 @@ def _front_text(goal: studies.Goal, found: studies.Front) -> str:
         lines.append(f"{design.cost:10g}{values}  {design.seeds:5}  {_fared(design)}")
     lines.append("")
     lines.append(
-        f"{len(found.tried)} designs were simulated; none beats those above in both "
-        f"{goal.minimize} and distance to the limits."
+        f"{len(found.tried)} designs were simulated; none is better in both {goal.minimize} and"
+        " distance to the limits."
     )
     if found.best is not None:
         chosen = ", ".join(f"{name} = {value:g}" for name, value in found.best.values.items())
@@ -154,7 +154,7 @@ def _text(question: studies.Question, answer: studies.Answer) -> str:
         if answer.beyond is None:
             said += " The end of the range keeps the limits too."
         elif not answer.clear:
-            said += " Its interval or that of the next value has the limit inside: take more seeds"
+            said += " The interval of this value or the next contains the limit: use more seeds"
             said += " (most_seeds), or longer runs."
         lines += ["", said]
     return "\n".join(lines)

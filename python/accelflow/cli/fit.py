@@ -56,8 +56,8 @@ def _fixable() -> list[str]:
 )
 @threads_option
 @out_option(
-    "Directory for scenario.toml, which reproduce --config takes, and the log, fit.json; "
-    "files of another search are kept; the new ones get the next free number.",
+    "Folder for scenario.toml, an input of reproduce --config, and the log fit.json. Files of"
+    " another search are kept; the new files then get the next free number.",
     Path("out/fit"),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
@@ -91,7 +91,7 @@ def fit_command(**options: Any) -> None:
 
 
 def _print_rows(found: Fit) -> None:
-    """Print each fitted row, ours beside the paper's, and the distance of all together."""
+    """Print each fitted row, ours and the paper's, and the total distance."""
     print_findings(found.best.findings, Output())
     unsteady = sum(not evaluation.steady for evaluation in found.evaluations)
     best = found.best

@@ -1,7 +1,8 @@
 """`accelflow import`: workloads from existing data.
 
-A kind of data is a command of the group :func:`import_command`: it takes :func:`_common` options,
-reads its files into an :class:`accelflow.importing.Imported` and hands that to :func:`_finish`.
+Each kind of data is a command of the group :func:`import_command`. It takes :func:`_common`
+options, reads its files into an :class:`accelflow.importing.Imported`, and passes that to
+:func:`_finish`.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from accelflow.importing import Imported, Report
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
-#: The number of places that are printed for a line; the JSON has more.
+#: The number of places printed per line; the JSON has more.
 _PLACES: Final = 2
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group("import", no_args_is_help=True)
 def import_command() -> None:
-    """Make workloads of traces, tables and profiles.
+    """Make workloads from traces, tables and profiles.
 
-    Each kind reports what it understood, guessed and dropped, with counts and places.
+    Each command reports what was understood, guessed and dropped, with counts and places.
     """
 
 
@@ -88,14 +89,14 @@ _TOP: Final = click.option(
     type=_FILE,
     required=True,
     metavar="FILE",
-    help="Write the workload here; without --into, a CSV file of arrivals.",
+    help="Write the workload to this file; without --into, a CSV file of arrivals.",
 )
 def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **options: Any) -> None:
     """Take arrivals from tables of times, counts or rates.
 
-    FILE is CSV, gzipped or not, with a column of times whose name declares the unit (time_s,
-    time_ms, time_us, timestamp for dates). With a column count it has counts of requests in
-    windows, with rate_rps or rate_rpm rates, and without them a row for each request.
+    FILE is CSV, gzipped or not. The name of the time column declares its unit: time_s, time_ms,
+    time_us, or timestamp for dates. A column count has the requests of a window; a column rate_rps
+    or rate_rpm has rates. Without these columns, each row is a request.
     """
     into, service = options.pop("into"), options.pop("service")
     unit = options["unit"]
@@ -133,7 +134,7 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
     default=importing.SAMPLED_SHARE,
     show_default=True,
     metavar="SHARE",
-    help="Share of all call graphs that the table has.",
+    help="The table's share of all call graphs.",
 )
 def alibaba(
     files: Sequence[Path],
@@ -176,9 +177,8 @@ def azure(
 ) -> None:
     """Take functions from Azure's traces of 2019 or 2021.
 
-    FILE is a table of 2019 (invocations of each minute, one day after another; durations; memory),
-    or of 2021, with a row for each invocation. A function is a service with the rate of each
-    minute.
+    FILE is a table of 2019 (invocations per minute of consecutive days, durations, memory) or of
+    2021 (a row for each invocation). Each function becomes a service with a rate per minute.
     """
     _check_out(out)
     report = Report("azure-functions", strict=strict)
@@ -319,7 +319,7 @@ def _spans(command: _Command) -> _Command:
             "--sampling",
             type=float,
             metavar="SHARE",
-            help="Share of requests whose spans were kept. Default: as the spans say, else 1.",
+            help="Share of requests that was sampled. Default: as recorded in the spans, else 1.",
         ),
         click.option(
             "--app-share",
@@ -341,7 +341,7 @@ def _spans(command: _Command) -> _Command:
         click.option(
             "--calls",
             metavar="KIND",
-            help="simulate (default): services of the file answer calls; fit: calls are waits.",
+            help="simulate (default): the file's services answer calls; fit: calls become waits.",
         ),
         click.option(
             "--servers",
@@ -367,7 +367,7 @@ def jaeger(**options: Any) -> None:
     """Take services from spans of Jaeger.
 
     FILE is JSON of Jaeger's user interface or API, or lines of spans; gzipped or not. The report
-    has the coverage of each operation, and traces that the workload brings (docs/import-spans.md).
+    has the coverage of each operation, and the traces added to the workload (docs/import-spans.md).
     """
     _import_spans("jaeger", options)
 
@@ -377,8 +377,8 @@ def jaeger(**options: Any) -> None:
 def otlp(**options: Any) -> None:
     """Take services from spans of OpenTelemetry.
 
-    FILE is OTLP as JSON, one document or one a line, or as protocol buffers; gzipped or not. The
-    report has the coverage of each operation and the traces that the workload brings
+    FILE is OTLP as protocol buffers or as JSON (one document, or one per line), gzipped or not. The
+    report has the coverage of each operation, and the traces added to the workload
     (docs/import-spans.md).
     """
     _import_spans("otlp", options)
@@ -399,7 +399,7 @@ def _import_spans(kind: str, options: dict[str, Any]) -> None:
     "--against",
     type=_FILE,
     metavar="RESULTS.json",
-    help="Print the simulated response times of this file beside the measured ones.",
+    help="Also print the simulated response times in this file.",
 )
 @click.option("--service", metavar="NAME", help="The simulated service that was measured.")
 def deathstarbench(
@@ -426,7 +426,7 @@ def deathstarbench(
 
 
 def _print_rows(found: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> None:
-    """Print measured response times, or beside them the simulated ones."""
+    """Print measured response times, and simulated ones if there are any."""
     if not rows:
         click.echo(json.dumps(found, indent=2))
         return
@@ -442,15 +442,15 @@ def _print_rows(found: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]])
 
 
 def _name_of(name: str | None, out: Path) -> str:
-    """The name of the workload: as asked, or that of its file."""
+    """Return the workload's name: the option's, or that of its file."""
     if name is None:
         name = importing.plain_name(out.stem)
         if name in simulation.WORKLOADS:
-            allowed = "must be given together with --name, as a suite has this name"
+            allowed = "is the name of a suite: must be given together with --name"
             raise refused("--out", str(out), allowed)
         return name
     if name in simulation.WORKLOADS:
-        raise refused("--name", name, "must be another name than those of the suites")
+        raise refused("--name", name, "must differ from the names of the suites")
     if importing.plain_name(name, "") != name:
         raise refused("--name", name, "must be 1 to 64 letters, digits, - and _")
     return name
@@ -470,7 +470,7 @@ def _check_out(out: Path) -> None:
 
 
 def _check_update(into: Path, out: Path) -> None:
-    """Refuse an update in another folder: a workload names files beside it."""
+    """Refuse an update in another folder, since a workload refers to files beside it."""
     _check_out(out)
     if into.absolute().parent.resolve() != out.absolute().parent.resolve():
         raise refused("--out", str(out), f"must be in the folder of --into, {into.parent}")

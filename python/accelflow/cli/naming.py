@@ -26,7 +26,7 @@ class _Context(click.Context):
         exc_value: BaseException | None,
         tb: TracebackType | None,
     ) -> bool | None:
-        """Close the context; raise a refusal again if it names a field that an option has set."""
+        """Close the context; if a refusal names a field that an option has set, name the option."""
         suppress = super().__exit__(exc_type, exc_value, tb)
         if type(exc_value) is InputError:
             text = str(exc_value)
@@ -37,9 +37,9 @@ class _Context(click.Context):
 
 
 def _by_option(text: str, context: click.Context) -> str:
-    """`text` with the option of `context` that the user gave, in place of the field it begins with.
+    """Replace the field at the beginning of `text` by the option of `context` that has set it.
 
-    An option whose name is that of its field, such as ``--seed``, is not replaced.
+    An option with the same name as its field, such as ``--seed``, is not replaced.
     """
     field = _FIELD.match(text)
     if field is None:
@@ -65,7 +65,7 @@ def naming_options(command: click.Command) -> click.Command:
 
 
 def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...]) -> object | None:
-    """The value of an option with ``multiple`` that may be given once; a callback of click.
+    """Return the value of an option with ``multiple`` that allows one value; a callback of click.
 
     Raises InputError if it is given again.
     """

@@ -19,7 +19,7 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def names(known: Iterable[str] | Callable[[], Iterable[str]]) -> Completion:
-    """Offer the values of `known`, which may be a function that returns them."""
+    """Complete the values of `known`, or of the values that it returns if it is a function."""
 
     def complete(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
         found = known() if callable(known) else known
@@ -34,13 +34,13 @@ def orchestrators(_: click.Context, __: click.Parameter, typed: str) -> list[str
 
 
 def chips(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Offer the chips that come with accelflow, and files."""
+    """Complete packaged chips, and files."""
     found = [CompletionItem(chip.name) for chip in packaged() if chip.name.startswith(typed)]
     return [*found, *click.Path(dir_okay=False).shell_complete(context, parameter, typed)]
 
 
 def services(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
-    """Offer the services of the given workload, or of all workloads."""
+    """Complete the services of the given workload, or of all workloads."""
     chosen = context.params.get("workload")
     workloads = [chosen] if chosen else simulation.WORKLOADS
     try:
@@ -59,7 +59,7 @@ def workloads(context: click.Context, parameter: click.Parameter, typed: str) ->
 
 
 def parameter_keys(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Offer the parameters of all engines."""
+    """Complete the parameters of all engines."""
     known = parameters.engines(simulation.ASSUMED_TCP_COST_NS)
     keys = (parameter.key for engine in known for parameter in engine.parameters)
     return [key for key in keys if key.startswith(typed)]

@@ -29,7 +29,7 @@ SHOWN_AFTER_S: Final = 2.0
 
 
 class Output(Console):
-    """A console that raises BrokenPipeError, for which the command line has an exit code."""
+    """A console that raises BrokenPipeError, which the command line turns into an exit code."""
 
     def on_broken_pipe(self) -> None:
         """Raise the BrokenPipeError that rich would swallow."""
@@ -57,10 +57,10 @@ def check_file(out: Path, option: str = "--out") -> None:
 
 @contextmanager
 def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress; yields a function to call with the work done and the total.
+    """Show progress; yields a function that takes the work done and the total.
 
-    A terminal shows one bar with the time left, once the work has taken two seconds. Elsewhere a
-    line is printed each half minute, so that a log shows progress; work of seconds prints none.
+    A terminal shows a bar with the remaining time after two seconds. Elsewhere, such as in a log, a
+    line is printed every half minute.
     """
     if not console.is_terminal:
         yield Lines(console, title).report
@@ -82,9 +82,9 @@ def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def busy(console: Console, title: str) -> Iterator[None]:
-    """Show that work goes on whose length is not known, and how long it has taken.
+    """Show the elapsed time of work whose length is not known.
 
-    A terminal shows it once the work has taken two seconds; elsewhere nothing is printed.
+    A terminal shows it after two seconds; elsewhere nothing is printed.
     """
     if not console.is_terminal:
         yield
@@ -98,7 +98,7 @@ def busy(console: Console, title: str) -> Iterator[None]:
 
 @contextmanager
 def _late(progress: Progress) -> Iterator[None]:
-    """Show `progress` as soon as the work has taken two seconds, and never if it takes less."""
+    """Show `progress` after two seconds of work."""
     timer = threading.Timer(SHOWN_AFTER_S, progress.start)
     timer.daemon = True
     timer.start()

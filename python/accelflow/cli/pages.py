@@ -15,7 +15,7 @@ from accelflow.simulation import Scenario, loaded, orchestrators, services
 
 __all__ = ["REPORT", "check_report", "page_samples", "written"]
 
-#: So many requests of all services under all systems are kept for the curves of a page.
+#: The number of requests, over all services and systems, that a page's curves are drawn from.
 _MOST_SAMPLES: Final = 1_000_000
 
 #: Adds the option, whose value is called `report_file`.
@@ -24,7 +24,7 @@ REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option
     "report_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.html",
-    help="Write a page with plots, tables, settings and how to repeat it; it needs no network.",
+    help="Write a self-contained page with plots, tables, settings and the command.",
 )
 
 
@@ -42,9 +42,9 @@ def page_samples(scenario: Scenario, seeds: int) -> int:
 
 
 def written(page: Page, file: Path) -> None:
-    """Write the page, whole or not at all, and say so on standard error.
+    """Write the page atomically, and report its path on standard error.
 
-    Raises InputError where it cannot be written.
+    Raises InputError if it cannot be written.
     """
     try:
         write_page(page, file)

@@ -1,4 +1,4 @@
-"""The reference page of all parameters, docs/parameters.md."""
+"""Write the reference page of all parameters, docs/parameters.md."""
 
 from collections.abc import Iterator, Sequence
 

@@ -46,9 +46,9 @@ def power(
 ) -> None:
     """Print maximum power, or the energy of simulated runs.
 
-    Without RESULTS, print the maximum power of accelerators and orchestration, beside the paper's
-    section VII.B.5. With RESULTS, a JSON file of `accelflow compare`, print the energy of each
-    system in it, on the chip that the file names.
+    Without RESULTS, print the maximum power of accelerators and orchestration, compared with the
+    paper's section VII.B.5. RESULTS is a JSON file of `accelflow compare`; its systems' energy is
+    then printed, for the chip that the file names.
     """
     given, sizes, note = _inputs(place, changes)
     if results is not None:
@@ -71,7 +71,7 @@ def power(
 def _inputs(
     place: str | None, changes: tuple[str, ...]
 ) -> tuple[dict[str, float], dict[str, float], str]:
-    """Inputs of the power model and of the area model, and a note on what neither has."""
+    """Inputs of the power and area models, and a note on changes that affect neither."""
     assigned = read_assignments(changes)
     of_chip = [text for text in changes if is_parameter(text.partition("=")[0].strip())]
     given = {name: value for name, value in assigned.items() if not is_parameter(name)}
@@ -173,7 +173,7 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
                 f"requests per joule, accelflow over {rival}: {ratio:.2f}{beside(f'{paper:g}')}"
             )
     if other:
-        click.echo(f"the paper's figures are not shown, since {other}; they are for {EXPERIMENT}")
+        click.echo(f"the paper's figures, which are for {EXPERIMENT}, are not shown, since {other}")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -58,14 +58,14 @@ def length_options(command: _Command) -> _Command:
     precision = click.option(
         "--precision",
         metavar="MEASURE:SHARE",
-        help="Simulate ten seeds, or --seeds, for as long as it takes until the 95 % interval of "
-        "p99, p999 or mean is that narrow for each service under each system: p99:2%.",
+        help="Run until the 95 % interval of p99, p999 or mean is this narrow for every service"
+        " and system, such as p99:2%. Uses ten seeds, or --seeds.",
     )
     warmup = click.option(
         "--warmup",
         type=_Warmup(),
-        help="The first requests of each service that are not counted; mser5 finds how many. "
-        "Default: a tenth.",
+        help="Number of warm-up requests of each service, which are not counted; mser5 chooses it."
+        " Default: a tenth.",
     )
     percentiles = click.option(
         "--percentiles",
@@ -78,18 +78,18 @@ def length_options(command: _Command) -> _Command:
         "samples_file",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE.parquet",
-        help="Write a row for each counted request, 2,000,000 of a seed at most: arrival, response "
-        "time, and what it was spent on.",
+        help="Write a row for each counted request, at most 2,000,000 per seed: arrival, response"
+        " time and its parts.",
     )
     return precision(TIME_LIMIT(warmup(percentiles(samples(command)))))
 
 
 def asked_precision(context: click.Context) -> Precision | None:
-    """The precision asked for. Raises InputError for options that it excludes."""
+    """Return the requested precision. Raises InputError for options that exclude it."""
     text, seconds = context.params["precision"], context.params["time_limit_s"]
     if text is None:
         if seconds is not None:
-            allowed = "must stand beside --precision, which takes as long as it needs"
+            allowed = "must be given together with --precision"
             raise refused("--time-limit", seconds_text(seconds), allowed)
         return None
     for name in _OTHERS:
@@ -104,7 +104,7 @@ def asked_precision(context: click.Context) -> Precision | None:
 
 
 def kept_in(context: click.Context) -> Path | None:
-    """The folder for runs that a time limit would lose; None if nothing can be kept."""
+    """The folder for runs that a time limit would lose; None if runs cannot be kept."""
     options = context.params
     if options["time_limit_s"] is None or options["report_file"] is not None:
         return None
@@ -121,13 +121,13 @@ def check_reached(comparison: Comparison, context: click.Context) -> None:
     if kept_in(context) is not None:
         again = "; the same command goes on"
     raise AccelflowError(
-        f"--precision {context.params['precision']}: not reached in {seconds_text(seconds)}, which "
-        f"sufficed for {said['reached_ratio']:.2%} with {comparison.requests:,} requests{again}"
+        f"--precision {context.params['precision']}: not reached in {seconds_text(seconds)}, which"
+        f" gave {said['reached_ratio']:.2%} with {comparison.requests:,} requests{again}"
     )
 
 
 def warmup_of(context: click.Context) -> tuple[int | None, bool]:
-    """The requests of the warm-up, None for a tenth, and whether MSER-5 finds them."""
+    """Return the warm-up requests, None for a tenth, and whether MSER-5 chooses them."""
     given = context.params["warmup"]
     return (None, True) if given == _MSER5 else (given, False)
 
@@ -142,9 +142,9 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
 
 
 def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:
-    """Do `run`, which passes on the single requests of each seed, and write them to `file`.
+    """Do `run`, which passes on each seed's single requests, and write them to `file`.
 
-    Raises InputError where they cannot be written; the file is then as it was.
+    Raises InputError if the file cannot be written; it is then unchanged.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 

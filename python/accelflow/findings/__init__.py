@@ -1,4 +1,4 @@
-"""Figures of ours beside what the papers report: one form for all papers.
+"""Our figures compared with those that the papers report, in one form for all papers.
 
 >>> from accelflow.findings import Estimate, Finding, targets
 >>> finding = Finding.of(targets()["accelflow.table4.CPost"], Estimate.computed(87.0))

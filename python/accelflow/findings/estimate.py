@@ -1,4 +1,4 @@
-"""A figure of ours with its confidence interval."""
+"""An estimate of a figure with its confidence interval."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure of all replications together, with half its 95 % confidence interval.
+    """A figure over all replications, with half its 95 % confidence interval.
 
     `half_width` is None for a single replication, and 0 for a figure that is computed rather than
-    simulated. `values` are the figures of single replications, in the order of the seeds.
+    simulated. `values` are the figures of the single replications, in the order of their seeds.
     """
 
     mean: float
@@ -28,14 +28,14 @@ class Estimate:
 
     @property
     def sign(self) -> int | None:
-        """1 if it is above zero, -1 if it is below, None if zero is within the interval."""
+        """Return 1 above zero, -1 below, and None if zero is within the interval."""
         if self.half_width is None or abs(self.mean) <= self.half_width:
             return None
         return 1 if self.mean > 0 else -1
 
     @staticmethod
     def to_json(estimate: Estimate | None) -> dict[str, Any]:
-        """`estimate` as members of a JSON object; null and no values if there is none."""
+        """Convert `estimate` to members of a JSON object; None gives null and no values."""
         if estimate is None:
             return {"mean": None, "half_width": None, "values": []}
         return {

@@ -1,4 +1,4 @@
-"""A figure of ours beside the paper's, and the verdict on it."""
+"""A comparison of our figure with the paper's, and its verdict."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Verdict(StrEnum):
     #: A dynamic figure within :data:`TOLERANCE` of the paper's.
     AGREES = "agrees"
     OFF = "off"
-    #: Ours is not known well enough to say.
+    #: Our figure is too uncertain for a verdict.
     UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A figure of ours, or None, beside the paper's.
+    """Our figure, or None, compared with the paper's.
 
     `key`, `unit`, `kind` and `use` are those of the :class:`Target`; `paper` is None for a figure
     that the paper does not report. `why` is the recorded reason for a difference, shown if the
-    figure is off, and `note` a remark that is shown if it is not. `experiment` says
-    where ours comes from and `label` what it is, if the key does not say it. `requests` are those
-    of the longest simulation, 0 for a figure that is computed; `saturated` names the systems that
-    could not keep up. `lacking` names a sample that is too small for ours, such as the responses
-    beyond a percentile. `also` is ours by other definitions, each with its description.
+    figure is off. `note` is a remark, shown otherwise. `experiment` is the source of our figure,
+    and `label` describes it if the key does not. `requests` is the length of the longest
+    simulation, 0 for a figure that is computed. `saturated` names the systems that could not keep
+    up. `lacking` names a sample that is too small for our figure, such as the responses beyond a
+    percentile. `also` has our figures by other definitions, each with its description.
     """
 
     key: str
@@ -59,7 +59,7 @@ class Finding:
 
     @classmethod
     def of(cls, target: Target, ours: Estimate | None, **more: Any) -> Finding:
-        """Ours beside the figure of `target`; `more` sets other fields."""
+        """Compare our figure with that of `target`; `more` sets other fields."""
         about = {
             "kind": target.kind,
             "use": target.use,
@@ -76,17 +76,17 @@ class Finding:
 
     @property
     def paper_value(self) -> float:
-        """The paper's number. Raises ValueError if it reports none, a range or a bound."""
+        """The paper's number. Raises ValueError for no figure, a range or a bound."""
         if self.paper is None or not self.paper.single:
             raise ValueError(f"{self.key}: the paper reports no single number")
         return float(self.paper.low)
 
     @property
     def difference(self) -> float | None:
-        """Ours less the paper's, as a share of the paper's; None if one of them is missing.
+        """Our figure less the paper's, relative to the paper's; None if one of them is missing.
 
-        Inside a range it is 0, and outside it counts from the nearer end. Where the paper has 0 it
-        is not relative.
+        It is 0 inside a range, and counts from the nearer end outside. If the paper's figure is 0,
+        the difference is absolute.
         """
         if self.ours is None or self.paper is None:
             return None
@@ -98,8 +98,8 @@ class Finding:
     def verdict(self) -> Verdict | None:
         """The verdict on our figure; None for a figure that the paper does not report.
 
-        An exact figure is as printed or off. Any other agrees within :data:`TOLERANCE`, and is
-        undecided if ours is not known that well. A figure that could not be computed is off.
+        An exact figure is as printed or off. Any other figure agrees within :data:`TOLERANCE`, and
+        is undecided if it is too uncertain. A figure that could not be computed is off.
         """
         if self.paper is None:
             return None
@@ -114,12 +114,12 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether our figure is known to agree with the paper's."""
+        """Whether our figure certainly agrees with the paper's."""
         return self.verdict in (Verdict.AGREES, Verdict.AS_PRINTED)
 
     @property
     def doubts(self) -> str:
-        """Why ours is not known well enough to be compared; empty if it is."""
+        """The reasons why our figure is too uncertain to be compared; empty if there are none."""
         found = [self.lacking] if self.lacking else []
         if self.ours is None or self.paper is None:
             return ", ".join(found)

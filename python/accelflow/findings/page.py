@@ -33,19 +33,19 @@ __all__ = [
     "whys",
 ]
 
-#: What kinds and verdicts mean, on every page.
+#: The explanation of kinds and verdicts on every page.
 LEGEND: Final = (
-    "`exact` rows follow from stated inputs and are *as printed* if they have the paper's digits. "
-    "`input` rows are what the models were given, `fit` rows may have informed "
-    "parameters, `check` rows have not. A row *agrees* if it differs by at most "
-    f"{TOLERANCE:.0%} of the paper's figure, and is *off* beyond. It is *undecided* if ours is not "
-    f"known that well: the interval is wider than ± {TOLERANCE:.0%} of the paper's figure, or ours "
-    "rests on too little. Outside a range, the difference counts from the nearer end; where the "
-    "paper has 0, it is absolute. The interval is that of the mean over the seeds. Units are those "
-    "of the table; without one a figure is a share of 1."
+    "`exact` rows follow from stated inputs and are *as printed* if they have the paper's digits."
+    " `input` rows are inputs of the models. `fit` rows may have informed parameters; `check`"
+    f" rows have not. A row *agrees* if it differs by at most {TOLERANCE:.0%} of the paper's"
+    " figure, and is *off* beyond. It is *undecided* if our figure is too uncertain: its interval"
+    f" is wider than ± {TOLERANCE:.0%} of the paper's figure, or its sample is too small. Outside"
+    " a range, the difference counts from the nearer end; where the paper has 0, it is absolute."
+    " The interval is that of the mean over the seeds. Units are those of the table; without one"
+    " a figure is a share of 1."
 )
 
-#: What the classes of reasons mean, on every page that has some.
+#: The explanation of the classes of reasons, on every page that has some.
 REASONS_LEGEND: Final = (
     "*contradiction*: other printed figures rule this one out, under the reading that the proof "
     "states; docs/results/what-the-paper-implies.md has the proofs. *definition*: it depends on "
@@ -103,18 +103,18 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """The meaning of the star in a table; empty without a star."""
+    """Return the explanation of the star in a table; empty without a star."""
     if not any(finding.saturated for finding in findings):
         return []
     return [
-        "\\* A system was saturated in at least one run: requests arrived faster than they ended, "
-        "so its latency depends on the length of the run.",
+        "\\* A system was saturated in at least one run: requests arrived faster than they ended,"
+        " so its latency depends on the run length.",
         "",
     ]
 
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
-    """The section on ours by other definitions of what the paper reports."""
+    """Return the section on our figures by other definitions."""
     rows: list[tuple[str, ...]] = [
         (f"`{finding.short_key}`", says, estimate_text(estimate), paper_text(finding))
         for finding in findings
@@ -130,7 +130,7 @@ def definitions(findings: Sequence[Finding]) -> list[str]:
 
 
 def whys(findings: Sequence[Finding]) -> list[str]:
-    """The section on why rows are off, and the notes on others; equal texts stand together."""
+    """Return the section of reasons and notes; rows with equal texts share one entry."""
     lines = []
     if reasons := reasons_text(findings):
         classes = any(finding.why and finding.why.kind for finding in findings)

@@ -1,4 +1,4 @@
-"""Why figures of ours are off, each by its class: the file ``experiments/reasons.toml``."""
+"""Reasons why our figures are off, each with its class: ``experiments/reasons.toml``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accelflow.findings.targets import DATA, targets
 
 __all__ = ["CLASSES", "Reason", "read_reason", "reasons"]
 
-#: Where a difference comes from. ``contradiction``: other printed figures rule this one out, as a
+#: The source of a difference. ``contradiction``: other printed figures rule this one out, as a
 #: proof shows. ``definition``: it depends on what is meant, and ours by other definitions is shown
 #: too. ``not_printed``: it depends on an input that the paper does not give. ``open``: not known.
 CLASSES: Final = ("contradiction", "definition", "not_printed", "open")
@@ -30,12 +30,12 @@ _KEYS: Final[Mapping[str, Mapping[str, bool]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """Why a figure of ours is not the paper's.
+    """The reason why our figure differs from the paper's.
 
-    `kind` is one of :data:`CLASSES`, or empty for a reason that an engine gives. `proofs` name what
-    follows from printed figures, `measures` name ours by other definitions, `missing` is the input
-    that the paper does not give, and `holds_at` the value of that input at which the figure would
-    hold, if it is known.
+    `kind` is one of :data:`CLASSES`, or empty for a reason that an engine gives. `proofs` name
+    consequences of printed figures, and `measures` name our figures by other definitions. `missing`
+    is the input that the paper does not give. `holds_at` is the value of that input at which the
+    figures would agree, if it is known.
     """
 
     kind: str
@@ -81,9 +81,9 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """The reasons why figures of ours are off, by key.
+    """Return the reasons why our figures are off, by key.
 
-    Raises InputError that names the key, what is wrong there and what is allowed.
+    Raises InputError; the message names the key, the error and the allowed values.
     """
     text = resources.files(DATA).joinpath("reasons.toml").read_text("utf-8")
     found: dict[str, Reason] = {}
@@ -97,7 +97,7 @@ def reasons() -> Mapping[str, Reason]:
 def read_reason(content: object, place: str) -> Reason:
     """Read a reason at `place`.
 
-    Raises InputError that names the place, the value and what is allowed.
+    Raises InputError; the message names the place, the value and the allowed values.
     """
     if not isinstance(content, Mapping):
         raise InputError(

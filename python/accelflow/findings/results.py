@@ -15,7 +15,7 @@ __all__ = ["from_dict", "json_text", "to_dict"]
 
 
 def to_dict(finding: Finding) -> dict[str, Any]:
-    """`finding` as an object for JSON; docs/reproduce.md describes its members."""
+    """Convert `finding` to an object for JSON; docs/reproduce.md describes its members."""
     why = None if finding.agrees or finding.why is None else finding.why.to_dict()
     return {
         "key": finding.key,
@@ -41,7 +41,7 @@ def to_dict(finding: Finding) -> dict[str, Any]:
 def from_dict(
     found: Mapping[str, Any], target: Target, why: Reason | None, experiment: str
 ) -> Finding:
-    """A finding with ours as :func:`to_dict` has written it, beside the `target` of today.
+    """Make a finding from an object of :func:`to_dict`, compared with today's `target`.
 
     Raises KeyError or TypeError for an object that is not a finding.
     """
@@ -60,5 +60,5 @@ def from_dict(
 
 
 def json_text(content: Mapping[str, Any]) -> str:
-    """`content` as the text of a file: equal content gives equal bytes."""
+    """Return `content` as the text of a JSON file; equal content gives equal bytes."""
     return json.dumps(content, sort_keys=True, indent=1, allow_nan=False) + "\n"

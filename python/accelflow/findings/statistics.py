@@ -1,13 +1,13 @@
 """Estimates with confidence intervals, from replications with different seeds.
 
-A figure such as a ratio of two percentiles is not the mean of the ratios of single replications,
-since a ratio of noisy figures is biased. So it is computed from all replications together, and the
-jackknife finds how much it varies: the figure is made again without each replication in turn.
-Replications are independent, and each is a long sample, which is what the jackknife of a quantile
-needs (Shao and Wu, "A general theory for jackknife variance estimation", 1989: one that leaves out
-single responses would be wrong). Systems that are compared have the same requests with a seed, and
-leave the same one out: what they have in common cancels, as it should. For a plain mean the
-interval is Student's.
+A ratio of two percentiles is computed from all replications together, because the mean of the
+replications' ratios is biased. The jackknife estimates its variance: the figure is computed again
+without each replication in turn. Replications are independent, and each is a long sample, as the
+jackknife of a quantile requires (Shao and Wu, "A general theory for jackknife variance estimation",
+1989). Leaving out single responses would be wrong.
+
+Compared systems have the same requests with the same seed. The same seed is left out for both, so
+that their common variation cancels. The interval of a plain mean is Student's.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from accelflow.findings.estimate import Estimate
 
 __all__ = ["Figure", "estimate", "half_width", "jackknife"]
 
-#: A figure of some replications, given by their numbers from 0 on; None if it does not exist.
+#: Computes a figure from the replications with the given indices; None if it does not exist.
 Figure = Callable[[Sequence[int]], float | None]
 
-#: A half width of this share of the figure is what rounding leaves of none.
+#: Relative half widths below this are rounding errors and count as 0.
 _ROUNDING: Final = 1e-9
 
 
 def jackknife(figure: Figure, replications: int) -> Estimate | None:
-    """The figure of all `replications`, and its interval by leaving out each of them.
+    """Return the figure over all `replications`, with its interval by the jackknife.
 
-    None if it does not exist for all of them together, or without one of them: an estimate from the
-    rest would be biased.
+    None if the figure does not exist for all replications together, or without one of them: an
+    estimate from the others would be biased.
     """
     everyone = range(replications)
     whole = figure(everyone) if replications else None
@@ -50,9 +50,9 @@ def jackknife(figure: Figure, replications: int) -> Estimate | None:
 
 
 def half_width(whole: float, without: Sequence[float]) -> float:
-    """Half the 95 % interval of the figure `whole`, by the jackknife.
+    """Return half the 95 % interval of the figure `whole`, by the jackknife.
 
-    `without` has the figure without each replication in turn; there are two of them at least.
+    `without` has the figure without each replication in turn, for at least two replications.
     """
     # Tukey's pseudo-values: their Student interval has the half width of the jackknife.
     count = len(without)
@@ -64,9 +64,9 @@ def half_width(whole: float, without: Sequence[float]) -> float:
 
 
 def estimate(values: Sequence[float | None]) -> Estimate | None:
-    """The mean of independent `values`; None if one of them does not exist.
+    """Return the mean of independent `values`; None if one of them does not exist.
 
-    A mean over only the seeds in which a figure exists would be biased.
+    A mean over the other seeds would be biased.
     """
 
     def mean(kept: Sequence[int]) -> float | None:

@@ -30,8 +30,8 @@ DATA: Final = "accelflow.experiments"
 #: ``exact`` figures are arithmetic on stated inputs, ``dynamic`` ones the outcome of a simulation.
 KINDS: Final = ("exact", "dynamic")
 
-#: What a dynamic figure may be used for: the models are given it (``input``), their parameters may
-#: be chosen by it (``fit``), or they must not be (``check``).
+#: The allowed uses of a dynamic figure: as an input of the models (``input``), to choose their
+#: parameters (``fit``), or only to check them (``check``).
 USES: Final = ("input", "fit", "check")
 
 #: The keys of a section that are not names of figures.
@@ -42,8 +42,8 @@ _ABOUT: Final = ("kind", "use", "unit", "units", "uses", "ours_per_printed", "cu
 class Reported:
     """A figure as a paper prints it: a number, a range, or a lower bound.
 
-    A number has equal ends, and a lower bound has an infinite upper end. `cut_off` says that the
-    paper may have cut off further digits where others round.
+    A number has equal ends; a lower bound has an infinite upper end. `cut_off` tells that the paper
+    may have truncated the number instead of rounding it.
     """
 
     low: Decimal
@@ -52,7 +52,7 @@ class Reported:
 
     @classmethod
     def number(cls, value: Decimal | float | str) -> Reported:
-        """A single number, with the digits that it is given with."""
+        """Read a single number with its printed digits."""
         exact = Decimal(str(value))
         return cls(exact, exact)
 
@@ -122,7 +122,7 @@ class Target:
 
 @cache
 def targets() -> Mapping[str, Target]:
-    """All reported figures by key, in the order of the file; a list has a key for each place."""
+    """Return all reported figures by key, in file order; each element of a list has a key."""
     return {
         key: Target(
             key,
@@ -148,7 +148,7 @@ def printed_figures() -> Mapping[str, Decimal]:
 
 
 def _figures() -> Iterator[tuple[str, str, Reported, Mapping[str, Any]]]:
-    """Key, name, figure and what the section says of it, for all of the file."""
+    """Yield key, name, figure and the section's attributes, for the whole file."""
     text = resources.files(DATA).joinpath("paper-targets.toml").read_text(encoding="utf-8")
     for paper, sections in tomllib.loads(text, parse_float=Decimal).items():
         for section, content in sections.items():
@@ -159,9 +159,9 @@ def _figures() -> Iterator[tuple[str, str, Reported, Mapping[str, Any]]]:
 
 
 def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
-    """The figures of a section with their names; lists have one for each place.
+    """Yield the figures of a section with their names, one for each element of a list.
 
-    A name such as ``speedup_x0.25`` is a table to TOML: its parts are put together again.
+    TOML reads a name such as ``speedup_x0.25`` as a table; its parts are joined again.
     """
     for name, value in content.items():
         if isinstance(value, list):

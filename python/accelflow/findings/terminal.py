@@ -18,7 +18,7 @@ _NUMBERS: Final = frozenset({"ours", "value", "95 % CI", "paper", "difference"})
 
 
 def print_findings(findings: Sequence[Finding], console: Console) -> None:
-    """Print a table of `findings`; those that do not agree stand out."""
+    """Print a table of `findings`, with emphasis on those that do not agree."""
     table = plain_table()
     for column in COLUMNS:
         table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)

@@ -43,7 +43,7 @@ COLUMNS: Final = (
 #: The columns of a table of figures that no paper reports.
 OWN_COLUMNS: Final = ("figure", "experiment", "value", "95 % CI", "unit", "doubts")
 
-#: Half an interval of this share of the figure is what rounding leaves of none.
+#: Relative half intervals below this are rounding errors and count as 0.
 _ROUNDING: Final = 1e-9
 
 #: Shown where a reason is missing; conspicuous on purpose.
@@ -51,7 +51,7 @@ NO_REASON: Final = "**NO REASON RECORDED**"
 
 
 def cells(finding: Finding) -> list[str]:
-    """The cells of :data:`COLUMNS`; a star after ours marks a saturated system."""
+    """Return the cells of :data:`COLUMNS`; a star after our figure marks a saturated system."""
     return [
         *_own_figure(finding),
         paper_text(finding),
@@ -63,12 +63,12 @@ def cells(finding: Finding) -> list[str]:
 
 
 def own_cells(finding: Finding) -> list[str]:
-    """The cells of :data:`OWN_COLUMNS`; a star after the value marks a saturated system."""
+    """Return the cells of :data:`OWN_COLUMNS`; a star after the value marks a saturated system."""
     return [*_own_figure(finding), finding.unit, finding.doubts]
 
 
 def _own_figure(finding: Finding) -> list[str]:
-    """The key, where ours comes from, ours and its interval."""
+    """Return the key, the source of our figure, the figure and its interval."""
     experiment = finding.experiment
     if finding.requests:
         experiment += f", {finding.requests:,} requests"
@@ -81,7 +81,7 @@ def _own_figure(finding: Finding) -> list[str]:
 
 
 def _kind_text(finding: Finding) -> str:
-    """The kind of a row: ``exact``, or what it may be used for."""
+    """Return the kind of a row: ``exact``, or its use."""
     if finding.paper is None:
         return ""
     exact = ["exact"] if finding.kind == "exact" else []
@@ -104,7 +104,7 @@ def ours_text(finding: Finding) -> str:
 
 
 def interval_text(finding: Finding) -> str:
-    """Half the interval; empty for a figure that is computed, or the same with every seed."""
+    """Return half the interval; empty for a figure that is computed or equal for all seeds."""
     return "" if finding.ours is None else _half_text(finding.ours)
 
 
@@ -137,14 +137,14 @@ def difference_text(finding: Finding) -> str:
 
 
 def verdict_text(finding: Finding) -> str:
-    """The verdict as text; `undecided` is followed by the doubts."""
+    """Return the verdict as text; `undecided` is followed by the reasons."""
     if finding.verdict is Verdict.UNDECIDED:
         return f"{finding.verdict} ({finding.doubts})"
     return str(finding.verdict or "")
 
 
 def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """The keys of the rows that are off, by reason; a missing reason is marked."""
+    """List the keys of the rows that are off by reason; a missing reason is marked."""
     return _by_text(
         (finding, finding.why.sentence() if finding.why else NO_REASON)
         for finding in findings
@@ -171,9 +171,9 @@ def _by_text(pairs: Iterable[tuple[Finding, str]]) -> dict[str, list[str]]:
 
 
 def number(value: float, significant: int = 3) -> str:
-    """A number without an exponent: three digits after the point, fewer beyond 100.
+    """Format a number without an exponent: three decimals, fewer above 100.
 
-    Below 0.1 it has `significant` digits, and 0.000 stands for less than a millionth.
+    Below 0.1 it has `significant` digits; below a millionth it is 0.000.
     """
     if not math.isfinite(value):
         return str(value)

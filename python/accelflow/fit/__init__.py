@@ -1,10 +1,10 @@
-"""A search for the parameters that the paper leaves open, fitted only to the rows marked ``fit``.
+"""Search the parameters that the paper leaves open; fit them only to the rows marked ``fit``.
 
-The paper's rows marked ``fit`` (its reductions of P99 and mean latency, Fig. 11) are the target;
-rows marked ``check`` are never looked at. Latencies are compared as ratios: a reduction of .98
-stands for a fiftieth of the latency and one of .907 for an eleventh, a factor of 4.6 apart. All
-points are simulated with the same seeds, each for as long as its noise asks for, and the best few
-are simulated for longer before one of them is chosen.
+The target is the paper's rows marked ``fit``: its reductions of P99 and mean latency in Fig. 11.
+Rows marked ``check`` are not used. Latencies are compared as ratios, not as reductions: reductions
+of .98 and .907 are a fiftieth and an eleventh of the latency, a factor of 4.6 apart. All points are
+simulated with the same seeds, each as long as its noise requires. The best few are simulated longer
+before one of them is chosen.
 """
 
 from __future__ import annotations

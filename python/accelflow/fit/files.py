@@ -22,7 +22,7 @@ SCHEMA: Final = "accelflow.fit/2"
 
 
 def to_toml(found: Fit) -> str:
-    """The best scenario as a file that `accelflow reproduce --config` takes."""
+    """Return the best scenario as TOML for `accelflow reproduce --config`."""
     best = found.best
     lines = [
         "# Chosen by `accelflow fit` against the rows marked `fit` alone: root of the mean squared",
@@ -52,7 +52,7 @@ def _fixed(found: Fit) -> str:
 
 
 def _named(key: str, value: float) -> str:
-    """A value as TOML: that of a choice by its name."""
+    """Format a value as TOML; a choice by its name."""
     parameter = next(parameter for parameter in simulation.parameters() if parameter.key == key)
     names = [choice.name for choice in parameter.choices if choice.value == value and choice.name]
     return json.dumps(names[0]) if names else repr(value)
@@ -72,7 +72,7 @@ def to_json(found: Fit) -> str:
 
 
 def _asked(found: Fit) -> dict[str, Any]:
-    """The arguments of the search, to distinguish it from others."""
+    """The arguments of the search, which distinguish it from others."""
     lengths = found.lengths
     return {
         "experiment": EXPERIMENT,
@@ -117,9 +117,8 @@ def _finite(value: float) -> float | None:
 def write_fit(found: Fit, out: Path) -> list[Path]:
     """Write the chosen scenario and the log to the folder `out`, and return their paths.
 
-    They are ``scenario.toml`` and ``fit.json``; if those of another search are there, they get the
-    next free number. Raises InputError for a place that cannot be
-    written.
+    They are ``scenario.toml`` and ``fit.json``. If the folder has those of another search, they get
+    the next free number. Raises InputError if a file cannot be written.
     """
     text = to_json(found)
     asked = json.loads(text)["asked"]
@@ -140,7 +139,7 @@ def _write(path: Path, content: str) -> None:
 
 
 def _is_another(asked: dict[str, Any], out: Path, suffix: str) -> bool:
-    """Whether the files with `suffix` are those of another search than was `asked` for."""
+    """Whether the files with `suffix` belong to a search other than `asked`."""
     log, choice = out / f"fit{suffix}.json", out / f"scenario{suffix}.toml"
     if not log.exists() and not choice.exists():
         return False

@@ -16,7 +16,7 @@ __all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths", "log_ratio"]
 #: The experiment whose rows are fitted.
 EXPERIMENT: Final = "fig11"
 
-#: A point is given up when it is worse than the best by this many times its own noise,
+#: A point is abandoned if it is worse than the best by this many times its own noise,
 _HOPELESS: Final = 3.0
 #: or when its noise, which falls with the root of the seeds, would end this many times too large.
 _TOO_NOISY: Final = 1.5
@@ -24,11 +24,11 @@ _TOO_NOISY: Final = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class Lengths:
-    """The length of the simulations of a point.
+    """The simulation length of a point.
 
-    `requests` are those of each service in each simulation. A point begins with `seeds` seeds,
-    which are doubled until the standard error of its distance is at most `noise`. It is given up
-    when even `most_seeds` are not expected to suffice.
+    `requests` is the number for each service in a simulation. A point begins with `seeds` seeds;
+    they are doubled until the standard error of its distance is at most `noise`. It is abandoned if
+    `most_seeds` are not expected to suffice.
     """
 
     requests: int = 800
@@ -52,13 +52,13 @@ class Lengths:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A point of the search: its scenario, its findings, and how far they are off.
+    """A point of the search: its scenario, its findings, and its distance from the paper.
 
-    `findings` are the rows marked `fit`, ours beside the paper's; `rows` are our figures. Figures
-    are reductions; a reduction r stands for the ratio 1 - r of two latencies. `distance` is the
-    root of the mean squared difference of the logarithms of our ratios and the paper's: 0.1 is
-    about a tenth of a latency. It is infinite if a figure could not be computed. `noise` is its
-    standard error over the `seeds` by the jackknife, and `steady` says that it is small enough.
+    `findings` compare the rows marked `fit` with the paper's, and `rows` are our figures. Figures
+    are reductions; a reduction r means a latency ratio of 1 - r. `distance` is the root mean square
+    difference between the logarithms of our ratios and the paper's: 0.1 is about a tenth of a
+    latency. It is infinite if a figure could not be computed. `noise` is its standard error over
+    the `seeds` by the jackknife, and `steady` is true if it is small enough.
     """
 
     scenario: Scenario
@@ -129,9 +129,9 @@ def _distance(rows: Mapping[str, float | None]) -> float:
 
 
 def log_ratio(ours: float | None, paper: float) -> float:
-    """The logarithm of our latency ratio over the paper's, each given as its reduction.
+    """Return the logarithm of our latency ratio over the paper's, both given as reductions.
 
-    Infinite if ours does not exist.
+    Infinite if our figure does not exist.
     """
     if ours is None or ours >= 1.0:
         return math.inf
@@ -139,7 +139,7 @@ def log_ratio(ours: float | None, paper: float) -> float:
 
 
 def _noise(fitted: Sequence[Finding]) -> float:
-    """The standard error of the distance: what it would be with each seed left out in turn."""
+    """Return the standard error of the distance, from leaving out each seed in turn."""
     values = {finding.key: finding.ours.values if finding.ours else () for finding in fitted}
     count = min(len(figures) for figures in values.values())
     if count < 2:

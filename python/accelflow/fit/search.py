@@ -19,7 +19,7 @@ __all__ = ["Fit", "fit"]
 _FINALISTS: Final = 3
 _LONGER: Final = 4
 
-#: Stands for a distance that does not exist; larger than any other.
+#: Replaces a distance that does not exist; larger than any other.
 _NO_DISTANCE: Final = 100.0
 
 
@@ -50,11 +50,11 @@ def fit(
     seed: int = 1,
     fixed: Mapping[str, Value] | None = None,
 ) -> Fit:
-    """Search with at most `evaluations` points; deterministic for a `seed` on any threads.
+    """Search with at most `evaluations` points; the result depends on `seed`, not on threads.
 
     `fixed` holds values that are not searched, such as ``{"placement": "isolated"}``. Raises
-    InputError for fewer than two evaluations, lengths that are not allowed, and values that cannot
-    be fixed; AccelflowError if the optimiser's package is not installed.
+    InputError for fewer than two evaluations, invalid lengths, and values that cannot be fixed.
+    Raises AccelflowError if the optimiser's package is not installed.
     """
     if not 2 <= evaluations <= 100_000:
         raise InputError(f"evaluations = {evaluations}: must be from 2 to 100000")
@@ -104,5 +104,5 @@ def fit(
 
 
 def _nearest(found: Iterable[Evaluation]) -> Sequence[Evaluation]:
-    """The points by distance; points that are not steady come last."""
+    """Sort the points by distance, with unsteady points last."""
     return sorted(found, key=lambda evaluation: (not evaluation.steady, evaluation.distance))

@@ -29,7 +29,7 @@ _FIRST_CHOICE = 0.5
 
 @dataclass(frozen=True)
 class Bound:
-    """The allowed values of a parameter: `low` to `high`, or `choices`; `source` says why."""
+    """The allowed values of a parameter: `low` to `high`, or `choices`; `source` is the reason."""
 
     name: str
     low: float
@@ -39,7 +39,7 @@ class Bound:
     whole: bool = False
 
     def place(self, value: float) -> float:
-        """The place of `value`, from 0 to 1 on a logarithmic scale; an end if it is outside."""
+        """Map `value` to 0 to 1 on a logarithmic scale, clipped at the ends."""
         inside = min(max(value, self.low), self.high)
         return math.log(inside / self.low) / math.log(self.high / self.low)
 
@@ -123,7 +123,7 @@ def scenario_of(values: Mapping[str, Value]) -> Scenario:
 
 @dataclass(frozen=True)
 class Place:
-    """A point that the optimiser asks for: its values, and the optimiser's own object."""
+    """A point proposed by the optimiser: its values, and the optimiser's own object."""
 
     values: Mapping[str, Value]
     asked: Any
@@ -189,7 +189,7 @@ class Optimiser:
         return [self._place(self._engine.ask()) for _ in range(self.generation_size)]
 
     def tell(self, found: Sequence[tuple[Place, float]]) -> None:
-        """Learn the distances of all points of the generation."""
+        """Pass the distances of all points of the generation to the optimiser."""
         self._engine.tell([(place.asked, distance) for place, distance in found])
 
     def _place(self, asked: Any) -> Place:

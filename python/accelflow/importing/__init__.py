@@ -2,7 +2,7 @@
 
 Each kind of data has a module with a function that takes files, a :class:`Report` and options, and
 returns an :class:`Imported` workload. :func:`write_imported` writes it with the files beside it.
-The report says what was understood, guessed and dropped, with counts and places; a strict one
+The report lists what was understood, guessed and dropped, with counts and places. A strict report
 refuses the first guess.
 
 ========== ================================================

@@ -44,7 +44,7 @@ _TABLES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """`top` services by invocations; the share of call graphs that the table has; a name."""
+    """Settings: the `top` services by invocations, the sampled share of call graphs, and a name."""
 
     name: str = "alibaba"
     top: int = 20
@@ -54,8 +54,9 @@ class Options:
 def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> Imported:
     """Read MSCallGraph, with or without MSRTQps, and build a workload.
 
-    A service is an interface of a microservice that others call by RPC or HTTP; its path is the
-    most common sequence of its calls. Raises InputError for other tables and without any service.
+    A service is an interface of a microservice that others call by RPC or HTTP. Its path is its
+    most common sequence of calls. Raises InputError for other tables, and for tables without a
+    service.
     """
     whole_number("--top", options.top, 1, MOST_SERVICES)
     if not 0 < options.sampled_share <= 1:
@@ -84,7 +85,7 @@ def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> I
 
 
 class _Builder:
-    """Turns what was counted into a workload."""
+    """Builds a workload from the counted calls."""
 
     def __init__(self, graphs: Graphs, rates: Rates, report: Report, options: Options) -> None:
         self.graphs, self.rates, self.report, self.options = graphs, rates, report, options

@@ -16,13 +16,13 @@ __all__ = ["Call", "Graphs", "Shape"]
 
 #: Rows of traces that are not yet evaluated. In the files, rows of some thousand traces alternate.
 OPEN_ROWS: Final = 100_000
-#: Limits of what is counted, so that memory is bounded.
+#: Limits of the counters, so that memory is bounded.
 MOST_SERVICES: Final = 100_000
 MOST_SHAPES: Final = 200_000
 #: A workload's paths have at most 1,000 phases.
 MOST_CALLS: Final = 400
 
-#: The rows of one call graph; real ones have at most some thousand.
+#: The most rows of a call graph; real ones have at most a few thousand.
 MOST_TRACE_ROWS: Final = 20_000
 
 #: Names of microservices that were lost.
@@ -31,7 +31,7 @@ _LOST: Final = frozenset({"", "(?)", "nan", "null", "none", "unknown", "unavaila
 #: The longest time of a workload.
 MOST_MS: Final = 1e6
 
-#: What a time of 0 ms stands for.
+#: The duration assumed for a time of 0 ms.
 UNDER_1_MS: Final = 0.5
 
 
@@ -311,7 +311,7 @@ def _parent(call: _Seen, by_rpcid: dict[str, list[_Seen]], report: Report) -> _S
 
 
 def _groups(calls: list[_Seen]) -> list[list[_Seen]]:
-    """`calls` in the order of their beginning; those that overlap by over 1 ms in one group."""
+    """Group `calls` that overlap by more than 1 ms, in the order of their start."""
     groups: list[list[_Seen]] = []
     end_ms = float("-inf")
     for call in sorted(calls, key=lambda c: (c.record.start_ms, _order(c.record.rpcid))):

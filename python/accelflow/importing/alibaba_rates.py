@@ -63,14 +63,14 @@ class Rates:
         return bool(self._rates)
 
     def mean_rps(self, name: str) -> float | None:
-        """The mean rate of the microservice `name` over the times of its rows; None without."""
+        """Return the mean rate of the microservice `name` over its rows; None without rows."""
         rates = self._rates.get(name)
         return sum(rates.values()) / len(rates) if rates else None
 
     def lines(self, name: str, share: float) -> Iterator[str]:
-        """The lines of a file of rates: `share` of those of the microservice `name`, then the mean.
+        """Return the lines of a file of rates: `share` of the rates of `name`, then their mean.
 
-        There must be rates of several times, as :meth:`varies` tells.
+        There must be rates at several times; see :meth:`varies`.
         """
         rates = self._rates[name]
         times = sorted(rates)

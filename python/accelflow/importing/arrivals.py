@@ -1,4 +1,4 @@
-"""Arrivals of requests, from tables of times, of counts or of rates."""
+"""Arrivals of requests, from tables of times, counts or rates."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _GAP_NS: Final = 60 * 10**9
 class Options:
     """Settings that the header of a table does not contain.
 
-    `column` names the column of times, `unit` is one of `UNITS`, `window_s` the length of the
-    windows in which requests were counted, and `zone` that of dates without one.
+    `column` is the name of the time column, and `unit` its unit, one of `UNITS`. `window_s` is the
+    length of the windows of counts. `zone` is the time zone of dates that have none.
     """
 
     column: str | None = None
@@ -90,7 +90,7 @@ class Arrivals:
         self._records.close()
 
     def _summed(self, last_ns: int | None) -> tuple[int, float]:
-        """The first time and the mean rate; counts equal times."""
+        """Return the first time and the mean rate, with the counts of equal times added up."""
         first, last, area, rate = None, 0, 0.0, 0.0
         for time_ns, value in self._records:
             if first is None:
@@ -149,11 +149,11 @@ class Arrivals:
 
 
 def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Arrivals:
-    """Read one table, or several that are parts of one.
+    """Read one table, or several parts of one table.
 
-    A table has a column of times, and may have one of counts or of rates. Its name declares the
-    unit of times (``time_ms``). Times may be in any order. Raises InputError for tables without
-    such columns, with unknown units, or without one usable row.
+    A table has a column of times, and may have a column of counts or rates. The column's name
+    declares the unit of times (``time_ms``). Times may be in any order. Raises InputError for
+    tables without such columns, with unknown units, or without a usable row.
     """
     if options.window_s is not None and not 0 < options.window_s <= 1e9:
         raise refused("--window", options.window_s, "must be above 0 and at most 1e9 seconds")
@@ -196,7 +196,7 @@ class _Reader:
         unit = options.unit or unit_of(name)
         if unit is None:
             raise InputError(
-                f"{table.path}:1: column {name}: must declare its unit, as {name}_s does; or give"
+                f"{table.path}:1: column {name}: must declare its unit, such as {name}_s; or set"
                 f" --unit {', '.join(UNITS)}"
             )
         counts, rates = table.find(*_COUNTS), table.find(*_RATES)

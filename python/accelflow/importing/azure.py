@@ -28,7 +28,7 @@ from accelflow.importing.workloads import (
 
 __all__ = ["DURATIONS", "Options", "import_azure"]
 
-#: What a function's durations are summed up to.
+#: The statistics that may summarise a function's durations.
 DURATIONS: Final = ("median", "mean")
 
 _MINUTE_NS: Final = 60 * 10**9
@@ -66,15 +66,15 @@ class Functions(Protocol):
         """The length of the trace in minutes."""
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """The median or mean duration of `function`, or None if it is not known."""
+        """Return the median or mean duration of `function`; None if it is not known."""
 
 
 def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imported:
     """Read tables of 2019 or of 2021 and build a workload of functions.
 
-    A function receives a request, computes for its median or mean duration, and answers. Its rate
-    is that of each minute. Raises InputError for other tables, for tables of both years, and
-    without a function whose duration is known.
+    A function receives a request, computes for its median or mean duration, and answers. It has a
+    rate for each minute. Raises InputError for other tables, for tables of both years, and if no
+    function has a known duration.
     """
     whole_number("--top", options.top, 1, MOST_SERVICES)
     one_of("--duration", options.duration, DURATIONS)
@@ -155,7 +155,7 @@ def _build(
 
 
 def _lines(minutes: Mapping[int, int], length: int) -> Iterator[str]:
-    """The rates of a function; after the `length` minutes of the trace its mean rate continues."""
+    """Return the lines of a function's rates, then its mean rate after `length` minutes."""
     rates = ((minute, count / 60) for minute, count in _with_pauses(sorted(minutes.items())))
     mean = sum(minutes.values()) / (60 * length)
     end = length * _MINUTE_NS, mean

@@ -1,4 +1,4 @@
-"""Azure's tables of 2019: invocations of each minute of a day, durations and memory."""
+"""Azure's tables of 2019: invocations per minute, durations and memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _FEWEST: Final = 64
 
 
 class Days:
-    """Functions of one day or of several days one after another.
+    """Functions of one day or of consecutive days.
 
-    The minutes of the functions with the most invocations are held, and of the others only totals,
-    so that memory does not grow with the number of minutes.
+    The minutes of the most invoked functions are kept, and only totals of the others, so that
+    memory does not grow with the number of minutes.
     """
 
     def __init__(self, report: Report, top: int) -> None:
-        """Begin without tables; `top` functions will be asked for."""
+        """Begin without tables; the `top` most invoked functions are needed later."""
         self.report = report
         self._hold = max(_FEWEST, _HELD * top)
         self._totals: Counter[str] = Counter()
@@ -155,10 +155,10 @@ class Days:
         return self._minutes[function]
 
     def length(self) -> int:
-        """The length of all days in minutes."""
+        """Return the length of all days in minutes."""
         return self._length
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """The median or mean duration of `function`, or None if it is not known."""
+        """Return the median or mean duration of `function`; None if it is not known."""
         weight, mean, median = self._durations.get(function, (0.0, 0.0, 0.0))
         return (median if kind == "median" else mean) / weight if weight else None

@@ -17,7 +17,7 @@ __all__ = ["Invocations"]
 _MOST_MINUTES: Final = 10_000_000
 _MOST_FUNCTIONS: Final = 100_000
 
-#: A hundred years; beyond it, a number is no time in seconds.
+#: A hundred years; a larger number is not a time in seconds.
 _LATEST_S: Final = 3.2e9
 
 #: Beyond every minute.
@@ -25,7 +25,7 @@ _NEVER: Final = 1 << 62
 
 
 class Invocations:
-    """Functions with the minutes in which their invocations began."""
+    """Functions, with the minutes in which their invocations began."""
 
     def __init__(self, report: Report) -> None:
         """Begin without rows."""
@@ -87,7 +87,7 @@ class Invocations:
         return {name: minutes.total() for name, minutes in self._minutes.items()}
 
     def minutes(self, function: str) -> Mapping[int, int]:
-        """The invocations of `function` in each minute that has any; the first of all is 0."""
+        """Return the invocations of `function` by minute, from the first invocation of all."""
         return {minute - self._first: n for minute, n in self._minutes[function].items()}
 
     def length(self) -> int:

@@ -1,4 +1,4 @@
-"""Measured response times beside those of a comparison."""
+"""Measured response times compared with simulated ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accelflow.report.results import Comparison, ServiceResult
 
 __all__ = ["compared"]
 
-#: The figures that both sides may have: name, percent (None for the mean), key of a comparison.
+#: The figures to compare: name, percentile (None for the mean), and key in a comparison.
 _FIGURES: Final = (
     ("mean", None, "mean_us"),
     ("P50", 50.0, "p50_us"),
@@ -25,11 +25,11 @@ _FIGURES: Final = (
 def compared(
     measured: Sequence[Measured], results: Path, service: str | None
 ) -> list[dict[str, Any]]:
-    """Rows of measured and simulated response times, for each orchestrator.
+    """Compare measured and simulated response times, for each orchestrator.
 
     `results` is the JSON of ``accelflow compare --json``. A measurement is compared with the
-    service of the same name, or with `service`, if given. Raises InputError for another file, an
-    unknown service, and without a service for a measurement.
+    service of the same name, or with `service` if it is given. Raises InputError for another file,
+    an unknown service, and a measurement that belongs to no service.
     """
     comparison = _comparison(results)
     names = comparison.service_names

@@ -16,7 +16,7 @@ __all__ = ["NO_TIME", "UNITS", "Clock", "unit_of"]
 #: Units of times, in nanoseconds; `iso` is for dates such as ``2026-03-29T01:59:59.5+01:00``.
 UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "iso": 0}
 
-#: What the report calls a text that is no time.
+#: The report's word for a text that is not a time.
 NO_TIME: Final = "values that are not times"
 
 _HOUR_NS: Final = 3_600_000_000_000
@@ -35,12 +35,12 @@ def unit_of(column: str) -> str | None:
 
 
 class Clock:
-    """Reads times of one column as whole nanoseconds, and counts what is wrong with them."""
+    """Reads times of one column as whole nanoseconds, and counts their defects."""
 
     def __init__(self, unit: str, report: Report, zone: str | None = None) -> None:
-        """Read times of `unit`; dates without a zone are in `zone`, or else in UTC.
+        """Read times of `unit`; dates without a zone are in `zone`, by default UTC.
 
-        Raises InputError for a zone that is not known.
+        Raises InputError for an unknown zone.
         """
         self._report = report
         self._scale = UNITS[unit]
@@ -49,7 +49,7 @@ class Clock:
         self._before: int | None = None
 
     def read(self, text: str, place: str) -> int | None:
-        """The time that `text` says, or None, which is then counted as dropped."""
+        """Return the time in `text`, or None, which is counted as dropped."""
         time_ns = self._read(text.strip(), place)
         if time_ns is None or abs(time_ns) > _LIMIT_NS:
             self._report.dropped(NO_TIME, "their rows are left out", place)
@@ -71,7 +71,7 @@ class Clock:
             return None
 
     def _placed(self, date: datetime, place: str) -> datetime:
-        """`date` with a zone; the second time of an hour that begins again follows the first."""
+        """Return `date` with a zone; a repeated hour is first taken as the earlier one."""
         if self._zone is None:
             self._report.guessed("dates without a time zone", "taken for UTC; see --zone", place)
             self._name_jump(date, place)

@@ -29,8 +29,8 @@ _MOST_APP_US: Final = 1e9
 class Options:
     """The service, and facts that the profile does not contain.
 
-    `requests` were served while it was taken, or `rate_rps` for `duration_s` seconds. `cores` is
-    the mean number of busy cores in that time; profiles weighted by time need it not.
+    `requests` is the number served during profiling, or `rate_rps` their rate over `duration_s`
+    seconds. `cores` is the mean number of busy cores; profiles weighted by time do not need it.
     """
 
     into: Path
@@ -76,12 +76,12 @@ def _requests(options: Options) -> float:
         rate = positive_number("--rate", options.rate_rps or 0, _MOST)
         return rate * positive_number("--duration", options.duration_s, _MOST)
     raise InputError(
-        "--requests: must be given, the requests served while profiling; or --rate and --duration"
+        "--requests: must be given (requests served while profiling), or --rate and --duration"
     )
 
 
 def _time_ns(tally: Tally, options: Options) -> float:
-    """The time of all samples: their own if they are weighed by it, else cores and duration."""
+    """Return the time of all samples: their own if they are weighted by time, else from `cores`."""
     if tally.unit_ns is not None:
         if options.cores is not None:
             raise refused(
@@ -90,15 +90,15 @@ def _time_ns(tally: Tally, options: Options) -> float:
         return tally.weights.total() * tally.unit_ns
     if options.cores is None or options.duration_s is None:
         raise InputError(
-            "--cores: must be given with --duration, the mean number of busy cores: the profile is"
-            " not weighted by time"
+            "--cores (mean number of busy cores): must be given with --duration, since the"
+            " profile is not weighted by time"
         )
     cores = positive_number("--cores", options.cores, 1e6)
     return cores * positive_number("--duration", options.duration_s, _MOST) * 1e9
 
 
 class _Parts:
-    """The weight of each operation of a path, with the number of its samples."""
+    """The weight of each operation of a path, with its number of samples."""
 
     def __init__(self, tally: Tally, counts: dict[str, float], report: Report) -> None:
         self.report, self.counts, self.tally = report, counts, tally
@@ -113,7 +113,7 @@ class _Parts:
         self._take_others()
 
     def _take(self, names: tuple[str, ...], category: str) -> None:
-        """Give the samples of `category` to those of the operations `names` that the path has."""
+        """Assign the samples of `category` to the operations in `names` that the path has."""
         samples, weight = self.tally.samples[category], self.tally.weights[category]
         used = [name for name in names if name in self.counts]
         either = " or ".join(names)
@@ -145,14 +145,14 @@ class _Parts:
         self.report.guessed(what, done, ", ".join(named), count=samples)
 
     def costs(self, scale: float) -> Tree:
-        """The table of each operation; `scale` is the time of a weight of 1 in a request, in ns."""
+        """Return the cost table of each operation; `scale` is the ns per request and weight."""
         tables: Tree = {}
         lightest = self.tally.weights.total() / max(self.tally.samples.total(), 1)
         for name, count in self.counts.items():
             weight, samples = self.weights[name], self.samples[name]
             if not weight:
                 self.report.guessed(
-                    f"samples of {name}, of which there are none",
+                    f"samples of {name}, which has none",
                     "one sample: it costs at most about that",
                 )
                 weight, samples = lightest, 1.0
@@ -165,7 +165,7 @@ class _Parts:
 
 
 def _set_application(service: Tree, app_us: float, report: Report) -> None:
-    """Set the application time of a request, less what phases say of their own."""
+    """Set the application time of a request, less the phases that have a time of their own."""
     phases = [phase for phase in service["path"] if isinstance(phase, dict)]
     own = [phase["cpu_us"] for phase in phases if "cpu_us" in phase]
     for each in own:

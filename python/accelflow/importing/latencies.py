@@ -29,7 +29,7 @@ _ERRORS: Final = re.compile(
 )
 _STATUS: Final = re.compile(r"^\s*Non-2xx or 3xx responses: (\d+)\s*$")
 
-#: Runs in one file, rows of one table: more is not what a load generator writes.
+#: The most runs in a file and rows in a table; load generators write fewer.
 _MOST: Final = 10_000
 
 

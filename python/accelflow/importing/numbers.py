@@ -1,4 +1,4 @@
-"""Numbers of tables, and quantiles of many of them in bounded memory."""
+"""Numbers in tables, and quantiles of many numbers in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARES: Final = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
 def number(text: str) -> float | None:
-    """The finite number that `text` says, or None."""
+    """Return the finite number in `text`, or None."""
     try:
         value = float(text)
     except ValueError:
@@ -37,9 +37,9 @@ def rounded(value: float) -> float:
 
 
 class Quantiles:
-    """The distribution of numbers from 0 on: exact up to 1,000 different ones, then within 0.5 %.
+    """The distribution of numbers from 0 on: exact for 1,000 distinct ones, then within 0.5 %.
 
-    Memory is bounded, whatever the number of values; equal values in any order give equal results.
+    Memory is bounded. Equal values in any order give equal results.
     """
 
     def __init__(self) -> None:
@@ -68,11 +68,11 @@ class Quantiles:
         return self.sum / self.count if self.count else 0.0
 
     def at(self, share: float) -> float:
-        """The value that `share` of the values, from 0 to 1, do not exceed; 0 without values."""
+        """Return the value that `share` (0 to 1) of the values do not exceed; 0 without values."""
         return self.table((share,))[0][1]
 
     def table(self, shares: tuple[float, ...] = SHARES) -> list[list[float]]:
-        """Pairs of a share and its value, for a workload's quantile table; `shares` must ascend."""
+        """Return the quantile table of a workload: pairs of share and value, shares ascending."""
         exact = self._exact is not None
         counts = self._exact if self._exact is not None else self._buckets
         values = iter(sorted(counts))

@@ -14,7 +14,7 @@ from accelflow.profiles.rules import RUNTIME, Functional, patterns
 
 __all__ = ["APPLICATION", "DEFAULT", "PAIRS", "OperationRules"]
 
-#: The category of functions that are known to be the application's.
+#: The category of application functions.
 APPLICATION: Final = "application"
 
 #: Operations that a function may be, joined by +, whose time is then split.

@@ -19,7 +19,7 @@ OPERATIONS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp",
 #: Fields with odds in one chain; all combinations are walked.
 _MOST_ODDS: Final = 10
 
-#: What a field is if nothing is said: the most common path of the templates.
+#: The default of each field: the most common path of the templates.
 _USUAL: Final = {"hit": 1, "found": 1}
 
 #: Facts have 64 bits.
@@ -29,11 +29,11 @@ Facts = Mapping[str, Mapping[str, int]]
 
 
 def operations_of(service: Tree, place: str) -> dict[str, float]:
-    """The mean number of each operation in a request to `service`, those at 0 left out.
+    """Return the mean number of each operation in a request to `service`, without zeros.
 
-    Fields with odds count as often as they are drawn. Raises InputError, beginning with `place`,
-    for a path that is not a list of phases, for traces other than the templates, and facts with
-    which a trace cannot proceed.
+    Fields with odds count by their probability. Raises InputError, beginning with `place`, for a
+    path that is not a list of phases, for traces other than the templates, and for facts with which
+    a trace cannot proceed.
     """
     image = _native.TraceLibrary().link()
     found: dict[str, float] = defaultdict(float)
@@ -57,7 +57,7 @@ def _chains(path: Any, place: str) -> Iterator[tuple[Tree, str]]:
 
 
 def _walked(chain: Tree, place: str, image: _native.TraceImage) -> dict[str, float]:
-    """The mean number of operations of all chains that `chain` stands for."""
+    """Return the mean number of operations of all chains that `chain` describes."""
     times = chain.get("times", 1)
     if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= 64:
         raise refused(f"{place}.times", times, "must be a whole number from 1 to 64")
@@ -116,10 +116,10 @@ def _drawn(
 
 
 def _steps(image: _native.TraceImage, name: str, facts: Facts) -> list[str]:
-    """The accelerators that a walk from the trace `name` calls.
+    """Yield the accelerators on the walk from the trace `name`.
 
-    Traces may read the same field of different messages. So each trace is walked with its own facts
-    until the next one begins.
+    Several traces may read the same field of different messages. Each trace therefore runs with its
+    own facts until the next one begins.
     """
     fields = {field: _USUAL.get(field, 0) for field in image.fields}
     for others in facts.values():

@@ -19,7 +19,7 @@ PLACES: Final = 3
 
 @dataclass
 class Line:
-    """One kind of finding: what it is, how often, where first, and what was done about it."""
+    """One kind of remark: its text, its count, its first places, and the action taken."""
 
     what: str
     done: str = ""
@@ -27,7 +27,7 @@ class Line:
     places: list[str] = field(default_factory=list)
 
     def add(self, count: int, place: str) -> None:
-        """Count `count` more; keep `place` if it is one of the first."""
+        """Add `count`; keep `place` if it is one of the first."""
         self.count += count
         if place and len(self.places) < PLACES:
             self.places.append(place)
@@ -51,7 +51,7 @@ class Report:
 
     With `strict` it refuses the first guess and the first drop with an InputError instead of
     counting it. Data that the user asked to leave out (:meth:`left_out`), and values that no file
-    of the kind can contain (:meth:`convention`), do not cause a refusal.
+    of the kind can contain (:meth:`convention`), are not refused.
     """
 
     def __init__(self, kind: str, *, strict: bool = False) -> None:
@@ -62,18 +62,18 @@ class Report:
         self._lines: dict[str, dict[str, Line]] = {"understood": {}, "guessed": {}, "dropped": {}}
 
     def understood(self, what: str, count: int = 1) -> None:
-        """Count something that was read as it is meant."""
+        """Count a record that was read as intended."""
         self._add("understood", what, "", "", count)
 
     def convention(self, what: str, done: str, count: int = 1) -> None:
-        """Count a value that no file of this kind contains; `done` says what all imports assume.
+        """Count a value that this kind of file lacks; `done` is what all imports assume.
 
         It is listed as understood, since it depends on the kind of data and not on this file.
         """
         self._add("understood", what, f"by convention: {done}", "", count)
 
     def guessed(self, what: str, done: str, place: str = "", count: int = 1) -> None:
-        """Count a value that the file lacks; `done` says what was assumed.
+        """Count a value that the file lacks; `done` is the assumption made instead.
 
         Raises InputError if the import is strict.
         """
@@ -81,7 +81,7 @@ class Report:
         self._add("guessed", what, done, place, count)
 
     def dropped(self, what: str, done: str, place: str = "", count: int = 1) -> None:
-        """Count something that could not be used; `done` says what was done with it.
+        """Count a record that could not be used; `done` is the action taken.
 
         Raises InputError if the import is strict.
         """
@@ -97,7 +97,7 @@ class Report:
         return list(self._lines[section].values())
 
     def count(self, section: str, what: str) -> int:
-        """How often `what` was counted in `section`; 0 if never."""
+        """Return the count of `what` in `section`; 0 if there is none."""
         line = self._lines[section].get(what)
         return line.count if line else 0
 

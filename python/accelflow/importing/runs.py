@@ -22,10 +22,10 @@ Record = tuple[int, float]
 
 
 class Sorted:
-    """Records of a whole number and a value, given in any order and read in ascending order."""
+    """Pairs of an integer and a value, added in any order and read in ascending order."""
 
     def __init__(self, held: int = _HELD) -> None:
-        """Begin without records; `held` of them stay in memory."""
+        """Begin without pairs; `held` of them stay in memory."""
         self._held = held
         self._records: list[Record] = []
         self._file: IO[bytes] | None = None

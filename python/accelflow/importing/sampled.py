@@ -22,7 +22,7 @@ __all__ = ["KINDS", "Asked", "Tally", "read_profiles"]
 #: The kinds of profiles.
 KINDS: Final = ("perf", "pprof", "folded")
 
-#: perf's name of the idle task, whose samples are of no service.
+#: perf's name of the idle task, whose samples belong to no service.
 _IDLE: Final = "swapper"
 
 #: perf's events that count nanoseconds, and pprof's units of time.
@@ -36,10 +36,10 @@ _MOST_NAMES: Final = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Which samples of a profile count.
+    """Selects the samples of a profile.
 
-    `process` is perf's command, or the first frame of folded stacks; `label` a key and a text of
-    pprof; `sample_type` an event of perf or a sample type of pprof.
+    `process` is perf's command, or the first frame of folded stacks. `label` is a key and a text of
+    pprof. `sample_type` is an event of perf or a sample type of pprof.
     """
 
     process: str | None = None
@@ -53,7 +53,7 @@ class Tally:
 
     weights: Counter[str] = field(default_factory=Counter)
     samples: Counter[str] = field(default_factory=Counter)
-    #: Weights of functions that no rule knows.
+    #: Weights of functions that match no rule.
     unknown: Counter[str] = field(default_factory=Counter)
     #: The length in ns of a weight of 1, or None if weights are not times.
     unit_ns: float | None = None
@@ -88,8 +88,7 @@ def read_profiles(
 ) -> Tally:
     """Read profiles of one `kind`, such as those of several threads or intervals.
 
-    Raises InputError for files of another kind, and for profiles without a sample that is asked
-    for.
+    Raises InputError for files of another kind, and for profiles without a matching sample.
     """
     readers = {"perf": _perf, "pprof": _pprof, "folded": _folded}
     total = Tally()
@@ -102,7 +101,7 @@ def read_profiles(
 
 
 def _perf(path: Path, rules: OperationRules, asked: Asked, report: Report) -> Tally:
-    """Samples of ``perf script``, by event: only at the end it is known which one to weigh by."""
+    """Read samples of ``perf script`` by event; the event to weigh by is known only at the end."""
     tallies: dict[str, Tally] = {}
     commands: Counter[str] = Counter()
     with lines_of(path, report) as lines:
@@ -174,7 +173,7 @@ def _count_command(commands: Counter[str], command: str, count: int = 1) -> None
 
 
 def _say_commands(commands: Counter[str], asked: Asked, path: Path, report: Report) -> None:
-    """Count what --process leaves out; refuse a process that is not there."""
+    """Report the samples that --process leaves out; refuse an unknown process."""
     if asked.process is None:
         report.understood("commands or first frames, of which all count", len(commands))
         return

@@ -29,7 +29,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 class _Hashed(io.RawIOBase):
-    """A binary file that hashes what is read of it."""
+    """A binary file that hashes the bytes read from it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -52,7 +52,7 @@ class _Hashed(io.RawIOBase):
 
 @contextmanager
 def _opened(path: Path, report: Report) -> Iterator[Any]:
-    """Open `path` unpacked; at the end, read the rest and add it to the sources of `report`."""
+    """Open `path` unpacked; on exit, read the remainder and add it to the sources."""
     try:
         with path.open("rb", buffering=0) as file:
             hashed = _Hashed(file)
@@ -82,10 +82,9 @@ def bytes_of(path: Path, report: Report, limit: int) -> bytes:
 def lines_of(path: Path, report: Report) -> Iterator[Iterator[tuple[int, str]]]:
     """Open `path` and yield its lines with their numbers, counted from 1; unpacks gzip.
 
-    Lines keep their ends. The memory used does not depend on the size of the file. At the end, the
-    file is added to the sources of `report`. Raises InputError, also while lines are read, for a
-    file that cannot be read, is not UTF-8, has zero bytes, has a line of more than 1 MiB or is a
-    damaged archive.
+    Lines keep their ends. Memory does not depend on the file's size. At the end, the file is added
+    to the sources of `report`. Raises InputError, also during iteration, for a file that cannot be
+    read, is not UTF-8, contains zero bytes, has a line of more than 1 MiB, or is a damaged archive.
     """
     with _opened(path, report) as file:
         yield _numbered(file, str(path))
@@ -156,9 +155,9 @@ class Table:
         return f"{self.path}:{self._number}"
 
     def index(self, what: str, *names: str) -> int:
-        """The index of the first of the columns `names` that is there, whatever their case.
+        """Return the index of the first of `names` that is a column, ignoring case.
 
-        Raises InputError if none is there.
+        Raises InputError if none is.
         """
         found = self.find(*names)
         if found is None:
@@ -168,7 +167,7 @@ class Table:
         return found
 
     def find(self, *names: str) -> int | None:
-        """The index of the first of the columns `names` that is there, or None."""
+        """Return the index of the first of `names` that is a column, or None."""
         lower = [column.lower() for column in self.columns]
         return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
 
@@ -200,9 +199,9 @@ def table_of(path: Path, report: Report) -> Iterator[Table]:
 def each_table(
     paths: Sequence[Path], report: Report, readers: Mapping[str, tuple[str, ...]], what: str
 ) -> Iterator[tuple[str, Table]]:
-    """Open each of `paths` and yield the first of `readers` whose columns it has, with the table.
+    """Open each of `paths` and yield its table with the first of `readers` whose columns match.
 
-    Raises InputError for a table that fits no reader; `what` is the requirement that it names.
+    Raises InputError if no reader matches; `what` is the requirement in the message.
     """
     for path in paths:
         with table_of(path, report) as table:

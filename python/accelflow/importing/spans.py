@@ -19,11 +19,11 @@ __all__ = ["import_spans"]
 def import_spans(
     kind: str, files: Sequence[Path], options: Mapping[str, Any]
 ) -> tuple[Imported, dict[str, Any]]:
-    """Return the workload that the spans in `files` show, and the report as a JSON object.
+    """Return the workload that the spans in `files` describe, and the report as a JSON object.
 
-    `kind` is ``jaeger`` or ``otlp``; options that are None have their defaults. Raises InputError
-    for options that are not allowed, and for files that cannot be read, are not of the kind, end
-    too early or have no request.
+    `kind` is ``jaeger`` or ``otlp``. Options that are None have their defaults. Raises InputError
+    for invalid options, and for files that cannot be read, are of another kind, are truncated or
+    have no request.
     """
     given = {key: value for key, value in options.items() if value is not None}
     for key, value in given.items():

@@ -43,7 +43,7 @@ SCHEMA: Final = "accelflow.workload/1"
 
 Tree: TypeAlias = dict[str, Any]
 
-#: Lines of the files that stand beside a workload, by name.
+#: Lines of a workload's companion files, by name.
 Companions: TypeAlias = Mapping[str, Iterable[str]]
 
 #: Facts of the templates on the path without compression, misses and exceptions.
@@ -55,7 +55,7 @@ FACTS: Final[Mapping[str, Mapping[str, int]]] = {
     "T12": {"compressed": 0},
 }
 
-#: Limits of a workload: of services, of chains at once, of times in us, and of rates.
+#: Limits of a workload: services, parallel chains, times in us, and rates.
 MOST_SERVICES: Final = 1_000
 MOST_PARALLEL: Final = 64
 MOST_TIME_US: Final = 1e12
@@ -64,7 +64,7 @@ MOST_RATE_RPS: Final = 1e9
 
 _MOST_DEPTH: Final = 64
 
-#: Stands for the name of the workload's file at the beginning of a companion's name.
+#: Placeholder for the name of the workload's file, at the beginning of a companion's name.
 OWNER: Final = "*"
 
 #: Kinds of calls, and the templates that send the request and receive the answer.
@@ -79,10 +79,10 @@ CALLS: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True)
 class Imported:
-    """A workload, and the files that belong beside it.
+    """A workload and its companion files.
 
-    The tree names companions by their keys, which begin with :data:`OWNER`; writing puts the name
-    of the workload's own file there.
+    The tree refers to companions by keys that begin with :data:`OWNER`. Writing replaces it by the
+    name of the workload's file.
     """
 
     tree: Tree
@@ -91,9 +91,9 @@ class Imported:
 
 
 def chain(kind: str, times: int = 1, waits_us: Tree | None = None) -> Tree:
-    """The chain of `times` equal calls of `kind`, a key of :data:`CALLS`, at once.
+    """Return the chain of `times` equal parallel calls of `kind`, a key of :data:`CALLS`.
 
-    `waits_us` is the wait for the answer; without it, the defaults of the workload apply.
+    `waits_us` is the wait for the answer, by default the workload's.
     """
     sends, receives = CALLS[kind]
     built: Tree = {"trace": sends, "facts": {receives: dict(FACTS[receives])}}
@@ -112,10 +112,11 @@ SEND: Final[Tree] = {"trace": "T2"}
 def rate_lines(
     rates: Iterable[tuple[int, float]], end: tuple[int, float] | None = None
 ) -> Iterator[str]:
-    """The lines of a file of rates, of pairs of a start in ns and requests a second.
+    """Format pairs of a start in ns and requests per second as the lines of a file of rates.
 
-    `end` is the end of the data, and the rate that continues from there: the mean. Without it, the
-    last rate continues, and zeros at the end are left out. Rates equal to the one before are too.
+    `end` is the end of the data and the mean rate, which continues from there. Without `end`, the
+    last rate continues, and zeros at the end are omitted. A rate equal to the previous one is
+    omitted too.
     """
     yield "start_us,rate_rps"
     before: float | None = None
@@ -145,9 +146,9 @@ def plain_name(text: str, otherwise: str = "imported") -> str:
 
 
 def distinct(names: Iterable[str]) -> dict[str, str]:
-    """A plain name of at least eight characters for each of `names`, all different.
+    """Return distinct plain names of at least eight characters for `names`.
 
-    Long identifiers such as hashes keep as many of their first characters as it takes.
+    Long identifiers such as hashes are shortened as far as they stay distinct.
     """
     names = sorted(set(names))
     short: dict[str, str] = {}
@@ -205,7 +206,7 @@ def _check_depth(tree: Any) -> None:
 
 
 def service_of(tree: Tree, name: str) -> Tree:
-    """The service `name` of `tree`, to be changed. Raises InputError if there is none."""
+    """Return the service `name` of `tree`, to be changed. Raises InputError for an unknown name."""
     known = [service["name"] for service in tree["services"]]
     if name not in known:
         raise refused("--service", name, known=known)

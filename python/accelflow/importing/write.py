@@ -1,4 +1,4 @@
-"""Writes a workload and the files beside it: all of them or none."""
+"""Write a workload and its companion files: all of them or none."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def text_of(tree: dict[str, Any], out: Path) -> str:
 
 
 def write_imported(imported: Imported, report: Report | None, out: Path) -> list[Path]:
-    """Write the workload to `out` and its companions beside it; return all paths.
+    """Write the workload to `out` and its companions to the same folder; return all paths.
 
-    Its `origin` is that of `report`; without one, the workload has its own. The names of companions
-    begin with that of `out`. The files appear when all of them are complete: after an error none of
-    them exists, and existing files are unchanged.
+    The workload's `origin` is that of `report`, by default its own. Companions' names begin with
+    that of `out`. The files appear when all of them are complete. After an error none of them
+    exists, and existing files are unchanged.
     """
     stem = plain_name(out.stem)
     names = {key: key.replace(OWNER, stem, 1) for key in imported.companions}
@@ -71,7 +71,7 @@ def _fill(path: Path, lines: Iterable[str]) -> None:
 
 
 def _joined(before: Any, now: Tree) -> Tree:
-    """The origin of a workload that an import updates: what was there, and what came in `now`."""
+    """Merge the origin of an updated workload with that of the import in `now`."""
     if not isinstance(before, dict) or not isinstance(before.get("kind"), str):
         return now
     files = before.get("files")
@@ -86,7 +86,7 @@ def _joined(before: Any, now: Tree) -> Tree:
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:
-    """A copy of `value` in which companions have their names."""
+    """Copy `value`, with the companions' final names."""
     if isinstance(value, dict):
         return {
             key: names.get(each, each)

@@ -1,7 +1,8 @@
-"""One self-contained page of HTML for an answer: verdict, plots, tables, and how it was made.
+"""A self-contained HTML page for an answer: verdict, plots, tables and settings.
 
-A page needs no network, and forbids itself to use one. :class:`Page` is what it says;
-:func:`to_html` and :func:`write_page` show it. Nothing here knows what a simulation is.
+A page works without a network, and its security policy forbids loading anything. :class:`Page` is
+its content; :func:`to_html` and :func:`write_page` render it. This package does not depend on the
+simulator.
 """
 
 from accelflow.page.document import Choice, Code, Column, Figure, Page, Section, Slider, Table

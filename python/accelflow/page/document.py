@@ -27,8 +27,8 @@ Cell = str | float | int | None
 class Column:
     """A column of a table.
 
-    Numbers are shown by `form`: ``number`` with `digits` behind the point, ``share`` (0 to 1) as a
-    percentage. ``written`` is a text with a number in it. `unit` stands below the heading.
+    `form` is ``number`` with `digits` decimals, ``share`` (0 to 1), shown as a percentage, or
+    ``written``, a text that contains a number. `unit` is shown below the heading.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that readers sort by its columns. `marked` are rows to stand out, by number."""
+    """A table that readers can sort by column. `marked` has the indices of highlighted rows."""
 
     caption: str
     columns: Sequence[Column]
@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A list to choose from; the choice is the value of the plot's parameter."""
+    """A list to choose from; the choice sets the plot's parameter."""
 
     parameter: str
     label: str
@@ -60,7 +60,7 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Slider:
-    """A cursor over `values`, which are shown as `texts`; `at` is where it begins.
+    """A cursor over `values`, which are shown as `texts`; `at` is its initial position.
 
     It also follows the pointer along the plot's y axis.
     """
@@ -74,11 +74,11 @@ class Slider:
 
 @dataclass(frozen=True, kw_only=True)
 class Readout:
-    """The values of the rows that the controls choose, read aloud when a control moves.
+    """The values of the selected rows, read aloud when a control moves.
 
-    Of the rows whose columns named by `where` equal the parameters of the same names, it lists the
-    number of the column `field`, in `unit`, by the column `by`. Where the plot itself has these
-    numbers, it is not `shown`, but only read aloud.
+    A row is selected if its columns in `where` equal the parameters of the same names. For each,
+    the number in the column `field` is listed in `unit`, by the column `by`. If the plot already
+    has these numbers, the readout is not `shown`, but only read aloud.
     """
 
     where: Sequence[str]
@@ -92,8 +92,8 @@ class Readout:
 class Figure:
     """A plot in the grammar of Vega-Lite, with its data by column.
 
-    `text` says in words what the plot shows, for those who cannot see it. `spec` has neither data
-    nor description nor width: the page adds them.
+    `text` describes the plot in words, for readers who cannot see it. `spec` has no data,
+    description or width: the page adds them.
     """
 
     title: str
@@ -115,7 +115,7 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a page below a heading; a folded one is opened by its reader."""
+    """A section of a page with a heading; a folded section is opened by the reader."""
 
     title: str
     text: Sequence[str] = ()
@@ -125,7 +125,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page: the question, the answer, then sections. `title` is that of the browser's window."""
+    """A page: the question, the answer, then sections. `title` is the browser window's title."""
 
     title: str
     question: str

@@ -19,7 +19,7 @@ from accelflow.page.table import table_html
 
 __all__ = ["to_html", "write_page"]
 
-#: A page may use nothing but itself: a browser refuses everything else. Vega compiles expressions.
+#: The browser refuses to load anything from outside the page. Vega compiles expressions.
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; "
     "img-src data:"
@@ -67,7 +67,7 @@ def to_html(page: Page) -> str:
 
 
 def _together(text: str) -> str:
-    """The text, in which no line ends between a number and its unit."""
+    """Replace the spaces between numbers and units, so that no line breaks there."""
     return re.sub(r"(?<=\d) (?=%|us\b|ms\b)", "\N{NO-BREAK SPACE}", text)
 
 

@@ -52,7 +52,7 @@ def library_javascript() -> str:
     try:
         import vl_convert  # noqa: PLC0415 (slow to load, and seldom needed)
     except ImportError as error:
-        message = f"a report needs the package {_PACKAGE}; install it: pip install {_PACKAGE}"
+        message = f"a report needs the package {_PACKAGE}: run pip install {_PACKAGE}"
         raise AccelflowError(message) from error
     bundle = vl_convert.javascript_bundle
     script: str = bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]  # the stub lacks the default
@@ -61,5 +61,5 @@ def library_javascript() -> str:
 
 
 def library_versions() -> str:
-    """Return names and versions of the package and of what it has inside."""
+    """Return the names and versions of the package and of the libraries that it bundles."""
     return f"Vega-Lite {VEGA_LITE} (of {_PACKAGE} {version(_PACKAGE)})"

@@ -1,6 +1,6 @@
 """Plots in the grammar of Vega-Lite, from columns of plain names and numbers.
 
-Names of columns are ours and texts of users are values alone, so that no text becomes a program.
+Column names are constants and users' texts are only values, so that no text becomes a program.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WIDE: Final = {"type": "fit-x", "contains": "padding"}
 
 
 def scale(names: Sequence[str], colors: Mapping[str, str]) -> dict[str, Any]:
-    """The colours of `names`, in order; those without one take it from the palette."""
+    """Return the colours of `names`, in order; names without one take it from the palette."""
     unused = [color for color in PALETTE if color not in colors.values()] or list(PALETTE)
     chosen = [colors.get(name, unused[place % len(unused)]) for place, name in enumerate(names)]
     return {"domain": list(names), "range": chosen}
@@ -53,11 +53,11 @@ def bars(  # noqa: PLR0913 (options, by name)
     limit: str | None = None,
     mark: str | None = None,
 ) -> dict[str, Any]:
-    """Horizontal bars of the column `value`, one for each of `names` (column `name`).
+    """Draw horizontal bars of the column `value`, one for each of `names` (column `name`).
 
-    `parameters` are columns that must equal a control's value, with the first one. `intervals`
-    draws the columns `low` and `high`, `limit` a dashed line at that column, and `mark` a tick. The
-    text of the column `label` stands at that of the column `end`.
+    `parameters` maps the columns that controls filter by to their initial values.
+    `intervals` draws the columns `low` and `high`, `limit` a dashed line at its column, and `mark`
+    a tick. The text of the column `label` is drawn at the position of the column `end`.
     """
     y = {"field": "name", "type": "nominal", "sort": list(names), "title": None}
     x = {"field": value, "type": "quantitative", "title": title, "scale": {"zero": True}}
@@ -216,11 +216,11 @@ def lines(  # noqa: PLR0913 (options, by name)
     steps: bool = False,
     limit: str | None = None,
 ) -> dict[str, Any]:
-    """Lines through the columns `x` and `y`, one for each of `names`, by colour and dashes.
+    """Draw a line through the columns `x` and `y` for each of `names`, with its colour and dashes.
 
-    `x` and `y` are encodings of Vega-Lite without field and type. `cursor` is a parameter with a
-    value of the column `y`, at which a line stands. `limit` draws a dashed line at that column.
-    With `steps`, a value holds until the next.
+    `x` and `y` are Vega-Lite encodings without field and type. `cursor` is a parameter: a vertical
+    line marks its value of `y`. `limit` names the column of a dashed line. With `steps`, a value
+    holds until the next one.
     """
     held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}
     dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]

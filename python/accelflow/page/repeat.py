@@ -1,4 +1,4 @@
-"""The section of a page that tells its reader how to make it again."""
+"""The section of a page that explains how to reproduce it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command_line(arguments: Sequence[str]) -> str:
 
 
 def repeated(seeds: str, command: str | None) -> Section:
-    """Make the section with the command and the versions; `seeds` names the seeds."""
+    """Make the section with the command and the versions; `seeds` describes the seeds."""
     parts = [] if command is None else [Code(caption="The command", text=command)]
     return Section(
         title="How to repeat it",

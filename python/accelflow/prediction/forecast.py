@@ -15,7 +15,7 @@ from accelflow.sizing.plan import Plan, demands
 
 __all__ = ["RUNGS", "Forecast", "Workload", "forecast"]
 
-#: The rungs below the live server, with what each is given of the recording.
+#: The forecasting methods, with the part of the recording that each uses.
 RUNGS: Final[Mapping[str, str]] = {
     "closed_form": "distribution",
     "medians": "median",
@@ -23,7 +23,7 @@ RUNGS: Final[Mapping[str, str]] = {
 }
 #: A live server executes traces in software.
 _SYSTEM: Final = "non_acc"
-#: What the recorded time outside of steps contains: waking a thread and switching to it.
+#: The recorded time outside steps contains thread wake-ups and switches.
 _OUTSIDE: Final = {"core.context_switch_ns": 0.0, "core.wake_ns": 0.0}
 
 
@@ -44,7 +44,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """A forecast of response times in us; infinite for a server that cannot take the load."""
+    """Forecast response times in us; infinite for a server that cannot take the load."""
 
     mean_us: float
     p99_us: float
@@ -55,13 +55,12 @@ def forecast(
 ) -> Forecast:
     """Forecast the response times of `workload` at `rate_rps` by one of :data:`RUNGS`.
 
-    ``closed_form`` is that of :mod:`accelflow.sizing`, on the means of the recorded distributions.
-    ``medians`` simulates `requests` with the recorded medians, and nothing outside of steps, as
-    comparisons do by default. ``simulator`` draws times from the recorded distributions, with the
-    time outside of steps instead of the simulator's own switches and wake-ups.
+    ``closed_form`` is that of :mod:`accelflow.sizing`, on the recorded means. ``medians`` simulates
+    `requests` with the recorded medians, without the time outside steps, as comparisons do by
+    default. ``simulator`` draws times from the recorded distributions, and uses the time outside
+    steps instead of the simulator's own switches and wake-ups.
 
-    Raises AccelflowError for a recording that does not fit, InputError for another value that is
-    not allowed.
+    Raises AccelflowError for a recording that does not fit, and InputError for invalid values.
     """
     plan = _plan(workload, rung, rate_rps, requests)
     if rung == "closed_form":

@@ -37,7 +37,7 @@ GOAL_P99_RATIO: Final = 0.25
 _MOST_S: Final = 3_600.0
 #: Beyond it, queues grow for minutes.
 _MOST_LOAD: Final = 0.95
-#: Keeps the arrivals of the recording apart from those of the runs, whose numbers are lower.
+#: Seed offset of the recording's arrivals; those of the runs are lower.
 _OF_RECORDING: Final = 0xFFFF
 
 
@@ -83,13 +83,12 @@ def predict(
 ) -> dict[str, Any]:
     """Record `subject`, forecast its response times, measure them, and compare.
 
-    The server has a core of its own, if there are two; everything else keeps off it. `progress` is
-    called with the name of each stage. Returns an object for JSON with the schema
-    ``accelflow.prediction/1``: the machine, the recording, and for each load the measured and the
-    forecast times with their errors.
+    If there are two cores, the server has one to itself. `progress` is called with the name of each
+    stage. Returns an object for JSON with the schema ``accelflow.prediction/1``: the machine, the
+    recording, and for each load the measured and the forecast times with their errors.
 
     Raises AccelflowError for a server that does not start or answer, and for a recording that does
-    not fit the workload; InputError for values that are not allowed.
+    not fit the workload. Raises InputError for invalid values.
     """
     say = progress or (lambda _text: None)
     cores = sorted(os.sched_getaffinity(0))
@@ -141,7 +140,7 @@ def predict(
 def _recorded(
     subject: Subject, options: Options, core: int | None, say: Callable[[str], object]
 ) -> tuple[float, str, Driven]:
-    """The capacity, the recording, and the calls that it is of."""
+    """Return the capacity, the recording, and the recorded calls."""
     say("measuring the capacity")
     with Live(subject, core=core, record=False) as live:
         capacity = capacity_rps(live, subject, seconds=options.seconds / 4)
@@ -170,7 +169,7 @@ def _measured(
     rates: Mapping[float, float],
     say: Callable[[str], object],
 ) -> dict[float, list[Driven]]:
-    """The runs of each load; the loads take turns, so slow changes affect all alike."""
+    """Return the runs of each load. The loads take turns, so that slow changes affect all alike."""
     runs: dict[float, list[Driven]] = {load: [] for load in rates}
     for number in range(options.repeats):
         for place, (load, rate_rps) in enumerate(rates.items()):
@@ -214,5 +213,5 @@ def _row(
 
 
 def _finite(value: float) -> float | None:
-    """None for a server that cannot take the load: JSON has no infinity."""
+    """Return None for an infinite time, which JSON cannot represent."""
     return value if math.isfinite(value) else None

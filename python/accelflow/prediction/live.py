@@ -1,4 +1,4 @@
-"""The live server: a process on a core of its own, and the load on it."""
+"""The live server, a process on its own core, and the load on it."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ _CALLERS: Final = 32
 _CROWD: Final = 8
 #: The first share of a load that is not counted: connections are made, code and caches get warm.
 _WARM_UP_RATIO: Final = 0.2
-#: Calls one at a time that find how long one takes, and so many times of that between further ones.
+#: The number of single calls that measure one call's duration, and the pause between further calls,
+#: in such durations.
 _TRIED: Final = 200
 _APART: Final = 3.0
 #: A response that takes longer is an error.
 _PATIENCE_S: Final = 20.0
-#: Time for the server's process to say that it serves.
+#: Time limit for the server's process to start serving.
 _START_S: Final = 60.0
 _US_PER_S: Final = 1e6
 
@@ -55,8 +56,8 @@ class Subject:
 
     `handlers` is ``MODULE:FUNCTION``, which receives an :class:`accelflow.Server` and registers its
     handlers. `interface` is its ``.thrift`` file, and `certificate` and `key` are PEM files for
-    ``localhost``. `function` is called as in ``Service.method``, with each of `arguments` in turn;
-    it is the service called `service` of the simulated workload.
+    ``localhost``. `function`, written ``Service.method``, is called with each of `arguments` in
+    turn. `service` is its name in the simulated workload.
     """
 
     handlers: str
@@ -70,10 +71,10 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Driven:
-    """The calls of one load: response times from when they were due, in us, without the warm-up.
+    """The calls at one load: response times from their due times, in us, without the warm-up.
 
-    `late_us` is the mean delay of calling after the due time, `core_us` the processor time of the
-    server's process for a call, of the warm-up too, and `errors` counts calls without a result.
+    `late_us` is the mean delay of sending after the due time. `core_us` is the server's processor
+    time per call, warm-up included. `errors` counts calls without a result.
     """
 
     response_us: Sequence[float]
@@ -100,7 +101,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 class Live:
-    """A server's process; use it in a ``with`` statement."""
+    """A server process; use it in a ``with`` statement."""
 
     def __init__(self, subject: Subject, *, core: int | None, record: bool) -> None:
         """Start the process on `core` and wait until it serves. Raises AccelflowError."""
@@ -145,7 +146,7 @@ class Live:
         self.stop()
 
     def recording(self) -> str:
-        """The recording of the calls so far. Raises AccelflowError if there are none."""
+        """Return the recording of the calls so far. Raises AccelflowError if there are none."""
         self._ask("recording")
         text: str = self._answer()["recording"]
         return text
@@ -238,13 +239,12 @@ def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
 def recorded(
     subject: Subject, *, core: int | None, rate_rps: float, seconds: float, seed: int
 ) -> tuple[str, Driven]:
-    """Record `subject` under a Poisson load of `rate_rps`; returns the recording and the calls.
+    """Record `subject` under a Poisson load of `rate_rps`; return the recording and the calls.
 
-    Two things do not come from the server's own recording. Recording takes time itself, so the same
-    calls go to a server that records nothing, and the difference in processor time is subtracted
-    from the time outside of steps. The time of requests at the client comes from calls one at a
-    time (:func:`alone`), since that of calls under load includes queueing, which the forecast
-    computes.
+    Two values do not come from the server's own recording. Recording itself takes time: the same
+    calls go to a server without recording, and the difference in processor time is subtracted from
+    the time outside steps. The client's time comes from single calls (:func:`alone`), since under
+    load it includes queueing, which the forecast computes.
     """
     with Live(subject, core=core, record=True) as live:
         client_us = alone(live, subject, seconds=seconds / 2)
@@ -268,11 +268,11 @@ def recorded(
 
 
 def alone(live: Live, subject: Subject, *, seconds: float) -> list[float]:
-    """Times in us that calls one at a time take beyond the server's, one for each call.
+    """Return the times in us that single calls take beyond the server's own time.
 
-    They are evenly spaced, and so far apart that none waits for another. The process of the server
-    must record. Which response had which time at the server is not known: the longest are taken to
-    belong together, so that the server's variation is not counted as the client's.
+    The calls are evenly spaced, so far apart that none waits for another. The server process must
+    record. Response times at client and server cannot be matched by call. The longest are matched
+    with the longest, so that the server's variation is not counted as the client's.
     """
     tried = _called(live, subject, [0.0] * _TRIED, 1, None)
     # Each of these was due at once: the last response has the time of all.
@@ -292,7 +292,7 @@ def server_draws_us(service: Mapping[str, Any], count: int) -> list[float]:
 
 
 def _draw(table: Sequence[Sequence[float]], share: float) -> float:
-    """The time in ns that `share` of those of `table` are at most."""
+    """Return the time in ns at quantile `share` of `table`."""
     for (p, low), (q, high) in itertools.pairwise(table):
         if share <= q:
             return low + (high - low) * (share - p) / (q - p) if q > p else high
@@ -344,7 +344,7 @@ def _called(
 def _check(calls: Sequence[tuple[float, float, bool]], subject: Subject) -> None:
     if not any(fine for _, _, fine in calls):
         raise AccelflowError(
-            f"none of {len(calls)} calls of {subject.function} was answered with a result"
+            f"none of the {len(calls)} calls of {subject.function} returned a result"
         )
 
 

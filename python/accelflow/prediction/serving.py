@@ -1,8 +1,8 @@
 """The process of the measured server: ``python -m accelflow.prediction.serving SETTINGS``.
 
-SETTINGS is one JSON object. The process keeps to the core that it names, serves, prints its port,
-and answers each line of its input with one line: ``recording`` with a recording, an empty line or
-the end of the input by ending.
+SETTINGS is one JSON object. The process binds itself to the core in SETTINGS, serves, and prints
+its port. It answers the input line ``recording`` with a recording, and exits on an empty line or
+the end of the input.
 """
 
 import json
@@ -19,7 +19,7 @@ __all__ = ["main"]
 
 
 def main(settings: dict[str, Any]) -> int:
-    """Serve as `settings` say until the input ends. Returns the exit code."""
+    """Serve according to `settings` until the input ends. Return the exit code."""
     if settings["core"] is not None:
         os.sched_setaffinity(0, {settings["core"]})
     try:

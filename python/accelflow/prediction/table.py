@@ -86,7 +86,7 @@ def _spread(row: Mapping[str, Any], latency: str) -> float:
 
 
 def within(answers: Sequence[Mapping[str, Any]], rung: str, latency: str) -> tuple[int, int]:
-    """The number of forecasts of `rung` within the goal for `latency`, mean or p99, and of all."""
+    """Count the forecasts of `rung`: those within the goal for mean or p99 `latency`, and all."""
     found = [
         (row["rungs"][rung][f"{latency}_error_ratio"], answer["goal"][f"{latency}_ratio"])
         for answer in answers
@@ -108,7 +108,8 @@ def _notes(answer: Mapping[str, Any]) -> list[str]:
     return [
         f"{answer['function']} as {answer['service']}, at most {answer['capacity_rps']:,.0f}"
         f" requests a second on one core; {calls:,} calls, {errors:,} errors.",
-        "live: the median of the runs; spread: the highest less the lowest run, over it; off: the",
+        "live: the median of the runs; spread: the highest less the lowest run, over the median;"
+        " off: the",
         "forecast over the live time, less 1. Means within"
         f" {goal['mean_ratio']:.0%} and P99s within {goal['p99_ratio']:.0%}: {'; '.join(reached)}.",
         f"The machine's run queue was {first:.1f} when this began and {last:.1f} when it ended.",
