@@ -144,7 +144,7 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
     slower = [row | {"gbit_per_s": 0.5 * row["gbit_per_s"]} for row in table["entries"]]
     planned = arcus.plan(plan, profiles=table | {"entries": slower})
     assert [it["name"] for it in planned["rejected"]] == ["reader", "backup"]
-    with pytest.raises(InputError, match="are of another platform than the plan's"):
+    with pytest.raises(InputError, match="must be of the plan's platform"):
         arcus.plan(plan | {"platform": {"pcie_lanes": 4}}, profiles=table)
     with pytest.raises(InputError, match=r"profiles: version = '0.0': must be"):
         arcus.plan(plan, profiles=table | {"version": "0.0"})

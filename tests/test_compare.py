@@ -125,7 +125,7 @@ def made_up_calibration(recording: str, *, spread: float, waited: float) -> str:
     [
         (0.02, 0.01, []),
         (0.02, 0.30, ["the machine was busy: for 30% of the time"]),
-        (0.50, 0.01, ["the costs are unsteady: those of CPost vary by 20% from round to round"]),
+        (0.50, 0.01, ["the costs are unsteady: those of CPost vary by 20% between rounds"]),
         (0.50, 0.30, ["the machine was busy", "the costs are unsteady"]),
     ],
 )

@@ -145,7 +145,7 @@ def test_simulate_refuses_several_systems() -> None:
     with pytest.raises(InputError, match=r"^orchestrators: simulate takes one"):
         accelflow.simulate("socialnetwork", **small())
     several = accelflow.Scenario(**small())
-    with pytest.raises(InputError, match="must be one for simulate"):
+    with pytest.raises(InputError, match="must be a single system"):
         accelflow.simulate(several)
     with pytest.raises(InputError, match=r"^orchestrator = 5: must be a text"):
         accelflow.simulate("socialnetwork", 5)  # type: ignore[arg-type]

@@ -148,7 +148,7 @@ def test_chips_have_names_of_their_own_and_set_something(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     message = said(capsys, "chip", "new", "paper")
-    assert message.startswith("accelflow: error: name = 'paper': must be another name than those")
+    assert message.startswith("accelflow: error: name = 'paper': must differ from the names of")
     assert not list(here.iterdir())
     Path("empty.toml").write_text("# nothing\n")
     message = said(capsys, "chip", "show", "empty.toml")

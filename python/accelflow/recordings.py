@@ -8,9 +8,9 @@ __all__ = ["completed"]
 
 
 def completed(text: str, base: str) -> str:
-    """Return the recording `base` with the services of the recording `text` in place of its own.
+    """Return the recording `base` with its services replaced by those of the recording `text`.
 
-    Services that only `text` has follow. Machine and date are those of `text`. Raises
+    Services that only `text` has follow at the end. Machine and date are those of `text`. Raises
     AccelflowError for a text that is not a recording.
     """
     for recording in (text, base):

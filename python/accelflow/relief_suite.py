@@ -36,7 +36,7 @@ _RELEASE: Final[Mapping[str, Any]] = {
     "order": "fifo",
 }
 
-#: Readings of manager, place of results and order of AccelFlow's queues that the papers allow.
+#: Possible readings of the manager, the place of results, and the order of AccelFlow's queues.
 READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
     "release": _RELEASE,
     "text": {**_RELEASE, "manager": {"per_task_us": 1.5}},
@@ -55,15 +55,15 @@ def relief_suite(
 ) -> dict[str, Any]:
     """Simulate the suite: throughputs, the ratios of AccelFlow over RELIEF, and their means.
 
-    `reading` is a key of :data:`READINGS`: RELIEF's release with 2.0 us of the manager for each
-    interrupt, AccelFlow's text with 1.5 us for each task, AccelFlow with results behind memory
-    pointers, or AccelFlow with queues that take the earliest deadline first. `applications` are
-    names, all five if empty. Each run has `graphs` graphs; percentiles leave out the first
-    `warmup`; `seed` is that of random arrivals.
+    `reading` is a key of :data:`READINGS`: RELIEF's release, with 2.0 us of the manager per
+    interrupt; AccelFlow's text, with 1.5 us per task; AccelFlow with results passed by memory
+    pointers; or AccelFlow with earliest-deadline-first queues. `applications` are names, by default
+    all five. Each run has `graphs` graphs, and percentiles exclude the first `warmup`. `seed` is
+    that of random arrivals.
 
-    ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: one
-    graph at a time under RELIEF against a bottleneck unit that does nothing but compute. A ratio is
-    None, and not in the means, where RELIEF meets the deadline at no rate.
+    ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: a
+    bottleneck unit that computes all the time, over RELIEF with one graph at a time. If RELIEF
+    meets the deadline at no rate, the ratio is None and excluded from the means.
 
     Raises InputError for an unknown reading or application and for lengths that are not allowed.
     """

@@ -110,7 +110,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "import",
         "import_",
         "import_command",
-        "Make workloads of traces, tables and profiles.",
+        "Make workloads from traces, tables and profiles.",
     ),
     Listed(
         "why",

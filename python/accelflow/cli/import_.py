@@ -446,7 +446,7 @@ def _name_of(name: str | None, out: Path) -> str:
     if name is None:
         name = importing.plain_name(out.stem)
         if name in simulation.WORKLOADS:
-            allowed = "is the name of a suite: must be given together with --name"
+            allowed = "must be given together with --name, as a suite has this name"
             raise refused("--out", str(out), allowed)
         return name
     if name in simulation.WORKLOADS:

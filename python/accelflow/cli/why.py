@@ -49,7 +49,7 @@ def why(
     as_json: bool,
     **_: Any,
 ) -> None:
-    """Explain what slow requests to SERVICE waited for that the median ones did not.
+    """Explain why slow requests to SERVICE take longer than the median ones.
 
     Compares the requests around a percentile with those around the median: where their time went,
     who occupied what they waited for, and what arrived in the window before (docs/why.md).

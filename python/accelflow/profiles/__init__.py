@@ -2,7 +2,7 @@
 
 :func:`read` reads folded stacks, the output of `perf script`, or a pprof profile. :class:`Rules`
 assign functions to categories, :func:`breakdown` computes the share of each category, and
-:func:`compare` puts several breakdowns beside each other.
+:func:`compare` compares several breakdowns.
 """
 
 from accelflow.profiles.breakdown import breakdown

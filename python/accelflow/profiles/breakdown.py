@@ -38,11 +38,11 @@ def breakdown(
     ignore the cost of an offload, so they are upper bounds;
     :func:`accelflow.accelerometer.evaluate` includes that cost.
 
-    Stacks without a category are in `other`, always the last row, with its heaviest functions:
-    leaves, or in `functionality` the functions that the innermost dispatcher called. If perf
-    counted cycles and instructions, rows have `instructions`, their `instructions_ratio` of all,
-    and `ipc`. `details` are :func:`leaves_by_part`, `orchestration` is :func:`orchestration`.
-    Raises InputError unless `acceleration_ratio` is above 0.
+    Stacks without a category are in the last row, `other`, with its heaviest functions: leaves, or
+    in `functionality` the functions that the innermost dispatcher called. If perf counted cycles
+    and instructions, rows also have `instructions`, `instructions_ratio` (the share of all
+    instructions) and `ipc`. `details` are :func:`leaves_by_part`, `orchestration` is
+    :func:`orchestration`. Raises InputError unless `acceleration_ratio` is above 0.
     """
     if not acceleration_ratio > 0:
         raise InputError(f"acceleration_ratio = {acceleration_ratio}: must be above 0")
@@ -81,11 +81,10 @@ def breakdown(
 
 
 def leaves_by_part(profile: Profile, rules: Rules) -> dict[str, Any]:
-    """Each leaf category by part (Figs. 3 and 5 to 7) and by functionality (Fig. 4 for copies).
+    """Divide each leaf category by part (Figs. 3, 5 to 7) and by functionality (Fig. 4 for copies).
 
-    Shares are of the category. Only categories with weight are there, and of their parts and
-    functionalities those with weight, heaviest first. `copies` are memory's copies by
-    functionality.
+    Shares are of the category. Only categories, parts and functionalities with weight are included,
+    heaviest first. `copies` are memory copies by functionality.
     """
     parts: dict[str, Counter[str]] = {}
     purposes: dict[str, Counter[str]] = {}
@@ -114,11 +113,11 @@ def _ratios(counts: Counter[str]) -> dict[str, float]:
 
 
 def orchestration(result: Mapping[str, Any]) -> dict[str, float | None]:
-    """Core work against orchestration (Fig. 1), from the functionalities of a breakdown.
+    """Divide a breakdown's functionalities into core work and orchestration (Fig. 1).
 
-    `core_ratio` is application logic with the work of ML services; `orchestration_ratio` the other
-    categories; `unknown_ratio` what has none, which could be either. `core_removed_percent` is the
-    speedup if core work took no time: None if there is nothing else.
+    `core_ratio` is application logic and the work of ML services, `orchestration_ratio` the other
+    categories, and `unknown_ratio` the functions without a category. `core_removed_percent` is the
+    speedup if core work took no time; None if there is nothing else.
     """
     shares = {row["category"]: row["share_ratio"] for row in result["functionality"]}
     core, unknown = sum(shares[name] for name in CORE), shares[OTHER]
@@ -131,7 +130,7 @@ def orchestration(result: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 class _Shares:
-    """The weight of each category, and of the functions that have none."""
+    """The weight of each category, and of the functions without a category."""
 
     def __init__(self, profile: Profile, category_of: Callable[[Stack], Functional]) -> None:
         self.total = profile.weight

@@ -50,8 +50,8 @@ PARTS: Final = {
     Leaf.C_LIBRARIES: ("vectors", "strings", "hash_tables", "search", "trees"),
 }
 
-#: What a service is for; everything else that has a category is orchestration (Fig. 1). Section 2.4
-#: calls everything around the inference of ML services orchestration, so also feature extraction.
+#: The service's core work; all other categories are orchestration (Fig. 1). Section 2.4 calls
+#: everything around the inference of ML services orchestration, so also feature extraction.
 CORE: Final = (Functionality.APPLICATION, Functionality.PREDICTION)
 
 #: Optimisations that the paper's Table 4 suggests, for the categories that it names.

@@ -1,4 +1,4 @@
-"""Several profiles beside each other: before and after, or one service on several machines."""
+"""Comparison of profiles: before and after, or one service on several machines."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -16,19 +16,19 @@ def compare(
 ) -> dict[str, Any]:
     """Compare `breakdowns` by name with the first of them, as ``accelflow.profiles/1``.
 
-    Each category has a list with an entry for each profile: its weight for the work of one request,
-    as `share_of_first_ratio` of the whole first profile, `change_ratio` to the first (-0.73: 73 %
-    less; None if the first has none), and `ipc` where it was counted. `requests` are those that
-    each profile served; without them, all are taken to have done the same work. `freed_ratio` is
-    what a whole profile needs less than the first, and `speedup_ratio` how much more the same
-    cycles serve.
+    Each category has an entry for each profile. `share_of_first_ratio` is its weight per request as
+    a share of the whole first profile, and `change_ratio` its change from the first (-0.73: 73 %
+    less; None if the first has none). `ipc` is added if it was counted. `requests` are the requests
+    served during each profile; without them, all profiles are assumed to have served the same
+    number. `freed_ratio` is the reduction of the whole profile from the first, and `speedup_ratio`
+    the gain in requests for the same cycles.
 
-    Raises InputError for no profile, another number of requests, and different weights
-    (cycles of one, samples of another), which cannot be compared.
+    Raises InputError for no profile, for a wrong number of `requests`, and for different weights
+    (such as cycles and samples), which cannot be compared.
     """
     names = list(breakdowns)
     if not names:
-        raise InputError("profiles = none: must be one or more")
+        raise InputError("profiles: must be one or more")
     if requests is not None and len(requests) != len(names):
         raise refused(
             "requests", len(requests), f"must be one number for each of {len(names)} files"
@@ -40,7 +40,7 @@ def compare(
     kinds = {name: each["sample_type"] or "samples" for name, each in breakdowns.items()}
     if len({kind.partition(":")[0] for kind in kinds.values()}) > 1:
         text = ", ".join(f"{name} by {kind}" for name, kind in kinds.items())
-        raise InputError(f"profiles are weighed differently: {text}; choose one with --event")
+        raise InputError(f"profiles have different weights: {text}; choose one with --event")
     scale = 1 / (breakdowns[names[0]]["weight"] / served[0])
     totals = [
         each["weight"] / number * scale

@@ -9,7 +9,7 @@ UNKNOWN: Final = "[unknown]"
 
 _KERNEL_OBJECTS: Final = ("[kernel", "[guest.kernel", "vmlinux", ".ko")
 
-#: Python's frames in the notation of py-spy, and in that of the interpreter's support for perf.
+#: Python frames as written by py-spy, and by the interpreter's perf support.
 _PYTHON: Final = (
     re.compile(r"^(?P<function>\S+) \((?P<file>[^()]*\.pyx?)(?::\d+)?\)$"),
     re.compile(r"^py::(?P<function>[^:]+):(?P<file>.*\.py)$"),
@@ -27,7 +27,7 @@ def marked(symbol: str, binary: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def function_name(frame: str) -> str:
-    """Return the name of the function of `frame` that rules are matched with.
+    """Return the function name of `frame`, which is matched with rules.
 
     For C++ it is the qualified name without return type, argument types and template arguments:
     ``UserProcessor::process_Login`` takes a ``apache::thrift::protocol::TProtocol*`` and is not a
@@ -53,7 +53,7 @@ def function_name(frame: str) -> str:
 
 
 def _without_types(frame: str) -> tuple[str, bool] | None:
-    """`frame` without contents of brackets, and whether it had arguments; None if unbalanced."""
+    """Return `frame` without bracketed parts, and whether it has arguments; None if unbalanced."""
     kept: list[str] = []
     open_: list[str] = []
     has_arguments = False

@@ -1,4 +1,4 @@
-"""A reader for the output of `perf script`: samples of one event or of several."""
+"""A reader for the output of `perf script`, with samples of one or several events."""
 
 import re
 from collections import Counter
@@ -66,7 +66,7 @@ def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed
 
 
 def _kind(event: str) -> str:
-    """The name of the event without modifiers and without the kind of core that counts it.
+    """Return the event's name without modifiers and without the kind of core.
 
     Counts of `cycles:u` and `cycles:k`, or of `cycles` on two kinds of core, can be added.
     """
@@ -86,10 +86,10 @@ def _merged(stacks: dict[str, Counter[Stack]], events: tuple[str, ...]) -> dict[
 
 
 def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str, tuple[str, ...]]:
-    """The event to weigh by, and the events whose counts are added for it.
+    """Return the event to weigh by, and the events whose counts are added for it.
 
     `asked` is the user's choice. Raises InputError, beginning with `place`, for an event that is
-    not one of `events`, and if there are several without a choice.
+    not one of `events`, and for several events without a choice.
     """
     if asked in events:
         return asked, (asked,)

@@ -77,8 +77,8 @@ def parse(
 
     A label is a key and its text, as ``("service", "cart")``.
 
-    A sample type is a type (``cpu``) or a type and its unit (``cpu/nanoseconds``). The default is
-    the profile's own default, or else its last type, as in pprof. Raises InputError, also while the
+    `sample_type` is a type (``cpu``), or a type and its unit (``cpu/nanoseconds``). The default is
+    the profile's own default, or its last type, as in pprof. Raises InputError, also while the
     stacks are iterated, for malformed bytes, dangling references, negative weights, and a sample
     type that the profile does not have.
     """
@@ -118,7 +118,7 @@ class _Reader:
 
     def text(self, index: int, kind: str, number: int) -> str:
         if not 0 <= index < len(self.texts):
-            raise self.error(f"{kind} {number}", f"no text {index}; there are {len(self.texts)}")
+            raise self.error(f"{kind} {number}", f"text {index}: must be below {len(self.texts)}")
         return self.texts[index]
 
     def function(self, entry: Any) -> str:
@@ -128,7 +128,7 @@ class _Reader:
         return names[0] or names[1] or UNKNOWN
 
     def location(self, entry: Any) -> tuple[str, ...]:
-        """The frames of one address, the outermost first; inlined functions are frames too."""
+        """Return the frames of one address, the outermost first, with inlined functions."""
         where = f"location {entry.id}"
         if entry.mapping_id and entry.mapping_id not in self.binaries:
             raise self.error(where, f"no mapping {entry.mapping_id}")

@@ -1,7 +1,7 @@
-"""The shares of categories that the Accelerometer paper prints, to compare profiles with.
+"""The shares of categories in the Accelerometer paper, as references for profiles.
 
-Its Figs. 1 to 10 are pictures without numbers; these are the shares that its text states.
-Everything is a share of all cycles of a service, unless `of` says otherwise.
+Its Figs. 1 to 10 have no numbers, so these are the shares stated in the text. A share is of all
+cycles of a service, unless `of` names something else.
 """
 
 from dataclasses import dataclass

@@ -34,7 +34,8 @@ class Functional:
     """The purpose of a stack."""
 
     category: str
-    #: The function that the innermost dispatcher called, else the leaf; rules for `other` name it.
+    #: The function that the innermost dispatcher called, or the leaf. It is the name shown in
+    #: `other`.
     function: str
 
 
@@ -89,7 +90,7 @@ class Rules:
         return _category(self.leaf, frames[-1]) or OTHER
 
     def part_of(self, leaf: str, frames: Sequence[str]) -> str:
-        """Return the part of the category `leaf` that the innermost of `frames` belongs to."""
+        """Return the part of the category `leaf` to which the innermost of `frames` belongs."""
         return _category(self.parts.get(leaf, ()), frames[-1]) or OTHER
 
     def functionality_of(self, frames: Sequence[str]) -> Functional:

@@ -14,7 +14,7 @@ from accelflow.files import why
 from accelflow.profiles import perf, pprof
 from accelflow.profiles.frames import UNKNOWN
 
-#: Size limit of an unpacked file; profiles of hours have some tens of megabytes.
+#: Size limit of an unpacked file; profiles of hours have tens of megabytes.
 MAX_BYTES: Final = 256 << 20
 _GZIP: Final = b"\x1f\x8b"
 
@@ -44,8 +44,8 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
 
     The file has folded stacks (``main;work;memcpy 12``), the output of ``perf script``, or a
     protocol buffer of pprof. `sample_type` selects the weights: a sample type of pprof (see
-    :func:`pprof.parse`) or an event of perf (see :func:`perf.parse`). perf samples weigh their
-    period, or 1 if none is printed. Kernel frames end in ``_[k]``.
+    :func:`pprof.parse`) or an event of perf (see :func:`perf.parse`). perf samples are weighed by
+    their period, or by 1 if none is printed. Kernel frames end in ``_[k]``.
 
     Raises InputError for a file that cannot be read, is in none of these formats, is larger than
     256 MiB unpacked or has no samples, for an unknown sample type, and for samples of several

@@ -1,7 +1,7 @@
-"""The choices that the paper leaves open, one at a time, and the rows that depend on them.
+"""Choices that the paper leaves open, and the rows that depend on each of them.
 
-Every experiment runs with the default scenario and with each other reading of each choice. A page
-shows how far each reading moves each row, and which readings change a verdict.
+Every experiment runs with the default scenario, and with each other reading of each choice, one at
+a time. A page shows how far each reading moves each row, and which readings change a verdict.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["BASES", "Choice", "Reading", "choices", "parse_choices", "select"]
 
-#: What may support a reading, and its words on the page.
+#: The kinds of support for a reading, and their words on the page.
 BASES: Final[Mapping[str, str]] = {
     "text": "the paper's text",
     "data": "published data",
@@ -26,7 +26,7 @@ BASES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the paper: its settings, what supports it (one of BASES), and why."""
+    """One way to read the paper: its settings, their basis (one of BASES), and the reason."""
 
     settings: Mapping[str, float | str]
     basis: str
@@ -34,7 +34,7 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """Its values, as a person writes them; all but the first with their keys."""
+        """Return its values for people; all but the first with their keys."""
         return _label(self.settings)
 
     def of(self, scenario: Scenario) -> Scenario:
@@ -57,7 +57,7 @@ class Choice:
     readings: tuple[Reading, ...]
 
     def default(self, scenario: Scenario) -> Reading | None:
-        """The reading of `scenario`, the one with most settings; None if it has none of them."""
+        """Return the reading that `scenario` uses (the one with most settings), or None."""
         others = self.alternatives(scenario)
         found = [reading for reading in self.readings if reading not in others]
         return max(found, key=lambda reading: len(reading.settings), default=None)
@@ -82,7 +82,7 @@ class Choice:
 
 
 def _values(scenario: Scenario, keys: Sequence[str]) -> dict[str, float | str]:
-    """The values of `scenario` for `keys`; parameters that it does not set have defaults."""
+    """Return the values of `scenario` for `keys`; unset parameters have their defaults."""
     defaults = _defaults()
     fields = scenario.to_dict()
     return {
@@ -120,7 +120,7 @@ def choices() -> tuple[Choice, ...]:
 
 
 def select(names: Sequence[str]) -> tuple[Choice, ...]:
-    """The choices called `names`, in the order of the file; all of them without names.
+    """Return the choices in `names`, in the order of the file; without names, all of them.
 
     Raises InputError for an unknown name.
     """
@@ -161,7 +161,7 @@ def _choice(tree: Mapping[str, Any]) -> Choice:
     _only(tree, ("name", "title", "quote", "place", "reading"), place)
     readings = tuple(_reading(table, place) for table in _tables(tree, place, "reading"))
     if len(readings) < 2:
-        raise InputError(f"{place} has one reading; a choice has two or more")
+        raise InputError(f"{place}: must have two or more readings")
     return Choice(
         name,
         _string(tree, "title", place),

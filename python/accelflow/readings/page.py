@@ -69,7 +69,7 @@ class Swing:
 
 
 def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
-    """The choices that move a row, the largest first; none if the default has no log ratio."""
+    """Return the choices that move a row, the largest first; none without a default log ratio."""
     default = found.default[experiment][row].log_ratio
     if default is None:
         return []
@@ -140,7 +140,7 @@ def _deciding(found: Readings) -> list[str]:
 
 
 def _turns(figure: Figure, default: Figure) -> bool:
-    """Whether one agrees and the other is off; an undecided row turns nothing."""
+    """Whether one figure agrees and the other is off; an undecided figure does not count."""
     return {figure.verdict, default.verdict} == {"agrees", "off"}
 
 

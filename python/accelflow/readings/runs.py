@@ -1,4 +1,4 @@
-"""Simulations of every reading, and its figures beside those of the default scenario."""
+"""Simulations of every reading, compared with the default scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from accelflow.reproduce import Budget, Definition, ExperimentResult, Runner, Sc
 
 __all__ = ["EXPERIMENTS", "Figure", "Readings", "Tried", "read_all"]
 
-#: The experiments that run by default: none that searches for a throughput, which takes long.
+#: The experiments that run by default. Searches for a maximum throughput take long and are
+#: excluded.
 EXPERIMENTS: Final = ("fig3", "fig11", "fig13", "fig17", "fig19")
 
 #: The form of a row whose figure is one less a ratio of latencies.
@@ -23,7 +24,7 @@ _REDUCTION: Final = "reduction"
 
 @dataclass(frozen=True)
 class Figure:
-    """A row's figure under one reading, beside the paper's."""
+    """A row's figure under one reading, compared with the paper's."""
 
     finding: Finding
     reduction: bool
@@ -41,18 +42,18 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """The verdict beside the paper's figure: ``agrees``, ``off`` or ``undecided``.
+        """Return the verdict on the paper's figure: ``agrees``, ``off`` or ``undecided``.
 
-        It rests on the interval alone: readings are many and short, and their percentiles need not
-        have the responses beyond them that the page of the reproduction asks for.
+        It depends on the interval alone. The many readings have short runs, so their percentiles
+        may have fewer responses beyond them than the page of the reproduction requires.
         """
         return str(replace(self.finding, lacking="").verdict)
 
     @property
     def log_ratio(self) -> float | None:
-        """The logarithm of ours over the paper's: 0 is the paper's figure, 0.69 is twice as much.
+        """Return the logarithm of ours over the paper's: 0 is equal, 0.69 is twice as much.
 
-        For a reduction it is that of the latency ratio, one less the reduction. None if one of the
+        For a reduction, it is that of the latency ratio, one less the reduction. None if one of the
         two has no logarithm.
         """
         if self.mean is None:
@@ -74,7 +75,7 @@ class Figure:
         return abs(self.mean - other.mean) > self.half_width + other.half_width
 
     def same(self, other: Figure) -> bool:
-        """Whether the two come from equal simulations."""
+        """Whether both figures come from equal simulations."""
         return self.finding.ours == other.finding.ours
 
 

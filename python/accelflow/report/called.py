@@ -7,7 +7,7 @@ __all__ = ["Called"]
 
 @dataclass(frozen=True, kw_only=True)
 class Called:
-    """The requests of a service that other services made; those from outside are not among them.
+    """Requests of a service that other services made; requests from outside are excluded.
 
     Latencies are in us, and None if no request completed.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ALL_SERVICES", "LEVELS", "curves", "level_text"]
 
-#: What stands for the requests of all services together.
+#: The name for the requests of all services together.
 ALL_SERVICES: Final = "all services"
 #: The fewest requests beyond the last point.
 _FEWEST_BEYOND: Final = 10
@@ -35,10 +35,10 @@ def level_text(level: float) -> str:
 
 
 def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
-    """The percentiles of each system and service, and of all its services together, by column.
+    """Return the percentile curves of each system, by service and for all services, as columns.
 
-    By nearest rank over the samples: `name` of the system, `service`, the time `x` in us and the
-    place `y` (:data:`LEVELS`). None if the comparison has no samples.
+    By nearest rank over the samples: the system's `name`, `service`, the time `x` in us and the
+    level `y` (:data:`LEVELS`). None if the comparison has no samples.
     """
     if comparison.samples is None:
         return None
@@ -63,7 +63,7 @@ def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
 
 
 def _percentiles(times: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """The times, in order, at those places beyond which enough requests stand."""
+    """Return the times at the levels beyond which there are enough requests."""
     count = len(times)
     found = []
     for level in LEVELS:

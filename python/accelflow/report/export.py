@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def to_json(comparison: Comparison) -> str:
-    """Return the results as JSON text; equal results are equal bytes.
+    """Return the results as JSON text; equal results give equal bytes.
 
-    Keys are sorted, and each float is the shortest text that reads back as the same value.
+    Keys are sorted. Each float is the shortest text that reads back as the same value.
     """
     return json.dumps(comparison.source, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
@@ -43,13 +43,13 @@ def write_parquet(comparison: Comparison, path: Path) -> None:
 
 
 def to_table(comparison: Comparison) -> pa.Table:
-    """Make an Arrow table, a row for each system and service; column names include units.
+    """Make an Arrow table with a row for each system and service; column names include units.
 
-    With several seeds each measure has its interval in two more columns, ``NAME_low`` and
+    With several seeds, each measure has two more columns for its interval, ``NAME_low`` and
     ``NAME_high``.
 
-    The schema's metadata describes the whole run (workload, profile, seed, arrivals ...)
-    as JSON under the key ``accelflow``. Workload, profile and seed are columns as well.
+    The schema's metadata describes the whole run (workload, profile, seed, arrivals ...) as JSON
+    under the key ``accelflow``. Workload, profile and seed are also columns.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
@@ -67,7 +67,7 @@ def to_table(comparison: Comparison) -> pa.Table:
         column(name, kind, (read(result) for _, result in pairs))
 
     def measure(name: str, path: str, read: Callable[[ServiceResult], float | None]) -> None:
-        """Add a column, and those of its interval if there is one; `path` is the interval's."""
+        """Add a column, and two columns for its interval, found at `path`, if there is one."""
         of_result(name, pa.float64(), read)
         intervals = [result.intervals.get(path) for _, result in pairs]
         if any(intervals):

@@ -29,7 +29,7 @@ _NAMED: Final = (round(math.log10(2), 4), 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 
 
 def tail_figure(comparison: Comparison) -> Figure | None:
-    """Percentiles by system, of all services or one, with a cursor; None without samples."""
+    """Draw percentiles by system, of all services or one, with a cursor; None without samples."""
     found = curves(comparison)
     if found is None:
         return None
@@ -57,9 +57,9 @@ def tail_figure(comparison: Comparison) -> Figure | None:
     kept = len(comparison.samples) if comparison.samples is not None else 0
     return Figure(
         title="How many requests take how long",
-        text="Response time at each percentile, by system. The axis stretches the tail: P90, P99 "
-        "and P99.9 are equally far apart. A curve further left is faster; one that leans to the "
-        "right has a long tail.",
+        text="Response time at each percentile, by system. The axis stretches the tail: P90, P99"
+        " and P99.9 are equally spaced. A curve further left is faster. A curve that leans to"
+        " the right has a long tail.",
         spec=spec,
         data=found,
         controls=[
@@ -74,9 +74,9 @@ def tail_figure(comparison: Comparison) -> Figure | None:
         ],
         readout=Readout(where=["service", "y"], by="name", field="x", unit="us"),
         notes=[
-            f"Of {kept:,} requests, by nearest rank; a curve ends where fewer than 10 take longer."
-            " Requests of all services are taken together here, while the tables have means over"
-            " the services."
+            f"From {kept:,} requests, by nearest rank. A curve ends where fewer than 10 requests"
+            " take longer. This plot combines the requests of all services, while tables have"
+            " means over the services."
         ],
     )
 
@@ -167,7 +167,7 @@ def services_figure(comparison: Comparison) -> Figure:
 
 
 def breakdown_figure(comparison: Comparison) -> Figure | None:
-    """The mean latency by what it was spent on; None if the results do not say."""
+    """Draw the parts of the mean latency; None if the results do not have them."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ("name", "service", "scale", "part", "place", "value")
     }
@@ -187,10 +187,10 @@ def breakdown_figure(comparison: Comparison) -> Figure | None:
     if not columns["name"]:
         return None
     return Figure(
-        title="Mean response time by what it was spent on",
-        text="Of each system, the time of application logic, accelerators, orchestration "
-        "(dispatchers, manager, cores), queueing, communication and waits for other servers, along "
-        "the path that ended last. The parts add up to the mean.",
+        title="Mean response time by its parts",
+        text="For each system, the time of application logic, accelerators, orchestration"
+        " (dispatchers, manager, cores), queueing, communication and waits for other servers,"
+        " along the path that ended last. The parts add up to the mean.",
         spec=stacked(
             names=[system.label for system in comparison.systems],
             parts=list(PARTS),
@@ -218,9 +218,9 @@ def use_figure(comparison: Comparison) -> Figure:
             columns["value"].append(share)
     return Figure(
         title="How busy each resource is",
-        text="The share of the measured time in which cores, accelerators, the manager, the A-DMA "
-        "engines and the busiest link were busy, by system; means over the servers, where each "
-        "service has its own.",
+        text="The utilisation of cores, accelerators, the manager, the A-DMA engines and the"
+        " busiest link, by system. If each service has its own server, these are means over"
+        " the servers.",
         spec=dots(
             names=[system.label for system in comparison.systems],
             colors=system_colors(comparison),
@@ -233,7 +233,7 @@ def use_figure(comparison: Comparison) -> Figure:
 
 
 def fallbacks_figure(comparison: Comparison) -> Figure | None:
-    """Operations that fell back to a core by reason; None if there were none."""
+    """Draw operations that fell back to a core, by reason; None if there were none."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "part", "place", "value")}
     for system in comparison.systems:
         reasons = dict.fromkeys(name for result in system.services for name in result.fallbacks)

@@ -20,7 +20,7 @@ _OFFERED_COLOR: Final = "#7d6bd0"
 
 
 def use_over_time_figure(comparison: Comparison) -> Figure | None:
-    """The utilisation of each resource over simulated time; None if it was not asked for."""
+    """Draw the utilisation of each resource over simulated time; None if it was not recorded."""
     if not comparison.use:
         return None
     labels = {system.id: system.label for system in comparison.systems}
@@ -43,9 +43,9 @@ def use_over_time_figure(comparison: Comparison) -> Figure | None:
         parameters["server"] = servers[0]
     return Figure(
         title="How busy a resource is over time",
-        text="The share of each interval of simulated time in which a resource was busy, by "
-        "system, from the first arrival to the last. What arrives in bursts shows as peaks; a "
-        "resource that stays at 100 % cannot keep up.",
+        text="The utilisation of each resource in intervals of simulated time, by system, from the"
+        " first arrival to the last. Bursts appear as peaks. A resource that stays at 100 %"
+        " cannot keep up.",
         spec=lines(
             names=[system.label for system in comparison.systems],
             colors=system_colors(comparison),
@@ -73,7 +73,7 @@ def _about(comparison: Comparison) -> str:
     ]
     typical = sorted(lengths)[len(lengths) // 2]
     seed = f" Of seed {comparison.seeds[0]}." if len(comparison.seeds) > 1 else ""
-    return f"Intervals of about {typical:,.0f} us; the warm-up is shown, too.{seed}"
+    return f"Intervals of about {typical:,.0f} us; the warm-up is included.{seed}"
 
 
 def throughput_figure(comparison: Comparison) -> Figure | None:
@@ -114,7 +114,7 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_load_figure(comparison: Comparison) -> Figure | None:
-    """P99 / SLO against load, with the SLO as a line; None without a sweep over loads."""
+    """Draw P99 / SLO against load, with the SLO as a line; None without other loads."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y", "slo")}
     for _, found in comparison.loads:
         for system in found.systems:
@@ -139,10 +139,10 @@ def latency_load_figure(comparison: Comparison) -> Figure | None:
     services = list(dict.fromkeys(columns["service"]))
     return Figure(
         title="P99 against load",
-        text="The 99th percentile of the response time, as a multiple of the SLO, against the "
-        "requests that arrive, by system, on a logarithmic axis. The dashed line is the SLO: "
-        "where a curve crosses it, the system has reached the most load that it can take. The "
-        "worst service is nearest to its SLO, or furthest past it.",
+        text="P99 of the response time as a multiple of the SLO, against the arriving requests, by"
+        " system, on a logarithmic axis. The dashed line is the SLO: a system reaches its"
+        " maximum load where its curve crosses this line. The worst service has the largest"
+        " multiple.",
         spec=lines(
             names=[system.label for system in comparison.systems],
             colors=system_colors(comparison),
@@ -167,7 +167,7 @@ def _of(system: SystemResult, service: str) -> list[ServiceResult]:
 
 
 def _called_by_clients(comparison: Comparison) -> list[str]:
-    """The services that have a load of their own under all systems."""
+    """Return the services that have arrivals of their own under all systems."""
     alone = {
         result.service
         for system in comparison.systems
@@ -178,7 +178,7 @@ def _called_by_clients(comparison: Comparison) -> list[str]:
 
 
 def _served(result: ServiceResult) -> float:
-    """Requests a second within the SLO; all that are served without one."""
+    """Return the requests per second within the SLO; all answered ones without an SLO."""
     return result.throughput_rps * (1 - (result.slo_missed_share or 0.0))
 
 

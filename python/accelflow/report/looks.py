@@ -9,7 +9,7 @@ from accelflow.report.results import Comparison
 
 __all__ = ["PART_COLORS", "SYSTEM_COLORS", "system_colors"]
 
-#: Those of :data:`accelflow.page.plots.PALETTE`; AccelFlow has the one that it has in pictures.
+#: Colours of :data:`accelflow.page.plots.PALETTE`; AccelFlow's is the same as in pictures.
 SYSTEM_COLORS: Final = {
     "non_acc": "#808080",
     "cpu_centric": "#2b8cc4",
@@ -37,7 +37,7 @@ PART_COLORS: Final = {
 
 
 def system_colors(comparison: Comparison) -> dict[str, str]:
-    """The colour of each system by its label; by place if there are several chips."""
+    """Return each system's colour by its label; by position if there are several chips."""
     if comparison.chips:
         return {
             system.label: PALETTE[place % len(PALETTE)]

@@ -19,13 +19,13 @@ class UnknownNameError(InputError, KeyError):
 
 
 class Named(Generic[_Part]):
-    """A base class of results with named parts: the methods of a read-only mapping.
+    """A base class for results with named parts, with the methods of a read-only mapping.
 
-    It is not a `collections.abc.Mapping`: libraries of tables, such as polars, would take it for a
-    mapping of columns and not ask for its table.
+    It is not a `collections.abc.Mapping`: libraries such as polars would then read it as a mapping
+    of columns and not use its table.
     """
 
-    #: What a part is, for the error of an unknown name.
+    #: The word for a part in the error for an unknown name.
     part: ClassVar[str]
 
     def parts(self) -> dict[str, _Part]:
@@ -60,5 +60,5 @@ class Named(Generic[_Part]):
         return self.parts().items()
 
     def get(self, name: str) -> _Part | None:
-        """The part called `name`; None if there is none."""
+        """Return the part called `name`; None if there is none."""
         return self.parts().get(name)

@@ -54,14 +54,14 @@ def notes_of(comparison: Comparison, *, by_service: bool) -> list[str]:
 
 
 def _of_costs(comparison: Comparison) -> list[str]:
-    """Notes on how well the costs of operations are known."""
+    """Notes on the uncertainty of the costs of operations."""
     if comparison.profile == "paper":
         return []
     if comparison.profile == "own":
         return [_of_stated_costs(comparison)]
     known = comparison.calibration
     if known is None or not known.spread_ratio:
-        return ["The recording does not say how much its costs vary."]
+        return ["The recording has no variation of its costs."]
     ordered = sorted(known.spread_ratio.items(), key=lambda item: item[1])
     (least, low), (most, high) = ordered[0], ordered[-1]
     return [
@@ -80,7 +80,7 @@ def _of_stated_costs(comparison: Comparison) -> str:
             operation = row["name"].removeprefix("cost.").rpartition("_")[0]
             errors[operation.removesuffix("_per_byte").replace(".", "'s ")] = float(stated[1])
     if not errors:
-        return "The workload's file does not say how much its costs vary."
+        return "The workload's file has no variation of its costs."
     ordered = sorted(errors.items(), key=lambda item: item[1])
     (least, low), (most, high) = ordered[0], ordered[-1]
     return (
@@ -90,7 +90,7 @@ def _of_stated_costs(comparison: Comparison) -> str:
 
 
 def _of_absent(comparison: Comparison) -> list[str]:
-    """Notes on accelerators that a chip does not have, and what became of their operations."""
+    """Notes on accelerators that a chip lacks, and on their operations."""
     common = comparison.source.get("config", {})
     chips = comparison.source.get("chips") or [{"name": None, "config": {}}]
     notes = []
@@ -126,7 +126,7 @@ def _of_tails(comparison: Comparison) -> list[str]:
 
 
 def _fewest(comparison: Comparison) -> tuple[int, str]:
-    """The fewest responses of a service, and its name; services that only others call are out."""
+    """Return the fewest responses of a service that clients call, and its name."""
     results = [result for system in comparison.systems for result in system.services]
     own = [(result.completed, result.service) for result in results if not result.only_called]
     return min(own, default=(P999_RESPONSES, ""))
@@ -148,7 +148,7 @@ def _of_rare(comparison: Comparison) -> list[str]:
 
 
 def _of_slos(comparison: Comparison) -> list[str]:
-    """Notes on services none of whose responses keeps the SLO, under any system."""
+    """Notes on services of which no response meets the SLO under any system."""
     notes = []
     for name in comparison.service_names:
         found = [system.service(name) for system in comparison.systems]

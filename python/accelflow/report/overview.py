@@ -1,4 +1,4 @@
-"""The first output on a terminal: the answer, a row for each system, and where the time goes."""
+"""The first output on a terminal: the answer, a row for each system, and bars of its time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _precision(comparison: Comparison) -> str:
 
 
 def systems_table(comparison: Comparison, width: int) -> Table:
-    """Build a row for each system; columns that do not fit `width` are left out, least first."""
+    """Build a row for each system; the least important columns are omitted to fit `width`."""
     columns = _columns(comparison)
     for unneeded in ("Busiest", "Mean", "Cores", "Within SLO", ""):
         table = _table(comparison, columns)

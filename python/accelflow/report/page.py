@@ -58,7 +58,7 @@ _OVERLOADED: Final = (
 
 
 def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
-    """Make the page of a comparison; `command` is how its reader repeats it."""
+    """Make the page of a comparison; `command` is the command that repeats it."""
     *first, last = [system.label for system in comparison.systems]
     names = f"{', '.join(first)} and {last}" if first else last
     breakdown = breakdown_figure(comparison)
@@ -71,7 +71,7 @@ def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
             Section(
                 title="Where the time goes",
                 parts=[breakdown] if breakdown else [],
-                text=[] if breakdown else ["These results do not say."],
+                text=[] if breakdown else ["These results have no such data."],
             ),
             _latencies(comparison),
             _loads(comparison),
@@ -160,9 +160,9 @@ def _beside_the_paper(comparison: Comparison) -> Iterator[Section]:
             row += [] if other else [paper]
         rows.append(row)
     caption = "AccelFlow's reduction of latency, mean over the services"
-    why = f"The paper's figures are not shown, since {other}. They are of {EXPERIMENT}."
+    why = f"The paper's figures, which are for {EXPERIMENT}, are not shown, since {other}."
     notes = [why] if other else [f"The paper's experiment: {EXPERIMENT}."]
-    paired = "± is half the 95 % interval; it is paired, by the requests that systems share."
+    paired = "± is half the 95 % interval, paired by the requests that systems share."
     notes += [paired] if several else []
     table = Table(caption=caption, columns=columns, rows=rows, notes=notes)
     yield Section(title="Reductions" if other else "Beside the paper", parts=[table])
@@ -217,14 +217,14 @@ def _server(comparison: Comparison) -> Table:
         columns=columns,
         rows=rows,
         marked=frozenset(marked),
-        notes=["`accelflow explain KEY` has the arithmetic, and what else is allowed."],
+        notes=["`accelflow explain KEY` shows the arithmetic and the allowed values."],
     )
 
 
 def _costs(found: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     if found:
         yield Table(
-            caption="What costs rest on",
+            caption="Origin of the costs",
             columns=[
                 Column(name="Parameter", form="code"),
                 Column(name="Value", form="number", digits=3),

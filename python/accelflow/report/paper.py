@@ -35,19 +35,19 @@ _SERVICES: Final = frozenset(
 _RATE_RPS: Final = 13_400.0
 #: Arrivals that can stand for the paper's production arrivals.
 _ARRIVALS: Final = ("poisson", "alibaba")
-#: Setting the default order of input queues, first in, first out, leaves the server as it is.
+#: The default order of input queues; setting it does not change the server.
 _SAME_SERVER: Final = {"scheduling.policy": 0.0}
 
 
 def other_experiment(comparison: Comparison) -> str | None:
-    """Why `comparison` is not the experiment of the paper's Fig. 11; None if it is.
+    """Return why `comparison` is not the paper's Fig. 11 experiment; None if it is.
 
     In that experiment the workload is socialnetwork and every system runs its eight services, with
-    the costs of the profile ``paper``. Each service is offered 13,400 requests a second on average,
-    in arrivals poisson or alibaba. No parameter of the server is set, and no tenant, priority or
-    shaper. The paper leaves open, and so does this check: placement, payload sizes, the cost of
-    TCP, remote waits, facts, the services' shares of the rate, the seed and the number of requests.
-    Results without one of these fields are not the paper's experiment.
+    the costs of the profile ``paper``. Each service receives 13,400 requests a second on average,
+    with arrivals poisson or alibaba. No parameter of the server, tenant, priority or shaper is set.
+    The paper does not specify the following, so this check ignores them: placement, payload sizes,
+    the cost of TCP, remote waits, facts, the services' shares of the rate, the seed and the number
+    of requests. Results without one of these fields are not the paper's experiment.
     """
     source = comparison.source
     kind = comparison.arrivals.get("kind")
@@ -72,7 +72,7 @@ def _has_paper_rate(comparison: Comparison) -> bool:
 
 
 def compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
-    """AccelFlow beside each system that the paper compares it with, on the same chip."""
+    """Return pairs of AccelFlow and each system that the paper compares it with, on one chip."""
     rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
     pairs = [(comparison.system("accelflow", rival.chip), rival) for rival in rivals]
     return [(ours, rival) for ours, rival in pairs if ours is not None]

@@ -50,7 +50,7 @@ PALETTE: Final = (
     "#999999",
 )
 
-#: The colours of systems in Python, which have none of their own.
+#: The colours of systems in Python.
 IN_PYTHON: Final = ("#332288", "#882255", "#117733", "#44AA99")
 
 #: The hatching of bars by chip.
@@ -59,7 +59,7 @@ _HATCHES = ("", "////", "....", "xxxx", "----", "||||")
 #: The share of a service's slot that its bars fill together.
 _GROUP_WIDTH = 0.84
 
-#: The finest tail that is drawn: beyond it stand fewer than 10 requests.
+#: The finest tail that is drawn: fewer than 10 requests are beyond it.
 _FEWEST_BEYOND: Final = 10
 
 
@@ -124,7 +124,7 @@ def _add_legend(picture: Figure, handles: list[tuple[object, str]], columns: int
 
 
 def _draw_parts(comparison: Comparison) -> Figure:
-    """Draw a stacked bar for each system: its mean latency by what it was spent on."""
+    """Draw a stacked bar of the mean latency's parts for each system."""
     picture = Picture()
     axes = picture.add_subplot()
     shown = [(system, _mean_parts(system)) for system in comparison.systems]
@@ -156,7 +156,7 @@ def _mean_parts(system: SystemResult) -> dict[str, float]:
 
 
 def _draw_tail(comparison: Comparison) -> Figure:
-    """Draw the share of requests of all services that take longer than a time, by system."""
+    """Draw the share of all services' requests that take longer than a time, by system."""
     if comparison.samples is None:
         raise InputError("kind = 'tail': must have samples; run with samples=True")
     picture = Picture()
@@ -226,7 +226,7 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
 
 
 def _draw_interval(axes: Axes, place: float, interval: Interval | None) -> None:
-    """Draw the interval of a P99, if results are of several seeds."""
+    """Draw the interval of a P99 if there are several seeds."""
     if interval is not None:
         ends = [max(interval.low, 0.0), interval.high]
         axes.plot([place, place], ends, color="black", lw=1.0, zorder=2.5)

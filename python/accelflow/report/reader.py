@@ -26,14 +26,14 @@ class Interval(NamedTuple):
 
 
 def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
-    """Raise InputError if a name stands twice."""
+    """Raise InputError if a name is repeated."""
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise InputError(f"{place} has the {what} '{repeated}' more than once; once is allowed")
+        raise InputError(f"{place}: the {what} '{repeated}' must not be repeated")
 
 
 class Reader:
-    """A mapping and its place in the file, for errors that say where."""
+    """A mapping and its place in the file, for errors that name the place."""
 
     def __init__(self, value: object, place: str) -> None:
         """Read `value`, which is at `place`. Raises InputError if it is not an object."""
@@ -43,7 +43,7 @@ class Reader:
         self.place = place
 
     def get(self, key: str, wanted: type[_Wanted]) -> _Wanted:
-        """The value of `key`, of the type `wanted`; InputError if it is missing or of another."""
+        """Return the value of `key`; InputError if it is missing or not of type `wanted`."""
         if key not in self.value:
             raise InputError(f"{self.place}.{key} is missing")
         value = self.value[key]
@@ -112,7 +112,7 @@ class Reader:
     def optional(
         self, key: str, absent: _Wanted, read: Callable[[Reader, str], _Wanted]
     ) -> _Wanted:
-        """What `read` finds at `key`; `absent` without it."""
+        """Return what `read` makes of the value at `key`, or `absent` if there is none."""
         return read(self, key) if key in self.value else absent
 
     def mapping(self, key: str) -> Mapping[str, Any]:
@@ -120,19 +120,19 @@ class Reader:
         return self.get(key, dict)
 
     def each(self, key: str, read: Callable[[Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
-        """What `read` finds at each name of the object at `key`."""
+        """Return what `read` makes of each member of the object at `key`."""
         inner = Reader(self.mapping(key), f"{self.place}.{key}")
         return {name: read(inner, name) for name in inner.value}
 
     def each_if_any(
         self, key: str, read: Callable[[Reader, str], _Wanted]
     ) -> Mapping[str, _Wanted]:
-        """As :meth:`each`; nothing where the object is missing or null."""
+        """As :meth:`each`; empty if the object is missing or null."""
         return {} if self.value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[Reader]:
         """The objects of a list that is not empty."""
         values = self.get(key, list)
         if not values:
-            raise InputError(f"{self.place}.{key} is empty; at least one entry is needed")
+            raise InputError(f"{self.place}.{key} is empty: must have at least one entry")
         return [Reader(value, f"{self.place}.{key}[{index}]") for index, value in enumerate(values)]

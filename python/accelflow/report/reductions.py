@@ -1,8 +1,8 @@
-"""Reductions of latency between two systems, with paired intervals.
+"""Latency reductions between two systems, with paired intervals.
 
-Systems of a comparison have the same requests with a seed, common random numbers, so the interval
-of a reduction is paired: the jackknife leaves the same seed out of both systems, and what a seed
-does to both cancels. It is as a rule much narrower than the intervals of the two latencies suggest.
+Systems of a comparison have the same requests for the same seed (common random numbers), so the
+interval is paired. The jackknife leaves out the same seed for both systems, and their common
+variation cancels. The interval is usually much narrower than those of the two latencies suggest.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ __all__ = ["reduction", "reduction_text"]
 def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estimate | None:
     """The reduction of a latency from `theirs` to `ours`: 1 - ours/theirs, mean over the services.
 
-    `statistic` is ``mean_us`` or ``p99_us``. The figure is that of
-    :func:`accelflow.report.results.mean_reduction`. Its half width is None without several seeds.
-    None when no service has both latencies.
+    `statistic` is ``mean_us`` or ``p99_us``. See :func:`accelflow.report.results.mean_reduction`.
+    The half width is None for a single seed. None if no service has both latencies.
     """
     whole = mean_reduction(ours, theirs, statistic)
     if whole is None:

@@ -1,12 +1,12 @@
-"""Combines the results of several seeds: means and their intervals.
+"""Combine the results of several seeds: means and their intervals.
 
 Simulations with different seeds are independent, so the interval of a mean over seeds is Student's.
-The mean of the P99s of the seeds is not the P99 of all their requests; it is what a run of this
-length shows on average.
+The mean of the seeds' P99s is not the P99 of all requests; it is the average over runs of this
+length.
 
-Systems that are compared have the same requests with a seed. So that what they have in common can
-cancel in a ratio of two of them (:mod:`accelflow.report.reductions`), each service also has its
-mean and P99 without each seed in turn, ``without_seed``.
+Systems of a comparison have the same requests for the same seed. Each service also has its mean and
+P99 without each seed in turn, ``without_seed``, so that common variation cancels in ratios
+(:mod:`accelflow.report.reductions`).
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ __all__ = ["pooled", "with_percentile"]
 
 #: Members that are not summed: they are equal for all seeds, or their largest value counts.
 _LARGEST: Final = ("number", "peak_running_traces")
-#: Response times of single requests, or of bins of them.
+#: Response times of single requests or of bins.
 _TAILS: Final = ("tail_us", "tail_bins")
 #: Times that are sums over a run, as the counts beside them.
 _SUMS: Final = ("waiting_us", "shaping_us")
 #: The measures of a service that are kept without each seed in turn.
 _LEFT_OUT: Final = ("mean_us", "p99_us")
-#: The measures of a system, which are made of those of its services.
+#: The measures of a system, computed from those of its services.
 _OF_SYSTEM: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "throughput_rps")
 
 
 def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the results of one experiment with several seeds as one, of the same schema.
+    """Combine one experiment's results with several seeds into one, of the same schema.
 
     Times, rates and shares are means over the seeds, with their 95 % confidence intervals under
-    ``intervals``; counts are sums. A mean does not exist if a seed lacks the value. ``seeds`` has
-    the seeds. One result is returned as it is.
+    ``intervals``. Counts are sums. If a seed lacks a value, its mean is missing. ``seeds`` has the
+    seeds. A single result is returned unchanged.
     """
     first = dict(results[0])
     if len(results) == 1:
@@ -64,11 +64,11 @@ def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def with_percentile(
     results: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], name: str, thousandths: int
 ) -> dict[str, Any]:
-    """Return the pooled `results` with one percentile of the responses of all seeds together.
+    """Replace one percentile in the pooled `results` by that of all seeds' responses together.
 
-    `parts` are the results of the seeds with ``tail_us`` of each service, and `name` the measure.
-    Its interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`), and
-    ``without_seed`` has it without each seed.
+    `parts` are the results of the seeds, with ``tail_us`` of each service, and `name` is the
+    measure. Its interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`),
+    and ``without_seed`` has it without each seed.
     """
     systems = []
     for number, system in enumerate(results["systems"]):
@@ -83,7 +83,7 @@ def with_percentile(
 def _pooled_percentile(
     service: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], name: str, thousandths: int
 ) -> dict[str, Any]:
-    """The members of `service` that change; none if a seed has no response."""
+    """Return the changed members of `service`; none if a seed has no response."""
     if any(not row["completed"] for row in rows):
         return {}
 
@@ -128,7 +128,7 @@ def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _member(key: str, values: Sequence[Any]) -> Any:
-    """One value of those of all seeds."""
+    """Combine the values of all seeds for one member."""
     present = [value for value in values if value is not None]
     if present and isinstance(present[0], Mapping):
         return _merged(present) if len(present) == len(values) else None

@@ -1,4 +1,4 @@
-"""The results of a comparison (schema ``accelflow.compare/1``), checked once on the way in.
+"""The results of a comparison (schema ``accelflow.compare/1``), checked when they are read.
 
 A :class:`Comparison` gives access to systems by identifier, and a system to services by name. Both
 are tables for other libraries by Arrow's PyCapsule interface, without adapters:
@@ -62,17 +62,17 @@ ORCHESTRATORS: Mapping[str, str] = {
 class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
 
-    Latencies are in us, and None if no request completed. `spent_us` divides the mean latency by
-    cause, along the path that ended last: cpu, accelerator, dispatcher, manager, cores,
-    communication, remote, queueing. `saturated` names the resource that could not keep up, if there
-    was one; the latencies then depend on the length of the run. `data` has bytes, counts and shares
-    (0 to 1) of the server's networks, caches, memory and address translation. `slo_missed` counts
-    requests, of `slo_requests`, whose response came after `slo_us` or never; `timed_out` counts
-    requests that were terminated because a message did not arrive in time, and have no latency;
-    `deadlines_missed` counts operations, of `deadlines`, that ended late. `manager_utilization` and
+    Latencies are in us, and None if no request completed. `spent_us` has the parts of the mean
+    latency along the path that ended last: cpu, accelerator, dispatcher, manager, cores,
+    communication, remote and queueing. `saturated` names the resource that could not keep up, if
+    there was one; the latencies then depend on the length of the run. `data` has bytes, counts and
+    shares (0 to 1) of the server's networks, caches, memory and address translation. Of
+    `slo_requests`, `slo_missed` were answered after `slo_us` or never. `timed_out` counts requests
+    without a latency, which were terminated because a message did not arrive in time. Of the
+    operations with `deadlines`, `deadlines_missed` ended late. `manager_utilization` and
     `dma_utilization` are shares of the manager's and the A-DMA engines' time; `accelerator_denied`
     is the share of the operations of each kind that a full queue turned away. Older files lack some
-    of these: `spent_us` is empty then, `data` and `slo_us` are None, and numbers are 0.
+    of these; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are 0.
 
     Of several seeds, times, rates and shares are means, and counts are sums. `intervals` then has
     the interval of each mean by its name, such as ``p99_us`` or ``spent_us.queueing``, and
@@ -119,12 +119,12 @@ class ServiceResult:
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """The latencies of its requests from outside; of those of other services, if all were."""
+        """Latencies of requests from outside; of requests from services if there are no others."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
     def slo_missed_share(self) -> float | None:
-        """The share of requests without a response within the SLO; None without an SLO."""
+        """The share of requests not answered within the SLO; None without an SLO."""
         return self.slo_missed / self.slo_requests if self.slo_requests else None
 
     @property
@@ -134,9 +134,10 @@ class ServiceResult:
 
     @property
     def orchestration_share(self) -> float | None:
-        """The share of the mean latency that is orchestration: dispatchers, manager and cores.
+        """The share of orchestration in the mean latency: dispatchers, manager and cores.
 
-        The orchestration overhead of the paper's Figs. 3 and 17. None if `spent_us` is empty.
+        This is the orchestration overhead of the paper's Figs. 3 and 17. None if `spent_us` is
+        empty.
         """
         total = math.fsum(self.spent_us.values())
         parts = ("dispatcher", "manager", "cores")
@@ -182,10 +183,10 @@ class _Shown:
     def plot(self, kind: str = "latency") -> Figure:
         """Draw the results as a figure of matplotlib.
 
-        `kind` is ``latency``: P99 bars and mean stars of each service, with intervals where there
-        are several seeds; ``parts``: what the mean latency of each system was spent on; or
-        ``tail``: the share of requests that take longer than a time, for which results need
-        samples. Raises InputError for another kind, and for a tail without samples.
+        `kind` is ``latency`` (P99 bars and mean stars of each service, with intervals for several
+        seeds), ``parts`` (the parts of each system's mean latency), or ``tail`` (the share of
+        requests that take longer than a time; requires samples). Raises InputError for another
+        kind, and for a tail without samples.
         """
         from accelflow.report.plot import figure  # noqa: PLC0415 (slow to load)
 
@@ -196,11 +197,11 @@ class _Shown:
 class SystemResult(_Shown, Named[ServiceResult]):
     """The results of one orchestrator, on one chip if there are several: its services by name.
 
-    Latencies of the system (`mean_us`, `p50_us`, `p99_us`, `p999_us`) are means over its services,
-    which weigh the same, as in the paper's averages (section VII.A); they are None if that of a
-    service is. Services that only others call are not among them. `intervals` has those of several
-    seeds, by name. `source` is the checked object with this system alone. `samples` has a row for
-    each request, if they were asked for (:func:`accelflow.compare`), as a table of pyarrow.
+    The system's latencies (`mean_us`, `p50_us`, `p99_us`, `p999_us`) are unweighted means over the
+    services that clients call, as in the paper (section VII.A). They are None if a service lacks
+    its value. `intervals` has the intervals of several seeds, by name. `source` is the checked
+    object, with only this system. `samples` has a row for each request, if they were asked for
+    (:func:`accelflow.compare`), as a table of pyarrow.
     """
 
     part: ClassVar[str] = "service"
@@ -242,7 +243,7 @@ class SystemResult(_Shown, Named[ServiceResult]):
 
     @property
     def label(self) -> str:
-        """The name, with that of the chip if there are several."""
+        """The name, with the chip's name if there are several."""
         return self.name if self.chip is None else f"{self.name} on {self.chip}"
 
     @property
@@ -267,7 +268,7 @@ class SystemResult(_Shown, Named[ServiceResult]):
 
     @property
     def throughput_rps(self) -> float:
-        """The completed requests per second of all services together."""
+        """Completed requests per second of all services together."""
         return math.fsum(result.throughput_rps for result in self.services)
 
     @property
@@ -279,7 +280,7 @@ class SystemResult(_Shown, Named[ServiceResult]):
 
     @property
     def saturated(self) -> str | None:
-        """A resource that could not keep up, of any service; None if all could."""
+        """A resource of any service that could not keep up; None if all kept up."""
         return next((result.saturated for result in self.services if result.saturated), None)
 
     def service(self, name: str) -> ServiceResult | None:
@@ -309,11 +310,11 @@ class Calibration:
 class Comparison(_Shown, Named[SystemResult]):
     """One workload under several orchestrators, by identifier.
 
-    `calibration` is None where costs were not measured in rounds. `source` is the checked object
-    that the comparison was read from. `seeds` are those of the simulations, of which `seed` is the
-    first. `samples` has a row for each request, if they were asked for
-    (:func:`accelflow.compare`), as a table of pyarrow. So do `use`, how busy servers were over
-    time, and `loads`, the same comparison at multiples of its load, each with the multiple.
+    `calibration` is None if costs were not measured in rounds. `source` is the checked object that
+    the comparison was read from. `seeds` are those of the simulations, of which `seed` is the
+    first. `samples` has a row for each request, if they were asked for (:func:`accelflow.compare`),
+    as a table of pyarrow. `use` has the servers' utilisation over time, and `loads` the comparison
+    at multiples of its load, if they were asked for.
     """
 
     part: ClassVar[str] = "system"
@@ -426,10 +427,10 @@ def mean_of(values: Sequence[float | None]) -> float | None:
 
 
 def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> float | None:
-    """The reduction of a latency from `theirs` to `ours`: 1 - ours/theirs, mean over the services.
+    """Return the latency reduction from `theirs` to `ours`: 1 - ours/theirs, mean over services.
 
-    `statistic` is a latency of :class:`ServiceResult`, such as ``p99_us``. The services weigh the
-    same, as in the paper's averages (section VII.A). None when no service has both latencies.
+    `statistic` is a latency of :class:`ServiceResult`, such as ``p99_us``. The services have equal
+    weights, as in the paper's averages (section VII.A). None if no service has both latencies.
     """
     reductions = []
     for theirs_result in theirs.services:

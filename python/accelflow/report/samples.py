@@ -21,9 +21,9 @@ def samples_table(
 ) -> pa.Table:
     """Make an Arrow table of the samples of `system`, a row for each request.
 
-    `systems` are the names of all systems in the order of the results. The engine's columns are not
-    copied: `request`, `arrival_us`, `response_us` and the parts of the response time. In front of
-    them stand `system`, `service` and `seed`.
+    `systems` are the names of all systems in the order of the results. The first columns are
+    `system`, `service` and `seed`. The engine's columns follow without a copy: `request`,
+    `arrival_us`, `response_us` and the parts of the response time.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 

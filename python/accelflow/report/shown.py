@@ -24,8 +24,8 @@ _SATURATED: Final = "* The system cannot keep up: its latency grows with the len
 class Summary:
     """A table of results.
 
-    Each row begins with a name. `notes` stand below it, and `details` is a longer table that HTML
-    folds away.
+    Each row begins with a name. `notes` are shown below it. `details` is a longer table, folded in
+    HTML.
     """
 
     title: Sequence[str]
@@ -76,7 +76,7 @@ def _cut(text: str, length: int) -> str:
 
 
 def of_comparison(comparison: Comparison) -> Summary:
-    """Return a table with a row for each system; the details have one for each of its services."""
+    """Return a table with a row for each system, and details with a row for each service."""
     services = len(comparison.service_names)
     of_all = (
         f"{len(comparison)} {'system' if len(comparison) == 1 else 'systems'}",

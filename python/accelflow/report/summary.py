@@ -86,7 +86,7 @@ def services_table(comparison: Comparison) -> Table:
         Column(name="Overloaded"),
     ]
     called = any(result.only_called for _, result in pairs)
-    note = "Latencies of services that only others call are those of their calls."
+    note = "Latencies of services called only by others are those of these calls."
     return Table(
         caption="A row for each service under each system",
         columns=columns,

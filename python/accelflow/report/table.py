@@ -29,9 +29,9 @@ _WHY_DIFFERENT: Final = (
 def print_comparison(comparison: Comparison, console: Console, *, by_service: bool = False) -> None:
     """Print the answer: a sentence, a row for each system, where the time goes, and notes.
 
-    With `by_service`, a table with rows for each service follows, and AccelFlow's reductions, which
-    otherwise are printed beside the paper's alone. Such tables widen the console if a figure would
-    not fit: lines may then wrap, but nothing is cut off.
+    With `by_service`, a table with rows for each service and AccelFlow's reductions follow. Without
+    it, reductions are printed only if the paper's figures apply. The tables may be wider than the
+    console, so that no figure is cut off.
     """
     print_overview(comparison, console)
     console.print()
@@ -106,9 +106,9 @@ def _chip_cell(system: SystemResult) -> list[str]:
 
 
 def server_table(comparison: Comparison) -> Table | None:
-    """Build a row for each orchestrator with the utilisation of the server that services share.
+    """Build a row for each orchestrator with the utilisation of the shared server.
 
-    None where each service has a server of its own.
+    None if each service has its own server.
     """
     if not _share_a_server(comparison):
         return None
@@ -145,7 +145,7 @@ def _title(comparison: Comparison) -> str:
 def reductions_table(comparison: Comparison) -> Table | None:
     """Build the table of AccelFlow's mean reductions.
 
-    The paper's figures stand beside them if this is the paper's experiment
+    The paper's figures are added if this is the paper's experiment
     (:func:`accelflow.report.paper.other_experiment`). A star marks a reduction where one of the two
     systems is saturated. None without AccelFlow, or without an orchestrator that the paper compares
     it with.
@@ -170,7 +170,7 @@ def _reduction_notes(comparison: Comparison) -> list[str]:
     notes = []
     if len(comparison.seeds) > 1:
         notes.append(
-            "Intervals are of 95 % and paired: both systems have the same requests with a seed."
+            "Intervals are 95 % and paired: both systems have the same requests for each seed."
         )
     if any(_saturated(system) for pair in compared(comparison) for system in pair):
         notes.append(
@@ -181,7 +181,9 @@ def _reduction_notes(comparison: Comparison) -> list[str]:
     if other is None:
         notes.append(_WHY_DIFFERENT)
     elif comparison.workload in _SUITES:
-        notes.append(f"The paper's figures are not shown, since {other}. They are of {EXPERIMENT}.")
+        notes.append(
+            f"The paper's figures, which are for {EXPERIMENT}, are not shown, since {other}."
+        )
     return [escape(note) for note in notes]
 
 
