@@ -62,5 +62,9 @@ def runner_at(cluster: str | None, workers: int | None) -> Iterator[Runner | Non
         raise InputError("--workers: must be left out with --cluster, which has workers of its own")
     from accelflow.studies.cluster import on_cluster  # noqa: PLC0415 (an extra)
 
-    with on_cluster(cluster) as runner:
+    with on_cluster(cluster, say=_say) as runner:
         yield runner
+
+
+def _say(line: str) -> None:
+    click.echo(f"accelflow: {line}", err=True)

@@ -10,10 +10,9 @@ from __future__ import annotations
 import importlib
 import itertools
 import logging
-import shutil
 import statistics
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +20,7 @@ from typing import Any, Final
 from accelflow.errors import AccelflowError, refused
 from accelflow.scenario import Scenario
 from accelflow.studies.batches import Batch
+from accelflow.studies.slurm import Jobs
 from accelflow.studies.sweep import Runner
 from accelflow.studies.tasks import code_version, simulate
 from accelflow.time_limit import TimeLimit
@@ -36,12 +36,10 @@ _AHEAD: Final = 2
 _POLL_S: Final = 0.5
 #: A batch whose worker died so often may be the cause of it.
 _MOST_DEATHS: Final = 5
-#: The classes of clusters that start workers, by the name in ``--cluster NAME:WORKERS``, with the
-#: package that has each.
-_KINDS: Final = {
-    "slurm": ("dask_jobqueue", "SLURMCluster", "accelflow[slurm]"),
-    "kubernetes": ("dask_kubernetes.operator", "KubeCluster", "dask-kubernetes"),
-}
+#: Without workers, the time between two looks at the jobs that should bring some.
+_LOOK_S: Final = 5.0
+#: What starts workers, by the name in ``--cluster NAME:WORKERS``.
+_KINDS: Final = ("local", "slurm", "kubernetes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,28 +54,49 @@ class Patience:
 
 
 @contextmanager
-def on_cluster(where: str, patience: Patience | None = None) -> Iterator[Runner]:
+def on_cluster(
+    where: str, patience: Patience | None = None, say: Callable[[str], None] | None = None
+) -> Iterator[Runner]:
     """Connect to the workers that `where` names, and yield a function that runs batches on them.
 
     `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
     machine, or ``slurm:N`` and ``kubernetes:N`` for N workers that Dask starts as its configuration
-    says. For the first of those it waits twelve hours, as jobs may have to queue. Raises InputError
-    for anything else, AccelflowError if Dask is not installed, if the scheduler cannot be reached,
-    and for a worker with other code than this process.
+    says. For the first of those it waits twelve hours, as jobs may have to queue, and `say` gets a
+    line about what it waits for. Raises InputError for anything else, AccelflowError if Dask is not
+    installed, if the scheduler cannot be reached, for a worker with other code than this process,
+    and if SLURM refuses the jobs or all of them end before the batches do.
     """
     distributed = _imported("distributed", "accelflow[cluster]")
     with ExitStack() as stack:
-        cluster = _cluster(where, distributed)
+        cluster, look = _cluster(where, distributed, say or (lambda _line: None))
         if not isinstance(cluster, str):
             stack.callback(cluster.close)
         try:
             client = stack.enter_context(distributed.Client(cluster, timeout=_CONNECT_S))
-            queued = where.partition(":")[0] in _KINDS
-            client.wait_for_workers(1, timeout=_QUEUED_S if queued else _CONNECT_S)
+            queued = where.startswith(("slurm:", "kubernetes:"))
+            _wait_for_one(client, look, _QUEUED_S if queued else _CONNECT_S)
         except (OSError, TimeoutError, ValueError) as error:
             raise AccelflowError(f"--cluster {where}: cannot be used: {error}") from error
         _check_versions(client)
-        yield _Run(client, distributed, patience or Patience()).run
+        yield _Run(client, distributed, patience or Patience(), look).run
+
+
+def _wait_for_one(client: Any, look: Callable[[], None], limit_s: float) -> None:
+    """Wait for a worker, with a look at what should bring it now and then.
+
+    Raises TimeoutError after `limit_s`, and what `look` raises.
+    """
+    deadline_s = time.monotonic() + limit_s
+    while True:
+        left_s = deadline_s - time.monotonic()
+        try:
+            client.wait_for_workers(1, timeout=max(min(_LOOK_S, left_s), 0.0))
+        except TimeoutError:
+            look()
+            if left_s <= _LOOK_S:
+                raise
+        else:
+            return
 
 
 def _imported(module: str, package: str) -> Any:
@@ -89,47 +108,46 @@ def _imported(module: str, package: str) -> Any:
         ) from error
 
 
-def _cluster(where: str, distributed: Any) -> Any:
-    """The address in `where`, or the cluster that it asks for."""
+def _cluster(
+    where: str, distributed: Any, say: Callable[[str], None]
+) -> tuple[Any, Callable[[], None]]:
+    """The address in `where` or the cluster that it asks for, and what looks at its jobs."""
     kind, colon, count = where.partition(":")
     if "//" in where:
-        return where
+        return where, _nothing
     if not colon or not count.isdecimal() or not 1 <= int(count) <= 100_000:
         allowed = "must be a scheduler's address, local:N, slurm:N or kubernetes:N"
         raise refused("--cluster", where, allowed)
-    if kind == "local":
-        return distributed.LocalCluster(
-            n_workers=int(count),
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=logging.ERROR,
-        )
     if kind not in _KINDS:
-        raise refused("--cluster", kind, known=["local", *_KINDS])
-    module, name, package = _KINDS[kind]
-    started = getattr(_imported(module, package), name)
-    if kind == "slurm":
-        _check_slurm(where)
+        raise refused("--cluster", kind, known=_KINDS)
+    if kind == "local":
+        return _local(distributed, int(count)), _nothing
     try:
-        cluster = started()
+        if kind == "slurm":
+            jobqueue = _imported("dask_jobqueue", "accelflow[slurm]")
+            jobs = Jobs(jobqueue, where, int(count), say)
+            return jobs.cluster, jobs.check
+        cluster = _imported("dask_kubernetes.operator", "dask-kubernetes").KubeCluster()
         cluster.scale(int(count))
+    except AccelflowError:
+        raise
     except Exception as error:  # whatever the package raises for what its configuration lacks
         raise AccelflowError(f"--cluster {where}: cannot be started: {error}") from error
-    return cluster
+    return cluster, _nothing
 
 
-def _check_slurm(where: str) -> None:
-    """Raise AccelflowError for what SLURM's jobs need and is not there."""
-    dask: Any = importlib.import_module("dask")
-    for setting in ("cores", "memory"):
-        if dask.config.get(f"jobqueue.slurm.{setting}", None) is None:
-            raise AccelflowError(
-                f"--cluster {where}: jobqueue.slurm.{setting} must be set in Dask's configuration "
-                "(~/.config/dask/jobqueue.yaml)"
-            )
-    if shutil.which("sbatch") is None:
-        raise AccelflowError(f"--cluster {where}: sbatch, SLURM's command, is not found here")
+def _nothing() -> None:
+    """Look at no jobs."""
+
+
+def _local(distributed: Any, workers: int) -> Any:
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=logging.ERROR,
+    )
 
 
 def _check_versions(client: Any) -> None:
@@ -175,8 +193,11 @@ class _Asked:
 class _Run:
     """Passes over batches, one at a time; recordings that workers have stay for later passes."""
 
-    def __init__(self, client: Any, distributed: Any, patience: Patience) -> None:
+    def __init__(
+        self, client: Any, distributed: Any, patience: Patience, look: Callable[[], None]
+    ) -> None:
         self._client, self._distributed, self._patience = client, distributed, patience
+        self._look, self._looked_s = look, time.monotonic()
         self._version = code_version()
         self._recordings: dict[str, Any] = {}
         self._asked: dict[str, _Asked] = {}
@@ -195,6 +216,7 @@ class _Run:
                 if not self._asked or limit.passed:
                     return
                 yield from self._ended()
+                self._look_at_jobs()
                 self._hurry()
         finally:
             self._client.cancel(
@@ -205,6 +227,13 @@ class _Run:
     def _room(self) -> int:
         threads: int = sum(self._client.nthreads().values())
         return max(_AHEAD * max(threads, 1) - len(self._asked), 0)
+
+    def _look_at_jobs(self) -> None:
+        """Look whether workers can still come, now and then while there are none."""
+        if time.monotonic() - self._looked_s > _LOOK_S:
+            self._looked_s = time.monotonic()
+            if not self._client.nthreads():
+                self._look()
 
     def _submit(self, asked: _Asked, workers: list[str] | None) -> None:
         batch = asked.batch
