@@ -100,6 +100,7 @@ __all__ = [
     "spans_timeline",
     "system_names",
     "timeouts_by_service",
+    "toml_place",
     "trace_accel",
     "trace_branch",
     "trace_check",
@@ -1361,6 +1362,13 @@ def chip_read(text: str) -> str:
     """Read a chip from TOML and return name, description and config, as JSON.
 
     Raises AccelflowError, which begins with line and column, for what is no chip.
+    """
+
+def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:
+    """Return the line and column, counted from 1, of the value at the path `keys` in a TOML text.
+
+    A key is the name of a field or the index of an element. If a key is missing, the place is that
+    of the last value before it; None if the first key is missing.
     """
 
 def chip_schema() -> str:

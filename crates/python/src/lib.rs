@@ -66,7 +66,7 @@ mod _native {
     };
 
     #[pymodule_export]
-    use crate::bind::simulation::chip::{chip_read, chip_schema};
+    use crate::bind::simulation::chip::{chip_read, chip_schema, toml_place};
 
     #[pymodule_export]
     use crate::bind::serving::promise::PyPromise;

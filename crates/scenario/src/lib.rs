@@ -36,6 +36,7 @@ mod shares;
 mod shown;
 mod source;
 mod spans;
+mod toml_place;
 mod walks;
 mod watch;
 
@@ -57,6 +58,7 @@ pub use run::Outcome;
 pub use scenario::{Limiter, NamedChip, SCHEMA, Scenario, SchemaName, Setting};
 pub use schema::json_schema;
 pub use source::Source;
+pub use toml_place::{TomlKey, toml_place};
 pub use walks::{
     TimesByCategory, WalkedService, WorkloadRow, app_and_tax_times, dwell, find_service,
     paper_parameters, paper_profile, service_names, timeouts_by_service, walk_service,

@@ -1,6 +1,6 @@
 //! Chips as files, for `accelflow.chips`.
 
-use accelflow_scenario::ChipFile;
+use accelflow_scenario::{ChipFile, TomlKey};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -23,4 +23,23 @@ pub(crate) fn chip_read(text: &str) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn chip_schema() -> String {
     accelflow_scenario::chip_schema()
+}
+
+/// A step into a TOML value: the name of a field, or the index of an element.
+#[derive(FromPyObject)]
+pub(crate) enum Key {
+    Number(usize),
+    Name(String),
+}
+
+/// The line and column, counted from 1, of the value at the path `keys` in a TOML text. If a key is
+/// missing, the place of the last value before it; None if the first key is missing.
+#[pyfunction]
+pub(crate) fn toml_place(text: &str, keys: Vec<Key>) -> Option<(usize, usize)> {
+    let key = |key| match key {
+        Key::Number(number) => TomlKey::Number(number),
+        Key::Name(name) => TomlKey::Name(name),
+    };
+    let keys: Vec<TomlKey> = keys.into_iter().map(key).collect();
+    accelflow_scenario::toml_place(text, &keys)
 }
