@@ -217,3 +217,56 @@ def test_the_schema_is_the_committed_one() -> None:
     flow = schema["properties"]["flow"]["items"]
     assert flow["required"] == ["name", "accelerator", "path"]
     assert "closed" in flow["properties"]["arrivals"]["enum"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "place", "message"),
+    [
+        ("inline_xt", "inline_tx", "38:1", "flow 'reader': other_paths = 'inline_xt': must be"),
+        ("peak_gbit_per_s = -1", "peak_gbit_per_s = 100", "", "peak_gbit_per_s = -1: must be"),
+        ("polcy = ", "policy = ", "", "field = 'polcy': must be"),
+    ],
+)
+def test_refusals_of_a_file_name_file_line_and_column(
+    tmp_path: Path, wrong: str, right: str, place: str, message: str
+) -> None:
+    text = LINK.read_text(encoding="utf-8")
+    assert right in text
+    file = tmp_path / "plan.toml"
+    file.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    line = next(number for number, one in enumerate(lines, start=1) if wrong.strip() in one)
+    with pytest.raises(InputError) as refused:
+        arcus.plan(arcus.read_plan(file))
+    begin = f"{file}:{place or f'{line}:1'}: "
+    assert str(refused.value).startswith(begin), str(refused.value)
+    assert message in str(refused.value)
+    done = accelflow("plan", str(file))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"accelflow: error: {begin}")
+
+
+def test_refusals_name_a_file_where_it_has_no_line_for_them(tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text("seed = 1\n", encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        arcus.plan(arcus.read_plan(file))
+    assert str(refused.value) == f"{file}: plan: flow is missing"
+    twice = FLOW | {"slo_gbit_per_s": 1}
+    with pytest.raises(InputError) as refused:
+        arcus.plan(TWO | {"flow": [twice, twice]})
+    assert str(refused.value) == "flow 'a': there is a flow of this name already"
+
+
+def test_a_burst_has_room_in_the_bucket_and_predictions_are_counted() -> None:
+    steady = arcus.plan(TWO | {"flow": [FLOW], "predict_us": 500})
+    bursty = arcus.plan(TWO | {"flow": [FLOW | {"slo_burst_messages": 8}], "predict_us": 500})
+    (single,), (several,) = steady["admitted"], bursty["admitted"]
+    # Messages of 4 KB pass as four segments of 1 KB; without bursts there is room for one of them.
+    assert several["bucket"] == single["bucket"] - 1024 + 8 * 4096
+    assert several["refill"] == single["refill"]
+    assert several["verdict"]["Arcus"] == "kept"
+    assert steady["predicted_violations"] == 0
+    # After the first burst the rate falls to the promise, which looks like a shortfall to come.
+    assert bursty["predicted_violations"] > 0
+    assert bursty["violations"] == 0

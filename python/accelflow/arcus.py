@@ -7,9 +7,11 @@ the Cloud with Traffic Shaping". docs/arcus.md introduces it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
@@ -24,7 +26,7 @@ from accelflow.errors import (
 )
 from accelflow.files import parse_json, parse_toml, read_text, why
 from accelflow.findings import TOLERANCE, Reported, targets
-from accelflow.plans import STORAGE, checked, profile_entries
+from accelflow.plans import STORAGE, PlanError, checked, profile_entries
 
 __all__ = [
     "CLOCK_MHZ",
@@ -209,13 +211,41 @@ def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
     return [float(figure.low), float(figure.high)]
 
 
+class _FromFile(dict[str, Any]):
+    """The content of a file, with its path and text, so that messages can name the place."""
+
+    def __init__(self, content: Mapping[str, Any], path: Path, text: str) -> None:
+        super().__init__(content)
+        self.path = path
+        self.text = text
+
+
 def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read the flows of a TOML file for :func:`plan`. Raises InputError, or OSError."""
+    """Read the flows of a TOML file for :func:`plan`. Raises InputError, or OSError.
+
+    Errors of :func:`plan` and :func:`profile` name the file, and line and column of the value.
+    """
     path = file_path("path", path)
     try:
-        return parse_toml(read_text(path))
+        text = read_text(path)
+        return _FromFile(parse_toml(text), path, text)
     except ValueError as error:
         raise InputError(f"{path}: {why(error)}") from error
+
+
+@contextmanager
+def _of_file(source: object) -> Iterator[None]:
+    """Put the file that `source` was read from before error messages, with the place in it."""
+    try:
+        yield
+    except InputError as error:
+        if not isinstance(source, _FromFile):
+            raise
+        place = None
+        if isinstance(error, PlanError) and error.keys:
+            place = _native.toml_place(source.text, list(error.keys))
+        where = "".join(f":{number}" for number in place or ())
+        raise InputError(f"{source.path}{where}: {error}") from error
 
 
 def plan(
@@ -233,8 +263,12 @@ def plan(
     `warnings` tell if the run is too short for a verdict. Raises InputError for values that are not
     allowed.
     """
-    given = checked(request)
-    planned = _engine(_native.arcus_plan, given | {"profiles": _entries(profiles, given)})
+    with _of_file(request):
+        given = checked(request)
+    with _of_file(profiles):
+        entries = _entries(profiles, given)
+    with _of_file(request):
+        planned = _engine(_native.arcus_plan, given | {"profiles": entries})
     return {"schema": "accelflow.arcus.plan/1", **planned}
 
 
@@ -251,8 +285,9 @@ def profile(request: Mapping[str, Any], *, most: int = 2) -> dict[str, Any]:
     InputError for values that are not allowed.
     """
     whole_number("most", most, 1, 64)
-    given = checked(request) | {"profiles": []}
-    table = _engine(_native.arcus_profile, given, most)
+    with _of_file(request):
+        given = checked(request) | {"profiles": []}
+        table = _engine(_native.arcus_profile, given, most)
     return {"schema": _PROFILES, "version": _native.version(), **table}
 
 
@@ -260,14 +295,14 @@ def read_profiles(path: str | PathLike[str]) -> dict[str, Any]:
     """Read a table of :func:`profile` from a file of JSON. Raises InputError, or OSError."""
     path = file_path("path", path)
     try:
-        table = parse_json(read_text(path))
+        text = read_text(path)
+        table = parse_json(text)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
     schema = table.get("schema") if isinstance(table, dict) else table
     if schema != _PROFILES:
         raise refused(f"{path}: schema", schema, f"must be {_PROFILES}")
-    found: dict[str, Any] = table
-    return found
+    return _FromFile(table, path, text)
 
 
 def _entries(profiles: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[Any]:

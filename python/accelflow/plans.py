@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import InputError, refused
 
-__all__ = ["STORAGE", "checked", "plan_schema", "profile_entries"]
+__all__ = ["STORAGE", "PlanError", "checked", "plan_schema", "profile_entries"]
 
 #: The accelerator name of flows that go directly to the storage.
 STORAGE: Final = "storage"
@@ -98,6 +99,13 @@ _FLOW: Final[dict[str, _Field]] = {
         low=50,
         high=99.999,
         meaning="The percentile of slo_latency_us.",
+    ),
+    "slo_burst_messages": _Field(
+        kind="whole",
+        default=1,
+        low=1,
+        high=65_536,
+        meaning="Messages that may pass at once after a pause: the bucket has room for them.",
     ),
     "policy": _Field(
         kind="text",
@@ -224,36 +232,71 @@ _PLAN: Final[dict[str, _Field]] = {
         high=100,
         meaning="Overcommitment: promised rates may add up to this multiple of the capacity.",
     ),
+    "predict_us": _Field(
+        kind="whole",
+        default=0,
+        high=_MOST_US,
+        meaning="How far ahead the runtime predicts violations from falling rates; 0 for never.",
+    ),
     "platform": _Field(kind="table", default={}, meaning="The link, engines and ports."),
     "accelerator": _Field(kind="tables", default=(), meaning="Accelerators of your own."),
     "flow": _Field(kind="tables", default=..., meaning="The flows."),
 }
 
 
+class PlanError(InputError):
+    """An invalid plan, with the path of keys to the value."""
+
+    def __init__(self, message: str, *keys: str | int) -> None:
+        """Take the message, and the names of fields and indices of lists that lead to the value."""
+        super().__init__(message)
+        self.keys = keys
+
+
+@contextmanager
+def _within(*keys: str | int) -> Iterator[None]:
+    """Put `keys` before the path of errors raised in here."""
+    try:
+        yield
+    except InputError as error:
+        inner = error.keys if isinstance(error, PlanError) else ()
+        raise PlanError(str(error), *keys, *inner) from error
+
+
+def _refused(place: str, field: str, value: object, allowed: str) -> PlanError:
+    """Return the error for the value of a field."""
+    return PlanError(str(refused(f"{place}: {field}", value, allowed)), field)
+
+
 def checked(request: Mapping[str, Any]) -> dict[str, Any]:
     """Check a plan and return it as the engine expects it.
 
-    Raises InputError; the message names the table, the field, the value and what is allowed.
+    Raises PlanError, an InputError whose message names the table, the field, the value and what is
+    allowed.
     """
     given = _table("plan", request, _PLAN)
-    platform = _table("platform", given["platform"], _PLATFORM)
-    lanes = platform["pcie_lanes"]
-    if lanes not in (None, 1, 2, 4, 8, 16):
-        raise refused("platform: pcie_lanes", lanes, "must be 1, 2, 4, 8 or 16")
-    own = [
-        _accelerator(_table(_place("accelerator", number, accelerator), accelerator, _ACCELERATOR))
-        for number, accelerator in enumerate(given["accelerator"])
-    ]
+    with _within("platform"):
+        platform = _table("platform", given["platform"], _PLATFORM)
+        lanes = platform["pcie_lanes"]
+        if lanes not in (None, 1, 2, 4, 8, 16):
+            raise _refused("platform", "pcie_lanes", lanes, "must be 1, 2, 4, 8 or 16")
+    own = []
+    for number, accelerator in enumerate(given["accelerator"]):
+        with _within("accelerator", number):
+            place = _place("accelerator", number, accelerator)
+            own.append(_accelerator(_table(place, accelerator, _ACCELERATOR)))
     known = [*_NAMES["accelerators"], *(accelerator["name"] for accelerator in own)]
     if len(set(known)) < len(known):
         twice = next(name for name in known if known.count(name) > 1)
-        raise refused("accelerator: name", twice, "must be of one accelerator only")
+        last = max(number for number, one in enumerate(own) if one["name"] == twice)
+        with _within("accelerator", last):
+            raise _refused("accelerator", "name", twice, "must be of one accelerator only")
     if given["storage_devices"]:
         known.append(STORAGE)
-    flows = [
-        _flow(_place("flow", number, flow), flow, known, given)
-        for number, flow in enumerate(given["flow"])
-    ]
+    flows = []
+    for number, flow in enumerate(given["flow"]):
+        with _within("flow", number):
+            flows.append(_flow(_place("flow", number, flow), flow, known, given))
     names = given["accelerators"]
     if names is None:
         asked = [
@@ -267,7 +310,7 @@ def checked(request: Mapping[str, Any]) -> dict[str, Any]:
         "accelerator": own,
         "storage_devices": given["storage_devices"],
     }
-    plain = ("duration_us", "seed", "oversubscription")
+    plain = ("duration_us", "seed", "oversubscription", "predict_us")
     return {"platform": platform, "flows": flows} | {key: given[key] for key in plain}
 
 
@@ -281,11 +324,13 @@ def _table(place: str, given: object, known: Mapping[str, _Field]) -> dict[str, 
         raise refused(place, given, "must be an object")
     for key in given:
         if key not in known:
-            raise refused(f"{place}: field", key, known=known)
+            with _within(str(key)):
+                raise refused(f"{place}: field", key, known=known)
     values = {}
     for key, field in known.items():
         if key in given:
-            values[key] = _value(f"{place}: {key}", given[key], field)
+            with _within(key):
+                values[key] = _value(f"{place}: {key}", given[key], field)
         elif field.default is ...:
             raise InputError(f"{place}: {key} is missing")
         else:
@@ -353,8 +398,8 @@ def _pairs(place: str, value: Sequence[Any], field: _Field) -> list[tuple[int, f
 def _accelerator(given: dict[str, Any]) -> dict[str, Any]:
     place = f"accelerator '{given['name']}'"
     if given["name"] == STORAGE:
-        raise refused(
-            f"{place}: name", STORAGE, f"must not be '{STORAGE}', which stands for the SSDs"
+        raise _refused(
+            place, "name", STORAGE, f"must not be '{STORAGE}', which stands for the SSDs"
         )
     peak, points = given["peak_gbit_per_s"], given["points"]
     if (peak is None) == (points is None):
@@ -372,7 +417,7 @@ def _without(
     """Refuse fields that require `allowed`; `where` is the condition in words."""
     for field in fields:
         if given[field] is not None and not allowed:
-            raise refused(f"{place}: {field}", given[field], f"must be left out unless {where}")
+            raise _refused(place, field, given[field], f"must be left out unless {where}")
 
 
 def _flow(
@@ -382,7 +427,8 @@ def _flow(
     for field in ("accelerator", "instead", "then"):
         for name in [flow[field]] if field == "accelerator" else flow[field]:
             if name not in known:
-                raise refused(f"{place}: {field}", name, known=known)
+                with _within(field):
+                    raise refused(f"{place}: {field}", name, known=known)
     size, sizes = flow.pop("message_bytes"), flow["sizes"]
     if (size is None) == (sizes is None):
         raise InputError(f"{place}: needs either message_bytes or sizes")
@@ -396,10 +442,10 @@ def _flow(
 def _check_times(place: str, flow: Mapping[str, Any], duration_us: int) -> None:
     if flow["from_us"] >= duration_us:
         allowed = f"must be at most {duration_us - 1}, or the run is over"
-        raise refused(f"{place}: from_us", flow["from_us"], allowed)
+        raise _refused(place, "from_us", flow["from_us"], allowed)
     if flow["until_us"] is not None and flow["until_us"] <= flow["from_us"]:
         allowed = f"must be above from_us = {flow['from_us']}"
-        raise refused(f"{place}: until_us", flow["until_us"], allowed)
+        raise _refused(place, "until_us", flow["until_us"], allowed)
 
 
 def _check_promise(place: str, flow: dict[str, Any]) -> None:
@@ -407,7 +453,7 @@ def _check_promise(place: str, flow: dict[str, Any]) -> None:
     for field in ("burst_factor", "burst_us", "window_us"):
         if flow[field] is not None and not managed:
             allowed = f"must be left out unless policy is 'managed-burst'; it is '{flow['policy']}'"
-            raise refused(f"{place}: {field}", flow[field], allowed)
+            raise _refused(place, field, flow[field], allowed)
     mean = _mean_bytes(flow)
     rates = {
         "slo_gbit_per_s": flow["slo_gbit_per_s"],
@@ -415,7 +461,7 @@ def _check_promise(place: str, flow: dict[str, Any]) -> None:
     }
     for field, rate in rates.items():
         if rate is not None and not rate > 0:
-            raise refused(f"{place}: {field}", rate, "must be above 0")
+            raise _refused(place, field, rate, "must be above 0")
     asked = [
         rate if field == "slo_gbit_per_s" else rate * mean * 8e-9
         for field, rate in rates.items()
@@ -429,14 +475,14 @@ def _check_promise(place: str, flow: dict[str, Any]) -> None:
         return
     if flow["policy"] == "opportunistic":
         allowed = "must be left out of an opportunistic flow, which has no promise"
-        raise refused(f"{place}: slo_percent", flow["slo_percent"], allowed)
+        raise _refused(place, "slo_percent", flow["slo_percent"], allowed)
     message_us = mean * 8e-3 / min(asked)
     period, least = flow["slo_period_us"], _LEAST_PERIOD_MESSAGES * message_us
     if period is None:
         flow["slo_period_us"] = max(math.ceil(_PERIOD_MESSAGES * message_us), _LEAST_PERIOD_US)
     elif period < least:
         allowed = f"must be at least {least:,.1f}, the time of {_LEAST_PERIOD_MESSAGES} messages"
-        raise refused(f"{place}: slo_period_us", period, allowed)
+        raise _refused(place, "slo_period_us", period, allowed)
 
 
 def _mean_bytes(flow: Mapping[str, Any]) -> float:

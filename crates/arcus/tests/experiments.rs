@@ -61,12 +61,17 @@ fn sizes_and_flows_matter_as_fig_7_says() {
     };
     assert_eq!(of("message bytes").len(), 4);
     // Fig. 7(b) shows throughput by the number of flows, 7(c) who gets how much.
-    let [flows] = of("flows")[..] else {
+    let [unshaped, arcus] = of("flows")[..] else {
         panic!("{:?}", report.series);
     };
-    let (first, last) = (flows.points[0], flows.points[flows.points.len() - 1]);
-    assert_eq!((first.0, last.0), (1.0, 16.0));
-    assert!(first.1 > 0.95 * last.1, "{flows:?}");
+    for flows in [unshaped, arcus] {
+        let (first, last) = (flows.points[0], flows.points[flows.points.len() - 1]);
+        assert_eq!((first.0, last.0), (1.0, 16.0));
+        assert!(first.1 > 0.95 * last.1, "{flows:?}");
+    }
+    for (shaped, full) in arcus.points.iter().zip(&unshaped.points) {
+        assert!((0.98..1.0).contains(&(shaped.1 / full.1)), "{arcus:?}");
+    }
     let shares = of("flows of VM1");
     assert_eq!(shares.len(), 4);
     let rx = &shares[0];

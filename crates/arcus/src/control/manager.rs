@@ -6,6 +6,7 @@ use super::ProfileTable;
 use super::request::{AdmissionRequest, ServiceClass};
 use super::route::RouteEntry;
 use super::status::FlowStatus;
+use super::thresholds::{SEGMENT_LOSS, SMALLEST_SEGMENT};
 use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 
 /// An entry of the AccTable: an accelerator by name, and where it is.
@@ -344,10 +345,12 @@ impl Manager {
         if route.accelerators.is_empty() {
             return size; // an operation of the storage is one
         }
-        let sizes = (10..26).map(|power| Bytes(1 << power));
+        let sizes = (SMALLEST_SEGMENT.get().ilog2()..26).map(|power| Bytes(1 << power));
         let mut good = sizes.filter(|smaller| {
             *smaller < size
-                && curves().all(|curve| curve.gbit_per_s(*smaller) >= 0.97 * curve.gbit_per_s(size))
+                && curves().all(|curve| {
+                    curve.gbit_per_s(*smaller) >= (1.0 - SEGMENT_LOSS) * curve.gbit_per_s(size)
+                })
         });
         good.next().unwrap_or(size)
     }

@@ -12,11 +12,12 @@ mod room;
 mod route;
 mod runtime;
 mod status;
+pub(crate) mod thresholds;
 mod verdict;
 
 pub use manager::{AccEntry, Manager, STORAGE};
 pub use profile::{Capacity, Combination, Context, Pattern, ProfileTable, Tag};
-pub use registers::{Rate, registers_for};
+pub use registers::{Rate, registers_for, registers_for_bursts};
 pub use request::{AdmissionRequest, Availability, LatencySlo, ServiceClass};
 pub use route::{RouteEntry, Traffic};
 pub use runtime::{Command, CommandOutcome, Decision, Runtime, Timetable};

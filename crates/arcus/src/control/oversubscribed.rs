@@ -3,14 +3,8 @@
 use super::manager::Manager;
 use super::request::ServiceClass;
 use super::route::{Traffic, add};
+use super::thresholds::{KNOWN, PRIORITY_HALVINGS, TRICKLE};
 use crate::PlatformError;
-
-/// Number of bisection steps in the search for the part of a class that fits.
-const HALVINGS: u32 = 7;
-/// How far a load may exceed 1 before a flow gets less: capacities are not known more precisely.
-const KNOWN: f64 = 0.01;
-/// The least that a flow is shaped to, as a share of its promise: a rate cannot be zero.
-const TRICKLE: f64 = 0.001;
 
 impl Manager {
     /// The rates that the profiles predict if all flows with promises use them in full, in gigabits
@@ -70,7 +64,7 @@ impl Manager {
             return Ok(());
         }
         let (mut fits, mut exceeds) = (0.0, 1.0);
-        for _ in 0..HALVINGS {
+        for _ in 0..PRIORITY_HALVINGS {
             let middle = 0.5 * (fits + exceeds);
             match self.fits(&with(given, middle), 1.0)? {
                 true => fits = middle,

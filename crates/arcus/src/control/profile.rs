@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_units::{Bytes, Time};
+use accelflow_units::Bytes;
 
 use super::route::{RouteEntry, Traffic};
+use super::thresholds::{
+    ENOUGH, FEW, LEAST_PERMILLE, LONGEST, MESSAGES, MOST, WATCHED, WATCHED_STORAGE,
+};
 use crate::{
     Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings, simulate,
 };
@@ -34,7 +37,7 @@ impl Context {
         let pattern = |flow: &Traffic| Pattern {
             route: flow.route.clone(),
             size: flow.size,
-            permille: (flow.gbit_per_s / total * 1_000.0).round().max(10.0) as u32,
+            permille: ((flow.gbit_per_s / total * 1_000.0).round() as u32).max(LEAST_PERMILLE),
         };
         Context::of(flows.iter().map(pattern).collect())
     }
@@ -114,23 +117,6 @@ pub struct ProfileTable {
     platform: Platform,
     entries: BTreeMap<Context, Capacity>,
 }
-
-/// The shortest simulation of a context: many round trips.
-const WATCHED: Time = Time::from_us(200);
-/// The shortest simulation of a context with storage, whose writes occupy a unit for milliseconds.
-/// Its warm-up is as long, until the buffers have filled.
-const WATCHED_STORAGE: Time = Time::from_us(20_000);
-/// A context is simulated until each of its flows has passed this many messages. The rate between
-/// the first and the last of them is then known to within 1/31 of the variation of a message's
-/// time.
-const MESSAGES: usize = 32;
-/// ... but for no more than the first number of messages in all, if each flow has passed the second
-/// number,
-const ENOUGH: (usize, usize) = (300_000, 4);
-/// ... and for no more than this in any case: a flow that has passed none by then has rate 0,
-const MOST: usize = 4_000_000;
-/// ... and no longer than this multiple of the shortest simulation.
-const LONGEST: u64 = 1_000;
 
 impl ProfileTable {
     /// The largest number of combinations of one sweep, including the empty one.
@@ -274,7 +260,7 @@ impl ProfileTable {
             let result = simulate(&self.platform, &flows, mechanism, &settings)?;
             let passed = result.flows.iter().map(|flow| flow.completions.len());
             let (total, fewest) = (passed.clone().sum::<usize>(), passed.min().unwrap_or(0));
-            let most = if fewest >= ENOUGH.1 { ENOUGH.0 } else { MOST };
+            let most = if fewest >= FEW { ENOUGH } else { MOST };
             if fewest >= MESSAGES || 2 * total > most || duration >= longest {
                 return Ok(result);
             }

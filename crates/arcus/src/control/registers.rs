@@ -3,6 +3,7 @@
 use accelflow_shaping::{Clock, Registers, Unit};
 use accelflow_units::Bytes;
 
+use super::thresholds::{LONGEST_CYCLES, RATE_ERROR, SHORTEST_CYCLES};
 use crate::PlatformError;
 
 /// A promised rate.
@@ -45,14 +46,6 @@ impl Rate {
     }
 }
 
-/// The shortest interval that the planner uses: that of the last row of Table 2, "long enough to be
-/// easily implemented".
-const SHORTEST_CYCLES: u64 = 64;
-/// The longest interval that the planner uses.
-const LONGEST_CYCLES: u64 = 65_536;
-/// The largest relative deviation from the rate asked for.
-const TOLERANCE: f64 = 1e-4;
-
 /// Registers for `rate` in messages or segments of at most `largest` bytes, at `clock`: the
 /// shortest interval whose whole number of tokens is within 1e-4 of the rate, or else the one that
 /// comes nearest. The bucket is the smallest that never loses a token: a refill plus the largest
@@ -61,6 +54,21 @@ const TOLERANCE: f64 = 1e-4;
 /// # Errors
 /// [`PlatformError::OutOfRange`] for a rate that is not above 0 or too high for the registers.
 pub fn registers_for(rate: Rate, largest: Bytes, clock: Clock) -> Result<Registers, PlatformError> {
+    registers_for_bursts(rate, largest, 1, clock)
+}
+
+/// [`registers_for`], with a larger bucket: after a pause it holds the tokens of `burst` messages of
+/// the largest size, which then pass at once. The rate is the same.
+///
+/// # Errors
+/// As [`registers_for`], and [`PlatformError::Shaping`] for a bucket that is too large for the
+/// registers.
+pub fn registers_for_bursts(
+    rate: Rate,
+    largest: Bytes,
+    burst: u32,
+    clock: Clock,
+) -> Result<Registers, PlatformError> {
     let per_cycle = rate.tokens_per_s() / clock.frequency().as_hz() as f64;
     let good = per_cycle.is_finite()
         && per_cycle > 0.5 / LONGEST_CYCLES as f64
@@ -79,12 +87,12 @@ pub fn registers_for(rate: Rate, largest: Bytes, clock: Clock) -> Result<Registe
     let mut intervals = SHORTEST_CYCLES..=LONGEST_CYCLES;
     let nearest =
         || (SHORTEST_CYCLES..=LONGEST_CYCLES).min_by(|a, b| error(*a).total_cmp(&error(*b)));
-    let close = intervals.find(|interval| error(*interval) <= TOLERANCE);
+    let close = intervals.find(|interval| error(*interval) <= RATE_ERROR);
     let interval = close.or_else(nearest).unwrap_or(SHORTEST_CYCLES);
     let refill = (per_cycle * interval as f64).round().max(1.0) as u64;
     let cost = match rate.unit() {
         Unit::Bytes => largest.get().max(1),
         Unit::Operations => 1,
-    };
+    } * u64::from(burst.max(1));
     Ok(Registers::new(refill, refill + cost - 1, interval)?)
 }

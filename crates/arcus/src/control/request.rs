@@ -119,6 +119,10 @@ pub struct AdmissionRequest {
     pub latency: Option<LatencySlo>,
     /// The priority if more is promised than the capacity: 0 goes before 1.
     pub priority: u8,
+    /// Number of messages that may pass at once after a pause: the bucket holds the tokens of so
+    /// many of the largest, and a refill. From 1 to 65,536; with 1, a message that is cut into
+    /// segments passes segment by segment.
+    pub burst: u32,
 }
 
 impl AdmissionRequest {
@@ -139,6 +143,7 @@ impl AdmissionRequest {
             availability: None,
             latency: None,
             priority: 0,
+            burst: 1,
         }
     }
 
@@ -186,6 +191,13 @@ impl AdmissionRequest {
     }
 
     fn check_shares(&self) -> Result<(), PlatformError> {
+        let good = (1..=65_536).contains(&self.burst);
+        PlatformError::unless(
+            good,
+            "slo burst messages",
+            f64::from(self.burst),
+            "from 1 to 65536",
+        )?;
         let allowed = "from 50 to below 100";
         let periods = self.availability.map(|target| target.percent);
         for percent in periods

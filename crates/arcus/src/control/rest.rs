@@ -4,13 +4,8 @@ use super::manager::Manager;
 use super::request::ServiceClass;
 use super::route::{RouteEntry, Traffic, add};
 use super::status::FlowStatus;
+use super::thresholds::{REST_HALVINGS, TRICKLE};
 use crate::PlatformError;
-
-/// The lowest rate of an opportunistic flow, as a share of its rate alone on the route: a rate
-/// cannot be zero.
-const TRICKLE: f64 = 0.001;
-/// Number of bisection steps in the search for the part of the rest that fits.
-const HALVINGS: u32 = 6;
 
 impl Manager {
     /// Plans the opportunistic flows of a route: they share in equal parts the capacity that the
@@ -66,7 +61,7 @@ impl Manager {
         if self.load_with_rest(&promised, 1.0)? <= most {
             return Ok(1.0);
         }
-        for _ in 0..HALVINGS {
+        for _ in 0..REST_HALVINGS {
             let middle = 0.5 * (fits + exceeds);
             match self.load_with_rest(&promised, middle)? <= most {
                 true => fits = middle,

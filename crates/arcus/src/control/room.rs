@@ -7,15 +7,8 @@ use super::manager::{Manager, Shaping};
 use super::request::AdmissionRequest;
 use super::route::{RouteEntry, Traffic, add};
 use super::status::{FlowStatus, parts};
+use super::thresholds::{FULL, NOISE, TOUCHES};
 use crate::{PlatformError, Sizes};
-
-/// The growth of the load below which a flow does not count as a user of the most loaded resource.
-/// A flow that uses the resource adds clearly more.
-const TOUCHES: f64 = 0.05;
-/// The precision to which a load is known.
-const NOISE: f64 = 0.005;
-/// The largest load of flows that share no resource.
-const FULL: f64 = 1.02;
 
 /// A new flow beside flows with promises.
 struct Beside {

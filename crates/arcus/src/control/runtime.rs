@@ -5,15 +5,8 @@ use accelflow_units::Time;
 use super::manager::Manager;
 use super::request::{AdmissionRequest, ServiceClass};
 use super::status::FlowStatus;
-use super::verdict::TOLERANCE;
+use super::thresholds::{CATCH_UP, SMOOTHING, TOLERANCE, WORTH};
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
-
-/// The weight of the latest period in a flow's measured rate: periods hold few large messages.
-const SMOOTHING: f64 = 0.25;
-/// The smallest relative change of a rate that is worth a register write.
-const WORTH: f64 = 0.02;
-/// The largest factor by which a rate is raised above the SLO to make up for a shortfall.
-const CATCH_UP: f64 = 1.05;
 
 /// Commands to the runtime while flows run.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +51,8 @@ struct Seat {
     /// The start of its current window of bursts, and the burst time used in it.
     burst: (Time, Time),
     violations: u64,
+    /// The smoothed change of its measured rate per period, in gigabits per second.
+    slope: f64,
 }
 
 /// The runtime of one server: a control plane, and the state of its flows.
@@ -70,6 +65,9 @@ pub struct Runtime {
     decisions: Vec<Decision>,
     changes: Vec<(Time, Action)>,
     violations: u64,
+    /// Number of periods that violations are predicted ahead; 0 turns prediction off.
+    ahead: u32,
+    predicted: u64,
     /// With over-subscription: the last demands of all flows, in gigabits per second, and their
     /// allocation.
     demands: Vec<f64>,
@@ -87,6 +85,8 @@ impl Runtime {
             decisions: Vec::new(),
             changes: Vec::new(),
             violations: 0,
+            ahead: 0,
+            predicted: 0,
             demands: Vec::new(),
             allocated: Vec::new(),
         }
@@ -101,6 +101,16 @@ impl Runtime {
         self
     }
 
+    /// Lets the runtime act on predictions (section 4.3, scenario 3): it treats a flow as violated if
+    /// the flow's measured rate, extrapolated along its trend, is below the SLO `periods` later.
+    #[must_use]
+    pub fn predicting(self, periods: u32) -> Runtime {
+        Runtime {
+            ahead: periods,
+            ..self
+        }
+    }
+
     /// The control plane.
     pub fn manager(&self) -> &Manager {
         &self.manager
@@ -109,6 +119,11 @@ impl Runtime {
     /// Periods in which a flow had something to send and got less than its SLO.
     pub fn violations(&self) -> u64 {
         self.violations
+    }
+
+    /// Number of periods in which a flow got its SLO, but was predicted to miss it.
+    pub fn predicted_violations(&self) -> u64 {
+        self.predicted
     }
 
     /// The violations of the flow of this name, which must be registered.
@@ -321,11 +336,17 @@ impl Runtime {
         // A sender whose queue runs dry limits itself.
         let waiting = counters.waiting > 1;
         // An opportunistic flow has no promise to miss.
-        let violated = waiting && measured < slo * (1.0 - TOLERANCE);
+        let least = slo * (1.0 - TOLERANCE);
+        let violated = waiting && measured < least;
+        let trend = measured + f64::from(self.ahead) * self.seats[flow].slope;
+        let foreseen = waiting && !violated && self.ahead > 0 && trend < least;
+        let late = violated || foreseen;
+        let expected = if foreseen { trend } else { measured };
         let mut actions = Vec::new();
         self.violations += u64::from(violated);
         self.seats[flow].violations += u64::from(violated);
-        if violated && let Ok(Some(new)) = self.manager.select_path(flow) {
+        self.predicted += u64::from(foreseen);
+        if late && let Ok(Some(new)) = self.manager.select_path(flow) {
             actions.push(Action::Route {
                 flow: self.seats[flow].flow,
                 accelerators: new.accelerators.clone(),
@@ -333,12 +354,19 @@ impl Runtime {
                 path: new.path,
             });
             self.manager.flows_mut()[flow].route = new;
+            // The trend was the old route's.
+            self.seats[flow].slope = 0.0;
         }
         // Flows that cannot be profiled were refused at registration.
         let target = self.target(flow, now, period, waiting);
         let mut target = target.unwrap_or(shaped);
-        if violated && actions.is_empty() && measured > 0.0 && target >= slo {
-            target = target.max(slo * (slo / measured).min(CATCH_UP));
+        if late && actions.is_empty() && measured > 0.0 && target >= slo {
+            let factor = if expected > 0.0 {
+                slo / expected
+            } else {
+                CATCH_UP
+            };
+            target = target.max(slo * factor.min(CATCH_UP));
         }
         if (target / shaped - 1.0).abs() > WORTH && self.manager.reshape(flow, target).is_ok() {
             let number = self.seats[flow].flow;
@@ -352,11 +380,13 @@ impl Runtime {
 impl Controller for Runtime {
     fn tick(&mut self, now: Time, period: Time, counters: &[Counters]) -> Vec<Action> {
         let of = |seat: &Seat| counters.get(seat.flow).copied().unwrap_or_default();
-        let settled = self.manager.flows_mut().iter_mut().zip(&self.seats);
+        let settled = self.manager.flows_mut().iter_mut().zip(&mut self.seats);
         for (status, seat) in settled.filter(|status| !status.1.new) {
             let now = of(seat).bytes.get() as f64 * 8.0 / period.as_ns_f64();
             let before = status.measured_gbit_per_s.unwrap_or(now);
-            status.measured_gbit_per_s = Some(before + SMOOTHING * (now - before));
+            let change = SMOOTHING * (now - before);
+            status.measured_gbit_per_s = Some(before + change);
+            seat.slope += SMOOTHING * (change - seat.slope);
         }
         self.allocate(counters);
         let mut actions = Vec::new();
@@ -379,6 +409,7 @@ impl Seat {
             new: false,
             burst: (Time::ZERO, Time::ZERO),
             violations: 0,
+            slope: 0.0,
         }
     }
 }

@@ -3,9 +3,10 @@
 use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
 use accelflow_units::Bytes;
 
+use super::Rate;
+use super::registers::registers_for_bursts;
 use super::request::{AdmissionRequest, ServiceClass};
 use super::route::{RouteEntry, Traffic};
-use super::{Rate, registers_for};
 use crate::{Arrivals, Flow, Path, PlatformError, Sizes};
 
 /// A row of the PerFlowStatusTable.
@@ -145,6 +146,16 @@ fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
     }
 }
 
+/// Number of segments that may pass at once: those of the messages of a burst, or one for a flow
+/// without bursts, whose large messages pass segment by segment.
+fn burst_segments(request: &AdmissionRequest, segment: Bytes) -> u32 {
+    let largest = request.sizes.largest().get().div_ceil(segment.get());
+    match request.burst {
+        0 | 1 => 1,
+        burst => burst.saturating_mul(u32::try_from(largest).unwrap_or(u32::MAX)),
+    }
+}
+
 /// Registers of both limits for `gbit_per_s`. Both limits are scaled by the same factor:
 /// `gbit_per_s` over the promise, which is the smaller of the two. Operations count segments. An
 /// opportunistic flow has one limit, in bytes.
@@ -154,20 +165,21 @@ fn registers_of(
     gbit_per_s: f64,
 ) -> Result<(Registers, Option<Registers>), PlatformError> {
     let pieces = pieces(&request.sizes, segment);
+    let burst = burst_segments(request, segment);
+    let registers = |rate| registers_for_bursts(rate, segment, burst, Clock::PAPER);
     let promised = request.class != ServiceClass::Opportunistic;
     let (Some(slo), Some(asked)) = (request.slo.filter(|_| promised), request.asked_gbit_per_s())
     else {
-        let registers = registers_for(Rate::GbitPerS(gbit_per_s), segment, Clock::PAPER)?;
+        let registers = registers(Rate::GbitPerS(gbit_per_s))?;
         return Ok((registers, None));
     };
     let factor = gbit_per_s / asked;
-    let registers = |rate: Rate| {
-        let rate = match rate {
+    let scaled = |rate: Rate| {
+        registers(match rate {
             Rate::OperationsPerS(rate) => Rate::OperationsPerS(rate * pieces * factor),
             Rate::GbitPerS(rate) => Rate::GbitPerS(rate * factor),
-        };
-        registers_for(rate, segment, Clock::PAPER)
+        })
     };
-    let also = request.also.map(registers).transpose()?;
-    Ok((registers(slo)?, also))
+    let also = request.also.map(scaled).transpose()?;
+    Ok((scaled(slo)?, also))
 }

@@ -5,12 +5,8 @@ use accelflow_units::Time;
 use super::periods::Owed;
 use super::request::{Availability, LatencySlo};
 use super::status::FlowStatus;
+use super::thresholds::{BEYOND, TOLERANCE};
 use crate::RunResult;
-
-/// The allowed shortfall of a flow: the paper's 1 %.
-pub(super) const TOLERANCE: f64 = 0.01;
-/// Number of messages beyond a promised percentile that are needed to estimate it.
-const BEYOND: f64 = 10.0;
 
 /// The verdict of a run on a flow's promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,11 +3,13 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
+use super::protocol::{Admitted, Tenant};
 use super::report::{Report, Row, Series};
-use super::use_cases::shaped;
 use crate::control::Rate;
 use crate::parameters::{PANIC_BUFFER, datapath};
-use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Settings, simulate};
+use crate::{
+    Arrivals, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings, Sizes,
+};
 
 /// The slices of time that the figure's curves are over.
 const SLICE: Time = Time::from_us(10);
@@ -16,6 +18,8 @@ const SLICES: usize = 50;
 /// Episodes of one seed, each starting on an idle platform: a slice of one episode has about 50 of
 /// the tiny messages, too few for a 99th percentile.
 const EPISODES: u64 = 50;
+/// Messages of a burst of VM1.
+const BURST: u32 = 4;
 /// The time when VM2 begins to send less than it was promised.
 const CALMER: Time = Time::from_us(200);
 /// Part of the figure's time.
@@ -44,20 +48,21 @@ const PHASES: [Phase; 2] = [
 /// The SLO of VM1's 99th percentile.
 const SLO_US: f64 = 1.0;
 
-/// Bursts of 64 B, which must be through within 1 us, beside 1500 B promised 32 Gbit/s. VM2 sends
-/// more than that for 200 us, and less afterwards.
+/// Bursts of 64 B, which must be through within 1 us, beside 1500 B promised 32 Gbit/s; both request
+/// admission. VM2 sends more than that for 200 us, and less afterwards.
 pub(super) fn fig9(seed: u64) -> Result<Report, PlatformError> {
     let platform = Platform::prototype(vec![datapath()]);
     let weighted = Mechanism::Panic {
         order: Order::WeightedFair,
         buffer: PANIC_BUFFER,
     };
-    let arcus = Mechanism::arcus(vec![
-        shaped(Rate::GbitPerS(8.0), 64 * 8, 4_096)?,
-        shaped(Rate::GbitPerS(32.0), 1_500, 4_096)?,
-    ]);
-    let panic = Course::of(&platform, &weighted, seed)?;
-    let arcus = Course::of(&platform, &arcus, seed)?;
+    let admitted = Admitted::new(&platform, &tenants())?;
+    let panic = Course::of(weighted.name(), seed, |settings| {
+        admitted.without(&weighted, settings)
+    })?;
+    let arcus = Course::of(admitted.name(), seed, |settings| {
+        admitted.run(settings, settings.control_period)
+    })?;
     let mut rows = Vec::new();
     for phase in &PHASES {
         for result in [&panic, &arcus] {
@@ -83,20 +88,23 @@ struct Course {
 }
 
 impl Course {
-    fn of(platform: &Platform, mechanism: &Mechanism, seed: u64) -> Result<Course, PlatformError> {
+    fn of(
+        name: &'static str,
+        seed: u64,
+        run: impl Fn(&Settings) -> Result<RunResult, PlatformError>,
+    ) -> Result<Course, PlatformError> {
         let mut course = Course {
-            name: mechanism.name(),
+            name,
             tiny: vec![Samples::new(); SLICES],
             large: vec![0.0; SLICES],
         };
-        let flows = flows();
         for episode in 0..EPISODES {
             let seed = seed.wrapping_mul(EPISODES).wrapping_add(episode);
             let settings = Settings {
                 warmup: Time::ZERO,
                 ..Settings::lasting(SLICE * SLICES as u64).seeded(seed)
             };
-            let result = simulate(platform, &flows, mechanism, &settings)?;
+            let result = run(&settings)?;
             let of = |flow: usize| result.flows[flow].slices(Time::ZERO, SLICE, SLICES);
             for (number, (tiny, large)) in of(0).iter().zip(of(1)).enumerate() {
                 course.tiny[number].merge(&tiny.1);
@@ -124,10 +132,10 @@ fn p99_us(mut latencies: Samples) -> f64 {
     latencies.percentile(99.0).unwrap_or(Time::ZERO).as_us_f64()
 }
 
-fn flows() -> [Flow; 2] {
-    // Bursts of 4 that make 2.5 Gbit/s.
+fn tenants() -> [Tenant; 2] {
+    // Bursts of 2.5 Gbit/s in all; the bucket has room for two of them.
     let tiny = Arrivals::Bursts {
-        burst: 4,
+        burst: BURST,
         every: Time::from_ns(819),
     };
     let every = |gbit_per_s: f64| Time::from_ns_f64(1_500.0 * 8.0 / gbit_per_s);
@@ -136,9 +144,21 @@ fn flows() -> [Flow; 2] {
         at: CALMER,
         after: every(28.0),
     };
+    let tenant = |name, size, gbit_per_s| {
+        let sizes = Sizes::Fixed(Bytes(size));
+        let rate = Rate::GbitPerS(gbit_per_s);
+        Tenant::new(name, "datapath", Path::InlineRx, sizes, rate)
+    };
     [
-        Flow::new(0, Path::InlineRx, Bytes(64), tiny).over_port(0),
-        Flow::new(1, Path::InlineRx, Bytes(1_500), large).over_port(1),
+        tenant("VM1", 64, 8.0)
+            .over_port(0)
+            .sending(tiny)
+            .within(99.0, Time::from_us(1))
+            .in_bursts(2 * BURST),
+        tenant("VM2", 1_500, 32.0)
+            .of_vm(1)
+            .over_port(1)
+            .sending(large),
     ]
 }
 

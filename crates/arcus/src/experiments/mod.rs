@@ -71,7 +71,7 @@ pub const EXPERIMENTS: [Experiment; 13] = [
     },
     Experiment {
         name: "table4",
-        title: "Table 4: RocksDB with and without its compression on an accelerator",
+        title: "Table 4: RocksDB with and without compression and checksum on accelerators",
         replications: 2,
         run: end_to_end::table4,
     },

@@ -2,7 +2,9 @@
 
 use accelflow_units::Time;
 
-use crate::control::{AdmissionRequest, FlowStatus, Manager, Rate, Runtime};
+use crate::control::{
+    AdmissionRequest, Availability, FlowStatus, LatencySlo, Manager, Rate, Runtime,
+};
 use crate::{
     Arrivals, Flow, Mechanism, Path, Platform, PlatformError, RunResult, Settings, Sizes, simulate,
     simulate_with,
@@ -12,6 +14,8 @@ use crate::{
 pub(super) struct Tenant {
     pub(super) request: AdmissionRequest,
     pub(super) arrivals: Arrivals,
+    /// The Ethernet port that its messages arrive on, if any.
+    port: Option<usize>,
 }
 
 impl Tenant {
@@ -24,8 +28,56 @@ impl Tenant {
                 ..AdmissionRequest::new(name, accelerator, path, largest, slo)
             },
             arrivals: Arrivals::Backlogged,
+            port: None,
         }
     }
+
+    /// Lets the messages arrive on an Ethernet port.
+    pub(super) fn over_port(self, port: usize) -> Self {
+        let port = Some(port);
+        Tenant { port, ..self }
+    }
+
+    /// Sets the VM.
+    pub(super) fn of_vm(mut self, vm: usize) -> Self {
+        self.request.vm = vm;
+        self
+    }
+
+    /// Sets the arrivals.
+    pub(super) fn sending(self, arrivals: Arrivals) -> Self {
+        Tenant { arrivals, ..self }
+    }
+
+    /// Promises the rate in `percent` of all periods.
+    pub(super) fn promised_in(mut self, percent: f64, period: Time) -> Self {
+        self.request.availability = Some(Availability { percent, period });
+        self
+    }
+
+    /// Promises that `percent` of the messages take at most this long.
+    pub(super) fn within(mut self, percent: f64, most: Time) -> Self {
+        self.request.latency = Some(LatencySlo { percent, most });
+        self
+    }
+
+    /// Lets `burst` messages pass at once.
+    pub(super) fn in_bursts(mut self, burst: u32) -> Self {
+        self.request.burst = burst;
+        self
+    }
+
+    /// Sends the messages through more accelerators, in order.
+    pub(super) fn then(mut self, accelerators: &[&str]) -> Self {
+        self.request.then = accelerators.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+}
+
+/// Closed-loop clients without think time.
+pub(super) fn closed(clients: u32) -> Arrivals {
+    let think = Time::ZERO;
+    Arrivals::Closed { clients, think }
 }
 
 /// A platform whose control plane has admitted tenants.
@@ -48,7 +100,10 @@ impl Admitted {
             let found = tenants.iter().find(same);
             found.map_or(Arrivals::Backlogged, |tenant| tenant.arrivals)
         };
-        let (flows, arcus) = manager.deploy(arrivals);
+        let (mut flows, arcus) = manager.deploy(arrivals);
+        for (flow, tenant) in flows.iter_mut().zip(tenants) {
+            flow.port = tenant.port.or(flow.port);
+        }
         Ok(Admitted {
             platform: platform.clone(),
             manager,
@@ -75,6 +130,11 @@ impl Admitted {
             &settings,
             &mut runtime,
         )
+    }
+
+    /// The name of ARCUS in reports.
+    pub(super) fn name(&self) -> &'static str {
+        self.arcus.name()
     }
 
     /// Runs the same flows under another mechanism.

@@ -1,24 +1,12 @@
-//! Fig. 8, and the shaping that experiments use.
+//! Fig. 8.
 
-use accelflow_shaping::{Clock, FlowConfig, Splitting};
 use accelflow_units::{Bytes, Time};
 
 use super::protocol::{Admitted, Tenant};
 use super::report::{Report, Row, Series};
-use crate::control::{Rate, registers_for};
+use crate::control::Rate;
 use crate::parameters::datapath;
 use crate::{Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, Sizes, simulate};
-
-/// A flow's shaping to `rate`, in segments of at most `segment`.
-pub(super) fn shaped(rate: Rate, largest: u64, segment: u64) -> Result<FlowConfig, PlatformError> {
-    let passed = Bytes(largest.min(segment));
-    let registers = registers_for(rate, passed, Clock::PAPER)?;
-    let mut config = FlowConfig::new(rate.unit(), registers);
-    if largest > segment {
-        config.splitting = Splitting::segments(Bytes(segment), Bytes(0))?;
-    }
-    Ok(config)
-}
 
 /// The runtime's period: a message of 512 KB takes a third of it.
 const PERIOD: Time = Time::from_us(500);

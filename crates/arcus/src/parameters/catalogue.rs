@@ -4,6 +4,10 @@ use accelflow_units::{Bytes, Time};
 
 use crate::{Accelerator, Curve, Egress, gbit_per_s};
 
+/// The share of the FPGA's adaptive logic modules (ALMs) that a flow takes (section 5.3.2).
+pub const ALMS_OF_A_FLOW: f64 = 0.0097;
+/// The number of cores of the host that a flow takes (section 5.3.2).
+pub const CORES_OF_A_FLOW: f64 = 0.05;
 /// The capacity of the buffer of PANIC's scheduler, in descriptors.
 pub const PANIC_BUFFER: usize = 256;
 
@@ -84,6 +88,15 @@ pub fn compression() -> Accelerator {
     }
 }
 
+/// A checksum over each message, which passes unchanged: one word of the datapath per cycle.
+pub fn checksum() -> Accelerator {
+    let curve = Curve::Saturating {
+        setup: Time::from_ns(8),
+        peak: gbit_per_s(64.0),
+    };
+    Accelerator::new("checksum", curve)
+}
+
 /// Every accelerator above, by its name; the synthetic one is called `synthetic`.
 pub fn catalogue() -> Vec<Accelerator> {
     vec![
@@ -94,5 +107,6 @@ pub fn catalogue() -> Vec<Accelerator> {
         sha1_hmac(),
         sha3_512(),
         compression(),
+        checksum(),
     ]
 }

@@ -1,6 +1,6 @@
 //! The parameters of the platform, and their sources.
 
-use accelflow_parameters::{Kind, Parameter, Provenance, Row, Table};
+use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_units::{Bandwidth, Bytes};
 
 use super::catalogue;
@@ -9,10 +9,6 @@ use crate::hardware::SoftwareConfig;
 use crate::hardware::StorageConfig;
 use crate::hardware::{Accelerator, Curve, Egress};
 use crate::platform::{FRAME_OVERHEAD, Platform};
-
-/// Every number of the platform that is not an input of an experiment, bound to the prototype's
-/// host. They are constants of the model: experiments set what they vary directly.
-pub const PARAMETERS: Table<Platform> = Table::new(&[ROWS]);
 
 const REFLEX: SoftwareConfig = SoftwareConfig::REFLEX;
 
@@ -49,7 +45,7 @@ fn call_egress(accelerator: &Accelerator) -> Bytes {
     }
 }
 
-const fn fixed(
+pub(super) const fn fixed(
     key: &'static str,
     default: f64,
     unit: &'static str,
@@ -72,7 +68,7 @@ const fn fixed(
     }
 }
 
-const ROWS: &[Row<Platform>] = &[
+pub(super) const ROWS: &[Row<Platform>] = &[
     fixed(
         "pcie.generation",
         3.0,
@@ -242,6 +238,22 @@ const ROWS: &[Row<Platform>] = &[
         |_| catalogue::PANIC_BUFFER as f64,
     ),
     fixed(
+        "cost.alms",
+        0.0097,
+        "",
+        Provenance::Paper,
+        "ARCUS, section 5.3.2: of the FPGA's ALMs, for a flow's queues and rate limiter; nothing here checks it",
+        |_| catalogue::ALMS_OF_A_FLOW,
+    ),
+    fixed(
+        "cost.cores",
+        0.05,
+        "cores",
+        Provenance::Paper,
+        "ARCUS, section 5.3.2: of the host, for a flow",
+        |_| catalogue::CORES_OF_A_FLOW,
+    ),
+    fixed(
         "ipsec.time_64",
         113.0,
         "ns",
@@ -336,6 +348,14 @@ const ROWS: &[Row<Platform>] = &[
         Provenance::Assumed,
         "not printed; 800 ns for each message",
         |_| peak_gbit_per_s(&catalogue::compression()),
+    ),
+    fixed(
+        "checksum.rate",
+        64.0,
+        "Gbit/s",
+        Provenance::Assumed,
+        "not printed; a word of ARCUS's datapath (section 5.1) a cycle, and two cycles for a message",
+        |_| peak_gbit_per_s(&catalogue::checksum()),
     ),
     fixed(
         "storage.units",

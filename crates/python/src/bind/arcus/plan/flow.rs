@@ -40,6 +40,7 @@ pub(super) struct FlowRequest {
     burst_us: Option<u64>,
     window_us: Option<u64>,
     priority: u8,
+    slo_burst_messages: u32,
     pub(super) from_us: u64,
     pub(super) until_us: Option<u64>,
     arrivals: ArrivalsRequest,
@@ -94,6 +95,7 @@ impl FlowRequest {
                 most: Time::from_ns_f64(most_us * 1e3),
             }),
             priority: self.priority,
+            burst: self.slo_burst_messages,
         }
     }
 

@@ -31,6 +31,7 @@ pub(super) struct PlanRequest {
     duration_us: u64,
     seed: u64,
     oversubscription: f64,
+    pub(super) predict_us: u64,
     /// The entries of a table of profiles.
     pub(super) profiles: Vec<super::profiles::Entry>,
 }

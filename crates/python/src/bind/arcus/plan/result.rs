@@ -12,6 +12,7 @@ pub(super) struct Found {
     pub(super) predicted: Vec<f64>,
     /// Periods of the runtime in which a flow got less than its SLO.
     pub(super) violations: u64,
+    pub(super) predicted_violations: u64,
     /// Names of the platform's accelerators by number.
     pub(super) accelerators: Vec<String>,
 }
@@ -25,6 +26,7 @@ pub(super) fn planned_value(found: &Found, rejected: Vec<Value>, runs: [&RunResu
         "rejected": rejected,
         "warnings": Value::from_iter(warnings),
         "violations": found.violations,
+        "predicted_violations": found.predicted_violations,
     })
 }
 

@@ -54,7 +54,8 @@ pub(super) fn plan(request: &PlanRequest) -> Result<Value, PlatformError> {
     planned.predicted = manager.predicted()?;
     // Algorithm 1 runs in any case: bursts, moves and adjustments also happen when no flow comes or
     // goes.
-    let mut runtime = Runtime::new(manager);
+    let ahead = Time::from_us(request.predict_us).as_ps() / settings.control_period.as_ps().max(1);
+    let mut runtime = Runtime::new(manager).predicting(ahead as u32);
     for (time, command) in commands {
         runtime = runtime.at(settings.warmup + time, command);
     }
@@ -82,6 +83,7 @@ pub(super) fn plan(request: &PlanRequest) -> Result<Value, PlatformError> {
             admitted: planned.admitted,
             predicted: planned.predicted,
             violations: runtime.violations(),
+            predicted_violations: runtime.predicted_violations(),
             accelerators: names,
         },
         planned.rejected,
