@@ -29,7 +29,7 @@ __all__ = [
     "within_request",
 ]
 
-#: The request, which a handler with a second parameter is given.
+#: The request, passed to handlers with a second parameter.
 Request = _native.Request
 
 #: gRPC's custom metadata: bytes where the name ends in ``-bin``, else text.
@@ -45,8 +45,8 @@ _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return `work` as a function that keeps this request's deadline and trace on any thread.
 
-    The function also keeps the tenant's terms and limit. For a coroutine function it is a coroutine
-    function. Outside handlers, and for requests with none of these, it is `work` itself. Raises
+    It also keeps the tenant's terms and limit. For a coroutine function it is a coroutine function.
+    Outside handlers, and for requests without any of these, `work` is returned unchanged. Raises
     InputError for generator functions, whose work is spread over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
@@ -100,7 +100,7 @@ class Settled(Generic[_T]):
 
 
 async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Settled[_T]:
-    """Await the handler of the request of `scope`, in a task of its own."""
+    """Run the handler of the request of `scope` in its own task, and wait for it."""
     _SCOPE.set(scope)
     try:
         return Settled(await coroutine, None)

@@ -1,8 +1,8 @@
-"""Scenarios: the questions of comparisons, checked by the engine's rules.
+"""Scenarios of comparisons, checked by the engine's rules.
 
-The engine describes a scenario (`docs/scenario.md`): its fields, their names, ranges and defaults.
-:class:`Scenario` has the same fields under the same names, and adds no rules of its own.
-:class:`Fields` are their types, for functions that take them as keyword arguments.
+The engine describes a scenario (`docs/scenario.md`): its fields with their names, ranges and
+defaults. :class:`Scenario` has the same fields, and adds no rules. :class:`Fields` has their types,
+for functions that take them as keyword arguments.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ PAPER_SLO_FACTOR: Final = 5.0
 
 
 class HasDocument(Protocol):
-    """An object that stands for a document, such as a workload built in Python."""
+    """An object that represents a document, such as a workload built in Python."""
 
     def to_document(self) -> Mapping[str, Any]:
         """Return the document: texts, numbers, lists and mappings."""
@@ -79,23 +79,23 @@ class HasDocument(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """The question of a comparison. The defaults are those of `accelflow compare`.
+    """The settings of a comparison. The defaults are those of `accelflow compare`.
 
-    `workload` is a suite's name, the path of a workload's file (docs/workloads.md), which ends in
-    ``.toml`` or ``.json``, the tree of one (:func:`accelflow.workload.load_workload`), or an object
-    with the method ``to_document`` that returns a tree. Fields that are None here take the
-    workload's values.
+    `workload` is a suite's name, the path of a workload's file (docs/workloads.md) ending in
+    ``.toml`` or ``.json``, the tree of such a file (:func:`accelflow.workload.load_workload`), or
+    an object whose method ``to_document`` returns a tree. Fields that are None take the workload's
+    values.
 
-    `orchestrators` and `services` are identifiers; empty stands for those of
-    :func:`accelflow.simulation.orchestrators` and for all services. Each of
-    :func:`accelflow.simulation.systems` can be chosen, also in the paper's spelling.
+    `orchestrators` and `services` are identifiers. If empty, they are those of
+    :func:`accelflow.simulation.orchestrators`, and all services. All of
+    :func:`accelflow.simulation.systems` are allowed, also in the paper's spelling.
 
-    `profile` says where costs come from: ``measured``, from the services' operations on real bytes
-    on this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``,
-    the paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The default is what the
-    workload says: measured for socialnetwork, paper for the other suites. `recording` is the text
-    of a recording (docs/recording-format.md) that costs and sizes are taken from instead; together
-    with the profile ``measured`` it is this machine's. `recorded_times` selects among its times:
+    `profile` is the source of costs: ``measured``, from the services' operations on real bytes on
+    this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the
+    paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The default is what the workload
+    says: measured for socialnetwork, paper for the other suites. `recording` is the text of a
+    recording (docs/recording-format.md) that costs and sizes are taken from instead; together with
+    the profile ``measured`` it is this machine's. `recorded_times` selects among its times:
     ``median``, the default, the same for each request, or ``distribution``, drawn for each request
     from the recorded distributions, with the time of requests outside of their steps.
 

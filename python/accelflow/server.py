@@ -94,24 +94,23 @@ class Server:
 
     Included files are looked for beside it, then in the folders `include_dirs`.
 
-    Clients speak framed Thrift, binary or compact, or gRPC, over TCP; with `tls`, over TLS 1.3 and
-    nothing else. `limits` and `timeouts` bound what clients can take of the server, `execution`
-    chooses the threads that serve them, and `observability` is for operators; :class:`Tls`,
-    :class:`Limits`, :class:`Timeouts`, :class:`Execution` and :class:`Observability` describe the
-    settings.
+    Clients use framed Thrift (binary or compact) or gRPC, over TCP. With `tls`, they must use TLS
+    1.3. `limits` and `timeouts` bound the resources of clients, `execution` chooses the serving
+    threads, and `observability` is for operators; :class:`Tls`, :class:`Limits`, :class:`Timeouts`,
+    :class:`Execution` and :class:`Observability` describe the settings.
 
-    Replies are compressed as `compression` says: "never", "like_request" (as the request was) or
-    "always". With `tenants`, each tenant's traffic is shaped before it is processed; with
-    `control`, ARCUS's control plane shapes it so that promises (:class:`Slo`) are kept.
+    `compression` of replies is "never", "like_request" (as the request) or "always". With
+    `tenants`, each tenant's traffic is shaped before it is processed. With `control`, ARCUS's
+    control plane shapes it so that promises (:class:`Slo`) are kept.
 
-    With `errors_to_caller`, exceptions of services that its handlers call go to the client
-    directly, by the trace T10_error (with gRPC, by the status). The handler's call then ends with a
-    CallError of the reason ``answered``.
+    With `errors_to_caller`, exceptions of called services go directly to the client, by the trace
+    T10_error (with gRPC, by the status). The handler's call then ends with a CallError of the
+    reason ``answered``.
 
-    With `library`, requests are served with traces of your own: `receive` and `respond` name them,
-    and `respond_compressed` the one for compressed replies (by default `respond`). `library` is a
-    library, an image, or the path of a file of traces. Traces that do not fit what the server does
-    are refused with the reason.
+    With `library`, requests are served with your own traces. `receive` and `respond` name them, and
+    `respond_compressed` names the trace for compressed replies (by default `respond`). `library` is
+    a library, an image, or the path of a file of traces. Unsuitable traces are refused with the
+    reason.
 
     Raises AccelflowError for a file that cannot be used; the message names the place in it.
     """
@@ -135,7 +134,7 @@ class Server:
         respond: str | None = None,
         respond_compressed: str | None = None,
     ) -> None:
-        """Read the files; nothing listens yet."""
+        """Read the files; the server does not listen yet."""
         if compression not in get_args(Compression):
             allowed = ", ".join(repr(name) for name in get_args(Compression))
             message = f"compression = {compression!r}: must be one of {allowed}"
@@ -167,18 +166,17 @@ class Server:
         self._port: int | None = None
 
     def handle(self, name: str, handler: Handler, *, due_within_s: float | None = None) -> None:
-        """Set the handler of ``Service.method``, or of ``method`` where one service has it.
+        """Set the handler of ``Service.method``, or of ``method`` if only one service has it.
 
-        A handler gets the dict of the arguments and returns the function's value; None for void.
-        If its second parameter is required or called ``request``, it gets the :class:`Request`,
-        too. It is called from several threads. Coroutines that it returns run in one event loop of
-        the server; they are cancelled when their client no longer waits. A DeclaredError becomes
-        that exception of the interface. Any other exception is logged, and the client receives
-        INTERNAL_ERROR with the log's id for it (with `verbose_errors`, its type and text).
+        A handler receives a dict of the arguments and returns the function's value, or None for
+        void. If its second parameter is required or called ``request``, it also receives the
+        :class:`Request`. It is called from several threads. Coroutines run in the server's event
+        loop, and are cancelled when the client no longer waits. A DeclaredError becomes that
+        exception of the interface. Any other exception is logged. The client then receives
+        INTERNAL_ERROR with the id of the log entry (with `verbose_errors`, type and text).
 
-        Calls should be answered within `due_within_s` seconds: queues by deadline order their
-        traces by that, and those of calls that the handler makes. A late answer counts as any
-        other.
+        `due_within_s` is the deadline of calls in seconds. Deadline queues order their traces by
+        it, and the traces of calls that the handler makes. Late answers are still sent.
 
         Raises AccelflowError if the interface has no such function, and InputError for a handler
         with other parameters.
@@ -200,9 +198,9 @@ class Server:
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on an IP address, serve in background threads, and return the port.
 
-        A name such as ``localhost`` is looked up; of several addresses the first IPv4 address is
-        taken. Port 0 lets the system choose a port. A server is started once. Raises AccelflowError
-        for an address that cannot be bound, InputError for an invalid port.
+        A name such as ``localhost`` is resolved, to the first IPv4 address if there are several.
+        Port 0 lets the system choose a port. A server is started once. Raises AccelflowError for an
+        address that cannot be bound, InputError for an invalid port.
         """
         whole_number("port", port, 0, 65535)
         self._port = self._native.start(host, port)
@@ -211,7 +209,8 @@ class Server:
     def stop(self, grace_s: float = 10.0) -> int:
         """Stop listening and wait up to `grace_s` for requests that have begun to arrive.
 
-        Return how many connections had to be cut off. Coroutines that still run then are cancelled.
+        Returns the number of connections that had to be closed. Coroutines that still run are
+        cancelled.
         A second call does nothing. Raises AccelflowError when called from a coroutine handler, for
         which it would wait.
         """
@@ -225,8 +224,8 @@ class Server:
     def serve(self, host: str = "127.0.0.1", port: int = 0, *, grace_s: float = 10.0) -> int:
         """Serve until SIGINT or SIGTERM, then :meth:`stop`. For the main thread of a program.
 
-        If the traces are from a file, SIGHUP makes the server read it again, as
-        :meth:`reload_traces` does; the log has the result.
+        If the traces are from a file, SIGHUP reloads it, as :meth:`reload_traces` does; the log has
+        the result.
         """
         stopped = threading.Event()
 
@@ -269,25 +268,25 @@ class Server:
     def reshape(self, tenant: str, shaping: Shaping) -> None:
         """Replace a tenant's shaping while the server is running.
 
-        Waiting requests go by the new rates. A bucket that was not there before is full.
+        The new rates also apply to waiting requests. A new bucket is full.
         """
         self._native.reshape(tenant, shaping)
 
     def set_slo(self, tenant: str, slo: Slo) -> None:
-        """Ask the control plane for a promise to a tenant while the server is running.
+        """Request a promise for a tenant from the control plane, while the server is running.
 
-        It replaces the one that the tenant has. Raises AccelflowError, with what is left, if it is
-        not given; the tenant then keeps the promise that it has.
+        It replaces the tenant's promise. If it is refused, AccelflowError says what is left, and
+        the tenant keeps the old promise.
         """
         instance_of("slo", slo, (Slo,), "an Slo")
         self._native.set_slo(tenant, slo)
 
     def remove_slo(self, tenant: str) -> bool:
-        """Take a tenant's promise back; return whether it had one."""
+        """Cancel a tenant's promise; return whether it had one."""
         return self._native.remove_slo(tenant)
 
     def slo_status(self) -> dict[str, Any]:
-        """Return what is promised, used and left, and which promises were kept: the page `/slo`.
+        """Return what is promised, used and left, and which promises were kept (page `/slo`).
 
         Raises AccelflowError for a server without a control plane, or that is not running.
         """
@@ -302,11 +301,11 @@ class Server:
         respond: str | None = None,
         respond_compressed: str | None = None,
     ) -> int:
-        """Replace the traces of further requests; return how often that was done while serving.
+        """Replace the traces for further requests; return the number of replacements so far.
 
-        The arguments are those of the server. Requests that are under way end with the traces that
-        received them; none is lost. Raises AccelflowError for traces that do not fit; the server
-        then keeps the old ones.
+        The arguments are those of the server. Requests in progress end with the traces that
+        received them. If the traces are unsuitable, AccelflowError is raised, and the server keeps
+        the old ones.
         """
         given = server_traces(library, receive, respond, respond_compressed)
         turn = self._native.set_traces(given)
@@ -314,7 +313,7 @@ class Server:
         return turn
 
     def remove_traces(self) -> int:
-        """Go back to the traces that every server has; otherwise as :meth:`set_traces`."""
+        """Return to the built-in traces; otherwise as :meth:`set_traces`."""
         turn = self._native.set_traces(None)
         self._has_file = False
         return turn
@@ -342,9 +341,9 @@ class Server:
         """Return the costs of the latest requests as a recording (docs/recording-format.md).
 
         `services` maps functions (``Service.method``) to the names of services in the recording,
-        each on its most common path. With `base`, the text of another recording, they replace the
-        services of the same names in it; the others are kept, for services whose calls this server
-        has not seen. Only requests over TLS take the traces that the simulator knows.
+        each on its most common path. With `base`, the text of another recording, they replace its
+        services of the same names, and its other services are kept. Only requests over TLS use
+        traces that the simulator supports.
 
         Raises AccelflowError for a function without requests.
         """
@@ -389,7 +388,7 @@ class _Coroutines:
     def begin(
         self, name: str, coroutine: Coroutine[Any, Any, Json], promise: _native.Promise
     ) -> None:
-        """Run a coroutine; cancel it when its request is abandoned."""
+        """Run a coroutine, and cancel it if its request is abandoned."""
         answering = in_scope(_native.current_scope(), coroutine)
         self._running().call_soon_threadsafe(_begin, name, answering, promise)
 
@@ -459,7 +458,7 @@ def _log_failure(name: str, raised: BaseException) -> None:
 
 
 def _numbered(raised: BaseException) -> str:
-    """Attach to an exception the id that the log and the client know it by, and return the id."""
+    """Attach the id of the log entry to an exception, and return the id."""
     number = secrets.token_hex(8)
     # An exception that takes no attributes gets a second id in the log.
     with contextlib.suppress(AttributeError):
@@ -475,7 +474,7 @@ async def _cancel_all() -> None:
 
 
 def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
-    """Whether a handler takes the request beside the arguments."""
+    """Whether a handler takes the request in addition to the arguments."""
     if not callable(handler):
         raise InputError(f"the handler of {name}, {handler!r}: must be a function")
     try:

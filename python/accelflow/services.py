@@ -1,6 +1,6 @@
-"""Workloads built in Python: services with their paths, as a workload's file has them.
+"""Workloads built in Python: services with their paths.
 
-The fields are those of the file (docs/workloads.md) and are checked by the same rules.
+The fields are those of a workload's file (docs/workloads.md), and follow the same rules.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SCHEMA: Final = "accelflow.workload/1"
 
 
 def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
-    """A phase of application logic of `time_us` us, or drawn from a distribution.
+    """Return a phase of application logic of `time_us` us, or of a random time.
 
-    Without a time, it takes its part of the service's `app_us`, or the time in the costs.
+    Without a time, it takes its share of the service's `app_us`, or the time in the costs.
     """
     if time_us is None:
         return {"cpu": True}
@@ -45,7 +45,7 @@ def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
 
 
 def chain(trace: str, **options: Unpack[ChainOptions]) -> Chain:
-    """A chain of traces that begins with `trace`.
+    """Return a chain of traces that begins with `trace`.
 
     Options are those of the file (:class:`accelflow.phases.ChainOptions`).
     """
@@ -53,16 +53,16 @@ def chain(trace: str, **options: Unpack[ChainOptions]) -> Chain:
 
 
 def parallel(*chains: Chain) -> Parallel:
-    """Different chains at once; the phase ends with the last of them."""
+    """Return different chains that run in parallel; the phase ends with the last of them."""
     return {"parallel": list(chains)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """A service: the path of a request to it, and the rate of requests.
+    """A service: the path of its requests, and their rate.
 
-    `path` has the phases one after another; the first receives the request, the last sends the
-    answer. Fields that are None take the workload's `defaults`.
+    `path` is the sequence of phases; the first receives the request, and the last sends the answer.
+    Fields that are None take the workload's `defaults`.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Workload:
         )
         result = accelflow.simulate(shop)
 
-    `defaults` has the values of fields that services leave out; `traces` are traces of its own.
+    `defaults` has the values of fields that services omit. `traces` are the workload's own traces.
     `rest` has the other tables of a file, such as ``origin``.
     """
 

@@ -1,7 +1,7 @@
 """Settings of a server, in groups: TLS, limits, timeouts, execution, observability.
 
-Each group is an immutable dataclass that is checked when it is made. docs/server-reference.md says
-what each setting does. ::
+Each group is an immutable dataclass, checked on creation. docs/server-reference.md describes each
+setting. ::
 
     Server(
         "calculator.thrift",
@@ -76,10 +76,10 @@ class Tls:
 class Limits:
     """Bounds on connections, on messages and on memory.
 
-    Connections beyond `max_connections` are closed at once, as are those beyond
-    `max_connections_per_address` from one address (None: a quarter of all, and any number from this
-    machine), and those that would take one of the last `reserved_descriptors` file descriptors of
-    the process. A gRPC client has up to `max_concurrent_streams` requests at once on a connection.
+    Connections beyond `max_connections` are closed at once. So are connections from one address
+    beyond `max_connections_per_address` (None: a quarter of all, and any number from this machine),
+    and those that would use one of the last `reserved_descriptors` file descriptors of the process.
+    A gRPC client may have up to `max_concurrent_streams` concurrent requests on a connection.
 
     A message has at most `max_message_bytes`; after decompression, at most `max_decompressed_bytes`
     and `max_decompression_ratio` times its size. It has at most `max_elements` fields and elements
@@ -119,7 +119,7 @@ class Limits:
         whole_number("max_depth", self.max_depth, 1, _DEEPEST)
 
     def resolved(self) -> Self:
-        """Return the same limits, with those that depend on others filled in."""
+        """Return these limits with values for those that depend on others."""
         values, unsent = self.max_value_bytes, self.max_unsent_bytes
         return replace(
             self,
@@ -130,11 +130,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """The times in seconds that a server waits for a client before it closes the connection.
+    """The times in seconds after which a server closes a connection.
 
-    It waits `first_byte_timeout_s` for the first byte, `idle_timeout_s` between messages,
-    `message_timeout_s` from a message's first byte to its last, and `write_timeout_s` for the
-    client to take a reply (None: as `message_timeout_s`).
+    `first_byte_timeout_s` limits the wait for the first byte, `idle_timeout_s` the wait between
+    messages, `message_timeout_s` the time from a message's first byte to its last, and
+    `write_timeout_s` the time until the client takes a reply (None: as `message_timeout_s`).
     """
 
     idle_timeout_s: float = 300.0
@@ -159,18 +159,18 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """Which threads run accelerators and handlers.
+    """The threads that run accelerators and handlers.
 
-    By default both run on the threads of connections. With `workers`, each accelerator has that
-    many threads of its own behind a bounded queue, as in the paper's hardware (:class:`Pools` has
-    more settings); the results are the same. With `steering`, handlers run on workers that LdB
-    chooses (:class:`Steering`, or its policy alone).
+    By default both run on the threads of connections. With `workers`, each accelerator has this
+    many threads of its own, behind a bounded queue, as in the paper's hardware (:class:`Pools` has
+    more settings); the results are the same. With `steering`, handlers run on workers chosen by LdB
+    (:class:`Steering`, or only its policy).
 
-    Handlers of gRPC run on up to `handler_threads` threads that all connections share, and on as
-    many more for connections that have none of these. With 0 they run on the threads of
-    connections, which is faster for handlers that do not block.
+    gRPC handlers run on up to `handler_threads` threads shared by all connections, and on as many
+    more for connections that have none of these. With 0 they run on the threads of connections,
+    which is faster for handlers that do not block.
 
-    `rpc` enables parts of an RPC processor in place of the RPC accelerator (:class:`RpcProcessor`).
+    `rpc` enables parts of an RPC processor instead of the RPC accelerator (:class:`RpcProcessor`).
     `faults` are injected into accelerators.
     """
 
@@ -237,16 +237,16 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observability:
-    """Metrics, recordings and spans for operators, and the detail of errors that clients receive.
+    """Metrics, recordings and spans for operators, and the detail of errors for clients.
 
-    With `record`, it keeps the costs of the latest requests for :meth:`Server.recording`. With
-    `telemetry`, it sends spans of requests to a collector. With `admin`, an address such as
-    "127.0.0.1:9100", it answers operators there over HTTP (/metrics, /recording).
+    With `record`, the server keeps the costs of the latest requests for :meth:`Server.recording`.
+    With `telemetry`, it sends spans of requests to a collector. With `admin`, an address such as
+    "127.0.0.1:9100", it answers operators over HTTP (/metrics, /recording).
 
     For an error that the interface does not declare, a client receives a code and an id. The log
-    ``accelflow.server`` has the rest under that id: at level ERROR, or INFO if the request is
-    wrong. With `verbose_errors` clients receive everything: texts of exceptions, traces and steps,
-    and the names of known functions.
+    ``accelflow.server`` has the details under that id: at level ERROR, or INFO if the request is
+    wrong. With `verbose_errors`, clients receive the details: texts of exceptions, traces and
+    steps, and the names of known functions.
     """
 
     record: bool = False

@@ -104,8 +104,8 @@ MAX_THREADS: Final = 4_096
 class Suite:
     """A suite of services.
 
-    `branching_share` is the share of its sequences of accelerators that have a conditional, and
-    `paper_branching_share` what the paper prints for it (section III, Q2).
+    `branching_share` is the share of sequences of accelerators that contain a conditional.
+    `paper_branching_share` is the paper's figure (section III, Q2).
     """
 
     name: str
@@ -131,21 +131,21 @@ def run(  # noqa: PLR0913 (settings, by name)
 ) -> dict[str, Any]:
     """Simulate `scenario` and return the results, an object of schema ``accelflow.compare/1``.
 
-    `threads` (default: one a core) does not influence the results. `progress` is called with the
-    number of requests that have ended and of all, over all simulations. With `tail_share`, from 0
-    to 1, each service also has `tail_us`: that share of its response times, the longest first.
-    Percentiles are exact up to 10,000,000 requests of a service, or as `exact` says; beyond,
-    response times are counted in bins, percentiles are within the share that the results name under
-    ``percentiles``, and services have `tail_bins` in place of times. The first comparison with
-    measured costs measures them, which takes some seconds.
+    `threads` (default: one per core) does not change the results. `progress` is called with the
+    number of completed requests and the total, over all simulations. With `tail_share` (0 to 1),
+    each service also has `tail_us`, this share of its response times, longest first. Percentiles
+    are exact up to 10,000,000 requests of a service. Beyond, or with `exact` False, response times
+    are counted in bins: ``percentiles`` has the relative error, and services have `tail_bins`
+    instead of times. The first comparison with measured costs measures them, which takes some
+    seconds.
 
     `policies` and `orchestrators` are classes in Python, simulated beside the native systems
-    (docs/python-policies.md). `policies` has queue policies by the system whose queues they order;
-    the system with the policy is ``SYSTEM+NAME`` in the results. Results then name these systems in
-    ``python_systems``; the hash of the scenario does not cover them.
+    (docs/python-policies.md). `policies` maps systems to queue policies; in the results, such a
+    system is called ``SYSTEM+NAME``. ``python_systems`` lists these systems; the hash of the
+    scenario does not cover them.
 
-    Raises InputError for a value that is not allowed, AccelflowError for a recording or plan that
-    cannot be simulated and for a policy that fails, whose exception is then the cause.
+    Raises InputError for a value that is not allowed, and AccelflowError for a recording or plan
+    that cannot be simulated, and for a policy that fails (its exception is the cause).
     """
     number = isinstance(tail_share, int | float) and not isinstance(tail_share, bool)
     if not number or not 0.0 <= tail_share <= 1.0:
@@ -172,12 +172,11 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     use_intervals: int = 0,
     others: Iterable[System] = (),
 ) -> tuple[dict[str, Any], list[Sampled]]:
-    """Do as :func:`run`, and return the results and up to `samples` requests of each service.
+    """As :func:`run`, but also return up to `samples` requests of each service.
 
-    With `use_intervals` of 2 or more, the results have ``use_over_time``: how busy each server was
-    in at most so many intervals (:func:`accelflow.report.use.read_use`).
-
-    `others` are systems in Python (:func:`accelflow.policies.systems_in_python`).
+    With `use_intervals` of 2 or more, ``use_over_time`` in the results has the utilisation of each
+    server in at most this many intervals (:func:`accelflow.report.use.read_use`). `others` are
+    systems in Python (:func:`accelflow.policies.systems_in_python`).
     """
     threads = threads if threads is not None else os.cpu_count() or 1
     scenario = loaded(scenario)
@@ -197,7 +196,7 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
 
 
 def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
-    """Raise InputError if `runs` runs of `scenario` may not keep so many requests of each service.
+    """Raise InputError if `runs` runs of `scenario` would keep too many requests.
 
     Raises AccelflowError for a recording that does not fit.
     """
@@ -209,7 +208,7 @@ def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
 
 
 def costed(scenario: Scenario) -> Scenario:
-    """Return `scenario` with a recording of this machine's costs, if it asks for measured ones.
+    """Return `scenario` with a recording of this machine's costs if it uses measured costs.
 
     Raises InputError for a value that is not allowed.
     """
@@ -255,7 +254,7 @@ def _results(
 
 
 def _in_python(systems: list[System]) -> dict[str, Any]:
-    """The part of results on systems in Python; empty if there are none."""
+    """Return the results' members on systems in Python; empty if there are none."""
     rows = [
         {"orchestrator": system.name, "like": system.like, "classes": dict(system.classes)}
         for system in systems
@@ -264,13 +263,13 @@ def _in_python(systems: list[System]) -> dict[str, Any]:
 
 
 def write_spans(scenario: Scenario, path: Path) -> int:
-    """Simulate `scenario`, of one orchestrator, and write its requests to `path` as spans.
+    """Simulate `scenario` under one orchestrator, and write its requests to `path` as spans.
 
-    The file has a line for each request, those of the warm-up too: OTLP as JSON, which ``accelflow
-    import otlp`` and OpenTelemetry's collectors read. Requests are the same as in :func:`run`.
-    Returns their number.
+    The file has a line of OTLP in JSON for each request, warm-up included. ``accelflow import
+    otlp`` and OpenTelemetry's collectors read it. Requests are the same as in :func:`run`. Returns
+    their number.
 
-    Raises InputError for a value that is not allowed and AccelflowError for several orchestrators,
+    Raises InputError for a value that is not allowed, and AccelflowError for several orchestrators
     and if the simulation or the file fails.
     """
     scenario = costed(loaded(scenario))
@@ -290,7 +289,7 @@ def _shown(limits: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def dwell_s(arrivals: str) -> float | None:
-    """The mean time from one rate of `arrivals` to the next in seconds; None if the rate holds.
+    """Return the mean seconds between rate changes of `arrivals`; None for a constant rate.
 
     Raises AccelflowError for unknown arrivals.
     """
@@ -317,10 +316,10 @@ def workloads() -> list[Suite]:
 
 
 def services(workload: str | PathLike[str] | Mapping[str, Any] = "socialnetwork") -> list[str]:
-    """The services of `workload`; those of SocialNetwork are in the order of the paper's Table IV.
+    """Return the services of `workload`; SocialNetwork's have the order of the paper's Table IV.
 
-    It is a suite's name, a workload's file, or the tree of one. Raises InputError for an unknown
-    workload.
+    `workload` is a suite's name, a workload's file, or the tree of such a file. Raises InputError
+    for an unknown workload.
     """
     try:
         return _native.service_names(native_workload(workload))
@@ -334,10 +333,10 @@ def timeouts(
     remote: str,
     timeout_us: float,
 ) -> dict[str, float]:
-    """The mean number of messages of a request that time out, by service.
+    """Return the mean number of messages per request that time out, by service.
 
-    In closed form, for the waits called `remote` and the most common path of each request; waits
-    do not depend on the load. Raises InputError for a time-out that is not positive,
+    It is computed in closed form, for the waits called `remote` and the most common path; waits do
+    not depend on the load. Raises InputError for a time-out that is not positive, and
     AccelflowError for an unknown name.
     """
     positive_number("timeout_us", timeout_us, 1e9)
@@ -346,12 +345,12 @@ def timeouts(
 
 
 def demands(scenario: Scenario) -> dict[str, Any]:
-    """The work of one request of each service of `scenario`, in closed form, without waits.
+    """Return the work of one request to each service of `scenario`, in closed form.
 
-    ``services`` has a row for each, with its time on a core (``app_ns``) and, by accelerator, the
-    number of its ``operations`` and their time on a core; ``rate_share`` is its rate over the mean.
-    Raises InputError for a scenario that is not allowed, AccelflowError for a recording that does
-    not fit.
+    ``services`` has a row for each service: ``app_ns``, its application logic on a core;
+    ``operations`` with their number and core time by accelerator; and ``rate_share``, its rate over
+    the mean. Raises InputError for a scenario that is not allowed, and AccelflowError for a
+    recording that does not fit.
     """
     check(scenario)
     found: dict[str, Any] = json.loads(
@@ -363,11 +362,11 @@ def demands(scenario: Scenario) -> dict[str, Any]:
 def service(
     name: str, workload: str | PathLike[str] | Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The path of a service: method, path, traces and how often it invokes each accelerator.
+    """Return the path of a service: method, path, traces, and invocations of each accelerator.
 
-    The service is of `workload`, or else of any suite. The counts are found by walking its traces;
-    `conditionals_by_sequence` has the most branches that each of its sequences can resolve. Raises
-    AccelflowError for an unknown service.
+    `workload` is the service's workload, by default any suite. Invocations are counted by walking
+    the traces. `conditionals_by_sequence` has the most branches that each sequence can resolve.
+    Raises AccelflowError for an unknown service.
     """
     text = None if workload is None else native_workload(workload)
     walked: dict[str, Any] = json.loads(_native.service_walk(name, text))
@@ -384,17 +383,18 @@ def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, s
 
 
 def payloads(scenario: Scenario, requests: int) -> list[tuple[str, int, int]]:
-    """The payloads of all operations of `requests` invocations of each service of `scenario`.
+    """Return the payloads of all operations in `requests` invocations of each service.
 
-    Each is (accelerator, bytes before, bytes after). Requests come one at a time. Raises InputError
-    for a scenario that is not allowed, AccelflowError for a recording that does not fit.
+    Each is (accelerator, bytes before, bytes after). Requests arrive one at a time. Raises
+    InputError for a scenario that is not allowed, and AccelflowError for a recording that does not
+    fit.
     """
     check(scenario)
     return _native.scenario_payloads(document(scenario), scenario.recording, requests)
 
 
 def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dict[str, float]]:
-    """The core time of each service without accelerators, in ns, by the paper's categories.
+    """Return each service's core time without accelerators, in ns, by the paper's categories.
 
     Costs are those of the profile ``paper`` with `tcp_cost_ns`.
     """

@@ -1,6 +1,6 @@
-"""Tenants of a server: their connections, how their traffic is shaped, what they are promised.
+"""Tenants of a server: their connections, traffic shaping and promises.
 
-ARCUS's traffic shaper stands in front of each tenant, and its control plane gives promises
+ARCUS's traffic shaper limits each tenant, and its control plane grants promises
 (docs/server-reference.md, "Tenants").
 """
 
@@ -18,13 +18,13 @@ Priority: TypeAlias = Literal["low", "normal", "high"]
 class Shaping:
     """Limits on the rate of a tenant's traffic. Without a rate there is no limit.
 
-    `accelerator_s_per_s` is the processor time that the server may spend on the tenant's requests,
-    without their handlers, in seconds each second: one limit for small, large and bursty requests.
-    What a request takes is predicted from earlier ones of its size, and corrected afterwards.
+    `accelerator_s_per_s` is the processor time per second that the server may spend on the tenant's
+    requests, without their handlers. It is one limit for small, large and bursty requests. The time
+    of a request is predicted from earlier requests of its size, and corrected afterwards.
 
-    `burst_requests`, `burst_bytes` and `burst_accelerator_s` are the sizes of the token buckets:
-    how much may pass at once after a pause. The default is a hundredth of a second's traffic, and
-    at least one token.
+    `burst_requests`, `burst_bytes` and `burst_accelerator_s` are the sizes of the token buckets,
+    which may pass at once after a pause. The default is a hundredth of a second's traffic, and at
+    least one token.
     """
 
     requests_per_s: float | None = None
@@ -37,11 +37,11 @@ class Shaping:
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """The control plane of a server: it gives tenants what they are promised, and others the rest.
+    """A server's control plane: it keeps the promises to tenants, and gives others the remainder.
 
-    `capacity_s_per_s` is how many seconds of accelerators there are each second (None: the number
-    of cores that the process may use), and `most` the part of it that may be promised or used by
-    those without a promise. Promises are looked at every `period_s`.
+    `capacity_s_per_s` is the accelerator time available per second (None: the number of cores that
+    the process may use). `most` is the share of it that may be promised, or used by tenants without
+    a promise. Promises are checked every `period_s`.
     """
 
     capacity_s_per_s: float | None = None
@@ -51,14 +51,14 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class Slo:
-    """A promise that a tenant asks for: `requests_per_s` in `percent_of_periods` of all periods.
+    """A requested promise: `requests_per_s` in `percent_of_periods` of all periods.
 
-    It holds for requests that take `request_us` of accelerator time in the mean. If that is None,
-    it is predicted from earlier requests whose messages had about `request_bytes`; given those, it
-    follows what such requests take, while there is room.
+    It applies to requests with a mean accelerator time of `request_us`. If that is None, it is
+    predicted from earlier requests of about `request_bytes`, and follows their current mean while
+    there is capacity.
 
-    With `latency_percentile` and `latency_us`, that percentile of the times from when a request may
-    pass to its answer, handler included, is promised too.
+    `latency_percentile` and `latency_us` also promise a percentile of latencies, measured from the
+    release of a request by the shaper to its answer, handler included.
     """
 
     requests_per_s: float
@@ -73,11 +73,11 @@ class Slo:
 class Tenant:
     """A tenant: its `name`, how its connections are recognised, its limits, and its promise `slo`.
 
-    A connection belongs to the first tenant that has its address in one of its `networks`
-    ("10.1.0.0/16"), or an identity that its client has proven among its `identities`: DNS names and
-    URIs of certificates, which a server with `client_ca` asks for. `max_traces` bounds the traces
-    that run at once, and `max_connections` the open connections (None: any number). `priority` and
-    `due_within_s` are for the queues of worker pools.
+    A connection belongs to the first tenant whose `networks` ("10.1.0.0/16") contain its address,
+    or whose `identities` contain one proven by the client. Identities are DNS names and URIs of
+    certificates, which a server with `client_ca` requires. `max_traces` limits concurrent traces,
+    and `max_connections` open connections (None: no limit). `priority` and `due_within_s` apply to
+    the queues of worker pools.
     """
 
     name: str

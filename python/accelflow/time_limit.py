@@ -23,13 +23,13 @@ class TimeUpError(AccelflowError):
 
 
 class TimeLimit:
-    """A time from now on; without `seconds` it never passes.
+    """A time limit from now on; without `seconds` it never expires.
 
-    It counts with a clock that does not jump when the time of day is set.
+    It uses a clock that does not jump when the time of day is set.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        """Start the clock. Raises InputError unless `seconds` is from 0.1 to those of 366 days."""
+        """Start the clock. Raises InputError unless `seconds` is from 0.1 s to 366 days."""
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if seconds is not None and not (number and _LEAST_S <= seconds <= _MOST_S):
             raise refused("time_limit_s", seconds, "must be a number from 0.1 to 31622400")
@@ -47,9 +47,9 @@ class TimeLimit:
             raise TimeUpError(f"the time limit of {self} has passed")
 
     def checked(self, progress: Callable[[int, int], object] | None) -> Callable[[int, int], None]:
-        """Return what is to be called with progress: it passes that on, and raises TimeUpError.
+        """Wrap the function `progress` so that it also raises TimeUpError after the limit.
 
-        Raises InputError for what cannot be called.
+        Raises InputError if `progress` is not callable.
         """
         if progress is not None and not callable(progress):
             raise InputError(f"progress = {progress!r}: must be a function or None")

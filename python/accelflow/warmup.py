@@ -2,12 +2,12 @@
 
 A simulation begins with an empty server, so its first response times are too short. MSER-5 (White,
 "An effective truncation heuristic for bias reduction in simulation output", Simulation 1997; White,
-Cobb and Spratt, 2000) cuts as many as make the standard error of the rest's mean the smallest. A
-cut beyond the middle says that the run is too short to tell.
+Cobb and Spratt, 2000) cuts the number that minimises the standard error of the remaining values'
+mean. A cut beyond the middle means that the run is too short.
 
-All services share servers and settle together, and all systems must count the same requests, so
-there is one cut: the pilot's response times, each over the mean of its service, are averaged in
-bins of simulated time over services and seeds; of the systems, the one that takes longest counts.
+Services share servers and settle together, and all systems must count the same requests, so there
+is one cut. The pilot's response times, each over the mean of its service, are averaged over
+services and seeds in bins of simulated time. The system that settles last determines the cut.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _IN_A_BIN: Final = 20
 def mser5(values: Sequence[float] | np.ndarray) -> int | None:
     """The number of `values`, in the order of time, to cut from the start: a multiple of five.
 
-    The mean of the remaining batches of five has the smallest standard error. None if that cuts
-    more than half, or if there are fewer than ten batches: then the run is too short.
+    The mean of the remaining batches of five has the smallest standard error. None if the run is
+    too short: the cut is beyond the middle, or there are fewer than ten batches.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

@@ -1,4 +1,4 @@
-"""Views of single requests of a simulation: timelines, waterfalls, and reasons of slow ones."""
+"""Single requests of a simulation: timelines, waterfalls, and causes of slow requests."""
 
 import json
 import math
@@ -43,9 +43,10 @@ Progress = Callable[[int, int], object]
 class Shown:
     """The requests and the window that a timeline shows.
 
-    Requests are shown that arrive in the window of `for_us` (to the end without it) from `from_us`
-    of simulated time, or of the time since the first span. `services`, `requests` (numbers within
-    their services, from 0) and `slowest` (so many of each service) leave out others.
+    The window begins at `from_us` of simulated time, or of the time since the first span, and lasts
+    `for_us` (by default to the end). Requests that arrive in it are shown. `services`, `requests`
+    (indices within their services, from 0) and `slowest` (this many of each service) narrow the
+    selection.
     """
 
     from_us: float = 0.0
@@ -72,7 +73,7 @@ def write_timeline(scenario: Scenario, path: Path, shown: Shown | None = None) -
     """Simulate `scenario` and write a timeline of it to `path`, in Perfetto's format.
 
     Each system has its own groups of rows, on one axis of simulated time (docs/timeline.md).
-    Returns the numbers of systems and of requests shown, over all systems.
+    Returns the number of systems, and the number of requests shown over all systems.
 
     Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
     and AccelflowError if the simulation or the file fails.
@@ -123,10 +124,10 @@ def watch(
 ) -> dict[str, Any]:
     """Simulate `scenario`, of one system, and return the time of one request piece by piece.
 
-    The request is that of `service` with the number `request`, from 0, or else the one whose
-    response time is `percentile` of those that are counted: 100 for the slowest. The result is an
-    object of schema ``accelflow.waterfall/1``: ``segments`` with times in ns from the arrival, of
-    which those with ``critical`` follow each other without a gap until the response.
+    The request is number `request` (from 0) of `service`, or the one at `percentile` of the counted
+    response times (100: the slowest). The result is an object of schema ``accelflow.waterfall/1``.
+    Its ``segments`` have times in ns from the arrival. The ``critical`` segments follow each other
+    without a gap until the response.
 
     Raises InputError for a value that is not allowed, and AccelflowError if the simulation fails.
     """
@@ -150,9 +151,9 @@ def why(
 ) -> dict[str, Any]:
     """Simulate `scenario`, of one system, and explain the slow requests of `service`.
 
-    Returns an object of schema ``accelflow.why/1`` (docs/why.md): where the time of the requests
-    around `percentile` and of those around the median went, along their critical paths; who
-    occupied what they waited for; how often requests arrived before. ``verdict`` is
+    Returns an object of schema ``accelflow.why/1`` (docs/why.md): It compares requests around
+    `percentile` with requests around the median: the time along their critical paths, the services
+    that occupied the resources that they waited for, and the arrivals before them. ``verdict`` is
     :func:`verdict`.
 
     Raises InputError for a value that is not allowed and for too few requests, and AccelflowError
@@ -169,13 +170,13 @@ def why(
 
 
 def verdict(found: dict[str, Any]) -> dict[str, Any]:
-    """The verdict of an explanation.
+    """Return the verdict of an explanation.
 
-    ``at`` is the place with the greatest additional time of the slow requests, ``waits`` says
-    whether it is a wait, ``share`` is its share of the gap between the bands; ``occupant`` is the
-    service that occupied it most meanwhile, with ``occupied`` and, over the whole run,
-    ``occupied_overall``; ``bursts`` are the services that arrived in a burst before, the strongest
-    first.
+    ``at`` is the place with the greatest additional time of the slow requests. ``waits`` is true if
+    it is a wait, and ``share`` is its share of the gap between the bands. ``occupant`` is the
+    service that occupied it most during these waits, for the share ``occupied``
+    (``occupied_overall`` over the whole run). ``bursts`` are the services that arrived in a burst
+    before, the strongest first.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
     gap = slow - median

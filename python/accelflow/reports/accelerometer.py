@@ -1,4 +1,4 @@
-"""The page of `accelflow accelerometer`: whether offloading pays, and what it depends on."""
+"""The page of `accelflow accelerometer`: the gain of offloading, and what it depends on."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def accelerometer_page(
         sections=[
             *decision_section(decision, sought),
             Section(title="The gain", parts=parts),
-            Section(title="What the ideal gain is lost to", parts=[_losses(result["kernels"])]),
-            *([Section(title="What it depends on", parts=sensitivity)] if sensitivity else []),
+            Section(title="Losses from the ideal gain", parts=[_losses(result["kernels"])]),
+            *([Section(title="Sensitivity", parts=sensitivity)] if sensitivity else []),
             Section(title="Configuration", parts=[settings_table(settings)], folded=True),
-            repeated("nothing is drawn unless the file asks for draws", command),
+            repeated("there are no draws unless the file asks for them", command),
         ],
     )
 
@@ -63,7 +63,7 @@ def _answer(result: Mapping[str, Any]) -> str:
     reduction = result["latency_reduction_ratio"]
     latency = f"and cuts latency by {_percent(reduction)}"
     if reduction is None:
-        latency = "; what it does to latency is not known"
+        latency = "; the effect on latency is not known"
     elif reduction < 1:
         latency = f"and makes requests slower (latency reduction {_percent(reduction)})"
     if result["ideal_speedup_ratio"] is None:
@@ -115,8 +115,8 @@ def _losses(kernels: Sequence[Mapping[str, Any]]) -> Figure:
     ]
     return Figure(
         title="Losses",
-        text="Of each kernel, the share of the host's cycles that keeps the gain below Amdahl's "
-        "bound, by what takes them.",
+        text="For each kernel, the shares of the host's cycles that keep the gain below Amdahl's"
+        " bound, by cause.",
         spec=stacked(
             names=[row["name"] for row in kernels],
             parts=list(_LOSSES.values()),
@@ -151,8 +151,8 @@ def _sensitivity(result: Mapping[str, Any]) -> Iterator[Figure | Table]:
     here = 100 * (result["speedup_ratio"] - 1)
     yield Figure(
         title="Speedup with one input at its low and its high value",
-        text="The bar is the speedup that was found; whiskers are what it becomes if one input is "
-        "at its low or its high value.",
+        text="The bar is the speedup. Whiskers show the speedup with one input at its low or high"
+        " value.",
         spec=bars(
             names=names,
             colors={},

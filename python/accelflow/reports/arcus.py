@@ -1,4 +1,4 @@
-"""The pages of `accelflow arcus`: an experiment beside the paper, and a plan's promises."""
+"""The pages of `accelflow arcus`: an experiment compared with the paper, and a plan's promises."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def experiment_page(report: Mapping[str, Any], command: str | None) -> Page:
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(
-        caption="Ours beside the paper's",
+        caption="Our results and the paper's",
         columns=[
             Column(name="System"),
             Column(name="What"),
@@ -123,7 +123,7 @@ def plan_page(result: Mapping[str, Any], command: str | None) -> Page:
     late = f"; {', '.join(broken)} get less" if broken else ""
     return Page(
         title="A plan of flows",
-        question="Which flows can share these accelerators, and do they get what was promised?",
+        question="Which flows can share these accelerators, and are their promises kept?",
         answer=f"{kept}{late}{refused}.",
         sections=[
             Section(title="The flows", text=result["warnings"], parts=_flows(result)),
@@ -200,7 +200,7 @@ def _rates(admitted: Sequence[Mapping[str, Any]]) -> Figure:
         if (rate := flow["gbit_per_s"][run]) is not None
     ]
     return Figure(
-        title="What each flow gets",
+        title="The rate of each flow",
         text="The rate of each flow while it was active; a tick is the promised rate.",
         spec=bars(
             names=[flow["name"] for flow in admitted],

@@ -146,7 +146,7 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> Table:
 def figures_page(
     result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None
 ) -> Page:
-    """Make the page of our figures beside the paper's."""
+    """Make the page that compares our figures with the paper's."""
     rows = result["rows"]
     roles = {"input": "input", "fitted": "fitted", "result": "prediction"}
     compared = [
@@ -171,7 +171,7 @@ def figures_page(
 
 def _figures(rows: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) -> Table:
     return Table(
-        caption="Ours beside the paper's",
+        caption="Our results and the paper's",
         columns=[
             Column(name="Fig."),
             Column(name="What"),

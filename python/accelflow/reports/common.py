@@ -1,4 +1,4 @@
-"""Parts that several pages have: parameters with their origins, settings, rows beside the paper."""
+"""Shared parts of pages: parameters with origins, settings, comparisons with the paper."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TCP_COST_NS: Final = 7_000.0
 def configuration(
     settings: Mapping[str, Any], *engine_names: str, values: Mapping[str, Any] | None = None
 ) -> Section:
-    """The settings of an answer, then the parameters of the engines that it rests on.
+    """Make sections with the settings of an answer, and the parameters of the engines it used.
 
-    `values` are those of the parameters that are not at their default, by default from `settings`.
+    `values` are the parameters that are not at their default, by default those in `settings`.
     """
     given = settings if values is None else values
     tables = [engine_table(name, given) for name in engine_names]
@@ -29,7 +29,7 @@ def configuration(
 
 
 def settings_table(settings: Mapping[str, Any]) -> Table:
-    """Settings by name; those inside others have the names of both."""
+    """Make a table of settings by name; nested settings have a combined name."""
     return Table(
         caption="What was asked",
         columns=[Column(name="Setting"), Column(name="Value")],
@@ -46,7 +46,7 @@ def _flat(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 
 
 def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
-    """Every parameter of an engine, with its origin; rows that `values` change stand out."""
+    """Make a table of an engine's parameters with their origins; changed rows are highlighted."""
     (found,) = [candidate for candidate in engines(_TCP_COST_NS) if candidate.engine == engine]
     given = dict(_flat(values or {}, ""))
     rows: list[list[Cell]] = []
@@ -74,16 +74,16 @@ def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
         ],
         rows=rows,
         marked=frozenset(marked),
-        notes=["`accelflow explain KEY` has the arithmetic, and what else is allowed."],
+        notes=["`accelflow explain KEY` shows the arithmetic and the allowed values."],
     )
 
 
 def beside_the_paper(rows: Sequence[tuple[str, str, float]], names: Sequence[str]) -> Figure:
-    """Our figures' differences from the paper's: what, by which of `names`, and the share."""
+    """Draw the relative differences of our figures from the paper's, coloured by one of `names`."""
     return Figure(
-        title="How far ours are from the paper's figures",
-        text="The relative difference of each of our figures from the paper's: 0 is the paper's "
-        "own figure, and a dot to the right is a larger one of ours.",
+        title="Differences from the paper's figures",
+        text="The relative difference of each of our figures from the paper's. A dot at 0 equals"
+        " the paper's figure; a dot to the right is larger.",
         spec={
             **dots(
                 names=names,

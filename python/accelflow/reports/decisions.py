@@ -1,4 +1,4 @@
-"""What a page of `accelflow accelerometer` says of decisions: alternatives, SLOs, goals, fleets."""
+"""Sections of the `accelflow accelerometer` page: alternatives, SLOs, goals and fleets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accelflow.reports.common import settings_table
 
 __all__ = ["decided", "decision_section", "fleet_page"]
 
-#: What a fleet needs, as the columns of its table call it.
+#: The needs of a fleet, by the column names of their table.
 _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year": "Money a year"}
 
 
@@ -62,7 +62,7 @@ def _alternatives(rows: Sequence[Mapping[str, Any]], best: str | None) -> Table:
         columns=columns,
         rows=[_alternative(row, drawn=drawn, slo=slo) for row in rows],
         marked=frozenset(number for number, row in enumerate(rows) if row["name"] == best),
-        notes=["The row that stands out has the most throughput of those that keep the SLO."]
+        notes=["The highlighted row has the highest throughput among those that meet the SLO."]
         if best is not None
         else [],
     )
@@ -148,7 +148,7 @@ def fleet_page(result: Mapping[str, Any], settings: Mapping[str, Any], command: 
                 parts=[*(_needed(rows, name) for name in shown), _saved_servers(rows)],
             ),
             Section(title="Configuration", parts=[settings_table(settings)], folded=True),
-            repeated("nothing is drawn unless a service's file asks for draws", command),
+            repeated("there are no draws unless a service's file asks for them", command),
         ],
     )
 
@@ -192,7 +192,8 @@ def _saved_servers(rows: Sequence[Mapping[str, Any]]) -> Figure:
     )
     return Figure(
         title="Servers saved",
-        text="Of each service and of all; whiskers are the 5 % and 95 % quantiles of the draws.",
+        text="For each service and all together; whiskers are the 5 % and 95 % quantiles of the"
+        " draws.",
         spec=bars(
             names=names,
             colors={},

@@ -1,4 +1,4 @@
-"""The page of `accelflow reproduce`: our figures beside the paper's, and all measures."""
+"""The page of `accelflow reproduce`: our figures, the paper's, and all measures."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def reproduction_page(
 ) -> Page:
     """Make the page of experiments; `settings` are those of the scenario, by name.
 
-    With `own` they are of a user's workload, which ``workload`` of `settings` names.
+    With `own`, the experiments are of a user's workload, named ``workload`` in `settings`.
     """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     titles = ", ".join(outcome.definition.name for outcome in outcomes[:4])
     more = f" and {len(outcomes) - 4} more" if len(outcomes) > 4 else ""
     seeds = sorted({seed for outcome in outcomes for seed in outcome.seeds})
     counted = counts_text(findings) if findings else "Nothing is compared with the paper."
-    title = "AccelFlow's evaluation, ours beside the paper's"
+    title = "AccelFlow's evaluation: our results and the paper's"
     question = "Do the paper's results hold here?"
     if own:
         title = f"The paper's experiments with {settings['workload']}"
@@ -105,7 +105,7 @@ def _findings(outcome: ExperimentResult) -> Table:
         off = finding.verdict is Verdict.OFF and finding.why is not None
         rows.append([*cells(finding), finding.why.text if off and finding.why else None])
     return Table(
-        caption=f"{outcome.definition.name}, ours beside the paper's",
+        caption=f"{outcome.definition.name}: our results and the paper's",
         columns=[
             *(Column(name=name, form="written" if name in numbers else "text") for name in COLUMNS),
             Column(name="reason"),
@@ -115,7 +115,7 @@ def _findings(outcome: ExperimentResult) -> Table:
 
 
 def _measures(outcome: ExperimentResult) -> Figure | None:
-    """Every measure of each service by system, at each point; None if nothing was simulated."""
+    """Make a table of every measure by service, system and point; None without simulations."""
     shown = [cell for cell in outcome.shown if cell.value is not None]
     if not shown:
         return None

@@ -85,9 +85,9 @@ def _table(answer: Mapping[str, Any], kinds: Sequence[str]) -> Table:
         ],
         rows=rows,
         notes=[
-            "At least and at most are the ends of the 95 % interval. Headroom is the further load"
-            " that the servers would take. A chip pays up to the price at which its servers cost as"
-            " much as those without."
+            "At least and at most are the ends of the 95 % interval. Headroom is the additional"
+            " load that the servers could take. Up to its break-even price, a chip's servers cost"
+            " no more than servers without it."
         ],
     )
 

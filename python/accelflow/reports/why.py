@@ -1,4 +1,4 @@
-"""The page of `accelflow why`: what slow requests waited for that the median ones did not."""
+"""The page of `accelflow why`: why slow requests take longer than the median ones."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def why_page(
     occupied = found["occupied_by"]
     return Page(
         title=f"Slow requests to {found['service']}",
-        question=f"What do the slow requests to {found['service']} wait for under "
-        f"{found['system']} that the median ones do not?",
+        question=f"Why do slow requests to {found['service']} under {found['system']} take longer"
+        " than the median ones?",
         answer=sentence,
         sections=[
             Section(title="Where their time went", parts=[_spent(found), _times(found)]),
             Section(
-                title="Who occupied what they waited for",
+                title="Services that occupied these resources",
                 text=[] if occupied else ["Nothing that they waited for was occupied."],
                 parts=[_occupants(found)] if occupied else [],
             ),
@@ -47,12 +47,12 @@ def why_page(
 
 
 def _bands(found: Mapping[str, Any]) -> dict[str, str]:
-    """The bands by what they are called."""
+    """Return the bands by name."""
     return {"median": "around the median", "slow": f"around P{found['percentile']:g}"}
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    """A place, and whether it is waited for; the part is left out where the place says it."""
+    """Name a place, and whether it is a wait; the part is omitted if the place implies it."""
     at, part = row["at"], row["part"]
     if row["waits"]:
         return f"waits: {at}"
@@ -72,8 +72,8 @@ def _spent(found: Mapping[str, Any]) -> Figure:
                 columns[column].append(cell)
     return Figure(
         title="Mean response time by place",
-        text="The mean response time of both bands, by what the critical path of a request spent "
-        "it on. Places at which both bands spend nearly the same are taken together.",
+        text="The mean response time of both bands, by place on the critical path. Places with"
+        " nearly the same time in both bands are combined.",
         spec=stacked(
             names=list(_bands(found).values()),
             parts=list(dict.fromkeys(columns["part"])),
@@ -152,9 +152,9 @@ def _rates(found: Mapping[str, Any]) -> Figure:
     ]
     return Figure(
         title="How often requests arrived",
-        text=f"Requests a second of each service in the {found['window_us']:,.0f} us before the "
-        "requests of each band, and over the whole run. A dot far to the right of the others of "
-        "its row is a burst.",
+        text=f"Requests a second of each service in the {found['window_us']:,.0f} us before the"
+        " requests of each band, and over the whole run. A dot far to the right of the others"
+        " in its row is a burst.",
         spec=dots(
             names=list(series.values()),
             colors={},

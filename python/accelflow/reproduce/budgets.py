@@ -10,8 +10,8 @@ from accelflow.errors import one_of
 
 __all__ = ["BUDGETS", "MIN_BEYOND", "MIN_DWELLS", "Budget", "budget"]
 
-#: The fewest responses of all seeds beyond a percentile. A percentile q of n responses has
-#: (1 - q) n of them beyond it, plus or minus the root of that: 10 % for 100.
+#: The fewest responses beyond a percentile, over all seeds. A percentile q of n responses has (1 -
+#: q) n of them beyond it, plus or minus the root of that: 10 % for 100.
 MIN_BEYOND: Final = 100
 
 #: How often all seeds together must draw the rate of modulated arrivals. The rarest state of
@@ -28,7 +28,7 @@ class Budget:
     of each compared figure is at most `precision` of the paper's figure, and that of each service's
     P99 at most `tail_precision` of itself, unless it is None. Each simulation is repeated with the
     seeds 1 to `replications`. A search for a maximum rate tries rates that differ by the factor
-    `rate_step`, so its outcome is right to one step, and never prolongs simulations.
+    `rate_step`, so its result is accurate to one step. It never prolongs simulations.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Experiments as small files: what is simulated, measured, and compared with the paper.
+"""Experiments as small files, with simulations, measures, and comparisons with the paper.
 
 The files are ``python/accelflow/experiments/*.toml``; docs/reproduce.md describes them. Unknown
 keys and values are refused with their place and what is allowed there.
@@ -76,10 +76,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure that is compared with a reported one; `also` are other definitions of it.
+    """A figure to compare with a reported one; `also` are other definitions of it.
 
-    `target` is the key of the reported figure. A row of a user's workload has no reported figure:
-    its key begins with ``own.``, and `unit` is its unit.
+    `target` is the key of the reported figure. A row of a user's workload has none: its key begins
+    with ``own.``, and `unit` is its unit.
     """
 
     target: str
@@ -94,7 +94,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Also:
-    """A row's figure by another definition, which `says` describes."""
+    """A row's figure by another definition; `says` describes it."""
 
     says: str
     row: Row
@@ -104,12 +104,12 @@ class Also:
 class Check:
     """A statement of the paper in words, which is checked.
 
-    `kind` is one of these. ``order``: `groups` of systems follow one another by `measure`, and
-    those of one group may stand in any order. ``ranking``: so do groups of measures, of the system
-    and point of `row`. ``trend``: the figure of `row` goes in a `direction` over `points`, each
-    with the point that it is compared with. ``most``: the figure of `row` of each of `services` is
-    above the mean of the others'. `why_not` is the recorded reason for a check that does not hold
-    here; None for one that should hold.
+    `kind` is one of these. ``order``: `groups` of systems are in the order of `measure`; systems
+    within a group may have any order. ``ranking``: the same for groups of measures, for the system
+    and point of `row`. ``trend``: the figure of `row` changes in one `direction` over `points`,
+    each with its point of comparison. ``most``: the figure of `row` of each of `services` is above
+    the mean of the others'. `why_not` is the recorded reason for a check that does not hold here;
+    None for one that should hold.
     """
 
     says: str
@@ -157,8 +157,8 @@ class Slo:
 class Definition:
     """One experiment.
 
-    `paper_only` says why it makes sense for the paper's services alone; empty if it does for any
-    workload.
+    `paper_only` is the reason why it applies only to the paper's services; empty if it applies to
+    any workload.
     """
 
     name: str
@@ -204,7 +204,7 @@ def load(name: str) -> Definition:
 def parse(name: str, text: str) -> Definition:
     """Read the text of an experiment's file.
 
-    Raises InputError that names the place, the value and what is allowed.
+    Raises InputError; the message names the place, the value and the allowed values.
     """
     try:
         tree = parse_toml(text)
@@ -330,7 +330,7 @@ def _row(table: Section, scope: _Scope) -> Row:
 
 
 def _also(table: Section, scope: _Scope, row: Row) -> Also:
-    """Another definition of the figure of `row`; fields that it leaves out are those of `row`."""
+    """Read another definition of the figure of `row`; missing fields are those of `row`."""
     says = table.string("says")
     form = table.choice("form", FORMS, row.form)
     to = table.table("to", needed=form != "value" and row.to is None)
@@ -383,7 +383,7 @@ def _order(table: Section, scope: _Scope) -> Check:
 
 
 def _groups(table: Section, key: str, known: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Names that must follow one another; those in an inner list may have any order."""
+    """Read names that must be in order; names in an inner list may have any order."""
     groups = table.take(key)
     if not isinstance(groups, list) or len(groups) < 2:
         raise InputError(f"{table.place}.{key} = {groups!r}: must be a list of two or more")

@@ -87,7 +87,7 @@ def difference_of_systems(
 ) -> Estimate | None:
     """A measure of the second system, less that of the first.
 
-    As in all differences, both leave out the same seeds, so that what they have in common cancels.
+    Both leave out the same seeds, so that common variation cancels.
     """
     return _difference(
         lambda kept: _of_system(measure, cells[first], kept),

@@ -30,11 +30,11 @@ _FINDINGS: Final = {SCHEMA: "findings", "accelflow.reproduce/2": "rows"}
 
 
 def rewrite_page(folder: Path) -> Path:
-    """Write the page of the results in `folder` and their pictures anew; return the page's path.
+    """Rewrite the page and pictures of the results in `folder`; return the page's path.
 
-    Our figures are those of the files; reasons and the paper's figures are the current ones. Raises
-    InputError for a folder without results, for results of different budgets or scenarios, and for
-    files that do not fit the current experiments.
+    Our figures are read from the files; reasons and the paper's figures are the current ones.
+    Raises InputError for a folder without results, for results of different budgets or scenarios,
+    and for files that do not fit the current experiments.
     """
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,

@@ -181,7 +181,7 @@ def check_measure(name: str, place: str) -> None:
 
 
 def read(measure: str, row: ServiceRow) -> float | None:
-    """`measure` of one service; None if it does not exist, such as the latency of no requests."""
+    """Return `measure` of one service; None if it does not exist, as without requests."""
     return MEASURES[measure](row)
 
 
@@ -191,10 +191,10 @@ def figure(
     ours: Mapping[str, float | None],
     theirs: Mapping[str, float | None] | None,
 ) -> float | None:
-    """One figure of values by service; None if a service lacks it.
+    """Combine values by service into one figure; None if a service lacks its value.
 
-    ``value`` takes `ours` as they are, ``ratio`` is ours over theirs and ``reduction`` one less
-    that, for each service. Services have equal weights, as in the paper's averages (section VII.A).
+    ``value`` is `ours`, ``ratio`` is ours over theirs, and ``reduction`` is one less the ratio, for
+    each service. Services have equal weights, as in the paper's averages (section VII.A).
     """
     found = [_one(form, value, (theirs or {}).get(service)) for service, value in ours.items()]
     if not found:

@@ -43,8 +43,8 @@ class Shown:
 class ExperimentResult:
     """All results of one experiment.
 
-    Simulations have `requests` of a service with the mean rate, up to `most_requests` where figures
-    needed them, of which the first tenth is not counted.
+    Simulations have `requests` of a service with the mean rate, or up to `most_requests` if figures
+    needed them. The first tenth is not counted.
     """
 
     definition: Definition
@@ -67,7 +67,7 @@ class ExperimentResult:
 
     @property
     def own(self) -> bool:
-        """Whether its figures are of a user's workload, for which the paper has none."""
+        """Whether its figures are of a user's workload, for which the paper has no figures."""
         return any(finding.paper is None for finding in self.findings)
 
     @property

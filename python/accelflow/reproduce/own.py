@@ -1,7 +1,7 @@
 """The paper's experiments with a user's workload.
 
-Loads are multiples of the workload's rate where the paper's are of its production rate, and figures
-of the paper are not shown: they belong to its services.
+Loads are multiples of the workload's rate, where the paper's are multiples of its production rate.
+The paper's figures are not shown, since they belong to its services.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class OwnScenario:
     """A user's workload, and the choices that it leaves open.
 
     `workload` is a suite's name or the tree of a file, and `name` its name. Its services have
-    `rate_rps` on average, and share it by `rates`. Where the paper has its production load,
-    requests arrive as the workload says, or by the process `arrivals`. SLOs are `slo_us` and
-    `slo_factors` of single services, and else a multiple of their response time on an idle server.
+    `rate_rps` on average, shared by `rates`. Where the paper uses its production load, requests
+    arrive as the workload specifies, or by the process `arrivals`. `slo_us` and `slo_factors` are
+    SLOs of single services; the other SLOs are a multiple of the response time on an idle server.
     The other fields are those of :class:`accelflow.reproduce.Scenario`.
     """
 
@@ -164,9 +164,9 @@ class OwnScenario:
 
 @dataclass(frozen=True)
 class OwnEvaluation:
-    """The paper's experiments with another workload, to give to :func:`reproduce`.
+    """The paper's experiments with another workload, for :func:`reproduce`.
 
-    `left_out` has the experiments that make sense for the paper's services alone, with the reason.
+    `left_out` has the experiments that apply only to the paper's services, with the reason.
     """
 
     scenario: OwnScenario
@@ -184,10 +184,10 @@ def of_workload(
 ) -> OwnEvaluation:
     """Return the named `experiments`, or all applicable ones, adapted to `workload`.
 
-    `workload` is a file (docs/workloads.md), the tree of one, or a suite's name. Of `choices`, the
-    placement, the systems and the server's parameters count; the file makes the others itself.
-    `arrivals` replaces the workload's where the paper has its production load. Costs and sizes are
-    those of the text `recording`, if it is given.
+    `workload` is a file (docs/workloads.md), the tree of one, or a suite's name. Only the
+    placement, the systems and the server's parameters of `choices` are used; the file sets the
+    others. `arrivals` replaces the workload's arrivals where the paper uses its production load.
+    With `recording`, the text of a recording, costs and sizes are those of the recording.
 
     Raises InputError for a value that is not allowed, and for an experiment that makes no sense
     for this workload.

@@ -1,4 +1,4 @@
-"""The page of a run: every reported figure beside ours, with reasons for large differences."""
+"""The page of a run: every reported figure and ours, with reasons for large differences."""
 
 from __future__ import annotations
 

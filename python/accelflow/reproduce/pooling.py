@@ -38,9 +38,9 @@ _KEPT_ALWAYS: Final = 1_000
 
 
 def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
-    """`measure` of a service over the seeds of `rows`; None if a seed lacks it.
+    """Return `measure` of a service over the seeds of `rows`; None if a seed lacks it.
 
-    Percentiles and the mean latency are those of the response times of all seeds together. Any
+    Percentiles and the mean latency are computed from the response times of all seeds together. Any
     other measure is the mean over the seeds.
     """
     if not all("mean_us" in row for row in rows):  # a search that found no rate has no results
@@ -69,13 +69,13 @@ def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:
 
 
 def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
-    """The number of responses of all seeds together beyond the percentile `measure`."""
+    """Return the number of responses beyond the percentile `measure`, over all seeds."""
     count: int = sum(row.get("completed", 0) for row in rows)
     return count * (1000 - PERCENTILES[measure]) / 1000
 
 
 def dwells_of(experiment: simulation.Scenario) -> float:
-    """The number of draws of the arrivals' rate after warm-up; infinite if it never changes."""
+    """Return the number of rate changes after warm-up; infinite for a constant rate."""
     return _dwells(
         dwell_s(experiment),
         experiment.requests - experiment.warmup_requests,
@@ -84,9 +84,9 @@ def dwells_of(experiment: simulation.Scenario) -> float:
 
 
 def dwell_s(experiment: simulation.Scenario) -> float | None:
-    """The mean time from one rate of the arrivals to the next in seconds; None if the rate holds.
+    """Return the mean seconds between rate changes of the arrivals; None for a constant rate.
 
-    Of a workload's own arrivals it is the longest of its services.
+    For a workload's own arrivals it is the longest of its services.
     """
     kind = experiment.arrival_kind
     if kind != _OWN:
@@ -122,7 +122,7 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
-    """The samples that are too few for `measure` of some services, in words; empty if none are."""
+    """Describe the samples that are too small for `measure` of some services; empty if none is."""
     lacking = []
     if measure in PERCENTILES:
         least = min(beyond(measure, rows) for rows in services)

@@ -17,9 +17,9 @@ __all__ = ["read_reason", "reasons"]
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """The reasons why figures of ours are off by more than a quarter, by key.
+    """Return the reasons why our figures are off by more than a quarter, by key.
 
-    Raises InputError that names the key, what is wrong there and what is allowed.
+    Raises InputError; the message names the key, the error and the allowed values.
     """
     found = findings.reasons()
     for key, reason in found.items():
@@ -28,9 +28,9 @@ def reasons() -> Mapping[str, Reason]:
 
 
 def read_reason(content: object, place: str, row: str = "") -> Reason:
-    """Read a reason at `place`, for `row` if it is one for a row.
+    """Read a reason at `place`, for `row` if it belongs to a row.
 
-    Raises InputError that names the place, the value and what is allowed.
+    Raises InputError; the message names the place, the value and the allowed values.
     """
     reason = read_plain(content, place)
     _check(reason, place, row)

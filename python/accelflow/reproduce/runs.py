@@ -1,4 +1,4 @@
-"""Runs each simulation once, on several threads; results do not depend on the order."""
+"""Run each simulation once, on several threads; results do not depend on the order."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
 
 #: The services of one simulation of one system, by name.
 Services = Mapping[str, ServiceRow]
-#: The simulations that a plan asks for next.
+#: The next simulations of a plan.
 Wanted = Sequence[simulation.Scenario]
 
 _Outcome = TypeVar("_Outcome")
-#: Asks for simulations, is sent their results in the same order, and returns its outcome.
+#: A plan: yields simulations, receives their results in the same order, and returns its outcome.
 Plan = Generator[Wanted, Sequence[Services], _Outcome]
-#: Receives the number of simulations that have ended, and the number of those asked for.
+#: Receives the number of completed simulations, and the number requested.
 Progress = Callable[[int, int], object]
 
 

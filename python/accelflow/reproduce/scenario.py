@@ -18,7 +18,7 @@ __all__ = ["OWN", "UNLOADED_RPS", "Scenario", "Setting", "check_systems", "merge
 #: Message sizes of one application only, and the sizes that the others have instead.
 _OF_ONE, _OTHERS = "socialnetwork", "fleet"
 
-#: The rates in files of experiments that the scenario replaces: those of section VI.
+#: The rates in experiment files that the scenario replaces: those of section VI.
 _PRODUCTION_RATES = "alibaba"
 
 #: The rates that SocialNetwork can have.
@@ -66,11 +66,11 @@ class Setting(Protocol):
 class Scenario:
     """The choices that the paper leaves open, the same for every experiment.
 
-    `placement` is where services run, `arrivals` stands for the paper's production arrivals,
-    `rates` is how SocialNetwork's services share their mean rate, and `facts` is the content of
-    payloads, unless an experiment sets it. `cohort` is the system that stands for the paper's
-    Cohort. SLOs are multiples of the response time of `slo_system` on an idle server (``own``: each
-    system's own), and `config` sets parameters of the server.
+    `placement` is where services run. `arrivals` are used for the paper's production arrivals.
+    `rates` is how SocialNetwork's services share their mean rate. `facts` is the content of
+    payloads, unless an experiment sets it. `cohort` is the system used as the paper's Cohort. SLOs
+    are multiples of the response time of `slo_system` on an idle server (``own``: each system's
+    own). `config` sets parameters of the server.
     """
 
     placement: str = "colocated"
@@ -181,9 +181,9 @@ def _sped_up(config: Mapping[str, float], factor: float) -> dict[str, float]:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """The scenario in the TOML file at `path`, as `accelflow fit` writes it.
+    """Read the scenario in the TOML file at `path`, as `accelflow fit` writes it.
 
-    Its table ``[scenario]`` sets fields of :class:`Scenario`; everything else sets parameters of
+    Its table ``[scenario]`` sets fields of :class:`Scenario`. All other tables set parameters of
     the server, as for `accelflow compare --config`. Raises InputError for a file that cannot be
     read or used.
     """

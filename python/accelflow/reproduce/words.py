@@ -30,8 +30,8 @@ __all__ = ["Statement", "judge"]
 class Statement:
     """A statement of the paper in words, and whether it holds here.
 
-    `holds` is None if that cannot be decided: a figure could not be computed, or a difference that
-    counts is within its interval. `found` are our figures, in words.
+    `holds` is None if it cannot be decided, because a figure could not be computed or a difference
+    is within its interval. `found` are our figures, in words.
     """
 
     says: str

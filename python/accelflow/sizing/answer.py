@@ -39,7 +39,7 @@ _WHY_LIMIT: Final = "the answers name the limit that is nearest in each"
 _WHY_UTILIZATION: Final = {
     "cores": "in the simulation alone, cores take operations that fall back, and the branches and "
     "transformations that a manager leaves them",
-    "manager": "the simulation alone has a manager that is asked again after a refusal",
+    "manager": "only the simulation models repeated requests to a manager after a refusal",
 }
 _WHY_ELEMENTS: Final = "in the simulation alone, operations fall back from elements to cores"
 _WHY_P99: Final = (
@@ -74,10 +74,10 @@ def size(
     progress: Callable[[str], object] | None = None,
     tried: Callable[[Searched], object] | None = None,
 ) -> dict[str, Any]:
-    """Answer `plan`: an object of schema ``accelflow.size/1``.
+    """Answer `plan`; return an object of schema ``accelflow.size/1``.
 
-    Without `simulate` only the closed form answers, in about a second. `progress` is called with
-    the name of the system after each simulation, and `tried` with what each search found. Raises
+    With `simulate` False, only the closed form is computed, in about a second. `progress` is called
+    with the system's name after each simulation, and `tried` with the result of each search. Raises
     InputError for a plan that the scenario does not allow, and AccelflowError if a simulation
     fails.
     """
@@ -113,7 +113,7 @@ def _workload_name(plan: Plan) -> str:
 
 
 def recording_of(plan: Plan) -> str | None:
-    """The recording of this machine, if the plan's costs come from it; else None."""
+    """Return this machine's recording if the plan uses its costs; else None."""
     share = 1.0 / max(plan.needed_rps.values())
     asked = plan.scenario_of(share, system=plan.systems[0], seed=1)
     costs = resolved(asked)["costs"]
@@ -164,9 +164,9 @@ def _error(
     needed: Mapping[str, Any],
     slo_us: Mapping[str, float],
 ) -> float:
-    """The half width of the capacity's interval over the capacity, from the costs' errors.
+    """Return the relative half width of the capacity's interval that follows from cost errors.
 
-    Each cost is moved by its standard error; the effects add in squares, since the errors of a
+    Each cost is changed by its standard error. The effects add in squares, since the errors of a
     profile's counts are nearly independent.
     """
     limit = plan.limits.utilization_ratio
@@ -179,7 +179,7 @@ def _error(
 
 
 def _power_w(system: str, cores: float, elements: float) -> float:
-    """The power of a server by the power model: rest, and the rest of the maximum as it is busy."""
+    """Return a server's power by the power model: power at rest, plus a share by utilisation."""
     model = chip.power()
     inputs = {row["name"]: row["value"] for row in model["inputs"]}
     rest = inputs["server_idle_share"] * model["baseline_max_w"]
@@ -225,7 +225,7 @@ def _simulated_side(
 
 
 def _at_work(plan: Plan, load: float) -> float:
-    """The share of all rates that each server has when the whole fleet serves them."""
+    """Return the share of all rates on each server if the whole fleet serves them."""
     if not 0.0 < load < math.inf:
         return 0.0
     return 1.0 / servers_for(plan, load)
@@ -283,7 +283,7 @@ def _fleet(plan: Plan, system: str, side: _Side) -> Fleet:
 
 
 def _add_break_even(plan: Plan, systems: Sequence[dict[str, Any]]) -> None:
-    """Add to each answer with a chip the price at which it costs as much as servers without."""
+    """Add the break-even price of each chip, at which it costs as much as servers without."""
     baseline = next((row for row in systems if row["system"] == _BASELINE), None)
     for row in systems:
         for kind in ("closed_form", "simulated"):

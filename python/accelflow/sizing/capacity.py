@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Binding:
-    """The limit that keeps a server from more load.
+    """The limit that determines a server's capacity.
 
     `kind` is ``utilization`` (of the resource `name`), ``p99`` (of the service `name`, whose SLO is
     `slo_us`), ``saturated`` (the resource `name`) or ``idle``: the SLO of the service `name` is
@@ -31,7 +31,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Capacity:
-    """The largest share `load` of all rates that one server takes, and what forbids more."""
+    """The capacity of a server: the largest share `load` of all rates, and the limiting factor."""
 
     load: float
     binding: Binding

@@ -1,10 +1,9 @@
 """The first answer: a server's capacity in closed form.
 
-The work that cores keep follows from the Accelerometer model with one kernel for each accelerator.
-Utilisations follow from it by the utilisation law, and response times from the queues of cores: one
-for each core, as the simulated server has them, unless requests look for a short one
-(:class:`accelflow.sizing.queues.CoreQueues`). What the simulator adds is stated in
-`docs/sizing.md`: queues of accelerators, data movement, bursts within a request, fallbacks.
+The remaining work of cores follows from the Accelerometer model, with one kernel per accelerator.
+Utilisations follow from the utilisation law, and response times from the cores' queues
+(:class:`accelflow.sizing.queues.CoreQueues`). The simulator also models queues of accelerators,
+data movement, bursts within a request, and fallbacks (docs/sizing.md).
 """
 
 from __future__ import annotations
@@ -38,10 +37,9 @@ _OfService = Callable[[Mapping[str, Any]], float]
 class Overheads:
     """The orchestration of a system, in ns.
 
-    `core_ns` is the core time for each of what a request has: operations, received and sent
-    messages, phases of application logic, started chains, and the request itself. `hand_over_ns`
-    is the latency between two operations, and `manager_ns` the time that the one manager is busy
-    for an operation or a chain.
+    `core_ns` is the core time per operation, received message, sent message, phase of application
+    logic, started chain, and request. `hand_over_ns` is the latency between two operations.
+    `manager_ns` is the time that an operation or a chain occupies the single manager.
     """
 
     core_ns: Mapping[str, float]
@@ -66,10 +64,10 @@ class Overheads:
 class ClosedForm:
     """A server under one system, without a simulation.
 
-    `core_ns` is the core time of one request of each service, `serial_ns` its response time on an
-    idle server, `visits` how often it waits for a core. `busy_ns` is the time that one request of
-    the mix, drawn by the rates, keeps each resource busy, and `servers` how many servers the
-    resource has (cores, elements, one manager).
+    For a request of each service, `core_ns` is its core time, `serial_ns` its response time on an
+    idle server, and `visits` its number of waits for a core. `busy_ns` is the mean time that a
+    request of the mix occupies each resource. `servers` is the resource's number of units: cores,
+    elements, or one manager.
     """
 
     rates_rps: Mapping[str, float]
@@ -83,7 +81,7 @@ class ClosedForm:
     speedup_ratio: float
 
     def utilization(self, load: float) -> dict[str, float]:
-        """The share of time that each resource is busy at the share `load` of all rates."""
+        """Return the utilisation of each resource at the share `load` of all rates."""
         total_rps = math.fsum(self.rates_rps.values()) * load
         return {
             name: total_rps * busy * 1e-9 / self.servers[name]
@@ -91,9 +89,9 @@ class ClosedForm:
         }
 
     def p99_us(self, service: str, load: float) -> float:
-        """The 99th percentile of the response time of `service`; infinite beyond saturation.
+        """Return P99 of the response time of `service`; infinite beyond saturation.
 
-        One of its visits to a core waits as 1 % of visits do at least, the others as the mean.
+        One of its visits to a core has the P99 wait, and the others the mean wait.
         """
         share = self.utilization(load)["cores"]
         if share >= 1.0:
@@ -106,7 +104,7 @@ class ClosedForm:
         return (self.serial_ns[service] + others * mean_ns + longest_ns) * 1e-3
 
     def mean_us(self, service: str, load: float) -> float:
-        """The mean response time of `service`; infinite beyond saturation."""
+        """Return the mean response time of `service`; infinite beyond saturation."""
         share = self.utilization(load)["cores"]
         if share >= 1.0:
             return math.inf
@@ -115,7 +113,7 @@ class ClosedForm:
         return (self.serial_ns[service] + self.visits[service] * wait_ns) * 1e-3
 
     def capacity(self, limit: float) -> Capacity:
-        """The largest load that keeps `limit` and all SLOs, and what forbids more."""
+        """Return the largest load that keeps `limit` and all SLOs, and the limiting factor."""
         at_one = self.utilization(1.0)
         name, most = max(at_one.items(), key=lambda item: item[1])
         best = Capacity(limit / most, Binding("utilization", name)) if most > 0 else None
@@ -145,12 +143,12 @@ def _last(late: Callable[[float], bool], most: float) -> float:
 
 
 def overheads(plan: Plan, system: str) -> Overheads | None:
-    """The orchestration of `system` by the server's parameters; None if no closed form is known.
+    """Return the orchestration costs of `system`; None if it has no closed form.
 
     Without accelerators, a received message wakes a thread. With CPU-Centric, each operation ends
-    with an interrupt, which submits the next. RELIEF's manager hands operations on, but a core
-    resolves the branch of a received message, its end, and the tail after a sent one (section
-    VII.A.1). With AccelFlow a core starts a chain, notices its end, and resumes the request.
+    with an interrupt, which submits the next. RELIEF's manager hands operations over, but a core
+    handles the branch of a received message, its end, and the tail after a sent message (section
+    VII.A.1). With AccelFlow, a core starts a chain, notices its end, and resumes the request.
     """
     value = _values(plan, system)
     switch, interrupt = value("core.context_switch_ns"), value("core.interrupt_ns")
@@ -205,10 +203,10 @@ def closed_form(
     slo_us: Mapping[str, float],
     factors: Mapping[str, float] | None = None,
 ) -> ClosedForm | None:
-    """The server of `plan` under `system`; None for a system without a closed form.
+    """Return the server of `plan` under `system`; None if the system has no closed form.
 
-    `demands` are those of :func:`accelflow.sizing.plan.demands`, and `factors` multiply the costs
-    of an accelerator's operations, or of ``app``.
+    `demands` are those of :func:`accelflow.sizing.plan.demands`. `factors` multiply the costs of an
+    accelerator's operations, or of ``app``.
     """
     over = overheads(plan, system)
     if over is None:

@@ -12,11 +12,12 @@ _HOURS_PER_YEAR = 8_766.0
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """The servers of one system, with what they draw and cost.
+    """The servers of one system, with their power and cost.
 
-    `servers_low` and `servers_high` are the ends of the 95 % interval. `headroom_ratio` is how
-    much more load the servers would take, spare ones not counted. `watts` is at the servers' plugs,
-    and `cost_per_year` has the price over the lifetime, the overhead and the electricity.
+    `servers_low` and `servers_high` are the ends of the 95 % interval. `headroom_ratio` is the
+    additional load that the servers could take, without the spare servers. `watts` is measured at
+    the plug. `cost_per_year` includes the price over the lifetime, the overhead and the
+    electricity.
     """
 
     servers: int
@@ -28,17 +29,17 @@ class Fleet:
 
 
 def servers_for(plan: Plan, load: float) -> int:
-    """The servers that take all rates if each takes the share `load`, with the spare ones."""
+    """Return the number of servers for all rates, at the share `load` each, plus spare servers."""
     return max(1, math.ceil(1.0 / load - 1e-9)) + plan.limits.spare_servers
 
 
 def server_w(
     plan: Plan, *, accelerated: bool, model_w: float, core: float, elements: float
 ) -> float:
-    """The power of one server in W.
+    """Return the power of one server in W.
 
-    With the plan's watts at rest and peak, in proportion to the share of time that cores (`core`)
-    and elements (`elements`) are busy; else `model_w`, that of the power model.
+    If the plan has power at rest and peak, it grows with the utilisation of cores (`core`) and
+    elements (`elements`). Otherwise it is `model_w`, from the power model.
     """
     server, chip = plan.server, plan.chip
     if server.rest_w is None or server.peak_w is None:
@@ -59,9 +60,9 @@ def server_cost_per_year(plan: Plan, *, watts: float, chip_price: float) -> floa
 def break_even_price(
     plan: Plan, *, servers: int, watts: float, baseline_servers: int, baseline_watts: float
 ) -> float:
-    """The price of a chip at which servers with it cost as much as the baseline's without.
+    """Return the break-even price of a chip, at which its servers cost as much as the baseline.
 
-    Negative if the chip would not pay even for nothing. `watts` are of one server each.
+    It is negative if the chip would not pay even for free. `watts` are per server.
     """
     baseline = baseline_servers * server_cost_per_year(plan, watts=baseline_watts, chip_price=0.0)
     own = server_cost_per_year(plan, watts=watts, chip_price=0.0)

@@ -20,8 +20,8 @@ from accelflow.workload import is_file, load_workload
 
 SCHEMA: Final = "accelflow.plan/1"
 
-#: The systems that a plan compares unless it says otherwise: without accelerators, the strongest
-#: rival of the paper, and AccelFlow.
+#: The default systems of a plan: without accelerators, the strongest rival of the paper, and
+#: AccelFlow.
 DEFAULT_SYSTEMS: Final = ("non_acc", "relief", "accelflow")
 
 #: The fields of a scenario that the plan itself sets.
@@ -36,14 +36,14 @@ _MOST_YEARS: Final = 50.0
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """The growth of all rates until the fleet must hold: `per_year_ratio` for `years`."""
+    """The growth of all rates: `per_year_ratio` for `years`."""
 
     per_year_ratio: float = 0.0
     years: float = 0.0
 
     @property
     def factor(self) -> float:
-        """The rates at the end over those of today."""
+        """Return the rates at the end over today's rates."""
         return float((1.0 + self.per_year_ratio) ** self.years)
 
 
@@ -63,8 +63,8 @@ class Limits:
 class Server:
     """The price, lifetime and power of a server without a chip.
 
-    `price` is paid once in `lifetime_years`; `overhead_per_year` is for its place, network and
-    care. Without `rest_w` and `peak_w`, power follows the power model (docs/area-power.md).
+    `price` is paid once per `lifetime_years`. `overhead_per_year` covers space, network and
+    maintenance. Without `rest_w` and `peak_w`, power follows the power model (docs/area-power.md).
     """
 
     price: float = 0.0
@@ -100,14 +100,13 @@ class Electricity:
 class Plan:
     """The services of a fleet and what they need.
 
-    `workload` is a suite's name or the tree of a workload's file. `rates_rps` has the rate of every
-    service over the whole fleet today, in requests per second.
-    The P99 of each service must be within `p99_us`; that of a service without an entry within
-    `slo_factor` times its mean response time on an idle server with AccelFlow. `relative_error` is
-    one standard error of the mean cost of an accelerator's operations on a core, or of ``app``, the
-    application logic, as a share of it. `scenario` sets other fields of a scenario. `requests` are
-    those of the service with the mean rate in each simulation, and `seeds` the simulations that
-    intervals rest on.
+    `workload` is a suite's name or the tree of a workload's file. `rates_rps` has today's rate of
+    every service over the whole fleet, in requests per second. `p99_us` has the limits of services'
+    P99; other services have the limit `slo_factor` times their mean response time on an idle server
+    with AccelFlow. `relative_error` is the relative standard error of the mean cost of an
+    accelerator's operations on a core, or of ``app``, the application logic. `scenario` sets other
+    fields of a scenario. `requests` is the number in each simulation, for the service with the mean
+    rate. `seeds` is the number of simulations for intervals.
     """
 
     workload: str | Mapping[str, Any] = "socialnetwork"
@@ -128,7 +127,7 @@ class Plan:
 
     @property
     def needed_rps(self) -> dict[str, float]:
-        """The rate of each service that the fleet must hold: that of today with its growth."""
+        """Return the rate of each service that the fleet must serve: today's with its growth."""
         return {name: rate * self.growth.factor for name, rate in self.rates_rps.items()}
 
     @property
@@ -163,7 +162,7 @@ class Plan:
         return [_callees(phase) for phase in services.get(name, {}).get("path", ())]
 
     def scenario_of(self, load: float, *, system: str, seed: int) -> Scenario:
-        """The scenario of one server under `system` that takes the share `load` of all rates."""
+        """Return the scenario of one server under `system` with the share `load` of all rates."""
         return Scenario(
             **{
                 **self.scenario,

@@ -9,7 +9,7 @@ from accelflow import _native
 
 __all__ = ["CoreQueues"]
 
-#: Policies that give a request to a core without a look at the queues.
+#: Policies that choose a core without looking at the queues.
 _BLIND: Final = ("random", "round_robin")
 #: The root of the equation of GI/M/1 is found to this share.
 _PRECISION: Final = 1e-12
@@ -19,15 +19,15 @@ _PRECISION: Final = 1e-12
 class CoreQueues:
     """The queues of a server's cores.
 
-    Each core has a queue of its own. With `balancing` random, requests of a Poisson process reach
-    it as a Poisson process: M/M/1. With round_robin, every `cores`-th request does, after times
-    that have an Erlang distribution: GI/M/1 (Kleinrock, Queueing Systems I, section 6.4). Of the
-    `visits` of a request to its core only the first comes in turn; the others come after waits, and
-    are taken as Poisson arrivals: the squared coefficient of variation of all is the mean over the
-    visits, and the times between arrivals have a gamma distribution with it.
+    Each core has its own queue. With `balancing` random, Poisson arrivals remain Poisson at each
+    core: M/M/1. With round_robin, a core receives every `cores`-th request, so interarrival times
+    have an Erlang distribution: GI/M/1 (Kleinrock, Queueing Systems I, section 6.4). Only the first
+    of the `visits` of a request to its core is assigned in turn. The others follow waits, and are
+    treated as Poisson arrivals. The squared coefficient of variation is the mean over the visits,
+    and interarrival times have a gamma distribution with it.
 
-    With least_loaded, two_choices and join_idle_queue, requests look for a short queue. For these
-    the cores are taken as one pool, M/M/c, a bound that no such policy can beat.
+    With least_loaded, two_choices and join_idle_queue, requests look for a short queue. The cores
+    then form one pool, M/M/c, which is a lower bound on the waits of such policies.
 
     These forms are for exponential times of visits. For times with the squared coefficient of
     variation `visit_variation`, waits are scaled by the sum of both coefficients, that of arrivals
@@ -40,10 +40,10 @@ class CoreQueues:
     visit_variation: float = 1.0
 
     def wait(self, busy_ratio: float) -> tuple[float, float]:
-        """The probability that a visit waits, and how long such waits are on average.
+        """Return the probability that a visit waits, and the mean of such waits.
 
-        Waits are in times of a visit, and have an exponential distribution. `busy_ratio`, below 1,
-        is the share of time that cores are busy.
+        Waits are in units of a visit's time, and exponentially distributed. `busy_ratio`, below 1,
+        is the utilisation of the cores.
         """
         if self.balancing not in _BLIND:
             waiting = _native.erlang_c(self.cores, busy_ratio * self.cores)

@@ -1,8 +1,8 @@
 """The second answer: a server's capacity by simulation.
 
-For each seed the largest load is searched at which the simulated server keeps every limit; loads
-are compared on the same requests, so a search with one seed has one answer. The seeds' answers
-differ, and their spread is the answer's interval.
+For each seed, a search finds the largest load at which the simulated server keeps every limit. All
+loads use the same requests, so a search with one seed has one answer. The spread over the seeds is
+the answer's interval.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _LEAST_SHARE: Final = 1e-3
 class Measured:
     """One simulated server at one load.
 
-    `utilization` is by resource, `p99_us` and `slo_us` by service, `power_w` of the whole server
-    by the power model, and `chip_utilization` the mean share of time that elements are busy.
+    `utilization` is by resource; `p99_us` and `slo_us` are by service. `power_w` is the whole
+    server's power by the power model. `chip_utilization` is the elements' mean utilisation.
     """
 
     utilization: Mapping[str, float]
@@ -46,7 +46,7 @@ class Measured:
 
     @property
     def lateness(self) -> float:
-        """The largest P99 of a service as a share of its SLO; infinite if nothing was answered."""
+        """Return the largest P99 of a service over its SLO; infinite if nothing was answered."""
         shares = [
             math.inf if (p99_us := self.p99_us[service]) is None else p99_us / slo_us
             for service, slo_us in self.slo_us.items()
@@ -55,7 +55,7 @@ class Measured:
         return max(shares, default=0.0)
 
     def broken(self, limit: float) -> Binding | None:
-        """The limit that this server breaks the most; None if it keeps all."""
+        """Return the limit that this server exceeds most; None if it keeps all."""
         if self.saturated is not None:
             return Binding("saturated", self.saturated)
         worst = max(self.utilization.items(), key=lambda item: item[1])
@@ -81,7 +81,7 @@ class Searched:
 
     @property
     def binding(self) -> Binding:
-        """The limit that most seeds meet; the first of equals."""
+        """Return the limit that most seeds reach; the first if several are equal."""
         texts = [capacity.binding.text for capacity in self.capacities]
         common = max(texts, key=texts.count)
         return next(

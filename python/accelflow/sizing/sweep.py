@@ -24,9 +24,9 @@ def sweep(
 ) -> list[tuple[str, str, float, float]]:
     """Return points by load: in closed form, and those that `searches` have simulated.
 
-    A point is the system, ``closed form`` or ``simulated``, the share of all rates that one server
-    has, and the largest P99 of a service as a share of its SLO. Points beyond three SLOs are left
-    out. Raises AccelflowError if a point cannot be computed.
+    A point has the system, ``closed form`` or ``simulated``, a server's share of all rates, and the
+    largest P99 of a service over its SLO. Points beyond three SLOs are omitted. Raises
+    AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []

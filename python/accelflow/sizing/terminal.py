@@ -12,7 +12,7 @@ _SYSTEM_WIDTH: Final = 13
 
 
 def text(answer: Mapping[str, Any]) -> str:
-    """The fleets of all systems in a table, then how to read it, then where answers disagree."""
+    """Return the table of all systems' fleets, how to read it, and where answers disagree."""
     return "\n".join(
         [*_table(answer), "", *_reading(answer), *_idle(answer), *_differences(answer)]
     )

@@ -1,7 +1,7 @@
-"""Studies: many scenarios from one file, each simulated once, also after interruptions.
+"""Studies: many scenarios from one file, each simulated once, even after interruptions.
 
-:func:`read_study` reads the question, and :func:`sweep` simulates what the study's folder lacks.
-docs/studies.md explains files, folders, and clusters.
+:func:`read_study` reads the study, and :func:`sweep` simulates the points that its folder lacks.
+docs/studies.md explains files, folders and clusters.
 """
 
 from accelflow.studies.find import Answer, Tried, find

@@ -25,7 +25,7 @@ class Batch:
 
 
 def batched(found: Iterable[Task], size: int) -> Iterator[Batch]:
-    """Put `size` tasks in a batch, in order; a change of the recording begins another."""
+    """Group tasks into batches of `size`, in order; a new recording begins a new batch."""
     group: list[Task] = []
     for task in found:
         if group and (len(group) == size or task.recording != group[0].recording):

@@ -1,8 +1,8 @@
-"""Batches of simulations on Dask: a scheduler's workers, processes here, SLURM or Kubernetes.
+"""Batches of simulations on Dask: its local processes, a scheduler's workers, SLURM, Kubernetes.
 
-Dask is an extra, ``pip install accelflow[cluster]``. The rows of a batch depend on the batch alone,
-so it may run twice and anywhere: the batches of a dead worker go to others, and a batch that takes
-far longer than its neighbours is given to another worker too. The first answer counts.
+Dask is an extra, ``pip install accelflow[cluster]``. The rows of a batch depend only on the batch,
+so it may run twice and anywhere. The batches of a dead worker go to others. A batch that takes far
+longer than its neighbours is also given to a second worker, and the first answer counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from accelflow.time_limit import TimeLimit
 __all__ = ["Patience", "on_cluster"]
 
 _CONNECT_S: Final = 30.0
-#: A queue of jobs may keep workers that it shall start waiting.
+#: The workers of a job queue may start late.
 _QUEUED_S: Final = 12 * 3_600.0
 #: Batches for each thread of the cluster that the scheduler has at a time: what runs and what is
 #: next. More would only make a scheduler of many workers slower.
@@ -61,10 +61,10 @@ def on_cluster(
 
     `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
     machine, or ``slurm:N`` and ``kubernetes:N`` for N workers that Dask starts as its configuration
-    says. For the first of those it waits twelve hours, as jobs may have to queue, and `say` gets a
-    line about what it waits for. Raises InputError for anything else, AccelflowError if Dask is not
-    installed, if the scheduler cannot be reached, for a worker with other code than this process,
-    and if SLURM refuses the jobs or all of them end before the batches do.
+    says. It waits up to twelve hours for the first of these workers, since jobs may queue; `say`
+    gets a line about each wait. Raises InputError for any other `where`. Raises AccelflowError if
+    Dask is not installed, if the scheduler cannot be reached, for a worker with code other than
+    this process's, and if SLURM refuses the jobs or all of them end before the batches do.
     """
     distributed = _imported("distributed", "accelflow[cluster]")
     with ExitStack() as stack:
@@ -103,15 +103,13 @@ def _imported(module: str, package: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise AccelflowError(
-            f"{module} is not installed; pip install '{package}' brings it"
-        ) from error
+        raise AccelflowError(f"{module} is not installed: run pip install '{package}'") from error
 
 
 def _cluster(
     where: str, distributed: Any, say: Callable[[str], None]
 ) -> tuple[Any, Callable[[], None]]:
-    """The address in `where` or the cluster that it asks for, and what looks at its jobs."""
+    """Return the address in `where` or the cluster it starts, and a check of the cluster's jobs."""
     kind, colon, count = where.partition(":")
     if "//" in where:
         return where, _nothing
@@ -137,7 +135,7 @@ def _cluster(
 
 
 def _nothing() -> None:
-    """Look at no jobs."""
+    """Check no jobs: this cluster has none."""
 
 
 def _local(distributed: Any, workers: int) -> Any:
@@ -160,7 +158,7 @@ def _check_versions(client: Any) -> None:
     for address, version in found.items():
         if version != ours:
             raise AccelflowError(
-                f"worker {address} has accelflow {version}: must be {ours}, as here"
+                f"worker {address} has accelflow {version}: must be {ours}, as in this process"
             )
 
 
@@ -293,7 +291,7 @@ class _Run:
         return None
 
     def _submit_elsewhere(self, asked: _Asked, held: Any) -> None:
-        """Submit again what a worker has ended and does not send."""
+        """Submit again the batches that a worker completed but did not send."""
         asked.futures.remove(held)
         holders = set(self._client.who_has([held]).get(held.key, ()))
         others = [worker for worker in self._client.nthreads() if worker not in holders]
@@ -315,7 +313,7 @@ class _Run:
             self._submit(asked, None)
 
     def _hurry(self) -> None:
-        """Give batches that take too long to workers that do not have them."""
+        """Submit batches that take too long to further workers."""
         if not self._took_s:
             return
         limit_s = max(

@@ -1,4 +1,4 @@
-"""Answers a question by bisection that knows about noise."""
+"""Answer a question by a bisection that accounts for noise."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Tried(Look):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The best value that keeps the limits, and the next one that does not.
+    """The best value that keeps the limits, and the next value, which does not.
 
-    `best` is None if no value of the range holds, and `beyond` if all hold. `clear` says that both
-    are clear of noise. `tried` are all values in order. If the time limit passed before the search
-    ended, `ended` is False: then the answer lies between `best` and `beyond`, and one that is None
-    was not reached.
+    `best` is None if no value in the range keeps the limits, and `beyond` is None if all do.
+    `clear` is true if both decisions are outside the noise. `tried` has all values in order. If the
+    time limit expired before the search ended, `ended` is False: the answer is between `best` and
+    `beyond`, and a value that is None was not reached.
     """
 
     best: Tried | None
@@ -62,12 +62,12 @@ def find(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Answer:
-    """Answer `question`, with the simulations in the folder at `place`, where they are kept.
+    """Answer `question`; simulations are kept in the folder at `place`.
 
-    The range is halved until neighbouring whole numbers, or numbers within 2 % of each other, are
-    on both sides. A value is simulated with four seeds, and with twice as many as long as the
-    interval of its worst measure has the limit inside, up to the question's `most_seeds`. `workers`
-    threads simulate (default: one a core), or `runner` (:mod:`accelflow.studies.cluster`); neither
+    The range is halved until the two sides are adjacent whole numbers, or numbers within 2 % of
+    each other. A value is simulated with four seeds. Their number is doubled while the interval of
+    the worst measure contains the limit, up to the question's `most_seeds`. `workers` threads
+    simulate (default: one a core), or `runner` (:mod:`accelflow.studies.cluster`); neither
     influences the answer. After `time_limit_s` what is under way is given up, and the answer is how
     far the search came.
 
@@ -103,7 +103,7 @@ def find(  # noqa: PLR0913 (options, by name)
 
 
 class _Bisection:
-    """A search for neighbours of which one holds: `best`, and `beyond`, which does not."""
+    """A search for two neighbours: `best` keeps the limits, and `beyond` does not."""
 
     def __init__(self, question: Question, at: Callable[[float], Tried]) -> None:
         self._question, self._at = question, at

@@ -1,4 +1,4 @@
-"""A study's folder: rows that are whole or not there, for one process at a time.
+"""A study's folder, with rows that are written atomically by one process at a time.
 
 `rows/` has a file of Parquet for each batch of simulations, written beside its place and renamed.
 `design.parquet` has a row for each simulation: its key, point, seed and the axes' values.
@@ -73,7 +73,7 @@ class Folder:
         return self._files
 
     def add(self, keys: Sequence[str], table: pa.Table) -> None:
-        """Write the rows of the simulations `keys`, all of them or none."""
+        """Write the rows of the simulations `keys` atomically."""
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         name = keys[0] if len(keys) == 1 else f"{keys[0]}-{len(keys)}"
@@ -96,12 +96,12 @@ class Folder:
         self._write_json("skipped.json", [point.to_dict() for point in skipped])
 
     def errors(self, keys: Iterable[str]) -> dict[str, str]:
-        """The reasons of those of the simulations `keys` that failed."""
+        """Return the failure reasons of the simulations `keys` that failed."""
         table = self.rows(keys)
         return {} if table is None else errors_of(table)
 
     def write_results(self, found: Sequence[Task], names: Sequence[str]) -> Path | None:
-        """Write `results.parquet`, in the order of the design; returns its place, None if empty."""
+        """Write `results.parquet`, in the order of the design; return its path, None if empty."""
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
@@ -117,9 +117,9 @@ class Folder:
         return place
 
     def rows(self, keys: Iterable[str]) -> pa.Table | None:
-        """The rows of those of the simulations `keys` that have some; None if none has.
+        """Return the rows of the simulations `keys`; None if there are none.
 
-        Only their files are read. Should two files have a simulation, one of them counts.
+        Only their files are read. If two files have the same simulation, one of them counts.
         """
         import pyarrow as pa  # noqa: PLC0415 (slow to load)
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
@@ -163,8 +163,7 @@ class Folder:
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else why(error)
             raise AccelflowError(
-                f"{self.place}: {reason}; simulations that had ended are kept, and the same "
-                "command goes on"
+                f"{self.place}: {reason}; completed simulations are kept; the same command resumes"
             ) from error
 
     def _parts(self) -> list[Path]:
@@ -197,8 +196,8 @@ class Folder:
                 raise InputError(f"{about}: {why(error)}") from error
             if schema != SCHEMA:
                 raise InputError(
-                    f"{about}: schema = {schema}: must be {SCHEMA}; another version of accelflow "
-                    "has written this folder"
+                    f"{about}: schema = {schema}: must be {SCHEMA}; this folder was written by"
+                    " another version of accelflow"
                 )
         elif self.place.exists() and {file.name for file in self.place.iterdir()} - {_LOCK, _ROWS}:
             raise InputError(f"{self.place}: must be empty or the folder of a study")
@@ -237,9 +236,7 @@ def _readable(part: Path, read: Any) -> pa.Table:
     try:
         return read(part)
     except (pa.ArrowException, OSError) as error:
-        raise AccelflowError(
-            f"{part}: is damaged; delete it, and its simulations run again"
-        ) from error
+        raise AccelflowError(f"{part}: is damaged; delete it to repeat its simulations") from error
 
 
 def _design(found: Sequence[Task], names: Sequence[str]) -> pa.Table:

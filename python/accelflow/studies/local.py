@@ -19,10 +19,10 @@ _AHEAD = 2
 def run_here(
     batches: Iterable[Batch], limit: TimeLimit, workers: int
 ) -> Iterator[tuple[Batch, bytes]]:
-    """Simulate `batches` on `workers` threads, and yield each with its rows as it ends.
+    """Simulate `batches` on `workers` threads, and yield each with its rows when it ends.
 
-    After an exception, and when `limit` has passed, waiting batches are not started, and running
-    ones are given up.
+    After an exception, or when `limit` has expired, waiting batches are not started and running
+    ones are abandoned.
     """
     waiting = iter(batches)
     running: dict[Future[bytes], Batch] = {}

@@ -1,4 +1,4 @@
-"""Decides whether a point of a study keeps its limits, with as many seeds as necessary."""
+"""Decide whether a point of a study keeps its limits, with as many seeds as needed."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Limited(Protocol):
 
     @property
     def most_seeds(self) -> int:
-        """Seeds at which a point near its limit is decided by its mean."""
+        """Return the number of seeds after which the mean decides a point near its limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
     """The measures of a point against its limits.
 
-    `worst_ratio` is the mean over seeds of the largest measure as a share of its limit, `low_ratio`
-    and `high_ratio` the ends of its 95 % interval, and `binding` names the measure and service. The
-    limits hold if the mean is at most 1; `clear` says that the whole interval is on one side.
-    `worst_ratio` is None if a resource is saturated, which `binding` then names.
+    `worst_ratio` is the largest measure over its limit, as a mean over the seeds, and `low_ratio`
+    and `high_ratio` are the ends of its 95 % interval. `binding` names the measure and service. The
+    limits hold if the mean is at most 1; `clear` is true if the whole interval is on one side. If a
+    resource is saturated, `worst_ratio` is None and `binding` names the resource.
     """
 
     holds: bool
@@ -56,7 +56,7 @@ class Look:
 
 
 def look_until_clear(limited: Limited, rows: Callable[[int], Sequence[Mapping[str, Any]]]) -> Look:
-    """Simulate a point with four seeds, then with twice as many until the answer is clear.
+    """Simulate a point with four seeds, and double their number until the answer is clear.
 
     `rows` simulates it with a number of seeds, and returns a row for each seed and service.
     """

@@ -1,10 +1,10 @@
 """Finds the cheapest design of several axes that keeps limits, with Optuna.
 
 Optuna is an extra, ``pip install accelflow[optimize]``. Its multi-objective TPE sampler proposes
-designs that cost less and keep more distance to the limits; each is simulated as in
-:mod:`accelflow.studies.find`, with the rows in the study's folder. What is proposed depends on the
-seed and on the results alone, so a search that was stopped proposes the same again, finds it in the
-folder, and goes on. At the end whole numbers of the best design are lowered one by one as long as
+designs with a lower cost and more distance to the limits. Each is simulated as in
+:mod:`accelflow.studies.find`, with its rows in the study's folder. Proposals depend only on the
+seed and the results. A stopped search therefore makes the same proposals again, finds their rows in
+the folder, and resumes. At the end, whole numbers of the best design are lowered one by one while
 the limits hold.
 """
 
@@ -56,9 +56,9 @@ class Design(Look):
 class Front:
     """The results of a search.
 
-    `best` keeps the limits at the least cost, None if no design does. `front` are the designs that
-    no other beats in both cost and distance to the limits, the cheapest first, and `tried` are all
-    in the order in which they were tried. `ended` is False if the time limit passed before.
+    `best` is the cheapest design that keeps the limits, None if there is none. `front` has the
+    designs that no other beats in both cost and distance to the limits, cheapest first. `tried` has
+    all designs in the order of their trial. `ended` is False if the time limit expired first.
     """
 
     best: Design | None
@@ -76,12 +76,12 @@ def optimize(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Front:
-    """Search for the design that `goal` asks for, with the simulations in the folder at `place`.
+    """Search for the best design for `goal`; simulations are kept in the folder at `place`.
 
-    `front.parquet` in the folder then has a row for each design that was tried. `workers`, `runner`
-    and `time_limit_s` are as in :func:`accelflow.studies.find`. Raises InputError for axes that
-    change no cost and for a design that cannot be simulated, AccelflowError for a folder in use, if
-    Optuna is not installed, and for a time limit that passed before the first design was simulated.
+    `front.parquet` in the folder has a row for each design tried. `workers`, `runner` and
+    `time_limit_s` are as in :func:`accelflow.studies.find`. Raises InputError for axes that change
+    no cost and for a design that cannot be simulated, AccelflowError for a folder in use, if Optuna
+    is not installed, and for a time limit that passed before the first design was simulated.
     """
     optuna = _imported()
     limit, run = TimeLimit(time_limit_s), runner_of(workers, runner)
@@ -124,8 +124,7 @@ def _check_cost(goal: Goal) -> None:
     )
     if cheap == dear:
         raise InputError(
-            f"find.minimize = {goal.minimize}: must depend on an axis; none of "
-            f"{', '.join(ranges)} changes it"
+            f"find.minimize = {goal.minimize}: must depend on one of the axes {', '.join(ranges)}"
         )
 
 
@@ -207,7 +206,7 @@ def _imported() -> Any:
         return importlib.import_module("optuna")
     except ImportError as error:
         raise AccelflowError(
-            "optuna is not installed; pip install 'accelflow[optimize]' brings it"
+            "optuna is not installed: run pip install 'accelflow[optimize]'"
         ) from error
 
 

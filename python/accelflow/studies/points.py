@@ -38,9 +38,9 @@ class Points:
     @staticmethod
     @contextmanager
     def of(study: Study, place: Path, run: Runner, limit: TimeLimit) -> Iterator[Points]:
-        """Open the folder at `place`; at the end it has the results of all points.
+        """Open the folder at `place`; on exit it has the results of all points.
 
-        Raises InputError for a folder of something else, AccelflowError for one in use.
+        Raises InputError for a folder with other content, and AccelflowError for a folder in use.
         """
         with Folder(place).opened() as folder:
             points = Points(study, folder, run, limit)

@@ -1,4 +1,4 @@
-"""The question of a study: the least or most of one thing, or the least design of several."""
+"""The question of a study: the least or greatest value of one axis, or the cheapest design."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _MOST_TRIALS: Final = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """The least (or with `most` the largest) value of an axis that keeps all limits.
+    """The least (with `most`, the greatest) value of an axis that keeps all limits.
 
-    `study` has the scenario; `name` is the axis, `values` its range. `limits` bound measures of
-    every service under `system`; with `slo`, the P99 of each service is also within its SLO. The
-    limits must be easier to keep on one side of the range. Each value is simulated with up to
-    `most_seeds` seeds, until it is clear whether the limits hold.
+    `study` has the scenario, `name` is the axis, and `values` its range. `limits` bound measures of
+    every service under `system`. With `slo`, the P99 of each service must also be within its SLO.
+    The limits must be easier to keep on one side of the range. Each value is simulated with up to
+    `most_seeds` seeds, until the decision is clear.
     """
 
     study: Study
@@ -89,9 +89,7 @@ def read_question(path: str | PathLike[str]) -> Question:
     """
     found = read_find(path)
     if isinstance(found, Goal):
-        raise InputError(
-            f"{path}: find.minimize: must be left out; least or most asks for one axis"
-        )
+        raise InputError(f"{path}: find.minimize: must be left out with least or most")
     return found
 
 

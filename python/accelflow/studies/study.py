@@ -35,7 +35,7 @@ SCHEMA: Final = "accelflow.study/1"
 #: Technometrics 1979); or the points that the study lists.
 KINDS: Final = ("grid", "latin_hypercube", "list")
 
-#: The fields of a scenario that are no axes: a study has seeds of its own, and the systems of one
+#: Fields of a scenario that cannot be axes: a study has its own seeds, and the systems of one
 #: scenario are simulated side by side, with the same requests.
 _NO_AXES: Final = frozenset({"seed", "config", "chips", "orchestrators", "recording"})
 _SCENARIO: Final = tuple(attribute.name for attribute in fields(Scenario))
@@ -48,9 +48,9 @@ _MOST_SEEDS: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The numbers from `low` to `high`, both included, on a linear or logarithmic `scale`.
+    """The numbers from `low` to `high`, inclusive, on a linear or logarithmic `scale`.
 
-    `points` is how many of them a grid takes. With `whole` they are rounded to whole numbers.
+    `points` is their number in a grid. With `whole` they are rounded to whole numbers.
     """
 
     low: float
@@ -83,9 +83,9 @@ class Study:
 
     `scenario` has fields of a :class:`accelflow.Scenario`. An axis is one of these fields,
     ``config.KEY`` for a parameter of the server, or ``chip``, a chip's file or the name of a
-    packaged one. `points` are those of the design ``list``; `count` is how many a Latin hypercube
-    has, drawn with `draw`. Each point is simulated once with each of `seeds`. `folder` is where
-    files that the study names are looked for.
+    packaged one. `points` are those of the design ``list``. `count` is the number of points of a
+    Latin hypercube, drawn with the seed `draw`. Each point is simulated once with each of `seeds`.
+    Files in the study are relative to `folder`.
     """
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Study:
 
     @property
     def names(self) -> list[str]:
-        """The names of what changes, in the order of the study."""
+        """Return the names of the axes, in the order of the study."""
         if self.kind == "list":
             return list(dict.fromkeys(name for point in self.points for name in point))
         return [axis.name for axis in self.axes]
@@ -144,7 +144,7 @@ def read_study(path: str | PathLike[str]) -> Study:
 
 
 def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> Study:
-    """Read the study in the `tree` of its file; without `axes` it needs neither axes nor points.
+    """Read the study in the `tree` of its file; `axes` False allows neither axes nor points.
 
     Raises InputError for the first value that is not allowed.
     """
@@ -182,7 +182,7 @@ def _check_kind(
     """Raise InputError for parts that the design does not have, and for parts that it lacks."""
     if kind == "list":
         if axes or not points:
-            raise refused("axes", [a.name for a in axes], "must be left out; a list has [[points]]")
+            raise refused("axes", [a.name for a in axes], "must be left out: a list has [[points]]")
     elif points:
         raise refused("points", list(points), f"must be left out, as the design is a {kind}")
     elif not axes:
@@ -226,7 +226,7 @@ def check_axis(what: str, name: str) -> None:
     keys = [f"config.{parameter.key}" for parameter in parameters()]
     known = [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
     if name == "seed":
-        raise refused(what, name, "must not be seed; design.seeds has the seeds of each point")
+        raise refused(what, name, "must not be seed: design.seeds sets the seeds of each point")
     if name not in known:
         allowed = "must be a field of a scenario, config.KEY or chip"
         raise refused(what, name, allowed, known)

@@ -27,9 +27,9 @@ _MOST_WORKERS = 4_096
 class Outcome:
     """The outcome of a run of a study.
 
-    `simulated` counts simulations of this run, `known` those that the folder had before, and `left`
-    those for which the time limit left no time. `skipped` are those that cannot be made, with the
-    reasons. `results` is the file with all rows, None if there are no rows.
+    `simulated` counts simulations of this run, `known` those that the folder already had, and
+    `left` those after the time limit. `skipped` has those that cannot be simulated, with the
+    reasons. `results` is the file with all rows, None if there are none.
     """
 
     simulated: int
@@ -53,14 +53,14 @@ def sweep(  # noqa: PLR0913 (options, by name)
     """Simulate the points of `study` that the folder at `place` lacks, and write all rows together.
 
     `workers` threads simulate (default: one a core), or `runner`, which may be a cluster
-    (:mod:`accelflow.studies.cluster`); neither influences the results. `batch_size` simulations go
-    to a worker at once, and are lost together by a kill. After `time_limit_s` what is under way is
-    given up, and the rest is left for another run. `progress` is called with the number of
-    simulations that have ended and of all that are new.
+    (:mod:`accelflow.studies.cluster`); neither changes the results. A worker receives `batch_size`
+    simulations at once; a kill loses all of them. After `time_limit_s`, running simulations are
+    abandoned, and left for another run like the others. `progress` is called with the number of
+    completed simulations and of all new ones.
 
-    A point that cannot be simulated is skipped, and its reason is in the folder; with `strict` it
-    is refused before anything runs. Raises InputError for it, and if no point can be simulated;
-    AccelflowError for a folder in use; OSError for a place that cannot be written.
+    A point that cannot be simulated is skipped, and the folder has the reason. With `strict`, it
+    raises InputError before anything runs. Raises InputError if no point can be simulated,
+    AccelflowError for a folder in use, and OSError if a file cannot be written.
     """
     limit = TimeLimit(time_limit_s)
     run = runner_of(workers, runner)
@@ -102,7 +102,7 @@ def complete(  # noqa: PLR0913 (options, by name)
     batch_size: int = 1,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Simulate those of `found` that `folder` lacks, until `limit`; returns how many have ended."""
+    """Simulate those of `found` that `folder` lacks, until `limit`; return the number completed."""
     done = folder.done()
     missing = {task.key: task for task in found if task.key not in done}
     ended = 0

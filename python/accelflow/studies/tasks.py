@@ -1,4 +1,4 @@
-"""The simulations of a study: each point with each seed, by what its results depend on."""
+"""The simulations of a study: each point with each seed, identified by its inputs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["Skipped", "Task", "code_version", "simulate", "tasks"]
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One simulation of the scenario of a point with a seed.
+    """One simulation: the scenario of a point with a seed.
 
-    `key` is the hash of all that its results depend on: the scenario, the seed, and the code.
-    `scenario` is without its recording, which many tasks share.
+    `key` is the hash of everything that determines its results: the scenario, the seed and the
+    code. `scenario` excludes its recording, which many tasks share.
     """
 
     key: str
@@ -56,7 +56,7 @@ class Skipped:
 
 
 def tasks(study: Study) -> Iterator[Task | Skipped]:
-    """The simulations of `study` in the order of its design; points that are impossible too."""
+    """Return the simulations of `study` in the order of its design, including impossible points."""
     version = code_version()
     for number, values in enumerate(points(study)):
         for seed in study.seeds:
@@ -87,8 +87,9 @@ def simulate(
     """Simulate scenarios, and return their rows as a stream of Arrow.
 
     `batch` has the key of each scenario, and `recording` is that of all of them. A scenario that
-    cannot be simulated has one row with its key and the reason, ``error``, alone. `progress` is
-    called with that of each simulation, and ends all of them by TimeUpError, which is passed on.
+    cannot be simulated has one row, with only its key and the reason in ``error``. `progress` is
+    called with each simulation's progress. It may end all of them by TimeUpError, which is passed
+    on.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 

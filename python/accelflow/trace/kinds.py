@@ -44,10 +44,10 @@ def kind(
 def register_body(accelerator: Node, body: Body) -> None:
     """Register `body` as the body of `accelerator`, made by :func:`kind`, for runs and ensembles.
 
-    It is called with the payload and a dict of the facts, and returns the new payload, or None to
-    keep it, or a pair of that and a dict of the facts that the accelerator yields: all of them, and
-    no others. It replaces an earlier one. A run fails if it raises or returns anything
-    else; the message is then unchanged, and `cpu_fallback` gets it. It cannot run traces itself,
+    `body` receives the payload and a dict of facts. It returns the new payload, or None to keep it.
+    An accelerator that yields facts returns a pair of the payload and a dict of exactly these
+    facts. The new body replaces an earlier one. If it raises, or returns anything else, the run
+    fails: the message is then unchanged, and `cpu_fallback` receives it. A body cannot run traces,
     nor wait for one.
 
     Raises InputError for a body that cannot be called, TraceError for one of the paper's nine.

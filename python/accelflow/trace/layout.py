@@ -1,8 +1,8 @@
 """Positions of the boxes and arrows in a trace's picture, without drawing.
 
 A trace runs from left to right on one lane. An arm of a branch takes a lane below and may merge
-into the first lane again. Nothing crosses: a branch stands to the right of all boxes placed before
-it on the lanes below, and its arm below all boxes placed after it.
+into the first lane again. Arrows never cross: a branch is to the right of all earlier boxes on the
+lanes below it, and its arm is below all later boxes.
 """
 
 import re

@@ -12,7 +12,7 @@ Node: TypeAlias = _native.TraceNode
 #: Nodes that run one after another, as :func:`seq` returns them.
 Pipeline: TypeAlias = tuple[Node, ...]
 
-#: A part of a trace: the name of an accelerator, a node, a sequence of these, or None for nothing.
+#: A part of a trace: the name of an accelerator, a node, a sequence of parts, or None (nothing).
 Steps: TypeAlias = "str | Node | Iterable[Steps] | None"
 
 #: Deeper nesting of sequences is a mistake, such as a list that contains itself.

@@ -1,8 +1,7 @@
 """Runs traces on real bytes: the paper's `run_trace`.
 
-Without a :class:`Connection` of your own, the connection is a demonstration: fixed addresses and
-keys, a new one for each run, and peers inside this process that answer the trace's requests. It
-protects nothing.
+Without your own :class:`Connection`, each run has a new demonstration connection with fixed
+addresses and keys. Peers in this process answer the trace's requests. It is not secure.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ Run: TypeAlias = _native.TraceRun
 #: The end of one execution: the data that the notified core finds.
 Arrival: TypeAlias = _native.TraceArrival
 
-#: One end of a connection with a client or a service, over which runs go.
+#: One end of a connection with a client or a service, used by runs.
 Connection: TypeAlias = _native.TraceConnection
 
 _Fallen = TypeVar("_Fallen")
@@ -65,8 +64,8 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
     ``cache_set``, ``db_find`` and ``db_insert`` likewise, or ``("http", HOST, TARGET)``. With
     ``("cache_response", COLLECTION, KEY)`` the payload is the packets that T5 receives.
 
-    With a `connection`, messages are of its interface and pass over it, and the payload of a trace
-    that begins with TCP is what its socket gave. A trace that waits for a message there receives
+    With a `connection`, messages use its interface and state, and the payload of a trace that
+    begins with TCP is the bytes read from its socket. A trace that waits for a message receives
     none.
 
     Raises TraceError, with `reason`, `trace` and `step`, if the run fails. The payload is then

@@ -13,10 +13,10 @@ ASCII = str.maketrans(
 
 #: Descriptions of the instructions that name no accelerator, transformation or address.
 _IN_WORDS: Mapping[str, str] = {
-    "branch": "branch: go on if predicate {predicate} holds, else to {target}",
+    "branch": "branch: continue if predicate {predicate} holds, else go to {target}",
     "fork": "fork: a second execution starts at {target}",
     "scatter": "scatter: a second execution starts at {target}, a join waits for both",
-    "join": "join: go on when all arms have come",
+    "join": "join: continue when all arms have arrived",
     "jump": "go to {target}",
     "end": "end: notify the core",
 }

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 __all__ = ["Piece", "Row", "rows_of", "totals"]
 
-#: What a row without a trace is called.
+#: The name of a row without a trace.
 APPLICATION: Final = "application"
 
 
@@ -17,7 +17,7 @@ class Piece:
 
     from_ns: float
     until_ns: float
-    #: What results count it as.
+    #: Its category in results.
     part: str
     #: Where the request is, or what it waits for.
     at: str

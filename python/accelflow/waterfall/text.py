@@ -7,7 +7,7 @@ from accelflow.waterfall.rows import Piece, Row, rows_of, totals
 
 __all__ = ["ASCII", "show"]
 
-#: What a piece is drawn with: whether it is critical, and whether it is a wait.
+#: The character of a piece, by whether it is critical and whether it is a wait.
 _MARKS: Final = {
     (True, False): "█",
     (True, True): "/",

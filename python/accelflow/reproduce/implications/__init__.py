@@ -44,7 +44,7 @@ PROOFS: Final = (*utilization.PROOFS, *throughput.PROOFS, *latency.PROOFS, *ener
 
 
 def proof(name: str) -> Proof:
-    """The proof called `name`. Raises InputError for a name that is not known."""
+    """Return the proof called `name`. Raises InputError for an unknown name."""
     for known in PROOFS:
         if known.name == name:
             return known

@@ -50,12 +50,12 @@ class Found:
 class Proof:
     """A bound that follows from what is printed.
 
-    `inputs` are keys of statements, in the order in which the argument uses them, and `bound` is
-    computed from their figures. `figure` is what it is compared with, ``at most`` or ``at least``
-    the bound if the statements agree: a key, or a function of the figures. `steps` is the argument
-    in words, `rests_on` what it takes from the paper beside the figures, `gives` what would have to
-    be otherwise. `reading` is the reading that is ruled out, if only one is, and `rows` are the
-    reported rows that cannot hold beside the others.
+    `inputs` are keys of statements, in the order of the argument, and `bound` is computed from
+    their figures. `figure`, a key or a function of the figures, must be ``at most`` or ``at least``
+    the bound if the statements agree. `steps` is the argument in words, `rests_on` its further
+    assumptions from the paper, and `gives` the assumptions of which one must be wrong. `reading` is
+    the reading that is ruled out, if only one is. `rows` are the reported rows that contradict the
+    others.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Figures as they are printed: each is a range, for it was rounded.
+"""Printed figures as ranges, since they are rounded.
 
-A bound that rests on printed figures is a range too, and rules another figure out only if the
-ranges do not meet.
+A bound from printed figures is a range too. It rules another figure out only if the ranges do not
+overlap.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Range"]
 
 @dataclass(frozen=True)
 class Range:
-    """All numbers from `low` to `high`; `value` is the one that is printed, or follows from those.
+    """All numbers from `low` to `high`; `value` is the printed number, or computed from such.
 
     Arithmetic treats operands as independent, so a result may be too wide but never too narrow.
     """

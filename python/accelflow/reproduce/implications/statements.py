@@ -22,8 +22,8 @@ _PACKAGE = "accelflow.reproduce.implications"
 class Statement:
     """A figure that the paper prints.
 
-    `row` is its row among the reported results, or empty. `printed` is the figure with the digits
-    that it is printed with, and `figure` the range that they stand for.
+    `row` is its row among the reported results, or empty. `printed` is the figure with its printed
+    digits, and `figure` the range of numbers that round to it.
     """
 
     key: str
