@@ -257,7 +257,7 @@ def test_chips_are_listed_shown_and_written(tmp_path: Path) -> None:
     assert (chip.config["pes.TCP"], chip.config["instances.TCP"]) == (16, 2)
     again = run("chip", "new", "mine", "--out", str(file))
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_the_schema_is_the_committed_one() -> None:

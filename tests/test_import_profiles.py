@@ -93,7 +93,7 @@ def test_perf_weighed_by_time_needs_no_cores() -> None:
     }
     assert service["app_us"] == pytest.approx(2 * 1_001.001 / 4, rel=1e-5)
     assert counts(report, "dropped") == {"samples of idle cores (swapper)": 1}
-    assert counts(report, "guessed")["samples of LdB, of which there are none"] == 1
+    assert counts(report, "guessed")["samples of LdB, which has none"] == 1
     with pytest.raises(InputError, match=r"--cores = 2\.0: must be left out"):
         costs_of("perf", PERF, requests=4, cores=2.0)
 
@@ -121,7 +121,7 @@ def test_a_comparison_tells_the_errors_of_imported_costs(tmp_path: Path) -> None
             assert f"{min(errors.values()):.1%} (Checkout's TCP)" in note
             assert f"{max(errors.values()):.1%} (Checkout's {max(errors, key=errors.get)})" in note
         else:
-            assert note == "The workload's file does not say how much its costs vary."
+            assert note == "The workload's file has no variation of its costs."
 
 
 def test_pprof_is_weighed_by_time_and_counted_by_samples(tmp_path: Path) -> None:

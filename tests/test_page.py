@@ -118,7 +118,7 @@ def test_a_table_shows_numbers_by_their_form() -> None:
 def test_a_page_has_text_where_there_is_no_plot(comparison: Comparison) -> None:
     own = own_text(to_html(comparison_page(comparison)))
     assert "which a file of results does not hold" in own
-    assert "These results do not say." in own
+    assert "These results have no such data." in own
 
 
 def luminance(color: str) -> float:

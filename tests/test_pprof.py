@@ -161,8 +161,11 @@ BAD = {
     "no samples": (TYPES + PLACES + texts(), "no samples"),
     "text": (TYPES + function(1, 99) + texts(), "function 1: text 99: must be below 10"),
     "negative text": (TYPES + function(1, -1) + texts(), "function 1: text -1"),
-    "type's text": (value_type(10, 0) + texts(), "sample_type 0: no text 10"),
-    "default type": (TYPES + texts() + number(14, 77), "default_sample_type 0: no text 77"),
+    "type's text": (value_type(10, 0) + texts(), "sample_type 0: text 10: must be below 10"),
+    "default type": (
+        TYPES + texts() + number(14, 77),
+        "default_sample_type 0: text 77: must be below 10",
+    ),
     "same id": (TYPES + PLACES + location(1, [1]) + texts(), "location 4: id = 1: must be unique"),
     "no id": (TYPES + PLACES + function(0, 1) + texts(), "function 4: id = 0: must be unique"),
     "no function": (TYPES + location(1, [5]) + texts(), "location 1: no function 5"),

@@ -166,7 +166,7 @@ def test_an_import_takes_no_name_of_a_suite(here: Path, capsys: pytest.CaptureFi
     )
     arguments = "spans.json", "--out", "mine.toml", "--name", "usuite"
     message = said(capsys, "import", "jaeger", *arguments)
-    assert message.startswith("accelflow: error: --name = 'usuite': must be another name")
+    assert message.startswith("accelflow: error: --name = 'usuite': must differ from")
 
 
 def test_control_characters_of_names_do_not_reach_the_terminal(

@@ -123,7 +123,7 @@ def test_what_is_the_servers_is_said_once_where_services_share_it(
 
 
 def test_the_spread_of_costs_stands_below_the_table(made_up_results: dict[str, Any]) -> None:
-    assert "does not say how much its costs vary" in printed(Comparison.from_dict(made_up_results))
+    assert "has no variation of its costs" in printed(Comparison.from_dict(made_up_results))
     made_up_results["calibration"] = {
         "machine": "a machine",
         "date": "2026-01-31",
@@ -427,8 +427,8 @@ SERVICE = ["systems", 0, "services", 0]
         (["systems"], [], "results.systems is empty"),
         (["systems"], [3], r"results.systems\[0\] = 3: must be an object"),
         (["systems", 0, "orchestrator"], "gpu", " = 'gpu': must be non_acc, cpu_centric"),
-        (["systems", 0, "orchestrator"], "ideal", "'ideal' more than once"),
-        ([*SERVICE, "service"], "ReadH", r"results.systems\[0\].services has the service 'ReadH'"),
+        (["systems", 0, "orchestrator"], "ideal", "'ideal' must not be repeated"),
+        ([*SERVICE, "service"], "ReadH", r"results.systems\[0\].services: the service 'ReadH'"),
         ([*SERVICE, "p99_us"], ..., r"results.systems\[0\].services\[0\].p99_us is missing"),
         ([*SERVICE, "p99_us"], "fast", "p99_us = 'fast': must be of type float"),
         ([*SERVICE, "p99_us"], math.nan, "p99_us = nan: must be finite"),

@@ -222,7 +222,7 @@ def test_joins_are_shown() -> None:
     text = show(view)
     assert "join\n    arm 1:\n      Cmp\n    arm 2:" in text
     assert "   1  bc7   scatter: a second execution starts at 7, a join waits for both" in text
-    assert "  12  bf    join: go on when all arms have come" in text
+    assert "  12  bf    join: continue when all arms have arrived" in text
     assert view.to_dict()["nodes"][1]["kind"] == "join"
     assert len(view.to_dict()["nodes"][1]["arms"]) == 2
 

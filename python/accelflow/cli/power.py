@@ -173,7 +173,7 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
                 f"requests per joule, accelflow over {rival}: {ratio:.2f}{beside(f'{paper:g}')}"
             )
     if other:
-        click.echo(f"the paper's figures, which are for {EXPERIMENT}, are not shown, since {other}")
+        click.echo(f"the paper's figures are not shown, since {other}; they apply to {EXPERIMENT}")
 
 
 def _read(path: Path) -> dict[str, Any]:

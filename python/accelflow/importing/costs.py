@@ -90,7 +90,7 @@ def _time_ns(tally: Tally, options: Options) -> float:
         return tally.weights.total() * tally.unit_ns
     if options.cores is None or options.duration_s is None:
         raise InputError(
-            "--cores (mean number of busy cores): must be given with --duration, since the"
+            "--cores: must be given with --duration (mean number of busy cores), since the"
             " profile is not weighted by time"
         )
     cores = positive_number("--cores", options.cores, 1e6)

@@ -160,7 +160,7 @@ def _beside_the_paper(comparison: Comparison) -> Iterator[Section]:
             row += [] if other else [paper]
         rows.append(row)
     caption = "AccelFlow's reduction of latency, mean over the services"
-    why = f"The paper's figures, which are for {EXPERIMENT}, are not shown, since {other}."
+    why = f"The paper's figures are not shown, since {other}. They apply to {EXPERIMENT}."
     notes = [why] if other else [f"The paper's experiment: {EXPERIMENT}."]
     paired = "± is half the 95 % interval, paired by the requests that systems share."
     notes += [paired] if several else []

@@ -182,7 +182,7 @@ def _reduction_notes(comparison: Comparison) -> list[str]:
         notes.append(_WHY_DIFFERENT)
     elif comparison.workload in _SUITES:
         notes.append(
-            f"The paper's figures, which are for {EXPERIMENT}, are not shown, since {other}."
+            f"The paper's figures are not shown, since {other}. They apply to {EXPERIMENT}."
         )
     return [escape(note) for note in notes]
 
