@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "scancel", "scontrol", "sinfo", "squeue")
 MISSING_STATUS = 3
 CPUS = 2
-PATIENCE_S = 120.0
+PATIENCE_S = 90.0
 
 STUDY = """
 schema = "accelflow.study/1"
@@ -291,7 +291,7 @@ class Trials:
         out, err = running.communicate(timeout=PATIENCE_S)
         expect(running.returncode == 130, f"exit code 130, not {running.returncode}", out, err)
         until(lambda: not self.node.jobs(), "jobs are withdrawn", 10)
-        return err.strip()
+        return "exit code 130, no job left"
 
     def kill_command(self) -> str:
         """Jobs end by themselves when the command is gone."""
@@ -365,12 +365,11 @@ class Trials:
         return last
 
 
-#: Shortest first.
 NAMES = [name for name in vars(Trials) if not name.startswith("_")]
 
 
 def main() -> int:
-    """Run the trials; 0 if all went as they should, 1 if one did not, 3 without SLURM."""
+    """Run the trials; 0 if all went well, 1 if one did not, 3 if SLURM does not run here."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("trials", nargs="*", help=f"of: {', '.join(NAMES)}")
     parser.add_argument("--list", action="store_true", help="name the trials and end")
@@ -391,7 +390,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="accelflow-slurm-") as folder:
         Path(folder).chmod(0o755)  # munge refuses a socket that others cannot reach
         node = Node(Path(folder))
-        with node.running():
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(node.running())
+            except TrialError as error:
+                print(f"SLURM does not start here: {error}")
+                return MISSING_STATUS
             print(node.said("sinfo", "--version").strip(), flush=True)
             failed = [name for name in chosen.trials or NAMES if not tried(Trials(node), name)]
     return 1 if failed else 0

@@ -148,36 +148,98 @@ echo "Submitted batch job $!"
 SCANCEL = """#!/bin/sh
 for job in "$@"; do echo "$job" >>{folder}/withdrawn; kill -- "-$job"; done
 """
+REFUSE = """#!/bin/sh
+echo "sbatch: error: invalid partition specified: fast" >&2
+exit 1
+"""
+#: All jobs are in the state that the file `state` has.
+SQUEUE = """#!/bin/sh
+state=$(cat {folder}/state)
+while read -r job; do echo "$job|$state|Resources"; done <{folder}/jobs
+"""
+IDLE_SBATCH = """#!/bin/sh
+echo $$ >>{folder}/jobs
+echo "Submitted batch job $$"
+"""
 
 
-def test_jobs_of_slurm_are_workers(
-    study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Put stand-ins for SLURM's commands, by name, in front of all others."""
     pytest.importorskip("dask_jobqueue")
-    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
-        (tmp_path / name).write_text(text.format(folder=tmp_path))
-        (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("DASK_JOBQUEUE__SLURM__CORES", "1")
     monkeypatch.setenv("DASK_JOBQUEUE__SLURM__MEMORY", "1GB")
     monkeypatch.setenv("DASK_JOBQUEUE__SLURM__QUEUE", "fast")
-    place = tmp_path / "out"
+
+    def install(**commands: str) -> None:
+        for name, text in commands.items():
+            (tmp_path / name).write_text(text.format(folder=tmp_path))
+            (tmp_path / name).chmod(0o755)
+
+    install(squeue="#!/bin/sh\nexit 1\n")
+    return install
+
+
+def on_slurm(study_file: Path, place: Path) -> subprocess.Popen[str]:
     arguments = ["sweep", str(study_file), "--out", str(place), "--cluster", "slurm:2"]
-    done = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-m", "accelflow", *arguments],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=120,
     )
-    assert done.returncode == 0, done.stderr
+
+
+def withdrawn_are_all(folder: Path) -> bool:
+    jobs = (folder / "jobs").read_text().split()
+    return sorted((folder / "withdrawn").read_text().split()) == sorted(jobs)
+
+
+def test_jobs_of_slurm_are_workers(study_file: Path, tmp_path: Path, slurm):
+    slurm(sbatch=SBATCH, scancel=SCANCEL)
+    place = tmp_path / "out"
+    running = on_slurm(study_file, place)
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 0, err
     jobs = [job.read_text() for job in tmp_path.glob("job-*.sh")]
     assert len(jobs) == 2
     assert all("#SBATCH -p fast" in job and "#SBATCH --cpus-per-task=1" in job for job in jobs)
     studies.sweep(studies.read_study(study_file), tmp_path / "here")
     assert rows(place) == rows(tmp_path / "here")
-    withdrawn = (tmp_path / "withdrawn").read_text().split()
-    assert sorted(withdrawn) == sorted((tmp_path / "jobs").read_text().split())
+    assert withdrawn_are_all(tmp_path)
+
+
+def test_ctrl_c_withdraws_the_jobs_of_slurm(study_file: Path, tmp_path: Path, slurm):
+    slurm(sbatch=SBATCH, scancel=SCANCEL)
+    study_file.write_text(STUDY.replace("requests = 3000", "requests = 100000"))
+    running = on_slurm(study_file, tmp_path / "out")
+    wait_for_rows(tmp_path / "out", 1, running)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 130, err
+    assert withdrawn_are_all(tmp_path)
+
+
+def test_what_sbatch_refuses_ends_the_command(study_file: Path, tmp_path: Path, slurm):
+    slurm(sbatch=REFUSE)
+    running = on_slurm(study_file, tmp_path / "out")
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 1
+    assert err == (
+        "accelflow: error: --cluster slurm:2: sbatch refused: invalid partition specified: fast\n"
+    )
+
+
+def test_jobs_that_wait_and_that_have_ended_are_said(study_file: Path, tmp_path: Path, slurm):
+    slurm(sbatch=IDLE_SBATCH, scancel="#!/bin/sh\n", squeue=SQUEUE)
+    (tmp_path / "state").write_text("PENDING")
+    running = on_slurm(study_file, tmp_path / "out")
+    assert "slurm:2: waits for SLURM; jobs pending: 2 (Resources)" in running.stderr.readline()
+    (tmp_path / "state").write_text("CANCELLED")
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 1
+    assert "slurm:2: every job of SLURM has ended (2 CANCELLED); the output of one is in" in err
 
 
 def test_what_slurm_lacks_is_said(

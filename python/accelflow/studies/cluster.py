@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import logging
+import signal
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -36,7 +37,10 @@ _AHEAD: Final = 2
 _POLL_S: Final = 0.5
 #: A batch whose worker died so often may be the cause of it.
 _MOST_DEATHS: Final = 5
-#: Without workers, the time between two looks at the jobs that should bring some.
+#: Times between two looks at the jobs that should bring workers, while none has come yet.
+_FIRST_LOOK_S: Final = 1.0
+_LAST_LOOK_S: Final = 30.0
+#: The time between two such looks when workers have come and none is left.
 _LOOK_S: Final = 5.0
 #: What starts workers, by the name in ``--cluster NAME:WORKERS``.
 _KINDS: Final = ("local", "slurm", "kubernetes")
@@ -86,17 +90,18 @@ def _wait_for_one(client: Any, look: Callable[[], None], limit_s: float) -> None
 
     Raises TimeoutError after `limit_s`, and what `look` raises.
     """
-    deadline_s = time.monotonic() + limit_s
+    deadline_s, pause_s = time.monotonic() + limit_s, _FIRST_LOOK_S
     while True:
         left_s = deadline_s - time.monotonic()
         try:
-            client.wait_for_workers(1, timeout=max(min(_LOOK_S, left_s), 0.0))
+            client.wait_for_workers(1, timeout=max(min(pause_s, left_s), 0.0))
         except TimeoutError:
             look()
-            if left_s <= _LOOK_S:
+            if left_s <= pause_s:
                 raise
         else:
             return
+        pause_s = min(2 * pause_s, _LAST_LOOK_S)
 
 
 def _imported(module: str, package: str) -> Any:
@@ -122,8 +127,7 @@ def _cluster(
         return _local(distributed, int(count)), _nothing
     try:
         if kind == "slurm":
-            jobqueue = _imported("dask_jobqueue", "accelflow[slurm]")
-            jobs = Jobs(jobqueue, where, int(count), say)
+            jobs = Jobs(_jobqueue(), where, int(count), say)
             return jobs.cluster, jobs.check
         cluster = _imported("dask_kubernetes.operator", "dask-kubernetes").KubeCluster()
         cluster.scale(int(count))
@@ -132,6 +136,16 @@ def _cluster(
     except Exception as error:  # whatever the package raises for what its configuration lacks
         raise AccelflowError(f"--cluster {where}: cannot be started: {error}") from error
     return cluster, _nothing
+
+
+def _jobqueue() -> Any:
+    """dask_jobqueue without the handler that its import leaves, by which Ctrl-C is a success."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return _imported("dask_jobqueue", "accelflow[slurm]")
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _nothing() -> None:

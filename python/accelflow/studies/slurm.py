@@ -52,7 +52,9 @@ class Jobs:
         self._submitted: dict[str, str] = {}
         self._refusals: list[str] = []
         self.cluster = jobqueue.SLURMCluster(
-            job_cls=_watched(jobqueue.slurm.SLURMJob, self._submitted, self._refusals)
+            # Dask warns when its page's usual port is taken, as by another command on this machine.
+            scheduler_options={"dashboard_address": ":0", **_setting("scheduler-options", {})},
+            job_cls=_watched(jobqueue.slurm.SLURMJob, self._submitted, self._refusals),
         )
         self.cluster.scale(workers)
 
@@ -95,16 +97,20 @@ class Jobs:
 
 def _check_settings(where: str) -> None:
     """Raise AccelflowError for what SLURM's jobs need and is not there."""
-    import dask.config  # noqa: PLC0415 (an extra)
-
     for setting in ("cores", "memory"):
-        if dask.config.get(f"jobqueue.slurm.{setting}", None) is None:
+        if _setting(setting) is None:
             raise AccelflowError(
                 f"--cluster {where}: jobqueue.slurm.{setting} must be set in Dask's configuration "
                 "(~/.config/dask/jobqueue.yaml)"
             )
     if shutil.which("sbatch") is None:
         raise AccelflowError(f"--cluster {where}: sbatch, SLURM's command, is not found here")
+
+
+def _setting(name: str, default: Any = None) -> Any:
+    import dask.config  # noqa: PLC0415 (an extra)
+
+    return dask.config.get(f"jobqueue.slurm.{name}", default)
 
 
 def _watched(job: Any, submitted: dict[str, str], refusals: list[str]) -> Any:
