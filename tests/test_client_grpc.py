@@ -20,6 +20,7 @@ from accelflow.client import CallLimits
 from accelflow.operations import Fault
 from accelflow.settings import Execution, Limits, Tls
 from certificates import make_certificate
+from processes import running
 from test_server_grpc import INTERFACE
 
 PATIENT = CallLimits(timeout_s=60.0)
@@ -285,7 +286,7 @@ sys.stdin.read()
 def test_a_server_that_dies_in_mid_call(interface: Path) -> None:
     command = [sys.executable, "-c", DOOMED]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+    with running(command, stdin=pipe, stdout=pipe) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())
         client = connect(interface, port)

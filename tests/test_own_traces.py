@@ -28,6 +28,7 @@ from accelflow.trace import (
     seq,
     tail,
 )
+from processes import running
 from thrift_client import INTERFACE, PROTOCOLS, connect
 
 RECEIVE = "trace my_receive:\n    TCP RPC Dser LdB\n"
@@ -115,7 +116,7 @@ def test_accelerators_beside_the_nine_work_on_sockets(interface: Path, tmp_path:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"receive": "my_receive"}, r"receive = 'my_receive': must be given with the library"),
+        ({"receive": "my_receive"}, r"receive = 'my_receive': must be given together with its library"),
         ({"library": 5}, r"library = 5: must be a Library, an Image, or the path"),
         ({"library": "LIBRARY", "receive": 5}, r"receive = 5: must be the name of a trace"),
         ({"library": "LIBRARY", "receive": "my_recieve"}, "did you mean my_receive"),
@@ -171,7 +172,7 @@ def test_sighup_reads_the_file_again(interface: Path, tmp_path: Path) -> None:
         server.serve()
     """
     command = [sys.executable, "-u", "-c", textwrap.dedent(program)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    with running(command, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert "serving on" in child.stdout.readline()
         os.kill(child.pid, signal.SIGHUP)

@@ -14,6 +14,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 
 from accelflow import GrpcClient, Server
 from accelflow.settings import Observability, Tls
+from processes import running
 from test_server import add, certificate, interface  # noqa: F401 (fixtures)
 from thrift_client import connect
 
@@ -52,9 +53,7 @@ def test_a_server_of_handlers_is_recorded_and_simulated(
     command = [sys.executable, "-m", "accelflow", "record", "handlers:setup", "--service", ADD]
     command += ["--interface", str(interface), "--certificate", str(cert), "--key", str(key)]
     command += ["--seconds", "600", "--out", str(out)]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
-    ) as process:
+    with running(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as process:
         assert process.stderr is not None
         begun = process.stderr.readline()
         port = re.search(r"port (\d+) for 600 s", begun)

@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from types import FrameType, NoneType, TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from accelflow import _native
@@ -38,6 +38,7 @@ from accelflow.own_traces import ServerTraces, Traces, server_traces
 from accelflow.recordings import completed
 from accelflow.requests import Request, Settled, in_scope
 from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls, instance_of
+from accelflow.signals import StopSignals
 from accelflow.tenants import Control, Shaping, Slo, Tenant
 
 __all__ = ["DeclaredError", "Handler", "Request", "Server"]
@@ -227,25 +228,10 @@ class Server:
         If the traces are from a file, SIGHUP reloads it, as :meth:`reload_traces` does; the log has
         the result.
         """
-        stopped = threading.Event()
-
-        def wake(_number: int, _frame: FrameType | None) -> None:
-            stopped.set()
-
-        def reload(_number: int, _frame: FrameType | None) -> None:
-            self._reload()
-
-        handlers = {signal.SIGINT: wake, signal.SIGTERM: wake}
-        if self._has_file:
-            handlers[signal.SIGHUP] = reload
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-        try:
+        with StopSignals({signal.SIGHUP: self._reload} if self._has_file else None) as stop:
             self.start(host, port)
             _LOG.info("serving on %s port %s", host, self.port)
-            stopped.wait()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            stop.wait()
         return self.stop(grace_s)
 
     @property

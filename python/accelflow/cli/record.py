@@ -1,13 +1,9 @@
 """`accelflow record`: the cost of requests, for `accelflow compare --recording`."""
 
 import datetime
-import signal
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +20,7 @@ from accelflow.handlers import find_setup, set_up
 from accelflow.recordings import completed
 from accelflow.scenario import WORKLOADS
 from accelflow.settings import Observability, Tls
+from accelflow.signals import StopSignals
 from accelflow.workload import is_file, load_workload
 
 #: Time limit in seconds for a running server's answer.
@@ -193,29 +190,17 @@ def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
         observability=Observability(record=True),
     )
     set_up(handlers, setup, server)
-    with _until_signal() as stopped:
+    with StopSignals() as stop:
         server.start(settings.host, settings.port)
         try:
             click.echo(
                 f"recording on {settings.host} port {server.port} for {settings.seconds:g} s",
                 err=True,
             )
-            stopped.wait(settings.seconds)
+            stop.wait(settings.seconds)
             return server.recording(names)
         finally:
             server.stop()
-
-
-@contextmanager
-def _until_signal() -> Iterator[threading.Event]:
-    stopped = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: stopped.set()) for number in numbers}
-    try:
-        yield stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _fetched(address: str, names: dict[str, str]) -> str:

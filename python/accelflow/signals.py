@@ -1,0 +1,74 @@
+"""Waiting for the signals that end a program."""
+
+from __future__ import annotations
+
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from types import FrameType, TracebackType
+from typing import Self
+
+__all__ = ["StopSignals"]
+
+
+class StopSignals:
+    """Waits for SIGINT or SIGTERM, as a context of the main thread.
+
+    Locks and events can miss a signal: one that arrives after the interpreter last looked for
+    signals and before the lock blocks is handled only when the next signal comes. :meth:`wait`
+    reads a socket that the signal itself writes to, so it misses none.
+    """
+
+    def __init__(self, on: Mapping[int, Callable[[], None]] | None = None) -> None:
+        """Take the actions for other signals; they run in the main thread."""
+        self._actions = {signal.SIGINT: self._stop, signal.SIGTERM: self._stop, **(on or {})}
+        self._stopped = False
+        self._undo = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Install the handlers."""
+        with ExitStack() as undo:
+            self._reader, writer = (undo.enter_context(end) for end in socket.socketpair())
+            writer.setblocking(False)
+            undo.callback(
+                signal.set_wakeup_fd,
+                signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False),
+            )
+            for number, action in self._actions.items():
+                undo.callback(signal.signal, number, signal.signal(number, _handler(action)))
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Restore the handlers of before."""
+        self._undo.close()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for SIGINT or SIGTERM for at most `timeout_s`; return whether one came."""
+        end_s = None if timeout_s is None else time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._reader, selectors.EVENT_READ)
+            while not self._stopped:
+                left_s = None if end_s is None else max(0.0, end_s - time.monotonic())
+                if not selector.select(left_s):
+                    break
+                self._reader.recv(4096)
+        return self._stopped
+
+    def _stop(self) -> None:
+        self._stopped = True
+
+
+def _handler(action: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        action()
+
+    return handle

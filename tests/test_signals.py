@@ -1,0 +1,59 @@
+"""No signal is missed while a program waits for its end."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from accelflow.signals import StopSignals
+
+
+@pytest.fixture(autouse=True)
+def _keep_handlers() -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_a_signal_that_arrives_as_the_wait_begins_is_not_missed() -> None:
+    # With an Event in its place, about one in twenty is missed.
+    main = threading.get_ident()
+    for _ in range(500):
+        begin = threading.Event()
+
+        def send(begin: threading.Event = begin) -> None:
+            begin.wait(60)
+            signal.pthread_kill(main, signal.SIGTERM)
+
+        with StopSignals() as stop:
+            sender = threading.Thread(target=send)
+            sender.start()
+            begin.set()
+            assert stop.wait(60)
+            sender.join(60)
+
+
+def test_a_signal_before_the_wait_ends_it() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with StopSignals() as stop:
+            os.kill(os.getpid(), number)
+            assert stop.wait()
+
+
+def test_other_signals_call_their_actions_and_the_wait_goes_on() -> None:
+    called: list[int] = []
+    with StopSignals({signal.SIGHUP: lambda: called.append(1)}) as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop.wait(0.0)
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.wait()
+    assert called == [1, 1]
+
+
+def test_the_wait_ends_after_its_time() -> None:
+    with StopSignals() as stop:
+        assert not stop.wait(0.01)
