@@ -179,7 +179,7 @@ def test_two_kernels_for_the_price_of_one_offload() -> None:
         ({"transfer_cycles": 1}, "encryption.transfer_cycles = 1: must be left out"),
         (
             {"offloads_per_s": 8_000},
-            "encryption.offloads_per_s = 8000: must be that of compression",
+            "encryption.offloads_per_s = 8000: must equal that of compression",
         ),
         ({"selection": "lucrative"}, "must be all for kernels that share an offload"),
     ],

@@ -161,7 +161,7 @@ def test_what_is_wrong_is_refused() -> None:
     for text, message in (
         ("", "choice is missing"),
         (start, "choices.toml: x: reading is missing"),
-        (start + one, "choices.toml: x has one reading"),
+        (start + one, "choices.toml: x: must have two or more readings"),
         (start + one + one.replace("data", "guess"), "basis = 'guess': must be text, data"),
         (
             start + one + one.replace("sizes", "size"),

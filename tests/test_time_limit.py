@@ -121,7 +121,7 @@ def test_a_long_simulation_is_given_up(tmp_path: Path):
     arguments = [str(file), "--out", str(place), "--time-limit", "0.2s", "--json"]
     found = CliRunner().invoke(sweep_command, arguments)
     assert isinstance(found.exception, AccelflowError)
-    message = "--time-limit 0.2s: 16 simulations are left; the same command goes on with them"
+    message = "--time-limit 0.2s: 16 simulations are left; the same command resumes them"
     assert str(found.exception) == message
     assert json.loads(found.stdout)["left"] == 16
 
@@ -154,7 +154,7 @@ def test_the_command_says_how_far_a_search_came(
     found = CliRunner().invoke(find_command, [str(file), "--out", str(place), "--time-limit", "9s"])
     said = "Least config.pes.TCP under accelflow: 8 keeps the limits, 1 does not."
     assert said in found.stdout
-    message = "--time-limit 9s: the search did not end; the same command goes on with it"
+    message = "--time-limit 9s: the search did not end; the same command resumes it"
     assert str(found.exception) == message
 
 
@@ -238,10 +238,14 @@ def test_a_first_length_that_does_not_end_is_said(tmp_path: Path):
 def test_what_a_time_limit_stands_beside(tmp_path: Path):
     options = ["socialnetwork", "--profile", "paper", "--out", str(tmp_path / "out")]
     found = CliRunner().invoke(compare_command, [*options, "--time-limit", "10m"])
-    assert "--time-limit = '10m': must stand beside --precision" in str(found.exception)
-    with pytest.raises(InputError, match=r"time_limit_s = 5: must stand beside a precision"):
+    assert "--time-limit = '10m': must be given together with --precision" in str(found.exception)
+    with pytest.raises(
+        InputError, match=r"time_limit_s = 5: must be given together with precision"
+    ):
         accelflow.compare(**FIELDS, time_limit_s=5)
-    with pytest.raises(InputError, match=r"keep_in = .*: must stand beside a precision, and with"):
+    with pytest.raises(
+        InputError, match=r"keep_in = .*: must be given together with precision, and with"
+    ):
         accelflow.compare(**FIELDS, keep_in=tmp_path, precision="p99:5%", samples=True)
 
 
@@ -260,7 +264,7 @@ def test_a_command_that_does_not_reach_its_precision_says_what_it_reached(
     options += ["--rate", "1500000"]
     options += ["--orchestrator", "accelflow", "--precision", "mean:0.3%", "--time-limit", "9s"]
     found = CliRunner().invoke(compare_command, [*options, "--out", str(tmp_path / "out")])
-    assert "--precision mean:0.3%: not reached in 9s, which sufficed for" in str(found.exception)
-    assert "the same command goes on" in str(found.exception)
+    assert "--precision mean:0.3%: not reached in 9s, which gave" in str(found.exception)
+    assert "the same command resumes" in str(found.exception)
     assert "mean within" in found.stdout
     assert len(list((tmp_path / "out/unfinished").iterdir())) == 5

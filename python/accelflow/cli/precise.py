@@ -119,7 +119,7 @@ def check_reached(comparison: Comparison, context: click.Context) -> None:
         return
     seconds, again = context.params["time_limit_s"], ""
     if kept_in(context) is not None:
-        again = "; the same command goes on"
+        again = "; the same command resumes the run"
     raise AccelflowError(
         f"--precision {context.params['precision']}: not reached in {seconds_text(seconds)}, which"
         f" gave {said['reached_ratio']:.2%} with {comparison.requests:,} requests{again}"

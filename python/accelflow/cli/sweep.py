@@ -71,7 +71,7 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
     if found.left:
         raise AccelflowError(
             f"--time-limit {seconds_text(time_limit_s or 0.0)}: {found.left} simulations are left; "
-            "the same command goes on with them"
+            "the same command resumes them"
         )
     if found.results is None:
         raise AccelflowError(f"{place}: no simulation has results")

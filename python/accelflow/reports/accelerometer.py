@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from accelflow.page import Column, Figure, Page, Section, Table, repeated
 from accelflow.page.document import Cell
-from accelflow.page.plots import bars, stacked
-from accelflow.reports.common import settings_table
+from accelflow.page.plots import stacked
+from accelflow.reports.common import settings_table, whisker_bars
 from accelflow.reports.decisions import decided, decision_section
 
 __all__ = ["accelerometer_page"]
@@ -138,35 +138,20 @@ def _sensitivity(result: Mapping[str, Any]) -> Iterator[Figure | Table]:
         for swing in result.get("sensitivity", ())
         if None not in (swing["low"]["speedup_ratio"], swing["high"]["speedup_ratio"])
     ]
-    names = [
-        f"{swing['kernel']}.{swing['parameter']}" if swing["kernel"] else swing["parameter"]
-        for swing in swings
-    ]
     if not swings:
         return
-    sides = [
-        sorted(100 * (swing[side]["speedup_ratio"] - 1) for side in ("low", "high"))
-        for swing in swings
-    ]
     here = 100 * (result["speedup_ratio"] - 1)
-    yield Figure(
+    yield whisker_bars(
+        [_swing_bar(swing, here) for swing in swings],
         title="Speedup with one input at its low and its high value",
         text="The bar is the speedup. Whiskers show the speedup with one input at its low or high"
         " value.",
-        spec=bars(
-            names=names,
-            colors={},
-            value="value",
-            title="speedup (%)",
-            parameters={},
-            intervals=True,
-        ),
-        data={
-            "name": names,
-            "value": [here] * len(names),
-            "low": [low for low, _ in sides],
-            "high": [high for _, high in sides],
-            "end": [max(high, here) for _, high in sides],
-            "label": [f"{low:.1f} to {high:.1f}" for low, high in sides],
-        },
+        unit="speedup (%)",
     )
+
+
+def _swing_bar(swing: Mapping[str, Any], here: float) -> tuple[str, float, float, float, str]:
+    kernel, parameter = swing["kernel"], swing["parameter"]
+    low, high = sorted(100 * (swing[side]["speedup_ratio"] - 1) for side in ("low", "high"))
+    name = f"{kernel}.{parameter}" if kernel else parameter
+    return name, here, low, high, f"{low:.1f} to {high:.1f}"

@@ -7,10 +7,16 @@ from typing import Any, Final
 
 from accelflow.page import Column, Figure, Section, Table
 from accelflow.page.document import Cell
-from accelflow.page.plots import dots
+from accelflow.page.plots import bars, dots
 from accelflow.parameters import engines
 
-__all__ = ["beside_the_paper", "configuration", "engine_table", "settings_table"]
+__all__ = [
+    "beside_the_paper",
+    "configuration",
+    "engine_table",
+    "settings_table",
+    "whisker_bars",
+]
 
 #: The cost of TCP that the parameters of the paper's profile are listed with.
 _TCP_COST_NS: Final = 7_000.0
@@ -97,5 +103,39 @@ def beside_the_paper(rows: Sequence[tuple[str, str, float]], names: Sequence[str
             "row": [what for what, _, _ in rows],
             "name": [name for _, name, _ in rows],
             "value": [share for _, _, share in rows],
+        },
+    )
+
+
+def whisker_bars(
+    rows: Sequence[tuple[str, float, float, float, str]],
+    *,
+    title: str,
+    text: str,
+    unit: str,
+    whiskers: bool = True,
+) -> Figure:
+    """Draw a bar with a whisker for each row: name, value, low end, high end, label.
+
+    `unit` is the title of the axis. Without `whiskers`, only bars are drawn.
+    """
+    return Figure(
+        title=title,
+        text=text,
+        spec=bars(
+            names=[name for name, *_ in rows],
+            colors={},
+            value="value",
+            title=unit,
+            parameters={},
+            intervals=whiskers,
+        ),
+        data={
+            "name": [name for name, *_ in rows],
+            "value": [value for _, value, *_ in rows],
+            "low": [low for _, _, low, _, _ in rows],
+            "high": [high for _, _, _, high, _ in rows],
+            "end": [max(0.0, value, high) for _, value, _, high, _ in rows],
+            "label": [label for *_, label in rows],
         },
     )

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from accelflow.page import Column, Figure, Page, Section, Table, repeated
 from accelflow.page.document import Cell
-from accelflow.page.plots import bars
-from accelflow.reports.common import settings_table
+from accelflow.reports.common import settings_table, whisker_bars
 
 __all__ = ["decided", "decision_section", "fleet_page"]
 
@@ -97,38 +96,22 @@ def _gain(ratio: float | None) -> float | None:
 
 
 def _gains(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    names = [row["name"] for row in rows]
-    values = [100 * (row["speedup_ratio"] - 1) for row in rows]
-    ends = [(row["intervals"] or {}).get("speedup_ratio") for row in rows]
-    low, high = (
-        [
-            value if end is None else 100 * (end[at] - 1)
-            for value, end in zip(values, ends, strict=True)
-        ]
-        for at in ("p5", "p95")
-    )
-    drawn = any(end is not None for end in ends)
-    return Figure(
+    drawn = any((row["intervals"] or {}).get("speedup_ratio") is not None for row in rows)
+    return whisker_bars(
+        [_gain_bar(row) for row in rows],
         title="Speedup of each alternative",
         text="The gain in throughput of the same host"
         + ("; whiskers are the 5 % and 95 % quantiles of the draws." if drawn else "."),
-        spec=bars(
-            names=names,
-            colors={},
-            value="value",
-            title="speedup (%)",
-            parameters={},
-            intervals=drawn,
-        ),
-        data={
-            "name": names,
-            "value": values,
-            "low": low,
-            "high": high,
-            "end": [max(0.0, *each) for each in zip(values, high, strict=True)],
-            "label": [f"{value:.2f}" for value in values],
-        },
+        unit="speedup (%)",
+        whiskers=drawn,
     )
+
+
+def _gain_bar(row: Mapping[str, Any]) -> tuple[str, float, float, float, str]:
+    ratio = row["speedup_ratio"]
+    ends = (row["intervals"] or {}).get("speedup_ratio") or {"p5": ratio, "p95": ratio}
+    value, low, high = (100 * (each - 1) for each in (ratio, ends["p5"], ends["p95"]))
+    return row["name"], value, low, high, f"{value:.2f}"
 
 
 def fleet_page(result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None) -> Page:
@@ -183,31 +166,17 @@ def _needed(rows: Sequence[Mapping[str, Any]], name: str) -> Table:
 
 
 def _saved_servers(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    names = [row["name"] for row in rows]
-    saved = [row["servers"] for row in rows]
-    values = [of["saved"] for of in saved]
-    low, high = (
-        [of["saved"] if of[at] is None else of[at] for of in saved]
-        for at in ("saved_p5", "saved_p95")
-    )
-    return Figure(
+    return whisker_bars(
+        [_saved_bar(row["name"], row["servers"]) for row in rows],
         title="Servers saved",
         text="For each service and all together; whiskers are the 5 % and 95 % quantiles of the"
         " draws.",
-        spec=bars(
-            names=names,
-            colors={},
-            value="value",
-            title="servers",
-            parameters={},
-            intervals=any(of["saved_p5"] is not None for of in saved),
-        ),
-        data={
-            "name": names,
-            "value": values,
-            "low": low,
-            "high": high,
-            "end": [max(0.0, *each) for each in zip(values, high, strict=True)],
-            "label": [f"{value:,.0f}" for value in values],
-        },
+        unit="servers",
+        whiskers=any(row["servers"]["saved_p5"] is not None for row in rows),
     )
+
+
+def _saved_bar(name: str, servers: Mapping[str, Any]) -> tuple[str, float, float, float, str]:
+    value = servers["saved"]
+    low, high = (value if servers[at] is None else servers[at] for at in ("saved_p5", "saved_p95"))
+    return name, value, low, high, f"{value:,.0f}"
