@@ -251,7 +251,7 @@ def _of_file(source: object) -> Iterator[None]:
 def plan(
     request: Mapping[str, Any], *, profiles: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Admit flows one after the other, and run the admitted ones with and without shaping.
+    """Admit flows in order, and run the admitted ones with and without shaping.
 
     `request` is a plan (docs/arcus.md). `profiles` is a result of :func:`profile` for the same
     platform; its capacities are then not measured again. A flow with `from_us` asks for admission

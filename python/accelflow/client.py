@@ -48,10 +48,10 @@ class CallLimits:
 
     `timeout_s` bounds a whole call: waiting for a connection, connecting (at most
     `connect_timeout_s`, including the TLS handshake), sending, the response, and further attempts.
-    Up to `max_connections` are open, up to `max_waiting` calls wait for one, and a connection that
-    has been unused for `idle_timeout_s` is closed. A gRPC connection has up to
-    `calls_per_connection` calls at once, fewer if the service says so. A call is attempted up to
-    `max_attempts` times where that is safe, after pauses that `seed` determines.
+    Up to `max_connections` connections are open, and up to `max_waiting` calls wait for one. A
+    connection that was unused for `idle_timeout_s` is closed. A gRPC connection has up to
+    `calls_per_connection` concurrent calls, or fewer if the service limits them. If it is safe, a
+    call is attempted up to `max_attempts` times, after pauses determined by `seed`.
     """
 
     timeout_s: float = 10.0
@@ -87,7 +87,7 @@ _M = TypeVar("_M", _native.GrpcClient, _native.HttpClient)
 
 
 class _Kept(Generic[_N]):
-    """The common part of all clients: a pool of connections, and traces of their own."""
+    """The common part of all clients: a pool of connections, and their traces."""
 
     _native: _N
 
@@ -118,13 +118,13 @@ class _Traced(_Kept[_M]):
         call_compressed: str | None = None,
         answer: str | None = None,
     ) -> int:
-        """Make further calls with traces of your own; return how often traces were replaced.
+        """Use your own traces for further calls; return the number of replacements so far.
 
-        `call` sends a request and goes on with `answer`, which receives the response; with gRPC
-        both are on messages alone, and `call` ends there. `call_compressed` is for compressed
-        requests (by default the same).
-        With None, the client has its own traces again. Calls that are under way end with the old
-        ones. Raises AccelflowError for traces that do not fit; the client then keeps the old ones.
+        `call` sends a request and continues with `answer`, which receives the response. With gRPC,
+        both handle only messages, and `call` ends after sending. `call_compressed` is for
+        compressed requests (by default the same). With None, the client returns to its built-in
+        traces. Calls in progress end with the old traces. Raises AccelflowError for traces that do
+        not fit; the client then keeps the old ones.
         """
         return self._native.set_traces(
             client_traces(
@@ -139,14 +139,14 @@ class _Traced(_Kept[_M]):
 class Client(_Kept[_native.Client]):
     """A client of the Thrift service at ``host:port``: calls the functions of a `.thrift` file.
 
-    Included files are looked for beside it, then in the folders `include_dirs`. `protocol` is
-    ``binary`` or ``compact``. With `ca`, a PEM file of trusted certificates, calls use TLS 1.3, and
-    the service must prove to be `server_name` (by default the host of `address`); a `certificate`
-    chain and its `key` prove who the client is. With `compress`, arguments are compressed; with
-    `multiplexed`, methods are called ``service:method``. Calls of functions in `idempotent` may be
-    repeated when a connection was lost. With `workers`, accelerators have workers of the client's
-    own, whose queues may go by the priority and the deadline of the request that a call is for.
-    With `library`, calls are made by its traces `call` and `answer`; see :meth:`set_traces`.
+    Included files are looked up in its folder, then in `include_dirs`. `protocol` is ``binary`` or
+    ``compact``. With `ca`, a PEM file of trusted certificates, calls use TLS 1.3, and the service
+    must prove to be `server_name` (by default the host of `address`). A `certificate` chain and its
+    `key` authenticate the client. With `compress`, arguments are compressed; with `multiplexed`,
+    methods are called ``service:method``. Calls of functions in `idempotent` may be repeated when a
+    connection was lost. With `workers`, the client's accelerators have their own workers. Their
+    queues may be ordered by the priority and deadline of the request that makes the call. With
+    `library`, calls use its traces `call` and `answer`; see :meth:`set_traces`.
 
     Any number of threads may share a client. Raises AccelflowError for invalid settings.
     """
@@ -243,12 +243,13 @@ class Client(_Kept[_native.Client]):
         oneway_compressed: str | None = None,
         answer: str | None = None,
     ) -> int:
-        """Make further calls with traces of your own; return how often traces were replaced.
+        """Use your own traces for further calls; return the number of replacements so far.
 
-        `call` sends a request and goes on with `answer`, which receives the response; `oneway`
-        sends a request that has none; the others are for compressed requests (by default the same).
-        With None, the client has its own traces again. Calls that are under way end with the old
-        ones. Raises AccelflowError for traces that do not fit; the client then keeps the old ones.
+        `call` sends a request and continues with `answer`, which receives the response. `oneway`
+        sends a request without a response. The others are for compressed requests (by default the
+        same). With None, the client returns to its built-in traces. Calls in progress end with the
+        old traces. Raises AccelflowError for traces that do not fit; the client then keeps the old
+        ones.
         """
         return self._native.set_traces(
             client_traces(
@@ -361,7 +362,7 @@ class GrpcClient(_Traced[_native.GrpcClient]):
 
 
 class HttpResponse(NamedTuple):
-    """The response of an HTTP server, whatever its status."""
+    """The response of an HTTP server, with any status."""
 
     status: int
     body: bytes
@@ -416,8 +417,7 @@ class HttpClient(_Traced[_native.HttpClient]):
     ) -> HttpResponse:
         """Send a request with a JSON body, or with none for None, and return the response.
 
-        Methods that HTTP defines as idempotent may be repeated, whatever `idempotent` says. Raises
-        CallError.
+        Methods that HTTP defines as idempotent may always be repeated. Raises CallError.
         """
         text = b"" if body is None else _native.HttpClient.json(body)
         response = self._native.request(

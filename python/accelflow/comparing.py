@@ -138,8 +138,8 @@ def compare(  # noqa: PLR0913 (options, by name)
     ``source["percentiles"]`` has the relative error.
 
     With `samples`, results have a table of single requests (``samples``, of pyarrow): system,
-    service, seed and number of the request, `arrival_us` since the start, `response_us`, and what
-    the response time was spent on: `cpu_us` (application logic), `accelerator_us`, `dispatcher_us`,
+    service, seed and number of the request, `arrival_us` since the start, `response_us`, and the
+    parts of the response time: `cpu_us` (application logic), `accelerator_us`, `dispatcher_us`,
     `manager_us`, `cores_us` (orchestration on cores), `communication_us`, `remote_us` and
     `queueing_us`. Warm-up requests and requests without a response are omitted. If `samples` is a
     number, at most that many requests are kept for each service and system, evenly spaced. At most
@@ -167,7 +167,7 @@ def compare(  # noqa: PLR0913 (options, by name)
     limit = TimeLimit(time_limit_s)
     most = _samples(samples or samples_to is not None)
     if samples_to is not None and precision is not None:
-        raise InputError("samples_to: must be left out with a precision, which simulates anew")
+        raise InputError("samples_to: must be left out with a precision, which repeats simulations")
     classes = _take_classes(fields)
     others = systems_in_python(policies, classes)
     scenario = _scenario(workload, fields)
@@ -450,9 +450,9 @@ def _check_unsaturated(results: Mapping[str, Any], asked: Precision) -> None:
     for system in Comparison.from_dict(results).systems:
         if system.saturated is not None:
             raise AccelflowError(
-                f"precision {asked.measure}:{asked.ratio:.3g}: cannot be reached, as "
-                f"{system.label} is saturated ({system.saturated}), so that latencies grow with "
-                "the length of the run; lower the rate, or leave the system out"
+                f"precision {asked.measure}:{asked.ratio:.3g}: cannot be reached, as"
+                f" {system.label} is saturated ({system.saturated}), so latencies grow with the"
+                " run length; lower the rate, or leave the system out"
             )
 
 

@@ -43,7 +43,7 @@ class _LeftOut:
     """The value of a setting that is missing."""
 
     def __repr__(self) -> str:
-        """Return the text that refusals show in place of a value."""
+        """Return the text that refusals show instead of a value."""
         return "left out"
 
 

@@ -107,7 +107,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write `path` atomically: `write` fills a temporary file beside it, which is then renamed.
+    """Write `path` atomically: `write` fills a temporary file in its folder, which is then renamed.
 
     Missing folders are created. After an error `path` is unchanged. For a link, the target is
     written and the link stays. An existing pipe or device, such as ``/dev/stdout``, is written

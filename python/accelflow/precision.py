@@ -3,12 +3,11 @@
 The method is independent replications: a fixed number of seeds with a growing run length. If the
 relative half width of the 95 % interval is above the requested one, all replications are simulated
 again with a run length that should suffice, since the width falls with the root of the length. Runs
-become longer rather than more numerous, because the bias of a quantile falls with the length of a
-run alone (Law, "Simulation Modeling and Analysis", 5th edition, section 9.5). A percentile is that
-of the responses of all replications together, and its interval the jackknife's over the
-replications, since the mean of short runs' percentiles is too low. Stopping at a width that is
-itself random makes intervals cover a little less than 95 %: docs/precision.md has the coverage that
-was measured.
+become longer rather than more numerous, because the bias of a quantile falls only with the run
+length (Law, "Simulation Modeling and Analysis", 5th edition, section 9.5). A percentile is that of
+the responses of all replications together, and its interval the jackknife's over the replications,
+since the mean of short runs' percentiles is too low. Stopping at a width that is itself random
+makes intervals cover a little less than 95 %: docs/precision.md has the coverage that was measured.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ __all__ = [
     "until_precise",
 ]
 
-#: The measures whose precision can be asked for, with the quantile of each in thousandths; None
-#: for the mean.
+#: The measures that allow a precision, with the quantile of each in thousandths; None for the mean.
 MEASURES: Final[Mapping[str, int | None]] = {"mean": None, "p99": 990, "p999": 999}
 REPLICATIONS: Final = 10
 

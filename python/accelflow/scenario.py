@@ -92,41 +92,39 @@ class Scenario:
 
     `profile` is the source of costs: ``measured``, from the services' operations on real bytes on
     this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the
-    paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The default is what the workload
-    says: measured for socialnetwork, paper for the other suites. `recording` is the text of a
-    recording (docs/recording-format.md) that costs and sizes are taken from instead; together with
-    the profile ``measured`` it is this machine's. `recorded_times` selects among its times:
-    ``median``, the default, the same for each request, or ``distribution``, drawn for each request
-    from the recorded distributions, with the time of requests outside of their steps.
+    paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The workload sets the default:
+    measured for socialnetwork, paper for the other suites. With `recording`, the text of a
+    recording (docs/recording-format.md), costs and sizes are the recording's; together with the
+    profile ``measured``, it is a recording of this machine. `recorded_times` is ``median`` (the
+    default: equal for all requests) or ``distribution``: times are drawn for each request, and the
+    time outside of steps is added.
 
-    `rate_rps` is the mean over the workload's services that clients call (services that only other
-    services call do not count), by default the paper's for the suites, or 800 for serverless
-    functions. `rates` says how the services share it: by default as Alibaba's
-    services in the paper's production experiment (socialnetwork with the profile ``paper`` and no
-    `rate_rps`; section VI), as their ``own`` rates if they have any, and equally otherwise.
-    `rates_rps`, the rate of each service by name, takes the place of both. `requests` are those of
-    each service, of which the first `warmup`, a tenth by default, are not counted. With `by_rate`,
-    the default where rates differ, both are those of a service with the mean rate, and each service
-    has as many as come in the same time.
+    `rate_rps` is the mean rate over the services that clients call; services called only by others
+    do not count. The default is the paper's for the suites, and 800 for serverless functions.
+    `rates` is how the services share it. The default is Alibaba's rates for the paper's production
+    experiment (socialnetwork with the profile ``paper`` and no `rate_rps`; section VI), the
+    services' ``own`` rates if they have any, and otherwise equal rates. `rates_rps`, the rate of
+    each service by name, replaces both. `requests` are those of each service, of which the first
+    `warmup`, a tenth by default, are not counted. With `by_rate`, the default if rates differ, both
+    apply to a service with the mean rate, and the other services run for the same time.
 
     `sizes` are the payload sizes, by default those of its own messages for socialnetwork ("we run 8
-    SocialNetwork services", section VI) and fleet for the others. `facts` is what payloads say at
-    branches: that of the most common path, `drawn` for each request with the workload's odds, or if
-    it has none with ``facts.*`` of the server's parameters, or `recorded`, that of one of the
-    requests in `recording`, drawn for each. `remote` is how long remote sides take.
+    SocialNetwork services", section VI) and fleet for the others. `facts` determines the payload
+    facts at branches: those of the most common path, `drawn` for each request (with the workload's
+    odds, or the server's parameters ``facts.*`` if it has none), or `recorded`, those of a random
+    request in `recording`. `remote` is the response time of remote sides.
 
-    `config` sets parameters of the server by key, choices also by name. `chips` are compared side
-    by side: parameters of each by its name, in place of those in `config`, or chips
+    `config` sets parameters of the server by key, choices also by name. `chips` are compared with
+    each other. They map names to parameters, which replace `config`, or are chips
     (:func:`accelflow.chips.read_chip`). One chip is equivalent to its parameters in `config`.
     `policy` is the order of input queues, and overrides `config`: fifo, priority, deadline (an
-    entry that would be late changes places with one that has slack) or edf (the earliest deadline
-    first). `slo_us` is when responses of services are due after their requests; those of other
-    services are due within `slo_factor` times the mean response time of the service on an idle
-    server with AccelFlow, unless it is None or the workload says when. `tenants` and `priorities`
-    (higher goes first) are numbers by service, 0 for those that are not named. `shaping` puts
-    tenants behind ARCUS's traffic shaper, by number: a trace that starts costs a token, or with the
-    unit bytes as many as its first operation reads. With two limits, one in each unit, it starts
-    when both have its tokens.
+    entry that would be late swaps places with one that has slack) or edf (earliest deadline first).
+    `slo_us` has the SLOs of services. The SLO of other services is set by the workload, or is
+    `slo_factor` times the mean response time on an idle server with AccelFlow (None: no SLO).
+    `tenants` and `priorities` (higher goes first) are numbers by service, 0 for those that are not
+    named. `shaping` maps tenants to limits of ARCUS's traffic shaper. A starting trace takes one
+    token, or with the unit bytes one per byte that its first operation reads. With a limit in each
+    unit, it starts when both have enough tokens.
     """
 
     workload: str | PathLike[str] | Mapping[str, Any] | HasDocument = "socialnetwork"

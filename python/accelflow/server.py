@@ -93,7 +93,7 @@ class _Settings:
 class Server:
     """Serves the functions of a `.thrift` file, or the methods of a `.proto` file with gRPC.
 
-    Included files are looked for beside it, then in the folders `include_dirs`.
+    Included files are looked up in its folder, then in `include_dirs`.
 
     Clients use framed Thrift (binary or compact) or gRPC, over TCP. With `tls`, they must use TLS
     1.3. `limits` and `timeouts` bound the resources of clients, `execution` chooses the serving
@@ -261,8 +261,8 @@ class Server:
     def set_slo(self, tenant: str, slo: Slo) -> None:
         """Request a promise for a tenant from the control plane, while the server is running.
 
-        It replaces the tenant's promise. If it is refused, AccelflowError says what is left, and
-        the tenant keeps the old promise.
+        It replaces the tenant's promise. If it is refused, AccelflowError is raised with the
+        remaining capacity, and the tenant keeps the old promise.
         """
         instance_of("slo", slo, (Slo,), "an Slo")
         self._native.set_slo(tenant, slo)
@@ -272,7 +272,7 @@ class Server:
         return self._native.remove_slo(tenant)
 
     def slo_status(self) -> dict[str, Any]:
-        """Return what is promised, used and left, and which promises were kept (page `/slo`).
+        """Return promises, their use, the remaining capacity, and the promises kept (page `/slo`).
 
         Raises AccelflowError for a server without a control plane, or that is not running.
         """

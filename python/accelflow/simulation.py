@@ -139,7 +139,7 @@ def run(  # noqa: PLR0913 (settings, by name)
     instead of times. The first comparison with measured costs measures them, which takes some
     seconds.
 
-    `policies` and `orchestrators` are classes in Python, simulated beside the native systems
+    `policies` and `orchestrators` are classes in Python, simulated together with the native systems
     (docs/python-policies.md). `policies` maps systems to queue policies; in the results, such a
     system is called ``SYSTEM+NAME``. ``python_systems`` lists these systems; the hash of the
     scenario does not cover them.

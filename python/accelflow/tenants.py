@@ -22,9 +22,9 @@ class Shaping:
     requests, without their handlers. It is one limit for small, large and bursty requests. The time
     of a request is predicted from earlier requests of its size, and corrected afterwards.
 
-    `burst_requests`, `burst_bytes` and `burst_accelerator_s` are the sizes of the token buckets,
-    which may pass at once after a pause. The default is a hundredth of a second's traffic, and at
-    least one token.
+    `burst_requests`, `burst_bytes` and `burst_accelerator_s` are the sizes of the token buckets:
+    the most that may pass at once after a pause. The default is a hundredth of a second's traffic,
+    and at least one token.
     """
 
     requests_per_s: float | None = None

@@ -151,7 +151,7 @@ def why(
 ) -> dict[str, Any]:
     """Simulate `scenario`, of one system, and explain the slow requests of `service`.
 
-    Returns an object of schema ``accelflow.why/1`` (docs/why.md): It compares requests around
+    Returns an object of schema ``accelflow.why/1`` (docs/why.md). It compares requests around
     `percentile` with requests around the median: the time along their critical paths, the services
     that occupied the resources that they waited for, and the arrivals before them. ``verdict`` is
     :func:`verdict`.

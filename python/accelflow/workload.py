@@ -1,8 +1,9 @@
 """Workloads as files: services with their paths, arrivals, sizes, costs and waits.
 
-A workload's file is TOML (`docs/workloads.md`). :func:`read_workload` makes a tree of plain dicts
-and lists of it, with the names of the file's fields; :func:`write_workload` writes such a tree;
-:func:`load_workload` makes a tree that needs no other files, which is what is simulated.
+A workload's file is TOML (`docs/workloads.md`). :func:`read_workload` reads it as a tree of plain
+dicts and lists, with the file's field names. :func:`write_workload` writes such a tree.
+:func:`load_workload` reads a tree together with the other files that it needs, ready to be
+simulated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures 2 and 6 to 9 of the paper: our values beside those that its text prints."""
+"""Figures 2 and 6 to 9 of the paper: our values and those printed in its text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SCHEMA: Final = "accelflow.cerebros-figures/1"
 #: Seeds that each number is the mean over.
 REPLICATIONS: Final = 5
 
-#: Load for Figs. 7 to 9, as a share of what the cores can serve: the paper does not print one, and
-#: notes that cores see far less than they could serve.
+#: Load for Figs. 7 to 9, as a share of the cores' capacity: the paper does not print one, and notes
+#: that cores see far less than they could serve.
 LOAD_RATIO: Final = 0.3
 
 #: Requests of F0, and of F1, on cores of their own: they differ only until the caches are warm.
@@ -33,13 +33,13 @@ _CACHE_KB: Final = 64.0
 _Runs = Mapping[str, Mapping[str, Any]]
 
 
-#: What the paper's figure of a row is to the model, by the use of the target.
+#: The role of the paper's figure for the model, by the use of the target.
 _ROLES: Final = {"input": "input", "fit": "fitted", "check": "result", None: "result"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of ours beside the one that the paper reports under `key`."""
+    """Our figure and the paper's figure with the key `key`."""
 
     key: str
     figure: str
@@ -47,7 +47,7 @@ class Row:
     ours: float
 
     def finding(self, half_width: float | None) -> Finding:
-        """The row as a finding, with half the interval of ours."""
+        """The row as a finding, with half our figure's interval."""
         return Finding.of(
             targets()[self.key],
             Estimate(self.ours, half_width),
@@ -82,7 +82,7 @@ class Row:
 def figures(
     *, requests: int = 6_000, seed: int = 1, replications: int = REPLICATIONS
 ) -> dict[str, Any]:
-    """Run what the figures need and return their rows, with differences and reasons.
+    """Run the simulations of the figures, and return their rows with differences and reasons.
 
     Each number is the mean over the seeds from `seed` on, with half its 95 % interval as
     `half_width` (None for one seed). `bars` are the figures themselves, which the paper's text does
@@ -276,7 +276,7 @@ def _figure6(alone: _Runs) -> list[Row]:
 
 
 def _rows(section: str, figure: str, *rows: tuple[str, str, float]) -> list[Row]:
-    """Rows of a section of targets, each with its name there, what it is, and ours."""
+    """Make the rows of a section of targets: name, role and our figure."""
     return [Row(f"cerebros.{section}.{name}", figure, what, ours) for name, what, ours in rows]
 
 

@@ -25,7 +25,7 @@ SCHEMA: Final = "accelflow.cerebros-server/1"
 
 SERVICES: Final = ("UID", "USR", "URL", "SG", "CP")
 
-#: The largest number that the engine can be given; what it accepts it says itself.
+#: The largest number that can be passed to the engine; the engine checks the allowed range.
 _MOST: Final = 2**64 - 1
 
 #: The bars of Fig. 6, and the case that section 6.1 adds.
@@ -48,12 +48,12 @@ def services() -> list[dict[str, Any]]:
 class OwnService:
     """A service of the user's own, instead of one of the five.
 
-    `interface` is its ``.thrift`` or ``.proto`` file, whose included files are looked for beside it
+    `interface` is its ``.thrift`` or ``.proto`` file. Included files are looked up in its folder
     and in `include_dirs`. `recording` is a recording of a server (docs/recording-format.md) whose
     services are named like functions of the interface: ``method``, or ``Service.method``.
 
-    The interface has the types of messages. The recording has their sizes, what they cost on a
-    core, how often functions are called, their application logic, and the sizes of nested calls.
+    The interface has the types of messages. The recording has their sizes, their costs on a core,
+    the calls per function, the application logic, and the sizes of nested calls.
     """
 
     interface: str | PathLike[str]
@@ -62,7 +62,7 @@ class OwnService:
 
     @property
     def name(self) -> str:
-        """The name in results: that of the interface's file."""
+        """Return the name in results, that of the interface's file."""
         return Path(self.interface).stem
 
     def request(self) -> dict[str, Any]:
@@ -77,11 +77,11 @@ class OwnService:
 class Load:
     """The requests of a simulation: their number, arrivals and kinds.
 
-    They come from `senders` senders that each wait for their answers, or at random with `rate_rps`
-    a second, or at random at `load_ratio` of the capacity of the design's cores. The default is one
-    sender, so that nothing waits. The first `warmup` (a tenth by default) are not counted.
-    `unknown_ratio` of the requests are for functions that Cerebros does not know, and
-    `malformed_ratio` do not match their schema.
+    Requests come from `senders` closed-loop senders, or at random: at `rate_rps` per second, or at
+    `load_ratio` of the capacity of the design's cores. The default is one sender, without queueing.
+    The first `warmup` (a tenth by default) are not counted. `unknown_ratio` is the share of
+    requests for functions that are not registered, and `malformed_ratio` the share that does not
+    match its schema.
     """
 
     senders: int | None = None
@@ -136,15 +136,14 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     can. With `functions`, only these are called, as on cores that serve no other. `parameters` are
     those of :func:`parameters`.
 
-    Each of ``runs`` has times in cycles and microseconds, beside the RPC layer's cycles by the
-    analytic model. ``mpki`` are misses of the instruction cache, the layer's as software included,
-    for 1,000 instructions; ``accelerator_headroom_ratio`` is how many times the tasks that the
-    cores can ask for the shared pipelines can do. ``saturated`` is None, or the ``queue`` that
-    grows because the server cannot keep up with random arrivals, and the number of requests
-    ``waiting`` when the last one arrives; times then depend on the length of the run.
-    ``registration`` has the functions in the schema map, those that it had no room for, and the
-    bytes of schemata. Raises InputError for an unknown name, a value that is not allowed, and files
-    that cannot be used.
+    Each of ``runs`` has times in cycles and microseconds, and the RPC layer's cycles by the
+    analytic model. ``mpki`` are misses of the instruction cache per 1,000 instructions, with the
+    software layer's. ``accelerator_headroom_ratio`` is the capacity of the shared pipelines over
+    the largest load of the cores. ``saturated`` is None if the server keeps up with random
+    arrivals. Otherwise it has the growing ``queue`` and the requests ``waiting`` when the last one
+    arrives, and times depend on the run length. ``registration`` has the functions in the schema
+    map, those without room, and the bytes of schemata. Raises InputError for an unknown name, a
+    value that is not allowed, and files that cannot be used.
     """
     own = service.request() if isinstance(service, OwnService) else None
     if not isinstance(service, str | OwnService):

@@ -93,7 +93,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--host-ghz",
     type=float,
-    help="The clock of the recording's machine, if the recording has none.",
+    help="The machine's clock, if the recording does not have it.",
 )
 @click.option(
     "--threading",

@@ -113,7 +113,7 @@ def _promises(flow: dict[str, Any]) -> list[str]:
     """A line for another path, each promise beyond a mean rate, and a predicted violation."""
     lines = []
     if flow["path"] != flow["asked_path"]:
-        lines.append(f"on {flow['path']}, which has room, in place of {flow['asked_path']}")
+        lines.append(f"on {flow['path']}, which has capacity, instead of {flow['asked_path']}")
     periods, latency = flow["slo"]["periods"], flow["slo"]["latency"]
     if periods is not None:
         kept = {

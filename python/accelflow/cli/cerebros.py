@@ -111,7 +111,7 @@ _PAPER_OFFLOADS: Final = (
     "--interface",
     type=_FILE,
     metavar="FILE",
-    help="A service of your own in place of SERVICE: its .thrift or .proto file.",
+    help="Your own service instead of SERVICE: its .thrift or .proto file.",
 )
 @click.option(
     "--recording",
@@ -270,7 +270,7 @@ _ROLES: Final = {"input": "in", "fitted": "fit", "result": ""}
 def figures(
     requests: int, seed: int, replications: int, as_json: bool, report_file: Path | None
 ) -> None:
-    """Print our results beside the numbers in the paper's text.
+    """Compare our results with the numbers in the paper's text.
 
     The numbers belong to Figs. 2 and 6 to 9. `in` marks an input of our services, and `fit` a row
     that was used to choose parameters. All other rows are predictions. Ours are means over the

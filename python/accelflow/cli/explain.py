@@ -31,9 +31,9 @@ _WIDTH = 96
 def explain(key: str | None, as_json: bool, page: Path | None) -> None:
     """Explain the parameter KEY, or list all: default, allowed values, origin.
 
-    KEY may also be the beginning of several keys, such as
-    `relief`. Keys of the simulated server stand alone; those of other models begin with `area`,
-    `power`, `cerebros`, `cerebros.analytic`, `arcus`, `relief_suite` or `profile`.
+    KEY may also be the beginning of several keys, such as `relief`. Keys of the simulated server
+    have no prefix. Those of other models begin with `area`, `power`, `cerebros`,
+    `cerebros.analytic`, `arcus`, `relief_suite` or `profile`.
     """
     known = engines(simulation.ASSUMED_TCP_COST_NS)
     group = None if key is None else key.removesuffix(".")

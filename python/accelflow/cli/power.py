@@ -113,7 +113,7 @@ def _print_derivation(result: dict[str, Any]) -> None:
     """Print how the server's maximum follows from each of the paper's two printed pairs."""
     inputs = {row["name"]: row["value"] for row in result["inputs"]}
     click.echo(
-        "the server's maximum, from what is printed of its parts (AccelFlow, section VII.B.5)"
+        "the server's maximum, from the printed figures of its parts (AccelFlow, section VII.B.5)"
     )
     for group in ("accelerators", "orchestration"):
         watt, share = inputs[f"{group}_max_w"], inputs[f"{group}_server_share"]

@@ -111,9 +111,9 @@ def _percents(
 def predict(handlers: str, out: Path | None, save_recording: Path | None, **options: Any) -> None:
     """Compare forecasts of a server's response times with the live server.
 
-    MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers. The server runs in a
-    process of its own and is recorded; then its response times at several loads are forecast in
-    closed form and by the simulator, and measured (docs/prediction.md).
+    MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers. The server runs in
+    its own process and is recorded. Its response times at several loads are then forecast in closed
+    form and by simulation, and measured (docs/prediction.md).
     """
     function, _, service = options["named"].partition("=")
     if not function or not service:
@@ -122,8 +122,8 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
         )
     if options["interface"].suffix == ".proto":
         raise InputError(
-            f"--interface {options['interface']}: must be a .thrift file, since the time outside of"
-            " steps is not known of gRPC, whose threads serve several requests at once"
+            f"--interface {options['interface']}: must be a .thrift file, since recordings of gRPC"
+            " do not have the time outside of steps"
         )
     for file in filter(None, (out, save_recording)):
         check_file(file)

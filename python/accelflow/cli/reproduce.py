@@ -1,4 +1,4 @@
-"""`accelflow reproduce`: the paper's evaluation, ours beside the paper's."""
+"""`accelflow reproduce`: the paper's evaluation, compared with the paper's figures."""
 
 import json
 import sys
@@ -91,13 +91,13 @@ from accelflow.reproduce import (
     "implications_at",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.md",
-    help="Only write the page of proofs on what the paper's printed figures imply.",
+    help="Only write the page of proofs from the paper's printed figures.",
 )
 def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     """Run the paper's experiments and compare the results.
 
-    Without EXPERIMENT, all of them run; --list names them. The results stand beside the paper's
-    figures, with confidence intervals. With --workload they run with services of your own.
+    Without EXPERIMENT, all of them run; --list names them. The results are compared with the
+    paper's figures, with confidence intervals. With --workload they run with services of your own.
     """
     if options["only_list"]:
         for definition in map(load, names()):

@@ -29,7 +29,7 @@ from accelflow.time_limit import seconds_text
     type=click.IntRange(1, 1_000_000),
     default=1,
     show_default=True,
-    help="Simulations that go to a worker at once.",
+    help="Number of simulations that a worker receives together.",
 )
 @TIME_LIMIT
 @click.option("--strict", is_flag=True, help="Refuse points that cannot be simulated.")
@@ -47,8 +47,8 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
     """Simulate the points of a study that its folder does not have yet.
 
     STUDY is a TOML file with a scenario, the axes along which it changes, and seeds
-    (docs/studies.md). A run that was interrupted goes on where it was. The folder's
-    results.parquet has a row for each system and service of each point and seed.
+    (docs/studies.md). An interrupted run resumes where it was. The folder's results.parquet has a
+    row for each system and service of each point and seed.
     """
     study = studies.read_study(study_file)
     place = out or Path("out/studies") / study_file.stem

@@ -184,8 +184,8 @@ def timeline() -> None:
 def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: Any) -> None:
     """Draw spans of a live server, or of `accelflow compare --spans`.
 
-    The first request that is shown begins at 0, as in a timeline of a simulation; so one of each,
-    put together by `cat simulated.pftrace measured.pftrace`, stand side by side.
+    The first request shown begins at 0, as in a timeline of a simulation. To compare both, join
+    them with `cat simulated.pftrace measured.pftrace`.
     """
     _check_place("--out", out)
     shown = Shown(**shown_options)

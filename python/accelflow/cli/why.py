@@ -51,8 +51,9 @@ def why(
 ) -> None:
     """Explain why slow requests to SERVICE take longer than the median ones.
 
-    Compares the requests around a percentile with those around the median: where their time went,
-    who occupied what they waited for, and what arrived in the window before (docs/why.md).
+    Compares requests around a percentile with requests around the median: the parts of their time,
+    the services that occupied the resources they waited for, and the arrivals before them
+    (docs/why.md).
     """
     check_report(report_file)
     scenario = scenario_asked(context)

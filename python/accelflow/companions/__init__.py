@@ -1,4 +1,4 @@
-"""The papers of Accelerometer, Cerebros and ARCUS: all that they report, ours beside it.
+"""The papers of Accelerometer, Cerebros and ARCUS: their reported figures and ours.
 
 :func:`run` computes everything for one of the three, :func:`write` makes the page, the pictures and
 the JSON of it. :mod:`accelflow.companions.together` runs them on one server with AccelFlow.

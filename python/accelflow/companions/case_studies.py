@@ -147,8 +147,8 @@ def estimates() -> dict[str, float]:
 def _before_after() -> dict[str, float]:
     """The changes in the production profiles, before to after, by the equations.
 
-    The paper's category is all of secure I/O; the equations know its encryption alone, the part
-    that is accelerated, so their reductions are larger.
+    The paper's category is all of secure I/O. The equations include only the accelerated part,
+    encryption, so their reductions are larger.
     """
     cache1 = _evaluate(*_CASES["case_studies.aes_ni_cache1"])
     cache3 = _evaluate(*_CASES["case_studies.encryption_cache3"])

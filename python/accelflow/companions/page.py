@@ -1,4 +1,4 @@
-"""The page of a paper: every reported figure beside ours, with its pictures and tables."""
+"""The page of a paper: every reported figure and ours, with pictures and tables."""
 
 from __future__ import annotations
 

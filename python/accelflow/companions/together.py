@@ -1,4 +1,4 @@
-"""The four papers on one server: the effect of each alone and beside the others."""
+"""The four papers on one server: the effect of each, alone and combined."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def compare(
     """Run the eight services on one server: on cores, with AccelFlow, and with the others' ideas.
 
     With the load ``even`` each service has the paper's mean rate. With ``flood`` one tenant sends
-    twelve times as much. Each of ``rows`` has, as mean over the seeds from `seed` on and half its
-    95 % interval: mean and P99 of the other seven services' responses, P99 of the flooding one's,
-    core time of a request, and that by Accelerometer's closed form.
-    ``effects`` are ratios of P99 of the seven: what Cerebros does without ARCUS and with it, and
-    ARCUS without Cerebros and with it. Raises InputError for counts that are not allowed.
+    twelve times as much. Each of ``rows`` has means over the seeds from `seed` on, with half their
+    95 % intervals: mean and P99 of the other seven services' responses, P99 of the flooding
+    service, core time of a request, and core time by Accelerometer's closed form. ``effects`` are
+    ratios of P99 of the seven: what Cerebros does without ARCUS and with it, and ARCUS without
+    Cerebros and with it. Raises InputError for counts that are not allowed.
     """
     whole_number("requests", requests, 100, 10_000_000)
     whole_number("replications", replications, 1, 1_000)

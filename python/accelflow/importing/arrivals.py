@@ -176,7 +176,7 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
             reader.read()
     if not records.count:
         no_times = report.count("dropped", NO_TIME)
-        hint = f"; {no_times} times are none in their unit, see --unit" if no_times else ""
+        hint = f"; {no_times} times do not match their unit; see --unit" if no_times else ""
         raise InputError(f"{paths[0]}: has no usable row: must have at least one{hint}")
     last_ns = None
     if process == "counts":

@@ -87,7 +87,7 @@ def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imp
     for kind, table in each_table(paths, report, _TABLES, what):
         years["2021" if kind == "events" else "2019"] = table.path
         if len(years) > 1:
-            raise InputError(f"{table.path}: is of another year than the files before it")
+            raise InputError(f"{table.path}: must be of the same year as the other files")
         if kind == "events":
             events.read(table)
         elif kind == "invocations":

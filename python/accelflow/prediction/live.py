@@ -224,7 +224,7 @@ def drive(  # noqa: PLR0913 (by name)
 
 
 def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
-    """The most requests per second of callers that each call again at once."""
+    """Return the maximum requests per second of closed-loop callers."""
     # Calls that are due at once show how many the server answers in the time.
     count, spent_s = 64, 0.0
     while True:

@@ -134,7 +134,7 @@ def select(names: Sequence[str]) -> tuple[Choice, ...]:
 def parse_choices(text: str) -> tuple[Choice, ...]:
     """Read the text of a file of choices.
 
-    Raises InputError that names the choice, the value and what is allowed.
+    Raises InputError; the message names the choice, the value and the allowed values.
     """
     try:
         tree = parse_toml(text)

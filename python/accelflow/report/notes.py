@@ -111,7 +111,7 @@ def _of_absent(comparison: Comparison) -> list[str]:
         if absent:
             name = "The chip" if chip["name"] is None else f"The chip {chip['name']}"
             notes.append(
-                f"{name} has no {', '.join(absent)}: a trace that comes there goes on in software,"
+                f"{name} has no {', '.join(absent)}: a trace that reaches it continues in software"
                 f" on its core, as {fallen:,} did (no_accelerator)."
             )
     return notes

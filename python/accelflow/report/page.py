@@ -213,7 +213,7 @@ def _server(comparison: Comparison) -> Table:
             [parameter.key, *texts, parameter.unit, default, parameter.provenance, parameter.source]
         )
     return Table(
-        caption="The server; rows that stand out differ from the default",
+        caption="The server; highlighted rows differ from the default",
         columns=columns,
         rows=rows,
         marked=frozenset(marked),

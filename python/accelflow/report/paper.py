@@ -33,7 +33,7 @@ _SERVICES: Final = frozenset(
     ("CPost", "ReadH", "StoreP", "Follow", "Login", "CUrls", "UniqId", "RegUsr")
 )
 _RATE_RPS: Final = 13_400.0
-#: Arrivals that can stand for the paper's production arrivals.
+#: Arrivals that can represent the paper's production arrivals.
 _ARRIVALS: Final = ("poisson", "alibaba")
 #: The default order of input queues; setting it does not change the server.
 _SAME_SERVER: Final = {"scheduling.policy": 0.0}

@@ -26,7 +26,7 @@ __all__ = ["pooled", "with_percentile"]
 _LARGEST: Final = ("number", "peak_running_traces")
 #: Response times of single requests or of bins.
 _TAILS: Final = ("tail_us", "tail_bins")
-#: Times that are sums over a run, as the counts beside them.
+#: Times that are sums over a run, like counts.
 _SUMS: Final = ("waiting_us", "shaping_us")
 #: The measures of a service that are kept without each seed in turn.
 _LEFT_OUT: Final = ("mean_us", "p99_us")

@@ -1,4 +1,4 @@
-"""Our figures beside the paper's, as a part of a picture."""
+"""A part of a picture that compares our figures with the paper's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Experiments as small files, with simulations, measures, and comparisons with the paper.
 
 The files are ``python/accelflow/experiments/*.toml``; docs/reproduce.md describes them. Unknown
-keys and values are refused with their place and what is allowed there.
+keys and values are refused; the message names the place and the allowed values.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SETTABLE = frozenset(field_of.name for field_of in fields(simulation.Scenario)) 
     "slo_us",
     "tcp_cost_ns",
 }
-#: Stands for the arrivals that the scenario has for the paper's production arrivals.
+#: Represents the scenario's arrivals for the paper's production load.
 PRODUCTION = "production"
 
 
@@ -306,8 +306,8 @@ def _settings(table: Section) -> Mapping[str, Any]:
         del checked["arrivals"]
         if "rates" not in found:
             raise InputError(
-                f"{table.place}: arrivals = '{PRODUCTION}' without rates; the paper gives each "
-                f"service a rate of its own, so rates must be one of {', '.join(simulation.RATES)}"
+                f"{table.place}: arrivals = '{PRODUCTION}' without rates; each service has its own"
+                f" rate in the paper, so rates must be one of {', '.join(simulation.RATES)}"
             )
     simulation.check(simulation.Scenario(**checked))
     return found

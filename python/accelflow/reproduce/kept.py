@@ -1,4 +1,4 @@
-"""Outcomes read back from their files, to write the page and the pictures anew."""
+"""Read outcomes back from their files, and rewrite the page and the pictures."""
 
 from __future__ import annotations
 

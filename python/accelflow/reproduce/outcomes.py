@@ -142,7 +142,7 @@ def _finding(definition: Definition, row: Row, cells: Cells, budget: Budget) -> 
 
 
 def _beside_the_paper(row: Row, ours: Estimate | None, **more: Any) -> Finding:
-    """Our figure for `row`, beside the paper's unless the row is of another workload."""
+    """Compare our figure for `row` with the paper's, unless the row is of another workload."""
     target = targets().get(row.target)
     if target is None:
         return Finding(key=row.target, kind="dynamic", unit=row.unit, ours=ours, **more)

@@ -56,8 +56,8 @@ _LOAD: Final = re.compile(r"rps_(?P<rps>\d+)|(?P<k_rps>\d+)k_rps")
 _LOADS: Final = "load"
 
 _NOTE: Final = (
-    "The experiment of {place} with the workload {name}; the paper's figures are of its own "
-    "services and not shown."
+    "The experiment of {place} with the workload {name}; the paper's figures belong to its own"
+    " services and are not shown."
 )
 
 

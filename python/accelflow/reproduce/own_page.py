@@ -16,10 +16,7 @@ __all__ = ["HOLDS", "NOT_SHOWN", "OWN_PAGE", "own_markdown"]
 OWN_PAGE: Final = "evaluation.md"
 
 #: Said wherever the paper's figures are missing.
-NOT_SHOWN: Final = (
-    "The paper's figures are of its own services, so they are not shown, and nothing is compared "
-    "with them."
-)
+NOT_SHOWN: Final = "The paper's figures are not shown, since they belong to its own services."
 
 HOLDS: Final = {True: "holds", False: "does not hold", None: "undecided"}
 
@@ -60,12 +57,12 @@ def _about(scenario: OwnScenario, budget: Budget) -> list[str]:
         f"parameters of the server: {config or 'defaults'}. Other loads are multiples of that "
         "rate, those that the paper's are of 13,400 a second, with Poisson arrivals. SLOs are "
         "those of the workload, or else five times the mean response time on an idle server.",
-        f"Simulations of {budget.requests:,}{up_to} requests of a service with the mean rate; the "
-        f"first tenth is not counted. Each has the seeds 1 to {budget.replications}; the interval "
-        "is the jackknife's over the seeds. A figure rests on too little if a percentile has fewer "
-        f"than {MIN_BEYOND} responses beyond it, or if the rate of the arrivals was drawn fewer "
-        f"than {MIN_DWELLS} times. A figure is the mean over the services that clients call; "
-        "without a unit it is a share of 1.",
+        f"Simulations of {budget.requests:,}{up_to} requests of a service with the mean rate; the"
+        f" first tenth is not counted. Each has the seeds 1 to {budget.replications}; the interval"
+        " is the jackknife's over the seeds. A figure's sample is too small if a percentile has"
+        f" fewer than {MIN_BEYOND} responses beyond it, or if the rate of the arrivals was drawn"
+        f" fewer than {MIN_DWELLS} times. A figure is the mean over the services that clients"
+        " call; without a unit it is a share of 1.",
     ]
 
 

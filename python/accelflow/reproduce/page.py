@@ -50,8 +50,8 @@ def _about(scenario: Scenario, budget: Budget) -> list[str]:
         f"{_sizes(scenario)}, remote waits {scenario.remote}, SLOs from the idle response time of "
         f"{scenario.slo_system}; parameters of the server: {config or 'defaults'}. "
         f"{_lengths(budget)} docs/reproduce.md describes what each experiment measures, and how.",
-        f"A figure rests on too little if a percentile has fewer than {MIN_BEYOND} responses "
-        f"beyond it, or if the rate of the arrivals was drawn fewer than {MIN_DWELLS} times.",
+        f"A figure's sample is too small if a percentile has fewer than {MIN_BEYOND} responses"
+        f" beyond it, or if the rate of the arrivals was drawn fewer than {MIN_DWELLS} times.",
     ]
 
 

@@ -210,7 +210,7 @@ class _Search:
 
     @property
     def found(self) -> ServiceRow:
-        """The service's results at the highest rate; ``max_rps`` is None if no rate will do."""
+        """The service's results at the highest rate that meets its SLO; ``max_rps`` may be None."""
         if self.best is None:
             return {"service": self.service, "max_rps": None}
         return {**self.best, "max_rps": self.grid[self.low]}

@@ -122,7 +122,7 @@ class Runner:
 def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, _Outcome]:
     """Run all plans to their ends, and return their outcomes.
 
-    Plans advance together: the simulations that all of them ask for next run at once.
+    Plans advance together: their next simulations run in parallel.
     """
     outcomes: dict[str, _Outcome] = {}
     waiting: dict[str, Wanted] = {}

@@ -25,7 +25,7 @@ _HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "undecided"}
 
 
 def print_outcome(outcome: ExperimentResult, console: Console) -> None:
-    """Print the figures beside the paper's, or the table of an experiment that has one."""
+    """Print an experiment's figures and the paper's, or its table."""
     definition = outcome.definition
     console.print()
     heading = f"{definition.name}: {definition.title} ({definition.place})"
@@ -59,7 +59,7 @@ def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None
 
 
 def print_own_end(left_out: Mapping[str, str], console: Console) -> None:
-    """Print a note on what a user's workload leaves out: the paper's figures, some experiments."""
+    """Print a note on omissions with a user's workload: the paper's figures, some experiments."""
     console.print()
     console.print(NOT_SHOWN, style="bold", highlight=False, soft_wrap=True)
     for name, reason in left_out.items():

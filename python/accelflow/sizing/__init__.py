@@ -1,7 +1,7 @@
 """Sizes fleets: the servers, watts and money that services need under each system.
 
 :func:`read_plan` reads the question from a file, and :func:`size` answers it twice: in closed form
-at once, and by simulation. `docs/sizing.md` explains plan, method and limits.
+and by simulation. `docs/sizing.md` explains plan, method and limits.
 """
 
 from accelflow.sizing.answer import SCHEMA, size

@@ -51,11 +51,11 @@ def _reading(answer: Mapping[str, Any]) -> list[str]:
     limit = answer["plan"]["limits"]["utilization_ratio"]
     services = "1 service" if len(rates) == 1 else f"{len(rates)} services"
     return _wrapped(
-        f"For {sum(rates.values()):,.0f} requests a second over {services}, with no resource busy "
-        f"for more than {limit:.0%} of the time and the P99 of each service within its SLO. "
-        "servers: with the 95 % interval where its ends differ; limit: what forbids more "
-        "load on a server; headroom: the further load that the servers would take; chip worth: "
-        "the price at which a server's chip pays."
+        f"For {sum(rates.values()):,.0f} requests a second over {services}, with no resource busy"
+        f" for more than {limit:.0%} of the time and the P99 of each service within its SLO."
+        " servers: with the 95 % interval where its ends differ; limit: the limiting factor of a"
+        " server's load; headroom: the additional load that the servers could take; chip worth:"
+        " the break-even price of a server's chip."
     )
 
 

@@ -68,11 +68,11 @@ def find(  # noqa: PLR0913 (options, by name)
     each other. A value is simulated with four seeds. Their number is doubled while the interval of
     the worst measure contains the limit, up to the question's `most_seeds`. `workers` threads
     simulate (default: one a core), or `runner` (:mod:`accelflow.studies.cluster`); neither
-    influences the answer. After `time_limit_s` what is under way is given up, and the answer is how
-    far the search came.
+    influences the answer. After `time_limit_s`, running simulations are abandoned, and the answer
+    has the state of the search.
 
-    Raises InputError for a value that cannot be simulated, AccelflowError for a folder in use and
-    for a time limit that passed before the first value was simulated.
+    Raises InputError for a value that cannot be simulated, and AccelflowError for a folder in use,
+    or if the time limit expires before the first value is simulated.
     """
     limit = TimeLimit(time_limit_s)
     for end in (question.values.low, question.values.high):

@@ -1,8 +1,8 @@
 """A study's folder, with rows that are written atomically by one process at a time.
 
-`rows/` has a file of Parquet for each batch of simulations, written beside its place and renamed.
-`design.parquet` has a row for each simulation: its key, point, seed and the axes' values.
-`results.parquet` has the rows of the design's simulations with the axes' values beside them.
+`rows/` has a file of Parquet for each batch of simulations, written under a temporary name and
+renamed. `design.parquet` has a row for each simulation: its key, point, seed and the axes' values.
+`results.parquet` has the rows of the design's simulations with the axes' values.
 """
 
 from __future__ import annotations

@@ -99,14 +99,14 @@ class Ensemble:
     """Nine accelerators with queues and workers of their own (docs/ensemble.md).
 
     There are `instances` of each accelerator, each with `workers` threads, or as many as
-    `workers_of` says for the accelerators that it names, queues of `queue_entries`, and an
-    overflow area of `overflow_entries`. A step that finds all of them full is done by one of
-    `core_workers` threads. At most `most_runs` traces run at once, and `tenant_runs` of one tenant
+    `workers_of` says for the accelerators that it names, queues of `queue_entries`, and an overflow
+    area of `overflow_entries`. A step that finds all of them full is done by one of `core_workers`
+    threads. At most `most_runs` traces run concurrently, and at most `tenant_runs` of one tenant
     (0: any number). A trace that waits longer than `response_timeout_s` for a response fails. With
     `pinned`, each worker is bound to a core.
 
     A trace that begins with fewer than `least_bytes` runs on the calling thread before
-    :meth:`enqueue` returns: what an offload costs is more than it saves (docs/ensemble.md,
+    :meth:`enqueue` returns, since its offload would cost more than it saves (docs/ensemble.md,
     "Selective offload").
 
     Close it, or use it in a ``with`` statement. Raises TraceError for a setting out of range.

@@ -1,4 +1,4 @@
-"""Accelerators beside the paper's nine: their declarations, and their bodies in Python."""
+"""Additional accelerators: declarations, and bodies in Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXECUTOR: Final = _native.TraceExecutor(cores=36)
 def kind(
     name: str, *, directions: Directions = "both", yields: Mapping[str, FactType] | None = None
 ) -> Node:
-    """Return a call of an accelerator beside the nine, and declare it.
+    """Declare an additional accelerator, and return a call of it.
 
     `name` has 1 to 16 letters and digits, the first a letter. It processes messages of
     `directions`, and `yields` facts, which later branches of a trace may test. All traces of a
