@@ -153,7 +153,7 @@ def test_the_command_compares_chips_and_says_what_is_missing(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert "AccelFlow" in done.stdout
     assert "paper" in done.stdout
-    assert "The chip mine has no TCP: a trace that comes there goes on in software" in done.stdout
+    assert "The chip mine has no TCP: a trace that reaches it continues in software" in done.stdout
     results = json.loads((tmp_path / "out" / "compare-socialnetwork.json").read_text())
     assert results["config"] == {"core.count": 8}
     assert results["chips"][0] == {"name": "paper", "config": {}}
