@@ -152,7 +152,7 @@ class GivenArrivals(TypedDict, total=False):
 
 
 class RateArrivals(TypedDict, total=False):
-    """Requests arrive independently, at a rate that changes: one of the two fields."""
+    """Requests arrive independently, at a changing rate, given by one of the two fields."""
 
     process: Required[Literal["rates"]]
     file: str

@@ -200,8 +200,8 @@ class Server:
         """Listen on an IP address, serve in background threads, and return the port.
 
         A name such as ``localhost`` is resolved, to the first IPv4 address if there are several.
-        Port 0 lets the system choose a port. A server is started once. Raises AccelflowError for an
-        address that cannot be bound, InputError for an invalid port.
+        Port 0 lets the system choose a port. A server can be started only once. Raises
+        AccelflowError for an address that cannot be bound, and InputError for an invalid port.
         """
         whole_number("port", port, 0, 65535)
         self._port = self._native.start(host, port)

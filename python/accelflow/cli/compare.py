@@ -93,7 +93,7 @@ _DEFAULT = simulation.Scenario()
 @file_once(
     "--recording",
     "recording_file",
-    text="Take costs from a recording instead: of `accelflow record`, or of an earlier comparison.",
+    text="Take costs from a recording, written by `accelflow record` or an earlier comparison.",
 )
 @click.option("--recalibrate", is_flag=True, help="Measure costs again, even if saved ones exist.")
 @click.option(

@@ -138,7 +138,7 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
         return
     check_file(file, "--samples")
     if report_file is not None:
-        raise InputError("--samples: must be left out with --report, which keeps some itself")
+        raise InputError("--samples: must be left out with --report, which keeps its own samples")
 
 
 def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:

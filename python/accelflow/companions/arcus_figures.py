@@ -1,4 +1,4 @@
-"""The figures of ARCUS in the paper's forms, with marks for what its text says."""
+"""The figures of ARCUS in the paper's forms, with marks for values in its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of Cerebros in the paper's forms, with marks for what its text says."""
+"""The figures of Cerebros in the paper's forms, with marks for values in its text."""
 
 from __future__ import annotations
 

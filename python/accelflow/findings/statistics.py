@@ -64,7 +64,7 @@ def half_width(whole: float, without: Sequence[float]) -> float:
 
 
 def estimate(values: Sequence[float | None]) -> Estimate | None:
-    """Return the mean of independent `values`; None if one of them does not exist.
+    """Return the mean of independent `values`, one for each seed; None if one does not exist.
 
     A mean over the other seeds would be biased.
     """

@@ -66,9 +66,9 @@ class Rules:
     def parse(cls, text: str, place: str) -> "Rules":
         """Read TOML with the tables [leaf], [functionality] and [dispatcher].
 
-        Four more, [memory], [kernel], [synchronization] and [c_libraries], have parts of these
-        leaves. A key is a category, in [dispatcher] also ``other`` or ``runtime``. Its value is a
-        list of regular expressions that are searched for in function names (see
+        The tables [memory], [kernel], [synchronization] and [c_libraries] divide these leaves into
+        parts. Each key is a category; [dispatcher] also has ``other`` and ``runtime``. Its value is
+        a list of regular expressions, which are searched in function names (see
         :func:`accelflow.profiles.frames.function_name`). Raises InputError for text that is not
         TOML, for unknown tables and categories, and for values of another form.
         """

@@ -22,7 +22,7 @@ PAGE: Final = "readings.md"
 def write_readings(found: Readings, out: Path) -> list[Path]:
     """Write the page, its pictures and ``readings.json`` to the folder `out`; return their paths.
 
-    Equal readings are equal bytes. Raises InputError for a place that cannot be written.
+    Equal readings give equal bytes. Raises InputError if a file cannot be written.
     """
     from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,

@@ -365,7 +365,7 @@ class Comparison(_Shown, Named[SystemResult]):
         )
 
     def parts(self) -> dict[str, SystemResult]:
-        """The systems by identifier, and the chip if there are several: ``relief on small``."""
+        """The systems by identifier; with several chips by system and chip, ``relief on small``."""
         return {system.id: system for system in self.systems}
 
     def __repr__(self) -> str:

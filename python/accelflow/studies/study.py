@@ -259,7 +259,7 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
     if not isinstance(whole, bool):
         raise refused(f"{place}.whole", whole, "must be true or false")
     if kind != "grid" and "points" in tree:
-        raise refused(f"{place}.points", tree["points"], "must be left out but for a grid")
+        raise refused(f"{place}.points", tree["points"], "must be left out, except for a grid")
     points = whole_number(f"{place}.points", tree.get("points", 5), 2, _MOST_POINTS)
     return Range(low=low, high=high, points=points, scale=scale, whole=whole)
 
