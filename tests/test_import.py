@@ -153,7 +153,10 @@ def test_rates_hold_until_the_next_and_the_mean_is_over_time(tmp_path: Path) -> 
     [
         ("", "is empty"),
         ("time_s\n", "no usable row"),
-        ("time_s\n1\n", "the mean rate = 0"),
+        ("time_s\n1\n", "must be at two different times or more; 1 at one time$"),
+        ("time_s\n1\n1\nx\n", "2 at one time; 1 values that are not times: their rows are left"),
+        ("time_s,count\n1,-1\n", "no usable row: .*; 1 counts that are no number from 0 to 1e9: "),
+        ("time_s,count\n1,-1\n2,3\n", "--window: .*; 1 counts that are no number from 0 to 1e9"),
         ("1.5\n2.5\n", "must be the name of a column"),
         ("when\n1\n", "must have a column"),
         ("time\n1\n", "must declare its unit"),

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,23 @@ def test_other_texts_are_no_results_of_load_generators(text: str, tmp_path: Path
 
 def command(*arguments: str | Path) -> int:
     return run(program, ["import", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("out", ["o.csv", "shop.json"])
+def test_a_full_disk_is_said_with_the_file_that_it_stopped(tmp_path: Path, out: str) -> None:
+    times = table(tmp_path, "time_s\n" + "".join(f"{second}\n" for second in range(5_000)))
+    (tmp_path / "shop.json").write_bytes(SHOP.read_bytes())
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    into = [] if out == "o.csv" else ["--into", tmp_path / out, "--service", "Checkout"]
+    arguments = ["import", "arrivals", times, *into, "--out", tmp_path / out]
+    # A limit to the length of files stops writing as a full disk does: without a file's name.
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000))"
+    code = f"{limit}\nfrom accelflow.cli import main\nmain()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"accelflow: error: {tmp_path / out}: File too large\n"
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_arrivals_update_a_workload_and_say_so(
@@ -146,7 +165,7 @@ def test_nothing_is_written_after_an_error(
         ),
         (
             ["arrivals", "{data}/MSRTQps.csv", "--out", "{tmp}/w.csv"],
-            "6 times are none in their unit, see --unit",
+            "6 values that are not times: their rows are left out (see --unit)",
         ),
         (
             [

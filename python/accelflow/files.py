@@ -8,10 +8,11 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["free_suffix", "parse_json", "parse_toml", "read_text", "why", "write_whole"]
+__all__ = ["free_suffix", "named", "parse_json", "parse_toml", "read_text", "why", "write_whole"]
 
 #: Hundreds of times as large as a recording of all services.
 _MAX_TEXT_BYTES = 64 << 20
@@ -115,7 +116,8 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
-        write(path)
+        with named(path):
+            write(path)
         return
     place = Path(os.path.realpath(path))
     try:
@@ -128,11 +130,23 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     os.close(handle)
     scratch = Path(name)
     try:
-        write(scratch)
+        with named(path):
+            write(scratch)
         scratch.chmod(0o666 & ~_umask())  # mkstemp's 0600 is for secrets; results are shared
         scratch.replace(place)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Name `path` in an OSError that names no file, as that of writing to a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
 
 
 def free_suffix(taken: Callable[[str], bool]) -> str:

@@ -111,7 +111,12 @@ class Arrivals:
         if self.process == "times":
             intervals, span = self._records.count - 1, last - first
             self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span // max(intervals, 1)), first)
-            return first, intervals / span * 1e9 if span else 0.0
+            if not span:
+                raise InputError(
+                    f"arrivals: must be at two different times or more; {intervals + 1} at one"
+                    f" time{self._report.drops()}"
+                )
+            return first, intervals / span * 1e9
         if last_ns is None and not rate:
             done = "left out: the last rate of a workload holds on"
             self._report.guessed("rates of 0 at the end", done)
@@ -175,9 +180,9 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
             process = reader.process
             reader.read()
     if not records.count:
-        no_times = report.count("dropped", NO_TIME)
-        hint = f"; {no_times} times do not match their unit; see --unit" if no_times else ""
-        raise InputError(f"{paths[0]}: has no usable row: must have at least one{hint}")
+        hint = " (see --unit)" if report.count("dropped", NO_TIME) else ""
+        drops = report.drops()
+        raise InputError(f"{paths[0]}: has no usable row: must have at least one{drops}{hint}")
     last_ns = None
     if process == "counts":
         last_ns = _make_rates(records, report, options.window_s)
@@ -337,7 +342,8 @@ def _shortest(records: Sorted, report: Report) -> int:
             times.append(time_ns)
     steps = sorted(after - before for before, after in itertools.pairwise(times))
     if not steps:
-        raise InputError("--window: must be given for counts of a single window")
+        drops = report.drops()
+        raise InputError(f"--window: must be given for counts of a single window{drops}")
     runs = [bisect.bisect_right(steps, step) - bisect.bisect_left(steps, step) for step in steps]
     window_ns = steps[runs.index(max(runs))]
     report.guessed(

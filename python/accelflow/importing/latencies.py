@@ -179,5 +179,5 @@ def _locust(table: Table, report: Report) -> list[Measured]:
         if failed:
             _failed(measured, int(failed), report, row.place)
     if not found:
-        raise InputError(f"{table.path}: has no usable row: must have at least one")
+        raise InputError(f"{table.path}: has no usable row: must have at least one{report.drops()}")
     return found

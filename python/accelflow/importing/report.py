@@ -101,6 +101,11 @@ class Report:
         line = self._lines[section].get(what)
         return line.count if line else 0
 
+    def drops(self) -> str:
+        """What was dropped, as the end of an error's text; empty if nothing was."""
+        lines = self._lines["dropped"].values()
+        return "".join(f"; {line.count} {line.what}: {line.done}" for line in lines)
+
     def as_json(self) -> dict[str, Any]:
         """The report as an object of the schema ``accelflow.import/1``."""
         sections = {

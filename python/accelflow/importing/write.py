@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from accelflow.errors import refused
-from accelflow.files import write_whole
+from accelflow.files import named, write_whole
 from accelflow.importing.report import Report
 from accelflow.importing.workloads import OWNER, Imported, Tree, plain_name
 from accelflow.workload import workload_text
@@ -45,7 +45,8 @@ def write_imported(imported: Imported, report: Report | None, out: Path) -> list
     """
     stem = plain_name(out.stem)
     names = {key: key.replace(OWNER, stem, 1) for key in imported.companions}
-    with tempfile.TemporaryDirectory(prefix=f".{stem}-", dir=out.absolute().parent) as scratch:
+    beside = out.absolute().parent
+    with named(out), tempfile.TemporaryDirectory(prefix=f".{stem}-", dir=beside) as scratch:
         for key, lines in imported.companions.items():
             _fill(Path(scratch) / names[key], lines)
         # Lines come while files are read, so only now the report is complete.

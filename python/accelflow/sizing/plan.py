@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
@@ -12,10 +12,12 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.chips import find_chip
-from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused
+from accelflow.errors import LEFT_OUT, AccelflowError, InputError, one_of, refused
 from accelflow.files import parse_toml, read_text, why
 from accelflow.parameters import parameters
 from accelflow.scenario import Scenario, document, resolved
+from accelflow.simulation import services
+from accelflow.simulation import systems as known_systems
 from accelflow.workload import is_file, load_workload
 
 SCHEMA: Final = "accelflow.plan/1"
@@ -376,8 +378,21 @@ def _check_scenario(scenario: object) -> None:
 
 def _check_systems(plan: Plan) -> None:
     """Refuse unknown systems and services, and values that the scenario does not allow."""
+    for place, system in enumerate(plan.systems):
+        one_of(f"systems[{place}]", system, [name for name, _ in known_systems()])
+    for name in plan.rates_rps:
+        if name not in _services_of(plan):
+            raise refused("a service in rates_rps", name, known=_services_of(plan))
     for system in plan.systems:
         resolved(plan.scenario_of(_small_share(plan), system=system, seed=1))
+
+
+def _services_of(plan: Plan) -> Iterable[str]:
+    """The services of the plan's workload; those of the plan if there is no such workload."""
+    try:
+        return services(plan.workload)
+    except InputError:  # the scenario refuses it more plainly
+        return plan.rates_rps
 
 
 def _small_share(plan: Plan) -> float:
