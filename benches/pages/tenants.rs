@@ -8,9 +8,9 @@ use std::error::Error;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
+use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
 use accelflow_sim::orchestrators::orchestrator;
-use accelflow_sim::plan::Plan;
+use accelflow_sim::plan::{Plan, ServicePlan};
 use accelflow_sim::stats::Outcome;
 use accelflow_sim::{Config, Load, Run, SimError, simulate};
 use accelflow_trace::templates;
@@ -35,6 +35,9 @@ const TRACES_OF_A_REQUEST: f64 = 2.0;
 const INTERVAL: Cycles = Cycles(1_250);
 const INTERVAL_S: f64 = 5e-6;
 const BYTES_OF_A_TRACE: u64 = 8_192;
+
+/// A bucket holds so many traces, their bytes or their time.
+const BUCKET: u64 = 16;
 
 /// How the flooder floods.
 struct Flood {
@@ -77,6 +80,8 @@ struct Rule {
     system: &'static str,
     max_traces: f64,
     shaping: &'static [Unit],
+    /// Whether it is limited in accelerator time.
+    in_time: bool,
     /// Traces get tokens in the order of asking, and not those of requests that have begun first.
     asking: bool,
 }
@@ -86,6 +91,7 @@ const NO_RULE: Rule = Rule {
     system: "accelflow",
     max_traces: 0.0,
     shaping: &[],
+    in_time: false,
     asking: false,
 };
 
@@ -105,9 +111,15 @@ const fn arcus(name: &'static str, shaping: &'static [Unit]) -> Rule {
     }
 }
 
+const IN_TIME: Rule = Rule {
+    name: "ARCUS, in accelerator time",
+    in_time: true,
+    ..NO_RULE
+};
+
 const BOTH: &[Unit] = &[Unit::Operations, Unit::Bytes];
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 14] = [
     NO_RULE,
     limit("limit N = 16", 16.0),
     limit("limit N = 64", 64.0),
@@ -138,11 +150,16 @@ const RULES: [Rule; 12] = [
         system: "accelflow_deadline",
         ..arcus("ARCUS, in both, and deadlines", BOTH)
     },
+    Rule {
+        name: "ARCUS, in accelerator time, in the order of asking",
+        asking: true,
+        ..IN_TIME
+    },
+    IN_TIME,
 ];
 
 /// The limits in these units, in the order given.
 fn shaping(units: &[Unit]) -> Result<Option<FlowConfig>, Failure> {
-    const BUCKET: u64 = 16;
     let registers = |unit: Unit| match unit {
         Unit::Operations => Registers::new(1, BUCKET, INTERVAL.0),
         Unit::Bytes => Registers::new(BYTES_OF_A_TRACE, BUCKET * BYTES_OF_A_TRACE, INTERVAL.0),
@@ -161,13 +178,17 @@ fn shaping(units: &[Unit]) -> Result<Option<FlowConfig>, Failure> {
 }
 
 /// What the flooder was promised with messages of this size, in requests a second.
-fn promised_rps(flood: &Flood, rule: &Rule) -> Option<f64> {
+fn promised_rps(scenario: &Scenario, flood: &Flood, rule: &Rule) -> Option<f64> {
     let bytes = flood.bytes.unwrap_or(BYTES_OF_A_TRACE) as f64;
     let of = |unit: &Unit| match unit {
         Unit::Operations => PROMISED_RPS,
         Unit::Bytes => BYTES_OF_A_TRACE as f64 / INTERVAL_S / bytes / TRACES_OF_A_REQUEST,
     };
-    rule.shaping.iter().map(of).min_by(f64::total_cmp)
+    let in_time = scenario.promised_s_per_s() / scenario.flooder_s;
+    let limits = rule.shaping.iter().map(of);
+    limits
+        .chain(rule.in_time.then_some(in_time))
+        .min_by(f64::total_cmp)
 }
 
 /// The victim's services, and the flooder's as the last.
@@ -175,6 +196,27 @@ struct Scenario {
     plan: Plan,
     slos: Vec<Time>,
     requests: u64,
+    /// The accelerator time of a request of the flooder, and of one with messages as promised, in seconds.
+    flooder_s: f64,
+    promised_s: f64,
+}
+
+impl Scenario {
+    /// The accelerator time a second that the flooder was promised.
+    fn promised_s_per_s(&self) -> f64 {
+        PROMISED_RPS * self.promised_s
+    }
+
+    /// The same as registers.
+    fn limit_in_time(&self) -> Result<Registers, Failure> {
+        let burst = BUCKET as f64 / TRACES_OF_A_REQUEST * self.promised_s;
+        let rate = self.promised_s_per_s();
+        Ok(Registers::for_accelerator_time(
+            rate,
+            Some(burst),
+            Clock::PAPER,
+        )?)
+    }
 }
 
 /// What came of a run.
@@ -195,17 +237,18 @@ fn main() -> Result<(), Failure> {
     };
     print_head();
     for &table in tables {
-        print_table(table, &table_of(table)?);
+        let [requests, seeds, tcp_us] = table;
+        let scenarios: Vec<Scenario> = FLOODS
+            .iter()
+            .map(|flood| scenario(flood, requests, tcp_us))
+            .collect::<Result<_, _>>()?;
+        print_table(table, &scenarios, &table_of(&scenarios, seeds)?);
     }
     Ok(())
 }
 
 /// The runs of each row, by seed.
-fn table_of([requests, seeds, tcp_us]: [u64; 3]) -> Result<Vec<Vec<(u64, Row)>>, Failure> {
-    let scenarios: Vec<Scenario> = FLOODS
-        .iter()
-        .map(|flood| scenario(flood, requests, tcp_us))
-        .collect::<Result<_, _>>()?;
+fn table_of(scenarios: &[Scenario], seeds: u64) -> Result<Vec<Vec<(u64, Row)>>, Failure> {
     let mut cells = vec![(0, None)];
     for flood in 0..FLOODS.len() {
         cells.extend((0..RULES.len()).map(|rule| (flood, Some(rule))));
@@ -257,7 +300,13 @@ fn scenario(flood: &Flood, requests: u64, tcp_us: u64) -> Result<Scenario, Failu
     if let Some(bytes) = flood.bytes {
         flooder = flooder.with_messages(&SizeDistribution::Fixed(Bytes(bytes)));
     }
-    plan.services.push(flooder);
+    plan.services.push(flooder.clone());
+    let promised = SizeDistribution::Fixed(Bytes(BYTES_OF_A_TRACE));
+    let alone = |service: ServicePlan| time_of_a_request(&plan, service);
+    let (flooder_s, promised_s) = (
+        alone(flooder.clone())?,
+        alone(flooder.with_messages(&promised))?,
+    );
     let idle = |service| -> Result<Time, Failure> {
         let arrivals = ArrivalProcess::Poisson { rate_rps: 10.0 };
         let load = Load::new(service, arrivals, 200, 0);
@@ -272,7 +321,27 @@ fn scenario(flood: &Flood, requests: u64, tcp_us: u64) -> Result<Scenario, Failu
         plan,
         slos,
         requests,
+        flooder_s,
+        promised_s,
     })
+}
+
+/// The mean accelerator time of a request of a service alone, in seconds.
+fn time_of_a_request(plan: &Plan, service: ServicePlan) -> Result<f64, Failure> {
+    const REQUESTS: u64 = 2_000;
+    let mut plan = plan.clone();
+    plan.services = vec![service];
+    let arrivals = ArrivalProcess::Poisson { rate_rps: 1_000.0 };
+    let most =
+        Registers::for_accelerator_time(Registers::MAX_ACCELERATOR_S_PER_S, None, Clock::PAPER)?;
+    let load = Load::new(0, arrivals, REQUESTS, 0).shaped_in_time(most);
+    let outcome = run(&plan, "accelflow", &Config::default(), &[load], 1)?;
+    let spent = outcome
+        .tenants
+        .first()
+        .ok_or("there is no tenant")?
+        .accelerator_time;
+    Ok(spent.as_s_f64() / REQUESTS as f64)
 }
 
 fn run(
@@ -324,7 +393,10 @@ fn cell_of(
         let mut load = Load::new(victims, arrivals, count, count / 10)
             .of_tenant(1)
             .within(scenario.slos[victims]);
-        load.shaping = shaping(rule.shaping)?;
+        load.shaping.flow = shaping(rule.shaping)?;
+        if rule.in_time {
+            load.shaping.time = Some(scenario.limit_in_time()?);
+        }
         loads.push(load);
         config.set("tenant.max_traces", rule.max_traces)?;
         config.set("tenant.shaping_order", f64::from(u8::from(!rule.asking)))?;
@@ -367,7 +439,8 @@ fn print_head() {
          each, Poisson; P99 is the mean over the services. The flooder is another tenant's {FLOODER}, for as long. \
          Every service has an SLO of {SLO_FACTOR} times its mean response time when alone. The flooder was promised \
          {PROMISED_RPS:.0} requests a second of {TRACES_OF_A_REQUEST} traces at {BYTES_OF_A_TRACE} B each: its shaper has a trace \
-         every 5 us (bucket 16), as many bytes every 5 us (bucket 128 KiB), or both limits.\n"
+         every 5 us (bucket 16), as many bytes every 5 us (bucket 128 KiB), both limits, or the accelerator time that \
+         {PROMISED_RPS:.0} such requests take each second (bucket: of {BUCKET} traces).\n"
     );
     println!("| flood | messages | requests a second, mean |\n|---|---|---|");
     for flood in &FLOODS {
@@ -385,7 +458,11 @@ fn print_head() {
     );
 }
 
-fn print_table([requests, seeds, tcp_us]: [u64; 3], rows: &[Vec<(u64, Row)>]) {
+fn print_table(
+    [requests, seeds, tcp_us]: [u64; 3],
+    scenarios: &[Scenario],
+    rows: &[Vec<(u64, Row)>],
+) {
     let lasts_ms = requests as f64 / RATE_RPS * 1e3;
     println!(
         "\n## TCP at {tcp_us} us\n\n{requests} requests of each service ({lasts_ms:.0} ms), of which the first tenth is not \
@@ -402,14 +479,15 @@ fn print_table([requests, seeds, tcp_us]: [u64; 3], rows: &[Vec<(u64, Row)>]) {
         cell(&rows[0], 1, 1e3),
         causes(&rows[0])
     );
-    for (flood, rows) in FLOODS.iter().zip(rows[1..].chunks(RULES.len())) {
+    let of_floods = FLOODS.iter().zip(scenarios);
+    for ((flood, scenario), rows) in of_floods.zip(rows[1..].chunks(RULES.len())) {
         for (rule, runs) in RULES.iter().zip(rows) {
             let p99 = mean(runs, 0);
             let times = match p99.is_nan() {
                 true => String::new(),
                 false => format!("{:.2}", p99 / alone),
             };
-            let kept = promised_rps(flood, rule)
+            let kept = promised_rps(scenario, flood, rule)
                 .map(|promised| format!("{:.0} %", mean(runs, 2) / promised * 100.0));
             println!(
                 "| {} | {} | {} | {times} | {} | {} | {} | {} |",

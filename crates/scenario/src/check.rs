@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
-use accelflow_sim::Config;
+use accelflow_shaping::{FlowConfig, Registers, Splitting, Timing, Unit};
 use accelflow_sim::orchestrators::{Orchestrator, SYSTEMS};
+use accelflow_sim::{Config, Limits};
 use accelflow_trace::Image;
 use accelflow_units::Bytes;
 use accelflow_workload::file::Workload;
@@ -18,7 +18,7 @@ use crate::names::{CostSource, Costs, FactSource, Times};
 use crate::own::Own;
 use crate::resolved::{Resolved, ResolvedChip};
 use crate::rules;
-use crate::scenario::{Limiter, Scenario};
+use crate::scenario::{Limit, Scenario};
 use crate::settings::{self, Numbers};
 use crate::shares;
 use accelflow_parameters::{Refusal, any_of, quoted};
@@ -31,7 +31,7 @@ pub struct Checked {
     pub(crate) services: Vec<Service>,
     pub(crate) image: Image,
     pub(crate) systems: Vec<&'static dyn Orchestrator>,
-    pub(crate) flows: BTreeMap<u16, FlowConfig>,
+    pub(crate) flows: BTreeMap<u16, Limits>,
 }
 
 impl Scenario {
@@ -342,28 +342,38 @@ fn refused(field: &str, value: &str, others: &[&str], here: &str) -> ScenarioErr
     refusal.proposing(value, others.iter().copied()).into()
 }
 
-/// The traffic shapers of tenants.
-fn flows(limits: &BTreeMap<u16, Vec<Limiter>>) -> Result<BTreeMap<u16, FlowConfig>, ScenarioError> {
-    let of_tenant = |(tenant, limits): (&u16, &Vec<Limiter>)| Ok((*tenant, flow(limits)?));
+/// The limits of tenants.
+fn flows(limits: &BTreeMap<u16, Vec<Limit>>) -> Result<BTreeMap<u16, Limits>, ScenarioError> {
+    let of_tenant = |(tenant, limits): (&u16, &Vec<Limit>)| Ok((*tenant, limits_of(limits)?));
     limits.iter().map(of_tenant).collect()
 }
 
-/// The traffic shaper with one limit, or one in each unit.
-fn flow(limits: &[Limiter]) -> Result<FlowConfig, ScenarioError> {
-    let registers = |limit: &Limiter| {
-        Registers::new(limit.refill, limit.bucket, limit.interval).map_err(engine)
-    };
-    // The rules have refused an empty list.
-    let Some((first, also)) = limits.split_first() else {
-        return Err(Refusal::new("shaping", "[]", "must be one limit, or two").into());
-    };
-    let mut flow = FlowConfig::new(first.unit, registers(first)?);
-    if let Some(second) = also.first() {
-        flow = flow.and(registers(second)?);
+/// The limits in their units, of which the rules have refused several in one.
+fn limits_of(limits: &[Limit]) -> Result<Limits, ScenarioError> {
+    let mut all = Limits::default();
+    for limit in limits {
+        match limit {
+            Limit::Registers(limit) => {
+                let registers =
+                    Registers::new(limit.refill, limit.bucket, limit.interval).map_err(engine)?;
+                let mut flow = match all.flow {
+                    Some(flow) => flow.and(registers),
+                    None => FlowConfig::new(limit.unit, registers),
+                };
+                if limit.unit == Unit::Bytes {
+                    // An input larger than the bucket passes in segments.
+                    flow.splitting =
+                        Splitting::segments(Bytes(limit.bucket), Bytes(0)).map_err(engine)?;
+                }
+                all.flow = Some(flow);
+            }
+            Limit::Time(limit) => {
+                let (rate, burst) = (limit.accelerator_s_per_s, limit.burst_accelerator_s);
+                let clock = Timing::default().clock;
+                let registers = Registers::for_accelerator_time(rate, burst, clock);
+                all.time = Some(registers.map_err(engine)?);
+            }
+        }
     }
-    if let Some(limit) = limits.iter().find(|limit| limit.unit == Unit::Bytes) {
-        // An input larger than the bucket passes in segments.
-        flow.splitting = Splitting::segments(Bytes(limit.bucket), Bytes(0)).map_err(engine)?;
-    }
-    Ok(flow)
+    Ok(all)
 }

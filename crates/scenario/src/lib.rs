@@ -55,7 +55,7 @@ pub use options::{MAX_USE_INTERVALS, RunOptions};
 pub use resolved::{Resolved, ResolvedChip};
 pub use rules::{allowed, choices};
 pub use run::Outcome;
-pub use scenario::{Limiter, NamedChip, SCHEMA, Scenario, SchemaName, Setting};
+pub use scenario::{Limit, Limiter, NamedChip, SCHEMA, Scenario, SchemaName, Setting, TimeLimiter};
 pub use schema::json_schema;
 pub use source::Source;
 pub use toml_place::{TomlKey, toml_place};

@@ -42,6 +42,14 @@ pub(crate) const MAX_TENANT: u64 = u16::MAX as u64;
 pub(crate) const MAX_PRIORITY: u64 = u8::MAX as u64;
 /// The largest value of a traffic shaper's register.
 pub(crate) const MAX_REGISTER: u64 = accelflow_shaping::Registers::MAX as u64;
+/// The fewest seconds of accelerators, a second or in a burst, of a limit: a token is a nanosecond.
+pub(crate) const MIN_ACCELERATOR_S: f64 = accelflow_shaping::Registers::MIN_ACCELERATOR_S;
+/// The most seconds of accelerators a second of a limit.
+pub(crate) const MAX_ACCELERATOR_S_PER_S: f64 =
+    accelflow_shaping::Registers::MAX_ACCELERATOR_S_PER_S;
+/// The largest burst of accelerator time of a limit, in seconds.
+pub(crate) const MAX_BURST_ACCELERATOR_S: f64 =
+    accelflow_shaping::Registers::MAX_BURST_ACCELERATOR_S;
 /// The most chips of a scenario.
 pub(crate) const MAX_CHIPS: usize = 64;
 /// The most characters of a chip's name.

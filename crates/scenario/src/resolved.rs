@@ -13,7 +13,7 @@ use crate::error::ScenarioError;
 use crate::limits::WARMUP_DIVISOR;
 use crate::names::{Arrivals, Costs, FactSource, Remote, Times};
 use crate::own::Own;
-use crate::scenario::{Limiter, Scenario, SchemaName};
+use crate::scenario::{Limit, Scenario, SchemaName};
 use crate::source::Source;
 
 /// A scenario with every default filled in: what its results depend on.
@@ -84,7 +84,7 @@ pub struct Resolved {
     /// Priorities by service.
     pub priorities: BTreeMap<String, u8>,
     /// Limits by tenant.
-    pub shaping: BTreeMap<u16, Vec<Limiter>>,
+    pub shaping: BTreeMap<u16, Vec<Limit>>,
 }
 
 /// One of several chips of a checked scenario.

@@ -173,6 +173,10 @@ fn service_json(result: &ServiceResult) -> Value {
         "spent_us": (result.completed > 0).then(|| spent_json(&result.spent, result.completed)),
         "data": data_json(&result.data),
     });
+    let spent = result.tenant.accelerator_time;
+    if spent > Time::ZERO {
+        row["tenant"]["accelerator_us"] = json!(spent.as_us_f64());
+    }
     add_calls(&mut row, result);
     row
 }

@@ -14,8 +14,9 @@ use serde_json::{Map, Value};
 use crate::choice::Choice;
 use crate::error::ScenarioError;
 use crate::limits::{
-    MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS,
-    MAX_SLO_FACTOR, MAX_SLO_US, MAX_TCP_COST_NS, MAX_TENANT, MIN_RATE_RPS, MIN_REQUESTS,
+    MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY,
+    MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US, MAX_TCP_COST_NS,
+    MAX_TENANT, MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::scenario::SCHEMA;
@@ -128,6 +129,20 @@ const LIMIT: &[Field] = &[
     Field("refill", CLOSED, Kind::Whole(1, MAX_REGISTER)),
     Field("bucket", CLOSED, Kind::Whole(1, MAX_REGISTER)),
     Field("interval", CLOSED, Kind::Whole(1, MAX_REGISTER)),
+];
+
+/// The fields of a limit in accelerator time.
+const TIME_LIMIT: &[Field] = &[
+    Field(
+        "accelerator_s_per_s",
+        CLOSED,
+        Kind::Number(MIN_ACCELERATOR_S, MAX_ACCELERATOR_S_PER_S),
+    ),
+    Field(
+        "burst_accelerator_s",
+        OPEN,
+        Kind::Number(MIN_ACCELERATOR_S, MAX_BURST_ACCELERATOR_S),
+    ),
 ];
 
 /// A description of the allowed values of the field called `name`, to follow "must be"; `None` for
@@ -322,22 +337,41 @@ fn check_limits(tenant: &str, limits: &Value) -> Result<(), ScenarioError> {
         let Some(fields) = limit.as_object() else {
             return Err(not_limits(&place, limits));
         };
-        let place = format!("{place}[{index}].");
-        check_fields(LIMIT, fields, &place)?;
-        if let Some(Field(name, _, kind)) = LIMIT.iter().find(|field| !fields.contains_key(field.0))
-        {
-            return Err(kind.refusal(&format!("{place}{name}"), &Value::Null).into());
-        }
+        check_limit(fields, &format!("{place}[{index}]."))?;
     }
-    let unit = |index: usize| items.get(index).map(|limit| &limit["unit"]);
-    if !(1..=2).contains(&items.len()) || unit(0) == unit(1) {
+    // A limit in accelerator time has no unit.
+    let mut units: Vec<&Value> = items.iter().map(|limit| &limit["unit"]).collect();
+    units.sort_by_key(|unit| unit.as_str());
+    units.dedup();
+    if items.is_empty() || units.len() < items.len() {
         return Err(not_limits(&place, limits));
     }
     Ok(())
 }
 
+/// Checks the fields of a limit: registers, or accelerator time.
+fn check_limit(fields: &Map<String, Value>, place: &str) -> Result<(), ScenarioError> {
+    let is_known = |name: &&String| !LIMIT.iter().chain(TIME_LIMIT).any(|field| field.0 == *name);
+    if let Some(name) = fields.keys().find(is_known) {
+        let names = LIMIT.iter().chain(TIME_LIMIT).map(|field| field.0);
+        return Err(Refusal::unknown(format!("{place}field"), name, names).into());
+    }
+    let in_time = TIME_LIMIT.iter().any(|field| fields.contains_key(field.0));
+    let of_kind = if in_time { TIME_LIMIT } else { LIMIT };
+    check_fields(of_kind, fields, place)?;
+    let is_missing = |field: &&Field| !field.1 && !fields.contains_key(field.0);
+    match of_kind.iter().find(is_missing) {
+        Some(Field(name, _, kind)) => {
+            Err(kind.refusal(&format!("{place}{name}"), &Value::Null).into())
+        }
+        None => Ok(()),
+    }
+}
+
 fn not_limits(place: &str, limits: &Value) -> ScenarioError {
-    let units = Unit::names().join(" and one in ");
-    let allowed = format!("must be a list of one limit, or of one in {units}");
+    let units = Unit::names().join(", ");
+    let allowed = format!(
+        "must be a list of one limit, or of several in different units ({units}, accelerator time)"
+    );
     Refusal::new(place, shown(limits), allowed).into()
 }

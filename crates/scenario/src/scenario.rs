@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{self, ByName};
 use crate::limits::{
-    DEFAULT_REQUESTS, MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER,
-    MAX_REQUESTS, MAX_SLO_FACTOR, MAX_TCP_COST_NS, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
+    DEFAULT_REQUESTS, MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIP_NAME, MAX_CHIPS,
+    MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_TCP_COST_NS,
+    MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::source::Source;
@@ -122,8 +123,35 @@ pub struct Scenario {
     /// workload, else 0.
     #[schemars(inner(range(max = MAX_PRIORITY)))]
     pub priorities: BTreeMap<String, u8>,
-    /// Traffic shapers by tenant: one limit, or one in each unit.
-    pub shaping: BTreeMap<u16, Vec<Limiter>>,
+    /// Limits on the traffic of tenants, by number: one limit, or one in each unit and one in accelerator
+    /// time.
+    pub shaping: BTreeMap<u16, Vec<Limit>>,
+}
+
+/// One limit on the traffic of a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Limit {
+    /// Of its traffic shaper, in traces or in bytes.
+    Registers(Limiter),
+    /// In accelerator time.
+    Time(TimeLimiter),
+}
+
+/// A limit on the accelerator time of a tenant: the time that processing elements work for its traces. A
+/// trace spends what traces with inputs of its size took before, and when it has ended what is missing,
+/// or it gets back what it did not need.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimeLimiter {
+    /// Seconds of accelerators a second: 1 is one processing element that never rests.
+    #[schemars(range(min = MIN_ACCELERATOR_S, max = MAX_ACCELERATOR_S_PER_S))]
+    pub accelerator_s_per_s: f64,
+    /// How much may pass at once after a pause, in seconds of accelerators. Null: a hundredth of a
+    /// second's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = MIN_ACCELERATOR_S, max = MAX_BURST_ACCELERATOR_S))]
+    pub burst_accelerator_s: Option<f64>,
 }
 
 /// One limit of a tenant's traffic shaper: `refill` tokens every `interval` cycles.

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use accelflow_scenario::{
-    Arrivals, Choice, CostSource, Costs, FactSource, Limiter, MAX_SAMPLES, OrOwn, Remote,
-    RunOptions, Scenario, Setting, Source, allowed, choices, json_schema,
+    Arrivals, Choice, CostSource, Costs, FactSource, Limit, Limiter, MAX_SAMPLES, OrOwn, Remote,
+    RunOptions, Scenario, Setting, Source, TimeLimiter, allowed, choices, json_schema,
 };
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
@@ -22,25 +22,28 @@ fn one_of<T: Choice + std::fmt::Debug>() -> impl Strategy<Value = T> {
     prop::sample::select(T::ALL)
 }
 
-fn limiters() -> impl Strategy<Value = Vec<Limiter>> {
+fn limiters() -> impl Strategy<Value = Vec<Limit>> {
     let register = 1..=u64::from(u32::MAX);
     let limiter = |unit| {
         let registers = (register.clone(), register.clone(), register.clone());
-        registers.prop_map(move |(refill, bucket, interval)| Limiter {
-            unit,
-            refill,
-            bucket,
-            interval,
+        registers.prop_map(move |(refill, bucket, interval)| {
+            Limit::Registers(Limiter {
+                unit,
+                refill,
+                bucket,
+                interval,
+            })
         })
     };
-    (limiter(Unit::Bytes), limiter(Unit::Operations), 0..4_u8).prop_map(|(bytes, traces, kind)| {
-        match kind {
-            0 => vec![bytes],
-            1 => vec![traces],
-            2 => vec![bytes, traces],
-            _ => vec![traces, bytes],
-        }
-    })
+    let time = (1e-9..400.0_f64, option::of(1e-9..4.0_f64)).prop_map(|(rate, burst)| {
+        Limit::Time(TimeLimiter {
+            accelerator_s_per_s: rate,
+            burst_accelerator_s: burst,
+        })
+    });
+    let all = (limiter(Unit::Bytes), limiter(Unit::Operations), time).prop_map(<[Limit; 3]>::from);
+    let some = all.prop_flat_map(|all| prop::sample::subsequence(all.to_vec(), 1..=3));
+    some.prop_shuffle()
 }
 
 fn service() -> impl Strategy<Value = String> {
@@ -253,6 +256,8 @@ fn a_hash_is_of_what_results_depend_on() {
         json!({"config": {"core.count": 35}}),
         json!({"slo_factor": null}),
         json!({"shaping": {"1": [{"unit": "bytes", "refill": 1, "bucket": 1, "interval": 1}]}}),
+        json!({"shaping": {"1": [{"accelerator_s_per_s": 0.5}]}}),
+        json!({"shaping": {"1": [{"accelerator_s_per_s": 0.5, "burst_accelerator_s": 0.1}]}}),
     ] {
         found.push(hash(other));
     }

@@ -68,6 +68,36 @@ impl Registers {
         })
     }
 
+    /// The fewest seconds of accelerators, a second or in a burst: a token is a nanosecond of them.
+    pub const MIN_ACCELERATOR_S: f64 = 1e-9;
+
+    /// The most seconds of accelerators a second: the default burst, a hundredth of it, fits a bucket.
+    pub const MAX_ACCELERATOR_S_PER_S: f64 = 400.0;
+
+    /// The largest burst of accelerator time, in seconds: what a bucket of nanoseconds holds.
+    pub const MAX_BURST_ACCELERATOR_S: f64 = 4.0;
+
+    /// The default burst of a limit, as a share of a second's traffic.
+    pub const BURST_S: f64 = 0.01;
+
+    /// Registers whose tokens are nanoseconds of accelerator time: `s_per_s` seconds of it a second, with
+    /// bursts of `burst_s`, by default a hundredth of a second's.
+    ///
+    /// # Errors
+    /// As [`Registers::for_rate`].
+    pub fn for_accelerator_time(
+        s_per_s: f64,
+        burst_s: Option<f64>,
+        clock: Clock,
+    ) -> Result<Registers, ShapingError> {
+        let tokens_per_s = s_per_s * 1e9;
+        let burst = match burst_s {
+            Some(burst) => (burst * 1e9).round(),
+            None => (tokens_per_s * Registers::BURST_S).max(1.0),
+        };
+        Registers::for_rate(tokens_per_s, burst as u64, clock)
+    }
+
     /// Registers for a rate of `tokens_per_s` under `clock`, with bursts of `bucket` tokens: the
     /// shortest interval whose whole number of tokens is within a millionth of the rate, or else
     /// the nearest rate that registers can hold.

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use accelflow_shaping::FlowConfig;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 
@@ -18,7 +17,7 @@ use crate::groups::groups;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
 use crate::server::{
-    Load, Observer, Run, ServerOutcome, SimError, Watch, simulate_servers,
+    Limits, Load, Observer, Run, ServerOutcome, SimError, Watch, simulate_servers,
     simulate_servers_observed, simulate_servers_watched,
 };
 use crate::server_use::used;
@@ -96,8 +95,8 @@ pub struct Comparison<'c> {
     pub tenants: &'c [u16],
     /// The priority of each service, in the order of the plan; 0 for those beyond the end.
     pub priorities: &'c [u8],
-    /// The traffic shapers, by tenant; other tenants have none.
-    pub shaping: &'c BTreeMap<u16, FlowConfig>,
+    /// The limits on tenants' traffic; other tenants have none.
+    pub shaping: &'c BTreeMap<u16, Limits>,
     /// The seed of everything random.
     pub seed: u64,
     /// Number of worker threads; results do not depend on it.
@@ -386,7 +385,7 @@ fn run_cell(
             false => Load::called(service),
         };
         Load {
-            shaping: comparison.shaping.get(&tenant).copied(),
+            shaping: comparison.shaping.get(&tenant).copied().unwrap_or_default(),
             slo: slos[service],
             priority: comparison.priorities.get(service).copied().unwrap_or(0),
             binned: comparison.binned,

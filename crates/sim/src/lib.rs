@@ -17,8 +17,8 @@ pub mod stats;
 
 pub use config::Config;
 pub use server::{
-    Activity, Awaited, CoreWork, Deed, Execution, Happening, Load, Observer, Queue, Run, Seen,
-    ServerOutcome, ServerShape, SimError, UnitName, UnitShape, Wait, Watch, simulate,
+    Activity, Awaited, CoreWork, Deed, Execution, Happening, Limits, Load, Observer, Queue, Run,
+    Seen, ServerOutcome, ServerShape, SimError, UnitName, UnitShape, Wait, Watch, simulate,
     simulate_logged, simulate_observed, simulate_servers, simulate_servers_observed,
     simulate_servers_watched, simulate_watched,
 };

@@ -293,6 +293,8 @@ pub struct TenantStats {
     pub shaped: u64,
     /// The sum of their times in the shaper, each at least the shaper's latency.
     pub shaping_time: Time,
+    /// Time of processing elements for its traces, if it is limited in that.
+    pub accelerator_time: Time,
 }
 
 /// The resource that limits a saturated server.

@@ -75,7 +75,7 @@ fn comparison<'c>(
 ) -> Comparison<'c> {
     static NONE: BTreeMap<String, Time> = BTreeMap::new();
     static FACTORS: BTreeMap<String, f64> = BTreeMap::new();
-    static UNSHAPED: BTreeMap<u16, accelflow_shaping::FlowConfig> = BTreeMap::new();
+    static UNSHAPED: BTreeMap<u16, accelflow_sim::Limits> = BTreeMap::new();
     const POISSON: ArrivalProcess = ArrivalProcess::Poisson { rate_rps: 5_000.0 };
     Comparison {
         config,

@@ -2,13 +2,25 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use accelflow_shaping::FlowConfig;
+use accelflow_shaping::{FlowConfig, Registers};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 
 use crate::config::Config;
 use crate::orchestrators::Orchestrator;
 use crate::plan::Plan;
+
+/// The limits on a tenant's traffic. Without any there is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// ARCUS's traffic shaper, in traces, in bytes or in both.
+    pub flow: Option<FlowConfig>,
+    /// Registers of a bucket whose tokens are nanoseconds of accelerator time: the time that processing
+    /// elements work for the tenant's traces. When a trace starts it spends what traces with inputs of its
+    /// size took before, and when it has ended what is missing, or it gets back what it did not need. So
+    /// one limit holds for traces of any size, as in the server on bytes.
+    pub time: Option<Registers>,
+}
 
 /// The load on one service.
 #[derive(Clone, Debug)]
@@ -29,9 +41,9 @@ pub struct Load {
     /// The longest acceptable response time (AccelFlow, section IV.C). Deadlines are derived from
     /// it, and violations are counted against it.
     pub slo: Option<Time>,
-    /// The traffic shaper that all traces of the tenant pass before they start, if there is one.
-    /// All loads of a tenant must have the same.
-    pub shaping: Option<FlowConfig>,
+    /// The limits that all traces of the tenant pass before they start. All loads of a tenant must
+    /// have the same.
+    pub shaping: Limits,
     /// The sampling interval: requests after the warm-up are kept one by one if their numbers are
     /// multiples of it; none if it is 0. If a service has several loads, the value of the last one
     /// applies.
@@ -54,7 +66,7 @@ impl Load {
             tenant: 0,
             priority: 0,
             slo: None,
-            shaping: None,
+            shaping: Limits::default(),
             sample_every: 0,
             binned: false,
         }
@@ -86,11 +98,15 @@ impl Load {
     /// message, wait in order until the shaper has tokens for their input, and start one shaping
     /// latency later. A message token admits one trace; a byte token admits one byte of the first
     /// operation's input, and a trace takes at least one.
-    pub fn shaped(self, flow: FlowConfig) -> Load {
-        Load {
-            shaping: Some(flow),
-            ..self
-        }
+    pub fn shaped(mut self, flow: FlowConfig) -> Load {
+        self.shaping.flow = Some(flow);
+        self
+    }
+
+    /// Limits the tenant's accelerator time ([`Limits::time`]).
+    pub fn shaped_in_time(mut self, registers: Registers) -> Load {
+        self.shaping.time = Some(registers);
+        self
     }
 
     /// Keeps requests one by one ([`crate::stats::ServiceStats::samples`]): evenly spaced, and at

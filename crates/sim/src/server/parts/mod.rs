@@ -1,6 +1,7 @@
 //! The parts of the simulated server. Each owns its fields and offers methods; the engine composes
 //! them.
 
+mod accounts;
 mod arrivals;
 mod buffers;
 mod calls;

@@ -9,7 +9,7 @@ use super::shaping::{Passed, Shaping, refused};
 use crate::config::Config;
 use crate::server::error::SimError;
 use crate::server::run::{Load, Run};
-use crate::server::state::Start;
+use crate::server::state::{JobId, Start};
 use crate::stats::TenantStats;
 
 /// The tenants of the server, and the traffic shaper before them.
@@ -101,6 +101,8 @@ impl Tenancy {
 
     /// Takes a trace that passes the traffic shaper, with the time when it is released.
     pub(crate) fn next_passed(&mut self, now: Time) -> Result<Option<(Start, Time)>, SimError> {
+        let paid = self.shaping.pay_due(now);
+        paid.or_else(|(tenant, error)| refused(self.tenants[tenant].stats.tenant, Err(error)))?;
         while let Some(Passed {
             flow,
             started,
@@ -138,6 +140,25 @@ impl Tenancy {
     /// wait.
     pub(crate) fn begin_arm(&mut self, tenant: u16) {
         self.tenants[usize::from(tenant)].begin();
+    }
+
+    /// Accounts the accelerator time of an arm to the trace that has forked it.
+    pub(crate) fn share_account(&mut self, trace: JobId, arm: JobId) {
+        self.shaping.share(trace, arm);
+    }
+
+    /// Accounts time of a processing element to a trace, if its tenant is limited in accelerator time.
+    #[inline]
+    pub(crate) fn spend(&mut self, job: JobId, time: Time) {
+        if let Some(tenant) = self.shaping.spend(job, time) {
+            self.tenants[tenant].stats.accelerator_time += time;
+        }
+    }
+
+    /// Settles the accelerator time of a trace that has ended, if its tenant is limited in it. Returns
+    /// whether others may pass earlier or later for that.
+    pub(crate) fn settle(&mut self, job: JobId, now: Time) -> bool {
+        self.shaping.settle(job, now)
     }
 
     /// Notes that a trace of a tenant has ended, waits for a message, or continues in software.

@@ -148,10 +148,13 @@ impl Engine<'_> {
     }
 
     /// Notes that a trace has ended, waits for a message, or continues in software.
-    pub(crate) fn trace_ended(&mut self, id: JobId) {
+    pub(crate) fn trace_ended(&mut self, id: JobId, now: Time) {
         if std::mem::take(&mut self.jobs.get_mut(id).entry.counted) {
             let tenant = self.tenant_of(id);
             self.tenancy.end(tenant);
+            if self.tenancy.settle(id, now) {
+                self.look_at_shaper();
+            }
         }
     }
 

@@ -85,6 +85,7 @@ impl Engine<'_> {
         };
         self.jobs.get_mut(id).run.ends = ends;
         self.measures.add_work(until - now);
+        self.tenancy.spend(id, until - now);
         let station = self.ensemble.station_mut(unit);
         station.work += until - now;
         station.runs_until(ends);
@@ -98,6 +99,7 @@ impl Engine<'_> {
         let emptied = self.write_beyond(id, now).max(entry_written);
         let written = emptied + self.timing.more_pieces(&self.uncore, unit.accel, output);
         self.element_works(unit, written - now);
+        self.tenancy.spend(id, written - now);
         self.schedule(written, Event::Operated(id));
     }
 

@@ -18,6 +18,7 @@ impl Engine<'_> {
         }
         self.count_arm(&arm);
         let arm = self.jobs.insert(arm);
+        self.tenancy.share_account(parent, arm);
         self.joins.add_forked(parent, arm);
         arm
     }

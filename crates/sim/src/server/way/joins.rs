@@ -168,7 +168,7 @@ impl Engine<'_> {
             return Ok(());
         };
         let lead = join.lead.unwrap_or(id);
-        self.gather(lead, id, &arms)?;
+        self.gather(lead, id, &arms, now)?;
         let unit = self.jobs.get(lead).unit;
         match join.at {
             Meeting::Entry => {
@@ -186,7 +186,13 @@ impl Engine<'_> {
 
     /// Merges `arms`, all those of a join, into `lead`: it stands at the operation after the join,
     /// with the data of all, and has come the way of `last`.
-    fn gather(&mut self, lead: JobId, last: JobId, arms: &[JobId]) -> Result<(), SimError> {
+    fn gather(
+        &mut self,
+        lead: JobId,
+        last: JobId,
+        arms: &[JobId],
+        now: Time,
+    ) -> Result<(), SimError> {
         let mut job = *self.jobs.get(lead);
         let Some((seat, join)) = self.joins.of(&job) else {
             return Ok(());
@@ -201,7 +207,7 @@ impl Engine<'_> {
             if self.retries.any() {
                 self.retries.end(job.request, job.cursor.chain);
             }
-            self.trace_ended(id);
+            self.trace_ended(id, now);
             self.remove_job(id);
         }
         self.joins.remove(seat);
@@ -235,6 +241,7 @@ impl Engine<'_> {
         root: JobId,
         id: JobId,
         met: &mut Vec<JobId>,
+        now: Time,
     ) -> Result<Option<JobId>, SimError> {
         let Some((seat, join)) = self.join_reached(id) else {
             return Ok(None);
@@ -250,7 +257,7 @@ impl Engine<'_> {
         let lead = if arms.contains(&root) { root } else { id };
         met.retain(|id| !arms.contains(id));
         self.joins.forget_forked(&arms, lead);
-        self.gather(lead, lead, &arms)?;
+        self.gather(lead, lead, &arms, now)?;
         Ok(Some(lead))
     }
 

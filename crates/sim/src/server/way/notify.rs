@@ -12,7 +12,7 @@ use crate::stats::Part;
 impl Engine<'_> {
     /// Sends the notification that a job has ended.
     pub(crate) fn notify(&mut self, id: JobId, now: Time) {
-        self.trace_ended(id);
+        self.trace_ended(id, now);
         let config = self.run.config;
         let latency = config.network.notification.at(config.core.clock);
         let core = self.requests.get(self.jobs.get(id).request).core;

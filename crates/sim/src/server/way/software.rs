@@ -20,7 +20,7 @@ impl Engine<'_> {
         running: bool,
         now: Time,
     ) -> Result<(), SimError> {
-        self.trace_ended(id);
+        self.trace_ended(id, now);
         let outside = self.outside(id);
         let own = outside + self.execute(id, now)?;
         let switch = if running {
@@ -65,7 +65,7 @@ impl Engine<'_> {
             total += self.execute_arm(root, id, &mut left, now)?;
             if self.join_reached(id).is_some() {
                 met.push(id);
-                left.extend(self.meet_in_software(root, id, &mut met)?);
+                left.extend(self.meet_in_software(root, id, &mut met, now)?);
             }
             next = left.pop();
         }

@@ -15,7 +15,7 @@ impl Engine<'_> {
     /// it takes an entry there. Otherwise the core has posted a buffer, and the message finds the
     /// TCP.
     pub(crate) fn park(&mut self, id: JobId, now: Time) {
-        self.trace_ended(id);
+        self.trace_ended(id, now);
         self.free_buffer(id);
         let keeps = match self.run.config.tcp.parking {
             Parking::Traces => self.properties.parks,
