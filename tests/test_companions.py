@@ -5,13 +5,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from accelflow import InputError, companions
 from accelflow.cli import program
-from accelflow.companions import PaperResult, ensemble, together
+from accelflow.companions import PaperResult, ensemble, live, together
 from accelflow.findings import NO_REASON, Estimate, Reported, Verdict, targets
 from conftest import ROOT
 
@@ -280,3 +281,86 @@ def test_what_each_paper_adds_on_one_server(tmp_path: Path) -> None:
     assert json.loads(data.read_text(encoding="utf-8")) == result
     with pytest.raises(InputError, match="requests = 1: must be"):
         together.compare(requests=1)
+
+
+def measured_live() -> dict[str, Any]:
+    """What `live.measure` returns, by hand: the second round of each situation is 2 us slower."""
+
+    def step(trace: str, accelerator: str, direction: str) -> dict[str, Any]:
+        sizes = {"input_bytes": 900, "output_bytes": 900, "facts": {}, "samples": 10}
+        costs = {"cost_ns": 1_000.0, "cost_quantiles_ns": [[0.0, 1_000.0], [1.0, 1_000.0]]}
+        place = {"trace": trace, "accelerator": accelerator, "direction": direction}
+        return {**place, **sizes, **costs}
+
+    receive = [step("T1", name, "receive") for name in ("TCP", "Decr", "RPC", "Dser", "LdB")]
+    respond = [step("T2", name, "send") for name in ("Ser", "RPC", "Encr", "TCP")]
+    logic = {"app_ns": 4_000.0, "app_quantiles_ns": [[0.0, 4_000.0], [1.0, 4_000.0]], "samples": 10}
+    outside = {"core_quantiles_ns": [[0.0, 3_000.0], [1.0, 3_000.0]], "samples": 10}
+    phases = [{"chains": [{"steps": receive}]}, {"cpu": logic}, {"chains": [{"steps": respond}]}]
+    services = [
+        {"service": name, "phases": phases, "outside": outside} for name in ("Read", "UniqId")
+    ]
+
+    def round_of(place: int, later_us: float) -> dict[str, float]:
+        return {
+            "mean_us": 100.0 - place + later_us,
+            "p99_us": 200.0 - 10 * place + later_us,
+            "flooding_p99_us": 300.0 + later_us,
+            "flooding_rps": 1_000.0,
+            "core_us": 20.0 + later_us,
+        }
+
+    return {
+        "schema": live.SCHEMA,
+        **{"machine": "a machine", "cores": 2, "own_core": True, "date": "2026-01-01"},
+        **{"run_queue": [0.1, 0.3], "rounds": 2, "seconds": 1.2, "seed": 1, "rate_rps": 1_000.0},
+        "rows": [
+            {"load": load, "system": system, "rounds": [round_of(place, 0.0), round_of(place, 2.0)]}
+            for load in live.LOADS
+            for place, system in enumerate(live.SYSTEMS)
+        ],
+        "recording": {
+            **{"format": "accelflow-recording", "version": 4, "machine": "a machine"},
+            **{"date": "2026-01-01", "services": services},
+        },
+    }
+
+
+def test_a_live_server_stands_beside_its_simulation_and_the_closed_form() -> None:
+    found = live.beside(measured_live(), seed=1, replications=2, threads=1, requests=200)
+    rows = {(row["load"], row["system"]): row for row in found["rows"]}
+    assert len(rows) == 10
+    alone = rows["even", "cores alone"]
+    assert alone["live_mean_us"]["mean"] == 101.0
+    assert alone["live_mean_us"]["half_width"] > 1.0
+    # Nine operations of 1 us, 4 us of logic and 3 us around them, on the core that executes all.
+    assert alone["closed_core_us"] == pytest.approx(16.0)
+    assert alone["simulated_core_us"]["mean"] == pytest.approx(16.0, rel=0.03)
+    # Hardware takes the operations away, and a core spends its Enqueues.
+    for (_, system), row in rows.items():
+        if system != "cores alone":
+            assert 4.0 < row["closed_core_us"] < 8.0
+            assert row["simulated_core_us"]["mean"] < 10.0
+    assert rows["flood", "with ARCUS"]["simulated_flooding_rps"]["mean"] == pytest.approx(
+        2_000, rel=0.15
+    )
+    effects = {(row["load"], row["added"]): row for row in found["effects"]}
+    assert effects["even", "AccelFlow"]["live_p99_ratio"]["mean"] == pytest.approx(
+        (200 / 190 + 202 / 192) / 2
+    )
+    assert effects["flood", "AccelFlow"]["simulated_p99_ratio"]["mean"] > 1
+
+
+def test_the_page_of_all_papers_shows_a_live_server_that_was_measured(tmp_path: Path) -> None:
+    kept = live.write(measured_live(), tmp_path / "together" / "live.json")
+    result = together.compare(requests=100, replications=2, live=live.read(kept))
+    page = together.markdown(result)
+    assert "## On a live server\n\nMeasured on 2026-01-01 on 2 cores of a machine" in page
+    assert "| even | cores alone | 101.0 ± " in page
+    kept.write_text('{"schema": "accelflow.together/1"}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"live.json: schema = 'accelflow.together/1': must be"):
+        live.read(kept)
+    with pytest.raises(InputError, match="rounds = 1: must be"):
+        live.measure(rounds=1)
+    with pytest.raises(InputError, match=r"seconds = 0: must be a number from 0\.1 to 60"):
+        live.measure(seconds=0)

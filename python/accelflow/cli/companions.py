@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from rich.console import Console
 
 from accelflow import companions as papers
 from accelflow.cli.output import Output, busy, check_place
-from accelflow.companions import together
+from accelflow.companions import live, together
 from accelflow.findings import counts_text
 from accelflow.findings.terminal import print_findings
 
@@ -37,19 +37,28 @@ _DEFAULT: Final = Path("out") / "companions"
     show_default=True,
     help="Number of parallel simulations; does not change results.",
 )
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="With together: measure the live server on this machine first, for two minutes, and keep "
+    "the result in DIR/live.json. Other work disturbs it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def companions(paper: str, directory: Path | None, seed: int, threads: int, as_json: bool) -> None:
+def companions(**options: Any) -> None:
     """Compute the results of a companion paper.
 
     PAPER is accelerometer, cerebros or arcus. Writes a page, pictures and data; takes up to several
     minutes. The PAPER `together` runs the ideas of all three on one server with AccelFlow, alone
-    and combined.
+    and combined. Its page includes measurements of a live server if DIR/live.json has them.
     """
-    out = directory or _DEFAULT / paper
+    paper, seed, threads = options["paper"], options["seed"], options["threads"]
+    out, as_json = options["directory"] or _DEFAULT / paper, options["as_json"]
     check_place(out)
     if paper == _TOGETHER:
-        _together(out, seed, threads, as_json)
+        _together(out, seed, threads, as_json=as_json, measures=options["measure"])
         return
+    if options["measure"]:
+        raise click.UsageError(f"--measure: must be given with {_TOGETHER}")
     with busy(Console(stderr=True), "simulating"):
         outcome = papers.run(paper, seed=seed, threads=threads)
     if as_json:
@@ -63,10 +72,16 @@ def companions(paper: str, directory: Path | None, seed: int, threads: int, as_j
         click.echo(path, err=as_json)
 
 
-def _together(out: Path, seed: int, threads: int, as_json: bool) -> None:
+def _together(out: Path, seed: int, threads: int, *, as_json: bool, measures: bool) -> None:
     """Print and write the page of all papers on one server."""
+    kept = out / "live.json"
+    if measures:
+        with busy(Console(stderr=True), "measuring the live server"):
+            measured = live.measure(seed=seed)
+        click.echo(live.write(measured, kept), err=as_json)
     with busy(Console(stderr=True), "simulating"):
-        result = together.compare(seed=seed, threads=threads)
+        found = live.read(kept) if kept.exists() else None
+        result = together.compare(seed=seed, threads=threads, live=found)
     click.echo(json.dumps(result, indent=1) if as_json else together.markdown(result))
     for path in together.write(result, out):
         click.echo(path, err=as_json)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from accelflow import accelerometer, simulation
 from accelflow.arcus import RateLimiter
 from accelflow.companions.ensemble import WHOLE
+from accelflow.companions.live import PAIRS, beside
 from accelflow.errors import InputError, whole_number
 from accelflow.files import why, write_whole
 from accelflow.findings.page import markdown_table
@@ -60,7 +61,12 @@ _Runs = Mapping[tuple[str, str], list[dict[str, float | None]]]
 
 
 def compare(
-    *, seed: int = 1, threads: int = 1, requests: int = REQUESTS, replications: int = REPLICATIONS
+    *,
+    seed: int = 1,
+    threads: int = 1,
+    requests: int = REQUESTS,
+    replications: int = REPLICATIONS,
+    live: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Run the eight services on one server: on cores, with AccelFlow, and with the others' ideas.
 
@@ -69,7 +75,9 @@ def compare(
     95 % intervals: mean and P99 of the other seven services' responses, P99 of the flooding
     service, core time of a request, and core time by Accelerometer's closed form. ``effects`` are
     ratios of P99 of the seven: what Cerebros does without ARCUS and with it, and ARCUS without
-    Cerebros and with it. Raises InputError for counts that are not allowed.
+    Cerebros and with it. If `live` is the result of :func:`accelflow.companions.live.measure`,
+    ``live`` compares that server with a simulation of it and with the closed form. Raises
+    InputError for counts that are not allowed.
     """
     whole_number("requests", requests, 100, 10_000_000)
     whole_number("replications", replications, 1, 1_000)
@@ -82,6 +90,10 @@ def compare(
             for system in _SYSTEMS:
                 run = _run(load, system, number, threads, requests)
                 runs[load, system].append({**run, "closed_core_us": _closed(run)})
+    measured: dict[str, Any] = {}
+    if live is not None:
+        counts = {"seed": seed, "replications": replications, "requests": requests}
+        measured["live"] = beside(live, threads=threads, **counts)
     return {
         "schema": SCHEMA,
         "seed": seed,
@@ -89,18 +101,9 @@ def compare(
         "requests": requests,
         "flood_ratio": _FLOOD,
         "rows": [_row(load, system, same) for (load, system), same in runs.items()],
-        "effects": [_effect(load, *pair, runs) for load in _LOADS for pair in _PAIRS],
+        "effects": [_effect(load, *pair, runs) for load in _LOADS for pair in PAIRS],
+        **measured,
     }
-
-
-#: What is added to what: its name, the system without it, and the system with it.
-_PAIRS: Final = (
-    ("AccelFlow", "cores alone", "AccelFlow"),
-    ("Cerebros", "AccelFlow", "with Cerebros"),
-    ("Cerebros, where ARCUS is", "with ARCUS", "with both"),
-    ("ARCUS", "AccelFlow", "with ARCUS"),
-    ("ARCUS, where Cerebros is", "with Cerebros", "with both"),
-)
 
 
 def _scenario(load: str, system: str, seed: int, requests: int) -> simulation.Scenario:
@@ -264,7 +267,56 @@ def markdown(result: Mapping[str, Any]) -> str:
         "AccelFlow's dispatchers hand operations on without one, but cores switch threads, which "
         "the form does not know: the difference of the last two columns is both together.",
     ]
+    if "live" in result:
+        lines += ["", *_live_section(result["live"])]
     return "\n".join(lines) + "\n"
+
+
+def _live_section(live: Mapping[str, Any]) -> list[str]:
+    """The section on the live server, beside the simulator and the closed form."""
+    own = "a core of its own" if live["own_core"] else "no core of its own"
+    low, high = min(live["run_queue"]), max(live["run_queue"])
+    lines = [
+        "## On a live server",
+        "",
+        f"Measured on {live['date']} on {live['cores']} cores of {live['machine']}, with a run "
+        f"queue from {low:.1f} to {high:.1f}; the server had {own}. Two functions in Python behind "
+        f"TLS, {live['rate_rps']:,.0f} Poisson requests a second each; under *flood* a tenant "
+        "sends 12 times as many, and ARCUS holds it to twice its share. "
+        f"{live['rounds']} alternating rounds of {live['seconds']:g} s, means with 95 % intervals. "
+        "*Live*, each accelerator of AccelFlow is a thread, Cerebros is its split schema and "
+        "reserved memory, and ARCUS is the shaper of tenants. *Simulated*, the same server, by the "
+        "recording of its requests: in software on one core, then with the papers' hardware. "
+        "*Closed* is Accelerometer's form, from the same recording. So the first row of each load "
+        "shows how well models meet the machine, and the others what hardware would do where "
+        "threads must do.",
+        "",
+    ]
+    columns = (
+        *("load", "system", "mean, us: live", "simulated", "P99, us: live", "simulated"),
+        *("core time of a request, us: live", "simulated", "closed"),
+        *("of the tenant, requests/s: live", "simulated"),
+    )
+    rows = [
+        [
+            *(row["load"], row["system"]),
+            *(_said(row[f"{where}_{key}"], 1) for key in ("mean_us", "p99_us") for where in _WHERE),
+            *(_said(row[f"{where}_core_us"], 1) for where in _WHERE),
+            f"{row['closed_core_us']:,.1f}",
+            *(_said(row[f"{where}_flooding_rps"], 0) for where in _WHERE),
+        ]
+        for row in live["rows"]
+    ]
+    lines += markdown_table(columns, rows)
+    lines += ["P99 without it over P99 with it, above 1 if it helps:", ""]
+    effects = [
+        [row["load"], row["added"], *(_said(row[f"{where}_p99_ratio"], 2) for where in _WHERE)]
+        for row in live["effects"]
+    ]
+    return lines + markdown_table(("load", "added", "live", "simulated"), effects)
+
+
+_WHERE: Final = ("live", "simulated")
 
 
 def write(result: Mapping[str, Any], directory: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from accelflow.errors import AccelflowError
 __all__ = [
     "Driven",
     "Live",
+    "ServerOptions",
     "Subject",
     "capacity_rps",
     "drive",
@@ -51,13 +52,29 @@ Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """How the server that is measured executes traces, and what holds one tenant back.
+
+    With `workers` each accelerator has that many threads of its own, and with `rpc` parts of
+    Cerebros's processor are in the place of the RPC accelerator. The server listens on `host`.
+    Clients that connect from ``::1`` are a tenant of their own; it has at most `tenant_rps`
+    requests a second, if that is not None.
+    """
+
+    host: str = "127.0.0.1"
+    workers: int | None = None
+    rpc: bool = False
+    tenant_rps: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Subject:
     """The server that is measured, and the calls of one of its functions.
 
     `handlers` is ``MODULE:FUNCTION``, which receives an :class:`accelflow.Server` and registers its
     handlers. `interface` is its ``.thrift`` file, and `certificate` and `key` are PEM files for
     ``localhost``. `function`, written ``Service.method``, is called with each of `arguments` in
-    turn. `service` is its name in the simulated workload.
+    turn. `service` is its name in the simulated workload. `options` are the server's.
     """
 
     handlers: str
@@ -67,6 +84,7 @@ class Subject:
     function: str
     service: str
     arguments: Sequence[Mapping[str, Any]] = ({},)
+    options: ServerOptions = field(default_factory=ServerOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +131,7 @@ class Live:
             "core": core,
             "record": record,
             "services": {subject.function: subject.service},
+            "options": asdict(subject.options),
         }
         self._process = subprocess.Popen(  # noqa: S603 (the user's handlers, by the same Python)
             [sys.executable, "-m", "accelflow.prediction.serving", json.dumps(settings)],
@@ -122,20 +141,24 @@ class Live:
             env=os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
         )
         try:
-            port = self._answer()["port"]
-            limits = CallLimits(timeout_s=_PATIENCE_S, max_connections=_CALLERS, max_attempts=1)
-            self.client = _native.Client(
-                os.fspath(subject.interface),
-                f"127.0.0.1:{port}",
-                protocol="binary",
-                ca=os.fspath(subject.certificate),
-                server_name="localhost",
-                idempotent=[],
-                bounds={**asdict(limits), "workers": None, "compress": False},
-            )
+            self._port = self._answer()["port"]
+            self.client = self.connected(subject, "127.0.0.1")
         except BaseException:
             self.stop()
             raise
+
+    def connected(self, subject: Subject, host: str) -> _native.Client:
+        """A client that connects to the address `host` of this machine."""
+        limits = CallLimits(timeout_s=_PATIENCE_S, max_connections=_CALLERS, max_attempts=1)
+        return _native.Client(
+            os.fspath(subject.interface),
+            f"{host}:{self._port}",
+            protocol="binary",
+            ca=os.fspath(subject.certificate),
+            server_name="localhost",
+            idempotent=[],
+            bounds={**asdict(limits), "workers": None, "compress": False},
+        )
 
     def __enter__(self) -> Live:
         """Return the live server."""

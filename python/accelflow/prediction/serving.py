@@ -8,14 +8,19 @@ the end of the input.
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, Final
 
 from accelflow.errors import AccelflowError
 from accelflow.handlers import find_setup, set_up
+from accelflow.operations import RpcProcessor
 from accelflow.server import Server
-from accelflow.settings import Observability, Tls
+from accelflow.settings import Execution, Observability, Tls
+from accelflow.tenants import Shaping, Tenant
 
 __all__ = ["main"]
+
+#: Memory that messages reserve with parts of Cerebros's processor: far more than a load takes.
+_ARENA_BYTES: Final = 64 << 20
 
 
 def main(settings: dict[str, Any]) -> int:
@@ -28,9 +33,11 @@ def main(settings: dict[str, Any]) -> int:
             settings["interface"],
             tls=Tls(certificate=settings["certificate"], key=settings["key"]),
             observability=Observability(record=settings["record"]),
+            execution=_execution(settings["options"]),
+            tenants=_tenants(settings["options"]),
         )
         set_up(settings["handlers"], setup, server)
-        port = server.start()
+        port = server.start(settings["options"]["host"])
     except AccelflowError as error:
         _tell({"error": str(error)})
         return 1
@@ -44,6 +51,18 @@ def main(settings: dict[str, Any]) -> int:
             except AccelflowError as error:
                 _tell({"error": str(error)})
     return 0
+
+
+def _execution(options: dict[str, Any]) -> Execution:
+    rpc = RpcProcessor(split_schema=True, arena_bytes=_ARENA_BYTES)
+    return Execution(workers=options["workers"], rpc=rpc if options["rpc"] else RpcProcessor())
+
+
+def _tenants(options: dict[str, Any]) -> list[Tenant]:
+    if options["tenant_rps"] is None:
+        return []
+    shaping = Shaping(requests_per_s=options["tenant_rps"])
+    return [Tenant(name="flooding", networks=["::1"], shaping=shaping)]
 
 
 def _tell(answer: dict[str, Any]) -> None:
