@@ -1,7 +1,7 @@
 """Write docs/results/accelerometer/validation.md and validation.json: where the closed form holds.
 
-.venv/bin/python scripts/accelerometer_page.py            # the grid anew; the machine as it was
-.venv/bin/python scripts/accelerometer_page.py --machine  # also the trial on this machine
+.venv/bin/python scripts/accelerometer_page.py            # all but the machine anew
+.venv/bin/python scripts/accelerometer_page.py --machine  # only the trial on this machine anew
 .venv/bin/python scripts/accelerometer_page.py --chains   # only the chains anew
 .venv/bin/python scripts/accelerometer_page.py --ensemble FILE  # only what FILE has, the output of
     # cargo run --profile extension -p accelflow-runtime --example ensemble_offload >FILE
@@ -109,9 +109,9 @@ def main() -> None:
         arguments = {"--check"}
     old: dict[str, Any] = json.loads(JSON.read_text()) if JSON.exists() else {}
     result = dict(old)
-    if not arguments & {"--check", "--chains"}:
+    if not arguments & {"--check", "--chains", "--machine"}:
         result |= validation.grid()
-    if "--check" not in arguments:
+    if not arguments & {"--check", "--machine"}:
         result["chains"] = chains()
     if "--machine" in arguments:
         result["machine"] = on_this_machine()
