@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The cores that this thread may use.
+/// Returns the cores that this thread may run on.
 ///
 /// # Errors
 /// Errors of the operating system.

@@ -9,27 +9,27 @@ use crate::terms::Terms;
 ///
 /// [`Bodies::run`] and [`Bodies::transform`] leave the job as it was when they fail.
 pub trait Bodies {
-    /// Announces a run of `trace` and the [`Terms`] of all its steps. Bodies without queues ignore
-    /// them.
+    /// Announces a run of `trace`, all of whose steps have the same `terms`. Bodies without queues
+    /// ignore them.
     fn begin(&mut self, trace: &str, terms: Terms) {
         let _ = (trace, terms);
     }
 
-    /// Discards the data of earlier jobs, before a run for another tenant. Workers of pools do so
-    /// themselves.
+    /// Discards the data of earlier jobs. Called before a run for another tenant. Workers of pools
+    /// do this themselves.
     fn forget(&mut self) {}
 
     /// Runs one of the nine accelerators on a job.
     ///
     /// # Errors
-    /// The accelerator's refusal.
+    /// The accelerator's error.
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError>;
 
-    /// Runs on a job the accelerator that traces declare as `kind`, which is not one of the nine.
-    /// By default there is none.
+    /// Runs a custom accelerator, which traces declare as `kind`, on a job. The default
+    /// implementation has no custom accelerators and fails.
     ///
     /// # Errors
-    /// Those of [`Ensemble::run_own`].
+    /// The errors of [`Ensemble::run_own`].
     fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
         let _ = job;
         Err(AccelError::no_body(kind))
@@ -38,7 +38,7 @@ pub trait Bodies {
     /// Changes the format of a job's payload.
     ///
     /// # Errors
-    /// The transformation's refusal.
+    /// The transformation's error.
     fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError>;
 }
 

@@ -1,5 +1,5 @@
-//! The record of one run, kept in the order of inline execution: its visits and messages, and the
-//! connections it uses.
+//! The record of one run: its visits, its messages and the connections it uses, in the order of
+//! inline execution.
 
 use std::ops::DerefMut;
 
@@ -12,7 +12,7 @@ use crate::execution::{Connection, Execution, ReadFacts};
 use crate::outcome::{Arrival, Conversation, Detail, Outcome, Sent, Step};
 use crate::peer::Peer;
 
-/// The largest number of visits of one run. Every trace ends, but chains of traces that fork may be
+/// The largest number of visits of one run. Every trace ends, but a chain of forking traces may be
 /// very long.
 pub const MAX_VISITS: usize = 100_000;
 
@@ -24,13 +24,13 @@ pub(crate) struct Book<P, C> {
     pub(crate) detail: Detail,
     pub(crate) outcome: Outcome,
     joins: Joins<Execution>,
-    /// The number of executions so far.
+    /// The number of executions started so far.
     arms: usize,
-    /// Whether anyone may have seen a record that the conversation's own session protected.
+    /// Whether a TLS record of the conversation's own session may have left this process.
     exposed: bool,
     /// The number of visits so far.
     visited: usize,
-    /// The trace whose entry has failed.
+    /// The trace that could not be entered.
     entering: Option<String>,
 }
 
@@ -49,12 +49,12 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         }
     }
 
-    /// The number of visits so far: the index of the next one.
+    /// The number of visits so far, which is the index of the next one.
     pub(crate) fn visited(&self) -> usize {
         self.visited
     }
 
-    /// Notes a visit, if the run may make another.
+    /// Records a visit. Fails at the limit of visits.
     pub(crate) fn visit(&mut self, visit: &Visit) -> Result<(), Cause> {
         if self.visited == MAX_VISITS {
             let message = format!("the run is longer than {MAX_VISITS} visits");
@@ -74,7 +74,7 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         }
         let Some(caller) = &mut self.conversation.caller else {
             self.entering = Some(name.to_owned());
-            let message = "it answers the service's caller, but the run has none";
+            let message = "the trace replies to the service's caller, but the run has no caller";
             return Err(Cause::new("no_caller", message));
         };
         let (call, body) = error_reply(&caller.call, &execution.job);
@@ -90,7 +90,7 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         Ok(())
     }
 
-    /// Notes a call that `execution` has made.
+    /// Records a call that `execution` has made.
     pub(crate) fn called(
         &mut self,
         execution: &mut Execution,
@@ -113,13 +113,13 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
             });
         }
         if accel == Accel::Ser && matches!(execution.connection, Connection::Lent(_)) {
-            // What Ser wrote may be for another peer: a find in the database after a miss in
-            // the cache.
+            // The message that Ser wrote may be for another peer, as when a database read follows a
+            // cache miss.
             self.put_back(execution, true);
         }
     }
 
-    /// Gives an execution the response to what it has sent.
+    /// Passes the response to the execution that sent the request.
     pub(crate) fn respond(&mut self, execution: &mut Execution, response: Vec<u8>) {
         self.outcome.hand_over(execution);
         execution.job.bytes = response;
@@ -127,14 +127,14 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         execution.job.direction = accelflow_accel::Direction::Receive;
     }
 
-    /// Returns the number and the place of an execution that the one at `seat` forks.
+    /// Returns the number and the seat of a new execution that the execution at `seat` forks.
     pub(crate) fn fork(&mut self, seat: Option<Seat>) -> (usize, Option<Seat>) {
         let seat = self.joins.fork(seat);
         (self.number(), seat)
     }
 
-    /// Returns the number and the place of an execution that `execution` scatters. A join waits for
-    /// both.
+    /// Returns the number and the seat of a new execution that `execution` scatters. A join waits
+    /// for both.
     pub(crate) fn scatter(&mut self, execution: &mut Execution) -> (usize, Option<Seat>) {
         let [own, other] = self.joins.scatter(execution.seat);
         execution.seat = Some(own);
@@ -146,8 +146,8 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         self.arms - 1
     }
 
-    /// Lets an execution arrive at a join. It waits there unless it is the last. The last goes on
-    /// with the first arm's job, which has the payloads of all arms, in their order.
+    /// Handles the arrival of an execution at a join. All but the last wait. The last one continues
+    /// with the first arm's job, which then has the payloads of all arms in order.
     pub(crate) fn meet(&mut self, last: Execution) -> Result<Option<Execution>, Cause> {
         let seat = last.seat.ok_or(Fault::NoJoin)?;
         let arm = last.arm;
@@ -180,7 +180,7 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         }
     }
 
-    /// Records the end of an execution, of which the core is notified.
+    /// Records the end of an execution that notifies the core.
     pub(crate) fn arrive(&mut self, mut execution: Execution, trace: &str) -> Arrival {
         self.exposed |= matches!(execution.connection, Connection::Given);
         self.put_back(&mut execution, true);
@@ -192,8 +192,8 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         }
     }
 
-    /// Returns an execution's session to its owner. After an error the two ends of a lent
-    /// connection may disagree on sequence numbers, so the peer must open a new one.
+    /// Returns an execution's session to its owner. After an error, the two ends of a lent
+    /// connection may have different sequence numbers, so the peer must open a new connection.
     pub(crate) fn put_back(&mut self, execution: &mut Execution, intact: bool) {
         let session = std::mem::take(&mut execution.job.session);
         match std::mem::replace(&mut execution.connection, Connection::None) {
@@ -208,8 +208,8 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         }
     }
 
-    /// Ends the run with the error of the visit `step` of `trace`. The second value tells whether
-    /// the conversation's own connection has been used irrevocably.
+    /// Ends the run with the error of the visit `step` of `trace`. The second value is true if the
+    /// conversation's own connection cannot be restored.
     pub(crate) fn fail(
         &mut self,
         execution: Option<Execution>,
@@ -223,7 +223,7 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         }
         let error = TraceError {
             reason: cause.reason,
-            // The entry of a trace belongs to the trace entered.
+            // A failure to enter a trace is reported for the trace to be entered.
             trace: self.entering.take().unwrap_or_else(|| trace.to_owned()),
             step: Some(step),
             accelerator: cause.accelerator,
@@ -240,8 +240,8 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
 }
 
 impl Outcome {
-    /// Adds the facts that a branch has read from the output of the last step of `trace` to the
-    /// record of that step.
+    /// Adds facts to the record of the last step of `trace`: those that a branch has read from the
+    /// step's output.
     pub(crate) fn add_facts(&mut self, trace: &str, facts: ReadFacts) {
         if facts.is_empty() {
             return;
@@ -252,15 +252,15 @@ impl Outcome {
         }
     }
 
-    /// Moves the packets of the last message sent into its record, unless the record has a copy.
-    /// The execution no longer needs them.
+    /// Moves the packets of the last message sent into its record, unless the record already has a
+    /// copy.
     fn hand_over(&mut self, execution: &mut Execution) {
         if let Some(sent) = self.without_packets(execution) {
             sent.bytes = std::mem::take(&mut execution.job.bytes);
         }
     }
 
-    /// As [`Outcome::hand_over`], but copies the packets, which the execution still needs.
+    /// Like [`Outcome::hand_over`], but copies the packets, which the execution still needs.
     pub(crate) fn lend(&mut self, execution: &Execution) {
         if let Some(sent) = self.without_packets(execution) {
             sent.bytes = execution.job.bytes.clone();
@@ -273,7 +273,7 @@ impl Outcome {
     }
 }
 
-/// The kind of message to expect in response to `call`. RPC finds its kind in the header.
+/// The kind of message to expect in response to `call`. For RPC, the header states the kind.
 fn expected(call: &Call) -> Call {
     match call {
         Call::Http(http) => Call::Http(http.response(http.status)),

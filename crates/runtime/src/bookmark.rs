@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 /// The state of a connection before a run.
 pub(crate) struct Bookmark {
     tcp: Option<TcpSession>,
-    /// Record sequence numbers, read and write, and the message that was opened ahead.
+    /// The read and write record sequence numbers, and the message that was decrypted in advance.
     tls: Option<(u64, u64, Vec<u8>)>,
 }
 
@@ -23,21 +23,22 @@ impl Bookmark {
         }
     }
 
-    /// Sequence numbers of records that never left may be used again: no one saw the ciphertext.
+    /// Restores the connection. Reusing sequence numbers is safe for records that never left this
+    /// process.
     pub(crate) fn restore(self, session: &mut Session) {
         session.tcp = self.tcp;
         if let (Some(tls), Some((read, write, ahead))) = (&mut session.tls, self.tls) {
             tls.read.resume_at(read);
             tls.write.resume_at(write);
-            // Of a message that was opened before the run, this may be the only copy.
+            // This may be the only copy of a message that was decrypted before the run.
             tls.ahead.zeroize();
             tls.ahead = ahead;
         }
     }
 }
 
-/// Returns the payload of a run's first execution. A message that is already decrypted goes to the
-/// session, where Decr looks for it.
+/// Returns the payload of a run's first execution. A decrypted message moves to the session, where
+/// Decr looks for it.
 pub(crate) fn open_ahead(session: &mut Session, payload: Vec<u8>, opened: bool) -> Vec<u8> {
     match &mut session.tls {
         Some(tls) if opened => {

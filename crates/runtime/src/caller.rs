@@ -4,17 +4,18 @@ use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::{Call, Job};
 use serde_json::{Value, json};
 
-/// The error subtraces of the templates. They begin with Ser and answer the service's caller, not
-/// the peer of the trace before them.
+/// The error subtraces of the templates. They begin with Ser and reply to the service's caller, not
+/// to the peer of the trace that failed.
 pub const ERROR_TRACES: [&str; 3] = ["T6_error", "T7_error", "T10_error"];
 
 /// `TApplicationException`'s INTERNAL_ERROR (Apache Thrift).
 const INTERNAL_ERROR: i32 = 6;
 
-/// The reply to `caller` that reports the error in `job`: its header and the JSON of its body.
+/// Builds the reply to `caller` that reports the error in `job`. Returns its header and the JSON of
+/// its body.
 ///
-/// An exception that a nested function declares is passed on as it is; everything else becomes
-/// an exception of the RPC layer.
+/// An exception that a nested function declares is passed on unchanged. Every other error becomes a
+/// Thrift application exception.
 pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {
@@ -29,8 +30,8 @@ pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     }
 }
 
-/// The text of the error in `job`: that of an exception or a status, or the JSON of an exception
-/// that a nested function declares.
+/// Returns the text of the error in `job`: the message of an exception or status, or the JSON of an
+/// exception that a nested function declares.
 pub fn error_text(job: &Job) -> String {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {

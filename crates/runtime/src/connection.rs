@@ -1,4 +1,4 @@
-//! Connections with fixed keys. The secrets are constants; nothing here protects anything.
+//! Connections with fixed keys. The secrets are public constants: the connections are not secure.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -6,8 +6,8 @@ use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{AccelError, Session};
 
-/// The TLS application traffic secrets of a connection: the client's, the server's. With them any
-/// other implementation can read and write its packets.
+/// Returns the TLS application traffic secrets of a connection: the client's, then the server's.
+/// Other TLS implementations can read and write its packets with them.
 pub fn secrets(number: u64) -> [[u8; 32]; 2] {
     [1, 2].map(|direction| {
         let mut secret = [direction; 32];
@@ -16,14 +16,14 @@ pub fn secrets(number: u64) -> [[u8; 32]; 2] {
     })
 }
 
-/// Both ends of a connection: the client's, the server's. Equal numbers give equal connections,
-/// different ones different addresses and keys ([`secrets`]).
+/// Creates both ends of a connection: the client's, then the server's. Equal numbers give equal
+/// connections. Different numbers give different addresses and keys ([`secrets`]).
 ///
-/// The client of number `256 * x + y` is at 10.0.x.y and the server at 10.1.x.y. Both start at TCP
+/// For number `256 * x + y` the client is at 10.0.x.y and the server at 10.1.x.y. Both start at TCP
 /// sequence number 1 and TLS record number 0.
 ///
 /// # Errors
-/// None in practice: the same constructors can fail for keys that users give.
+/// None in practice: the constructors fail only for invalid keys.
 pub fn connection(number: u64) -> Result<(Session, Session), AccelError> {
     let [high, low] = (number as u16).to_be_bytes();
     let port = 32_768 + (number % 28_000) as u16;

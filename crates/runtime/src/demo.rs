@@ -1,7 +1,7 @@
-//! A client and a server with fixed keys, so that traces can be tried without any set-up.
+//! A client and a server with fixed keys, for trying traces without any setup.
 //!
-//! Every run begins the connection anew: the packets that [`request`] makes can be run any
-//! number of times. The secrets are constants; nothing here protects anything.
+//! Every run starts with a fresh connection, so the packets of [`request`] can be run any number of
+//! times. The secrets are public constants: the connections are not secure.
 
 use accelflow_accel::compress::{Cmp, DEFAULT_LEVEL};
 use accelflow_accel::rpc::{MessageType, ThriftCall};
@@ -20,8 +20,8 @@ use crate::run_traces::RunTraces;
 /// The method that the demo's client calls, to which error subtraces reply.
 pub const CALLER_METHOD: &str = "ComposePost";
 
-/// The packets in which the demo's client calls `method` with the arguments that
-/// [`messages::request`] gives for `seed` and `index`: input for T1.
+/// Returns the packets of a call of `method` by the demo's client, as input for T1. The arguments
+/// are those of [`messages::request`] for `seed` and `index`.
 ///
 /// # Errors
 /// `unknown_method`.
@@ -46,7 +46,7 @@ pub fn request(
     Ok(job.bytes)
 }
 
-/// Builds a client's call of a function: the returned job holds the packets and the session.
+/// Builds a client's function call. The returned job has the packets and the session.
 pub(crate) fn client_request(
     ensemble: &mut Ensemble,
     session: Session,
@@ -69,10 +69,10 @@ pub(crate) fn client_request(
     Ok(job)
 }
 
-/// Runs a trace that begins with TCP on packets that the demo's client sent.
+/// Runs a trace that begins with TCP on packets from the demo's client.
 ///
 /// # Errors
-/// As for [`RunTraces::run_trace`].
+/// The same as for [`RunTraces::run_trace`].
 pub fn run_trace<E: RunTraces>(
     executor: &mut E,
     name: &str,
@@ -86,13 +86,13 @@ pub fn run_trace<E: RunTraces>(
     )
 }
 
-/// Runs a trace on a message of any kind. Received messages and replies travel over the demo
-/// client's connection (a message with the call of a store's response is read as that response);
-/// requests go to a [`LoopbackPeer`] that gives `answers`; error subtraces reply to the demo's
-/// client, which has called [`CALLER_METHOD`].
+/// Runs a trace on a message of any kind.||Received messages and replies use the demo client's
+/// connection. Requests go to a [`LoopbackPeer`] that returns `answers`. Error subtraces reply to
+/// the demo's client, which has called [`CALLER_METHOD`]. A message whose call is a storage
+/// response is read as that response.
 ///
 /// # Errors
-/// As for [`RunTraces::run_trace`].
+/// The same as for [`RunTraces::run_trace`].
 pub fn run_trace_as<E: RunTraces>(
     executor: &mut E,
     name: &str,
@@ -118,11 +118,11 @@ pub fn run_trace_as<E: RunTraces>(
     executor.run_trace(name, message, &mut conversation, Box::new(peer))
 }
 
-/// Builds the request to run the trace called `name` in the ensemble, with the connections and
-/// peers of [`run_trace_as`].
+/// Builds a request that runs the trace `name` in the ensemble, with the connections and peers of
+/// [`run_trace_as`].
 ///
 /// # Errors
-/// None in practice: the same constructors can fail for keys that users give.
+/// None in practice: the constructors fail only for invalid keys.
 pub fn trace_request(
     name: &str,
     message: &Message<'_>,

@@ -1,4 +1,4 @@
-//! Errors of runs, and counters of their ends.
+//! Errors of runs, and counters of how runs ended.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::outcome::Arrival;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", self.place())]
 pub struct TraceError {
-    /// The stable name of the kind of error: that of an accelerator's refusal
-    /// ([`AccelError::reason`](accelflow_accel::AccelError::reason)), of a fault of the trace
-    /// ([`fault_reason`]), of a peer's failure, or one of `unknown_trace`, `panic`, `no_caller`,
+    /// The stable name of the kind of error. It is the name of an accelerator's error
+    /// ([`AccelError::reason`](accelflow_accel::AccelError::reason)), a trace fault
+    /// ([`fault_reason`]) or a peer's failure, or one of `unknown_trace`, `panic`, `no_caller`,
     /// `no_message`, `too_many_visits`.
     pub reason: &'static str,
     /// The trace in which it happened.
     pub trace: String,
-    /// The index of the step among all visits of the run, from 0; the length of [`Failure::visits`]
-    /// if the step could not be decoded. `None` for a run that did not begin.
+    /// The index of the failed step among all visits of the run, from 0. If the step could not be
+    /// decoded, the length of [`Failure::visits`]. `None` for a run that did not begin.
     pub step: Option<usize>,
     /// The accelerator that refused its input, if any.
     pub accelerator: Option<Accel>,
-    /// The problem: place, value, and what is allowed.
+    /// The message: place, value, and what is allowed.
     pub message: String,
 }
 
@@ -45,7 +45,7 @@ impl TraceError {
 pub struct Failure {
     /// The reason of the early end.
     pub error: TraceError,
-    /// All visits; the last is the step that failed.
+    /// All visits. The last is the step that failed.
     pub visits: Vec<Visit>,
     /// The executions that had ended before, such as the notified arm of a fork.
     pub arrivals: Vec<Arrival>,
@@ -64,7 +64,7 @@ pub fn fault_reason(fault: &Fault) -> &'static str {
     }
 }
 
-/// Counts of the ends of an executor's runs.
+/// Counters of how an executor's runs have ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Runs that reached the end of their trace.
@@ -74,7 +74,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counts a run that reached its end, or ended early for a reason.
+    /// Counts a run that reached its end, or the reason why it ended early.
     pub fn count(&mut self, ended: Result<(), &'static str>) {
         match ended {
             Ok(()) => self.completed += 1,
@@ -82,12 +82,12 @@ impl Counters {
         }
     }
 
-    /// All runs.
+    /// The number of all runs.
     pub fn runs(&self) -> u64 {
         self.completed + self.failed.values().sum::<u64>()
     }
 
-    /// The runs that ended early for `reason`.
+    /// The number of runs that ended early for `reason`.
     pub fn failed_for(&self, reason: &str) -> u64 {
         self.failed.get(reason).copied().unwrap_or(0)
     }
@@ -105,10 +105,7 @@ pub(crate) fn unknown_trace(name: &str, image: &Image) -> Failure {
         true => "none".to_owned(),
         false => known.join(", "),
     };
-    let cause = Cause::new(
-        "unknown_trace",
-        format!("there is no such trace; known are {known}"),
-    );
+    let cause = Cause::new("unknown_trace", format!("must be one of {known}"));
     Failure {
         error: TraceError {
             reason: cause.reason,
@@ -139,7 +136,8 @@ impl Cause {
         }
     }
 
-    /// Sets the accelerator, one of the nine. Messages of other accelerators name them.
+    /// Sets the accelerator, one of the nine. Custom accelerators name themselves in their
+    /// messages.
     pub(crate) fn at(self, accelerator: Accel) -> Cause {
         Cause {
             accelerator: Some(accelerator).filter(|accel| accel.own_number().is_none()),

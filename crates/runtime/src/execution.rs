@@ -13,18 +13,18 @@ use crate::peer::Peer;
 pub(crate) struct Execution {
     pub(crate) job: Job,
     pub(crate) arm: usize,
-    /// The place of this execution among those that a join waits for.
+    /// The seat of this execution among those that a join waits for.
     pub(crate) seat: Option<Seat>,
     pub(crate) connection: Connection,
     /// Whether the execution has called an accelerator.
     pub(crate) begun: bool,
-    /// Whether the last call sent `job.bytes`, which a response may follow.
+    /// Whether the last call sent `job.bytes`. A response may follow.
     pub(crate) sent: bool,
 }
 
 /// The owner of the connection whose session is in an execution's job.
 pub(crate) enum Connection {
-    /// No connection yet: the peer lends one when the execution sends.
+    /// No connection yet. The peer lends one when the execution sends.
     None,
     /// The conversation's connection.
     Given,
@@ -54,8 +54,8 @@ impl Execution {
         }
     }
 
-    /// A second execution with a copy of the payload and no connection: two holders of one set of
-    /// write keys would use a nonce twice.
+    /// Creates a second execution with a copy of the payload and no connection. Two executions with
+    /// the same write keys would use a nonce twice.
     pub(crate) fn fork(&self) -> Execution {
         Execution {
             job: self.job.fork(Session::default()),
@@ -67,8 +67,7 @@ impl Execution {
         }
     }
 
-    /// Prepares a call that does not receive a response. `peer` lends the connection that an
-    /// execution sends on.
+    /// Prepares a call that does not receive a response. `peer` lends the connection for sending.
     pub(crate) fn prepare<P: Peer>(
         &mut self,
         accel: Accel,
@@ -77,7 +76,7 @@ impl Execution {
     ) -> Result<(), Cause> {
         if receives {
             if self.begun {
-                let message = "the trace waits for a response, but has sent nothing before";
+                let message = "the trace waits for a response before it has sent a message";
                 return Err(Cause::new("no_message", message));
             }
             self.job.direction = Direction::Receive;
@@ -94,13 +93,13 @@ impl Execution {
         Ok(())
     }
 
-    /// Notes a call that was made.
+    /// Updates the state after a call.
     pub(crate) fn called(&mut self, accel: Accel, receives: bool) {
         self.begun = true;
         self.sent = accel == Accel::Tcp && !receives;
     }
 
-    /// The record of a call that was made.
+    /// Returns the record of a call.
     pub(crate) fn describe(
         &self,
         trace: &str,
@@ -130,7 +129,7 @@ impl Execution {
 /// Facts that a branch has read of a payload, by name.
 pub(crate) type ReadFacts = Vec<(String, i64)>;
 
-/// Reads a fact of `job`. Adds it to `read` if only the payload of this step has it.
+/// Reads a fact of `job`. Adds it to `read` if it comes from the payload of this step alone.
 pub(crate) fn read_fact(job: &Job, field: Field<'_>, read: &RefCell<ReadFacts>) -> Option<i64> {
     let operand = field.operand();
     let value = job.read(operand)?;

@@ -1,4 +1,4 @@
-//! Running traces one after the other on the calling thread.
+//! An executor that runs traces one after the other on the calling thread.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::Peer;
 use crate::run_traces::RunTraces;
 
-/// Runs the traces of a trace memory on bytes.
+/// Runs traces of a trace memory on real bytes, on the calling thread.
 #[derive(Debug)]
 pub struct Executor<B = Ensemble> {
     image: Arc<Image>,
@@ -23,17 +23,19 @@ pub struct Executor<B = Ensemble> {
 }
 
 impl Executor {
-    /// Software bodies with default settings, balancing round robin over `cores` cores.
+    /// Creates an executor with software bodies and default settings. LdB balances round robin over
+    /// `cores` cores.
     ///
     /// # Errors
-    /// Those of [`Ensemble::with_cores`].
+    /// The errors of [`Ensemble::with_cores`].
     pub fn with_cores(image: Image, cores: usize) -> Result<Executor, AccelError> {
         Ok(Executor::new(image, Ensemble::with_cores(cores)?))
     }
 }
 
 impl<B: Bodies> Executor<B> {
-    /// An executor of the traces of `image` over `bodies`, with the templates' error subtraces.
+    /// Creates an executor that runs the traces of `image` with `bodies`. Error subtraces are those
+    /// of the templates.
     pub fn new(image: impl Into<Arc<Image>>, bodies: B) -> Executor<B> {
         Executor {
             image: image.into(),
@@ -63,17 +65,16 @@ impl<B: Bodies> Executor<B> {
         &mut self.bodies
     }
 
-    /// Counts of how runs have ended so far.
+    /// The numbers of runs so far by how they ended.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Runs the trace called `name` to the end of all its executions, tails included.
+    /// Runs the trace `name` until all its executions, including tails, have ended.
     ///
     /// # Errors
-    /// [`Failure`] with the first error of any step. A body that panics is an error like
-    /// any other (`panic`). Connections return to `conversation` and `peer` with or without an
-    /// error; see [`Conversation::session`].
+    /// [`Failure`] with the first error of any step. A panic of a body is such an error (`panic`).
+    /// Connections return to `conversation` and `peer` in all cases; see [`Conversation::session`].
     pub fn run(
         &mut self,
         name: &str,
@@ -84,11 +85,11 @@ impl<B: Bodies> Executor<B> {
         self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
     }
 
-    /// As [`Executor::run`], but takes the bytes from `payload` instead of copying them from the
+    /// Like [`Executor::run`], but takes the bytes from `payload` instead of copying them from the
     /// message.
     ///
     /// # Errors
-    /// As [`Executor::run`]; the payload is lost.
+    /// The errors of [`Executor::run`]; the payload is lost.
     pub fn run_on(
         &mut self,
         name: &str,
@@ -115,7 +116,7 @@ impl<B: Bodies> Executor<B> {
         }
     }
 
-    /// Runs all executions. The error tells whether anything was sent over the conversation's own
+    /// Runs all executions. The error says whether anything was sent over the conversation's own
     /// connection.
     fn follow(
         &mut self,

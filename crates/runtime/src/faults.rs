@@ -1,7 +1,7 @@
 //! Injected faults of accelerators.
 //!
-//! A fault wraps the body of an accelerator and makes chosen steps fail, take long, or panic; all
-//! other steps run normally. The choice depends on the step's number alone, counted over all
+//! A fault wraps the body of an accelerator and makes chosen steps fail, panic or take longer. All
+//! other steps run normally. The choice depends only on the step's number, counted over all
 //! ensembles that share the faults, so a run can be repeated.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use accelflow_trace::Accel;
 /// The effect of a fault on a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The step fails as a device does (`device_failed`); the job stays as it was.
+    /// The step fails like a broken device (`device_failed`). The job is unchanged.
     Fail,
     /// The body panics before it has done anything.
     Panic,

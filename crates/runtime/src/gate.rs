@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The decision on the first thread of the queue: pass or wait.
+/// The decision for the first thread of the queue: pass or wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn<T> {
     /// The thread passes.
@@ -16,7 +16,7 @@ pub enum Turn<T> {
 
 /// A state, and a queue of threads that wait for the state to let them pass.
 ///
-/// Only the first thread is woken, so a long queue does not slow those that pass.
+/// Only the first thread is woken, so a long queue does not slow down the threads that pass.
 #[derive(Default)]
 pub struct Gate<S> {
     inner: Mutex<Inner<S>>,
@@ -37,7 +37,7 @@ impl<S> fmt::Debug for Gate<S> {
 }
 
 impl<S> Gate<S> {
-    /// A gate without waiting threads.
+    /// Creates a gate without waiting threads.
     pub fn new(state: S) -> Gate<S> {
         let queue = VecDeque::new();
         Gate {
@@ -45,7 +45,7 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Waits to be first, and then until `attempt` lets this thread pass; `None` after the time
+    /// Waits until this thread is first and `attempt` lets it pass. Returns `None` after the time
     /// `until`. `attempt` is called again after each change of the state, and at the time that it
     /// returned.
     pub fn pass<T>(

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::Cause;
 
-/// Calls a body and turns a panic into an error. Bodies keep no state between jobs but scratch
-/// memory, which the next job overwrites, so they can go on.
+/// Calls a body and turns a panic into an error. Bodies can be used afterwards: between jobs they
+/// keep only scratch memory, which the next job overwrites.
 pub(crate) fn guard<E: Into<Cause>>(body: impl FnOnce() -> Result<(), E>) -> Result<(), Cause> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(done) => done.map_err(Into::into),
@@ -20,5 +20,5 @@ pub(crate) fn guard<E: Into<Cause>>(body: impl FnOnce() -> Result<(), E>) -> Res
     }
 }
 
-/// The reason of a run that was ended by a panic in a body.
+/// The reason of a run that a panic in a body has ended.
 pub(crate) const PANIC: &str = "panic";

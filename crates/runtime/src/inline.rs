@@ -39,8 +39,8 @@ impl<'r, B: Bodies> Run<'r, B> {
         }
     }
 
-    /// Runs all executions to their ends. The error tells whether the conversation's own connection
-    /// has been used irrevocably.
+    /// Runs all executions to their ends. The error says whether the conversation's own connection
+    /// cannot be restored.
     pub(crate) fn follow(
         mut self,
         payload: Vec<u8>,
@@ -57,7 +57,7 @@ impl<'r, B: Bodies> Run<'r, B> {
         Ok(self.book.outcome)
     }
 
-    /// Makes the next visit.
+    /// Performs the next visit.
     fn visit(&mut self, trace: &'r str) -> Result<(), Cause> {
         let Some(execution) = &mut self.current else {
             return Err(Cause::new("no_execution", "no execution is in progress"));

@@ -1,11 +1,11 @@
 //! Executes traces on real bytes.
 //!
-//! [`Executor`] follows a registered trace with the facts it reads from the message, calls the
-//! software bodies of [`accelflow_accel`], and hands results to the core. In [`Pools`] each
-//! accelerator has workers of its own, and passes work on to the next by itself. Where a trace waits for a
+//! [`Executor`] follows a registered trace by the facts in the message, calls the software bodies
+//! of [`accelflow_accel`], and passes the results to the core. In [`Pools`] each accelerator has
+//! its own workers and passes work directly to the next accelerator. Where a trace waits for a
 //! response, a [`Peer`] supplies its packets; [`LoopbackPeer`] plays all the peers of the
 //! SocialNetwork services in this process. [`run_service`] drives the whole path of a service, and
-//! [`record`](record::record) measures what each step costs.
+//! [`record`](record::record) measures the cost of each step.
 //!
 //! ```
 //! use accelflow_runtime::{Executor, demo};
@@ -14,7 +14,7 @@
 //! let mut executor = Executor::with_cores(templates()?.link()?, 4)?;
 //! let packets = demo::request("ComposePost", 1, 0, true)?;
 //! let outcome = demo::run_trace(&mut executor, "T1", &packets)?;
-//! let arrival = outcome.result().ok_or("nobody was notified")?;
+//! let arrival = outcome.result().ok_or("no core was notified")?;
 //! assert_eq!(arrival.job.facts.text("method"), Some("ComposePost"));
 //! assert_eq!(arrival.job.core, Some(0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

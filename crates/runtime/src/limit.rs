@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use crate::gate::{Gate, Turn};
 
-/// The limit that keeps a tenant from hoarding accelerators: "if a counter for a tenant reaches a
-/// threshold N, no new trace for the tenant can be initiated" (AccelFlow, section IV.D). Further
-/// requests wait in the order of their arrival, or are refused.
+/// A limit that keeps a tenant from occupying all accelerators: "if a counter for a tenant reaches
+/// a threshold N, no new trace for the tenant can be initiated" (AccelFlow, section IV.D). Further
+/// requests wait in order of arrival, or are refused.
 #[derive(Clone, Debug)]
 pub struct TraceLimit {
     gate: Arc<Gate<Running>>,
@@ -20,9 +20,11 @@ struct Running {
     peak: usize,
 }
 
-/// Refusal of a further trace: the tenant runs as many as its limit allows.
+/// The error of a tenant that has reached its limit of running traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the tenant runs {most} traces, its limit: another can start when one of them ends")]
+#[error(
+    "running traces of the tenant = {most}: the limit is reached; another can start when one of them ends"
+)]
 pub struct TenantBusy {
     /// The limit.
     pub most: usize,
@@ -35,7 +37,7 @@ pub struct RunningTrace {
 }
 
 impl TraceLimit {
-    /// At most `most` traces at once; 0 for any number.
+    /// Creates a limit of `most` concurrent traces; 0 for no limit.
     pub fn new(most: usize) -> TraceLimit {
         let running = Running {
             most,
@@ -49,7 +51,7 @@ impl TraceLimit {
     /// Waits until a trace may start, and starts it.
     ///
     /// # Errors
-    /// [`TenantBusy`] if none may start by `until`; at once if that time has passed.
+    /// [`TenantBusy`] if no trace may start by `until`. Fails at once if that time has passed.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
         let mut most = 0;
         let begun = self.gate.pass(until, |running| {
@@ -69,7 +71,7 @@ impl TraceLimit {
         }
     }
 
-    /// Replaces the limit. Running traces go on; waiting ones may start.
+    /// Replaces the limit. Running traces continue; waiting ones may start.
     pub fn set_most(&self, most: usize) {
         self.gate.change(|running| running.most = most);
     }
@@ -79,7 +81,7 @@ impl TraceLimit {
         self.gate.change(|running| running.now)
     }
 
-    /// The largest number of traces that ran at once.
+    /// The largest number of concurrent traces so far.
     pub fn peak(&self) -> usize {
         self.gate.change(|running| running.peak)
     }

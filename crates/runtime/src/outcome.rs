@@ -9,19 +9,19 @@ use accelflow_trace::{Accel, Format, Kind, Visit};
 
 use crate::terms::Terms;
 
-/// The input of a run. It is borrowed: a failed run leaves it untouched.
+/// The input of a run. It is borrowed, so a failed run leaves it unchanged.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
     /// The received packets for a trace that begins with TCP, application data for any other.
     pub bytes: &'a [u8],
-    /// Whether the bytes are already decrypted, so that TCP and Decr have nothing left to do. Used
-    /// for connections with TLS.
+    /// Whether the bytes are already decrypted, so that TCP and Decr do nothing. Used for TLS
+    /// connections.
     pub opened: bool,
     /// The format of application data.
     pub format: Format,
-    /// The kind of message. A received RPC message needs none: RPC reads it from the header.
+    /// The kind of message. Not needed for a received RPC message, whose header states it.
     pub call: Call,
-    /// The type of the record, if the bytes are one instead of JSON text.
+    /// The type of the record, if the bytes are a record instead of JSON text.
     pub record: Option<Record>,
     /// The key that an affinity balancer hashes.
     pub affinity: u64,
@@ -30,7 +30,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Packets from a connection, for a trace that begins with TCP and has RPC.
+    /// Creates a message of received packets, for a trace that begins with TCP and has RPC.
     pub fn received(bytes: &'a [u8]) -> Message<'a> {
         Message {
             bytes,
@@ -43,7 +43,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The plaintext of received packets that a core has decrypted.
+    /// Creates a message of received packets that a core has already decrypted.
     pub fn opened(bytes: &'a [u8]) -> Message<'a> {
         Message {
             opened: true,
@@ -51,7 +51,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// JSON to send as a message of kind `call`.
+    /// Creates a message of kind `call` from JSON text to send.
     pub fn json(bytes: &'a [u8], call: Call) -> Message<'a> {
         Message {
             bytes,
@@ -64,7 +64,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// A record to send as a message of kind `call`.
+    /// Creates a message of kind `call` from a record to send.
     pub fn record(bytes: &'a [u8], record: Record, call: Call) -> Message<'a> {
         Message {
             record: Some(record),
@@ -76,13 +76,13 @@ impl<'a> Message<'a> {
 /// The connections that a run may use. They return here when the run ends.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    /// The connection of the message that the run begins with. Without one, a message that is
-    /// sent goes over a connection that the [`Peer`](crate::Peer) lends.
+    /// The connection of the run's first message. Without one, sent messages use a connection that
+    /// the [`Peer`](crate::Peer) lends.
     ///
-    /// A run that fails before it has sent anything over it, or notified a core, leaves it as it
-    /// was.
+    /// A run that fails before it has used the connection for sending, or notified a core, leaves
+    /// it unchanged.
     pub session: Session,
-    /// The client that error subtraces answer.
+    /// The client to which error subtraces reply.
     pub caller: Option<Caller>,
 }
 
@@ -91,8 +91,8 @@ pub struct Conversation {
 pub struct Caller {
     /// The request it made.
     pub call: ThriftCall,
-    /// The connection with it. It is unusable after a run that failed within an error subtrace:
-    /// records may have been encrypted that were never sent.
+    /// The connection to the client. It is unusable after a failure within an error subtrace, since
+    /// encrypted records may not have been sent.
     pub session: Session,
 }
 
@@ -102,7 +102,7 @@ pub enum Detail {
     /// Everything.
     #[default]
     Steps,
-    /// The results alone: no visits and no steps, also of failed runs; the packets of an execution
+    /// Only the results, also for failed runs: no visits and no steps. The packets of an execution
     /// that ends with sending are not copied into its arrival.
     Results,
 }
@@ -110,8 +110,8 @@ pub enum Detail {
 /// The results of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The end of each execution, in order: one, and one more for each fork. Arms that wait at a
-    /// join have no arrival of their own.
+    /// The ends of the executions, in order: one for the first, and one for each fork. Arms that
+    /// wait at a join have no arrival.
     pub arrivals: Vec<Arrival>,
     /// All visits in order, the arms of forks one after another; empty with [`Detail::Results`].
     pub visits: Vec<Visit>,
@@ -119,8 +119,8 @@ pub struct Outcome {
     pub steps: Vec<Step>,
     /// The packets of every message that was sent, in order.
     pub sent: Vec<Sent>,
-    /// When each of `steps` began, and how long it took including its wait in the queue. Only the
-    /// accelerators of [`Pools`](crate::Pools) have clocks; empty otherwise.
+    /// The start of each of `steps`, and its duration including the wait in the queue. Only
+    /// [`Pools`](crate::Pools) measure these times; empty otherwise.
     pub times: Vec<(Instant, Duration)>,
 }
 
@@ -134,7 +134,7 @@ impl Step {
 }
 
 impl Outcome {
-    /// The end of the first execution, of which the core that began the run is notified.
+    /// The end of the first execution, which notifies the core that began the run.
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }
@@ -145,14 +145,15 @@ impl Outcome {
     }
 }
 
-/// The end of one execution, of which the core is notified.
+/// The end of one execution, which notifies the core.
 #[derive(Debug)]
 pub struct Arrival {
     /// The trace that ended.
     pub trace: String,
     /// The number of the execution: 0 for the first, then one for each fork.
     pub arm: usize,
-    /// The payload, the facts and the core that LdB chose. Its session has returned to its owner.
+    /// The job with its payload, its facts and the core that LdB chose. The job no longer has a
+    /// session.
     pub job: Job,
 }
 
@@ -180,13 +181,12 @@ pub struct Step {
     pub receives: bool,
     /// The direction of the message.
     pub direction: Direction,
-    /// The execution that made the call: 0 for the first, then one number for each that a fork
-    /// started.
+    /// The number of the execution that made the call: 0 for the first, then one for each fork.
     pub arm: usize,
     /// Bytes read.
     pub input_bytes: usize,
-    /// Bytes written; for LdB, which writes nothing, bytes passed on.
+    /// Bytes written. For LdB, which writes nothing, bytes passed on.
     pub output_bytes: usize,
-    /// The facts known after the call that branches in the trace memory read.
+    /// The facts that are known after the call and that branches in the trace memory read.
     pub facts: Vec<(String, i64)>,
 }

@@ -1,14 +1,13 @@
-//! The interface of executors: they run traces to their ends.
+//! The interface of executors, which run traces to completion.
 
 use crate::error::Failure;
 use crate::outcome::{Conversation, Message, Outcome};
 use crate::peer::Peer;
 
-/// Runs traces to their ends: the calling thread does every step itself
-/// ([`Executor`](crate::Executor)), or the accelerators' workers do
-/// ([`PooledExecutor`](crate::PooledExecutor)).
+/// Runs traces to completion. The steps run on the calling thread ([`Executor`](crate::Executor))
+/// or on the accelerators' workers ([`PooledExecutor`](crate::PooledExecutor)).
 pub trait RunTraces {
-    /// Runs the trace called `name` to the end of all its executions, tails included.
+    /// Runs the trace `name` until all its executions, including tails, have ended.
     ///
     /// # Errors
     /// [`Failure`] with the first error of any step, in the order of inline execution.

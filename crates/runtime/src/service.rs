@@ -16,7 +16,7 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// Peers that stay here while runs use them.
+/// The peers, which several runs can use.
 type SharedPeer = Arc<Mutex<LoopbackPeer>>;
 
 fn lock(peer: &SharedPeer) -> MutexGuard<'_, LoopbackPeer> {
@@ -26,11 +26,11 @@ fn lock(peer: &SharedPeer) -> MutexGuard<'_, LoopbackPeer> {
 /// One invocation of a service.
 #[derive(Debug)]
 pub struct ServiceRun {
-    /// The JSON of the arguments with which the client called.
+    /// The arguments of the client's call, as JSON.
     pub request: Vec<u8>,
     /// The phases of the service's path, in order.
     pub phases: Vec<PhaseRun>,
-    /// The JSON of the result in the last reply to the client; `None` if the path sends no reply.
+    /// The result in the last reply to the client, as JSON; `None` if the path sends no reply.
     pub response: Option<Vec<u8>>,
 }
 
@@ -39,7 +39,7 @@ pub struct ServiceRun {
 pub enum PhaseRun {
     /// Application logic, which is not part of this project and was not run.
     Cpu,
-    /// The chains, in the order of the path. They ran one after another.
+    /// The outcomes of the chains, which ran one after another in the order of the path.
     Chains(Vec<Outcome>),
 }
 
@@ -70,7 +70,7 @@ pub enum ServiceRunError {
         /// The methods that have messages.
         known: String,
     },
-    /// A chain for which the service has no message.
+    /// A chain that needs a message which the service does not have.
     #[error("service {service}, phase {phase}, chain {chain}: {why}")]
     NoMessage {
         /// The service.
@@ -82,7 +82,7 @@ pub enum ServiceRunError {
         /// The reason.
         why: String,
     },
-    /// A trace that could not run to its end.
+    /// A trace that failed.
     #[error("service {service}, phase {phase}, chain {chain}: {failure}")]
     Trace {
         /// The service.
@@ -94,7 +94,7 @@ pub enum ServiceRunError {
         /// The error and its place, with all earlier steps.
         failure: Box<Failure>,
     },
-    /// The client could not make its request or read its response.
+    /// The client could not encode its request or decode its response.
     #[error("service {service}, client: {error}")]
     Client {
         /// The service.
@@ -104,15 +104,15 @@ pub enum ServiceRunError {
     },
 }
 
-/// Runs services: owns the client that calls them and the peers that they call.
+/// Runs services. It has the client that calls them and the peers that they call.
 #[derive(Debug)]
 pub struct ServiceRunner {
     client: Ensemble,
     peer: SharedPeer,
 }
 
-/// Runs one invocation of `service` on the messages of `seed` and `index`, with its own client
-/// and peers.
+/// Runs one invocation of `service` with a new client and new peers. The contents of messages
+/// follow from `seed` and `index`.
 ///
 /// # Errors
 /// [`ServiceRunError`].
@@ -128,10 +128,10 @@ pub fn run_service<E: RunTraces>(
 }
 
 impl ServiceRunner {
-    /// A client and peers.
+    /// Creates a client and peers.
     ///
     /// # Errors
-    /// None in practice, as for [`Ensemble::with_cores`].
+    /// The errors of [`Ensemble::with_cores`], which do not occur in practice.
     pub fn new() -> Result<ServiceRunner, AccelError> {
         Ok(ServiceRunner {
             client: Ensemble::with_cores(1)?,
@@ -139,10 +139,10 @@ impl ServiceRunner {
         })
     }
 
-    /// Runs one invocation of `service` on the messages of `seed` and `index`.
+    /// Runs one invocation of `service`. The contents of messages follow from `seed` and `index`.
     ///
-    /// The responses of peers have the facts that the path's chains state; data are those of the
-    /// same seed and index.
+    /// The peers' responses have the facts that the path's chains state. Their contents follow from
+    /// the same seed and index.
     ///
     /// # Errors
     /// [`ServiceRunError`].
@@ -182,7 +182,7 @@ impl ServiceRunner {
         })
     }
 
-    /// Reads, as the client, the last message that a chain of the last phase sent.
+    /// Decodes, as the client, the last message that a chain of the last phase sent.
     fn read_reply(
         &mut self,
         session: Session,
@@ -303,7 +303,8 @@ impl Invocation<'_> {
         Ok(outcome)
     }
 
-    /// The application data and the kind of message with which a chain begins, by its template.
+    /// Returns the application data and the kind of message with which a chain begins, by its
+    /// template.
     fn opening(
         &mut self,
         chain: &Chain,
@@ -333,7 +334,7 @@ impl Invocation<'_> {
                 contents.nested(called)
             }
             _ => {
-                let why = format!("no messages are known for a chain that begins with {entry}");
+                let why = format!("no messages are built in for a chain that begins with {entry}");
                 return Err(no_message(why));
             }
         };
@@ -341,8 +342,8 @@ impl Invocation<'_> {
     }
 }
 
-/// DeathStarBench's Follow updates two documents in the database and then the cache; the other
-/// services of the eight write the database.
+/// The operation of a write chain. DeathStarBench's Follow updates two documents in the database
+/// and then the cache. The other seven services write to the database.
 fn write_operation(chain: usize, chains: usize) -> Operation {
     match chains > 1 && chain + 1 == chains {
         true => Operation::CacheSet,
@@ -350,7 +351,7 @@ fn write_operation(chain: usize, chains: usize) -> Operation {
     }
 }
 
-/// The template of a trace: `T8` for `T8+Cmp`.
+/// The template of a trace, such as `T8` for `T8+Cmp`.
 fn template(entry: &str) -> &str {
     entry.split('+').next().unwrap_or(entry)
 }

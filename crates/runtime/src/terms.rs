@@ -14,7 +14,7 @@ pub enum Priority {
     High,
 }
 
-/// Tenant, priority and deadline of a run. Queues treat its steps accordingly.
+/// Tenant, priority and deadline of a run. They apply to all its steps in queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// The tenant that the run belongs to.

@@ -1,10 +1,10 @@
-//! Trails: the work for a request from its arrival to its response. It consists of application
-//! logic and the chains of traces that the handler starts.
+//! Trails. A trail is the work for a request from its arrival to its response: application logic,
+//! and the chains of traces that the handler starts.
 //!
 //! A server opens a trail on the thread that calls a handler ([`follow`]); the code that runs
-//! traces for that handler adds them ([`add`]). Chains that run at the same time on other threads
-//! are collected there ([`collect`]) and added together ([`add_parallel`]). Where no trail is open,
-//! nothing is kept and no clock is read.
+//! traces for that handler adds them ([`add`]). Chains that run in parallel on other threads are
+//! collected on those threads ([`collect`]) and added together ([`add_parallel`]). Where no trail
+//! is open, nothing is recorded and no clock is read.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -25,8 +25,8 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// Uses the wall time `wall` if the handler has started no traces. Other threads may have
-    /// worked for it, and their processor time is not known.
+    /// Replaces the handler's processor time with the wall time `wall` if it has started no traces.
+    /// Other threads may have worked for it, and their processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
@@ -39,13 +39,13 @@ impl Trail {
 /// A phase of a handler's work.
 #[derive(Clone, Debug)]
 pub enum TrailPhase {
-    /// Application logic, by the processor time that its thread used.
+    /// Application logic, as the processor time that its thread used.
     Cpu(Duration),
-    /// Chains of traces, at the same time if there are several.
+    /// Chains of traces. Several chains ran in parallel.
     Chains(Vec<TrailChain>),
 }
 
-/// A chain of traces with the costs of its steps.
+/// A chain of traces and the costs of its steps.
 #[derive(Clone, Debug)]
 pub struct TrailChain {
     /// The accelerator calls in order.
@@ -57,7 +57,7 @@ pub struct TrailChain {
     pub waits: Vec<(String, Duration)>,
 }
 
-/// The operating system's times for sending a message and receiving its response.
+/// The times that the operating system took to send a message and receive its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange {
     /// Processor time of sending.
@@ -69,12 +69,12 @@ pub struct Exchange {
     pub wait: Duration,
 }
 
-/// Measures exchanges while switched on.
+/// Measures exchanges while it is switched on.
 #[derive(Debug, Default)]
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Starts or stops measuring the time of each call. Drops costs that were not taken.
+    /// Starts or stops measuring. Discards exchanges that were not taken.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }
@@ -84,10 +84,10 @@ impl Exchanges {
         self.0.take().unwrap_or_default()
     }
 
-    /// Sends over `socket` and then receives; measures both if switched on.
+    /// Sends over `socket` and then receives. Measures both if switched on.
     ///
     /// # Errors
-    /// Those of `send` and `receive`.
+    /// The errors of `send` and `receive`.
     pub fn measure<S, T, E>(
         &mut self,
         socket: &mut S,
@@ -114,8 +114,8 @@ impl Exchanges {
 }
 
 impl TrailChain {
-    /// A chain whose bodies took `costs_ns` and whose messages were exchanged in the order of
-    /// `exchanges`.
+    /// Creates a chain from its steps, the bodies' costs in nanoseconds, and the exchanges of its
+    /// messages in order.
     pub fn new(steps: Vec<Step>, mut costs_ns: Vec<f64>, exchanges: &[Exchange]) -> TrailChain {
         let sends = |step: &&Step| step.accel == Accel::Tcp && !step.receives;
         let receives = |step: &&Step| step.accel == Accel::Tcp && step.receives;
@@ -141,7 +141,7 @@ impl TrailChain {
 
 struct Open {
     trail: Trail,
-    /// The thread's processor time when the present phase of application logic began.
+    /// The thread's processor time when the current phase of application logic began.
     begun: Duration,
 }
 
@@ -169,7 +169,7 @@ pub fn is_open() -> bool {
     OPEN.with_borrow(Option::is_some)
 }
 
-/// Calls `work` with a trail open on this thread if `wanted`, and returns the trail.
+/// Calls `work`. If `wanted`, opens a trail on this thread for the call and returns it.
 pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     if !wanted {
         return (work(), None);
@@ -184,7 +184,7 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     (done, trail)
 }
 
-/// Ends the present phase of application logic and adds `chain`, which began at `begun` on this
+/// Ends the current phase of application logic and adds `chain`. The chain began at `begun` on this
 /// thread's processor clock.
 pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
@@ -202,7 +202,7 @@ pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>
     (done, chains.collect())
 }
 
-/// Adds like [`add`], for chains that ran at the same time.
+/// Like [`add`], for chains that ran in parallel.
 pub fn add_parallel(begun: Duration, chains: Vec<TrailChain>) {
     if !chains.is_empty() {
         add_phase(begun, chains);
@@ -219,8 +219,8 @@ fn add_phase(begun: Duration, chains: Vec<TrailChain>) {
     });
 }
 
-/// The processor time that this thread has used. A system call that blocks counts only while it
-/// runs.
+/// The processor time that this thread has used. The time for which a system call blocks does not
+/// count.
 pub fn thread_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
@@ -232,7 +232,7 @@ fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
 
-/// Bodies that measure each successful call while switched on.
+/// Bodies that measure each successful call while they are switched on.
 #[derive(Debug)]
 pub struct Clocked<B> {
     inner: B,
@@ -240,7 +240,7 @@ pub struct Clocked<B> {
 }
 
 impl<B> Clocked<B> {
-    /// Wraps bodies; measuring is off.
+    /// Wraps bodies. Measuring is off at first.
     pub fn new(inner: B) -> Clocked<B> {
         Clocked {
             inner,

@@ -264,10 +264,7 @@ fn unknown_traces_and_fields_are_named() {
 
     let failure = demo::run_trace(&mut executor, "T13", &input).unwrap_err();
     let text = failure.to_string();
-    assert!(
-        text.starts_with("trace T13: there is no such trace; known are T1, "),
-        "{text}"
-    );
+    assert!(text.starts_with("trace T13: must be one of T1, "), "{text}");
     let error = failure.error;
     assert_eq!(
         (error.reason, error.step, error.accelerator),
@@ -275,7 +272,8 @@ fn unknown_traces_and_fields_are_named() {
     );
 
     let failure = demo::run_trace(&mut executor, "gold", &input).unwrap_err();
-    let expected = "trace gold, step 5: the payload has no field 'premium', which a branch tests";
+    let expected = "trace gold, step 5: a branch tests field 'premium', which the payload does not \
+     have";
     assert_eq!(failure.to_string(), expected);
     assert_eq!(failure.error.reason, "missing_field");
     assert_eq!(failure.visits.len(), 5);
@@ -426,7 +424,7 @@ fn without_a_peer_nothing_is_sent() {
     let failure = executor()
         .run("T4", &message, &mut conversation, &mut NoPeer)
         .unwrap_err();
-    let expected = "trace T4, step 2 (Encr): there is no peer for the database cache";
+    let expected = "trace T4, step 2 (Encr): no peer for the database cache";
     assert_eq!(failure.to_string(), expected);
     assert_eq!(failure.error.reason, "no_peer");
 }

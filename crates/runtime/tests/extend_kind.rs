@@ -1,5 +1,5 @@
-//! An accelerator beside the paper's nine: a kernel of RELIEF's vision pipeline and a checksum, on
-//! bytes. What they cost in time is in `tests/test_kinds.py`.
+//! A custom accelerator: a kernel of RELIEF's vision pipeline and a checksum, on bytes. What they
+//! cost in time is in `tests/test_kinds.py`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -230,10 +230,10 @@ fn a_body_that_fails_makes_the_trace_fall_back() {
     for (wrong, said) in [
         (
             few,
-            "yields 'width number', which differs from its declaration 'kind Grayscale yields",
+            "output = 'width number': must be those of its declaration 'kind Grayscale yields",
         ),
-        (twice, "yields 'width number, width number'"),
-        (texts, "yields 'width text, height number'"),
+        (twice, "output = 'width number, width number'"),
+        (texts, "output = 'width text, height number'"),
     ] {
         let body = Odd(kind(), move || Ok(wrong.clone()));
         executor.bodies_mut().add(Box::new(body));
@@ -288,7 +288,10 @@ fn bodies_that_do_not_fit_the_trace_are_refused() {
     let other = Kind::new("Grayscale", Directions::Both, vec![]).unwrap();
     let other = with(Box::new(Odd(other, || Ok(Output::default()))));
     assert!(
-        other.contains("the trace declares 'kind Grayscale yields width number, height number', but its body 'kind Grayscale'"),
+        other.contains(
+            "the trace declares 'kind Grayscale yields width number, height number', \
+         but the body declares 'kind Grayscale'"
+        ),
         "{other}"
     );
 }

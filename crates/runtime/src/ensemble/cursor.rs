@@ -1,4 +1,4 @@
-//! The place of one execution in the trace memory.
+//! The position of one execution in the trace memory.
 
 use accelflow_trace::{
     Accel, Action, AtmAddress, Facts, Fault, Image, Link, PositionMark, Transform, step,
@@ -22,7 +22,7 @@ pub(super) enum Next {
         receives: bool,
     },
     Transform(Transform),
-    /// A second execution starts at the cursor; `scatter` tells whether a join waits for both.
+    /// A second execution starts at the cursor. `scatter` is true if a join waits for both.
     Fork {
         arm: Cursor,
         scatter: bool,
@@ -32,7 +32,7 @@ pub(super) enum Next {
 }
 
 impl Cursor {
-    /// The beginning of the trace called `name`.
+    /// The start of the trace `name`.
     pub(super) fn at(image: &Image, name: &str) -> Option<Cursor> {
         let entry = image.entry(name)?;
         Some(Cursor {
@@ -48,8 +48,8 @@ impl Cursor {
         image.name(self.trace)
     }
 
-    /// Returns the next element, given these facts, and the cursor behind it. After [`Next::Enter`]
-    /// the cursor is in the trace that is entered.
+    /// Returns the next element for these facts, and the cursor after it. After [`Next::Enter`] the
+    /// cursor is in the trace that is entered.
     pub(super) fn next<F: Facts + ?Sized>(
         mut self,
         image: &Image,

@@ -1,9 +1,9 @@
-//! The output dispatcher: what happens to an execution between two accelerators.
+//! The output dispatcher, which moves an execution from one accelerator to the next.
 //!
 //! "The output dispatcher performs multiple operations": it resolves branches, transforms the
 //! payload, reads the next trace from the trace memory, moves the entry to the input queue of the
-//! next accelerator, or notifies a core (AccelFlow, section V.2 and Fig. 8). The worker that has
-//! put the entry into the output queue runs it. It never blocks.
+//! next accelerator, or notifies a core (AccelFlow, section V.2 and Fig. 8). The worker that put
+//! the entry into the output queue runs the dispatcher. A dispatcher never blocks.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::execution::read_fact;
 use crate::guard::guard;
 use crate::peer::{PeerError, Reply};
 
-/// An output dispatcher: the state that it needs in addition to the execution.
+/// An output dispatcher: its state apart from the execution.
 pub(super) struct Dispatcher {
     pub(super) hub: Arc<Hub>,
     pub(super) limits: Limits,
 }
 
-/// Executions to be moved on. They stay in the boxes in which they move from queue to queue.
+/// Executions to move on, in the boxes that travel from queue to queue.
 #[allow(
     clippy::vec_box,
     reason = "executions keep their boxes from queue to queue"
@@ -35,8 +35,8 @@ pub(super) struct Dispatcher {
 type Ready = Vec<Box<Flow>>;
 
 impl Dispatcher {
-    /// Moves an execution on until it is in a queue, waits or has ended; likewise the executions
-    /// that it forks or passes its turn to.
+    /// Moves an execution on until it is in a queue, waits or has ended. Does the same for
+    /// executions that it forks or passes its turn to.
     pub(super) fn dispatch(&self, flow: Box<Flow>) {
         let mut ready = vec![flow];
         while let Some(flow) = ready.pop() {
@@ -61,7 +61,7 @@ impl Dispatcher {
             if matches!(flow.standing, Standing::Ahead { .. })
                 && (needs_turn(&flow, &next) || flow.is_far_ahead())
             {
-                // The next element does not change meanwhile.
+                // The next element does not change during the wait.
                 match flow.wait_for_turn() {
                     Some(now_in_turn) => flow = now_in_turn,
                     None => return,
@@ -79,8 +79,8 @@ impl Dispatcher {
         }
     }
 
-    /// Carries out the next element of the trace. Returns the execution if this dispatcher still
-    /// has it.
+    /// Performs the next element of the trace. Returns the execution unless it has moved elsewhere
+    /// or ended.
     fn follow(
         &self,
         mut flow: Box<Flow>,
@@ -185,7 +185,8 @@ impl Dispatcher {
     }
 }
 
-/// Moves an execution on when its response has arrived. Without a response its run ends.
+/// Moves an execution on after its response has arrived. An error instead of a response ends the
+/// run.
 pub(super) fn resume(hub: &Hub, mut flow: Box<Flow>, response: Result<Vec<u8>, PeerError>) {
     let response = match response {
         Ok(response) => response,
@@ -196,14 +197,14 @@ pub(super) fn resume(hub: &Hub, mut flow: Box<Flow>, response: Result<Vec<u8>, P
     }
     if let Some(call) = &mut flow.call {
         call.input_bytes = flow.execution.job.bytes.len();
-        // The time for which a trace is parked counts as no accelerator's work.
+        // The time that a trace spends parked is not charged to any accelerator.
         call.queued = Instant::now();
     }
     hub.push(flow, Accel::Tcp);
 }
 
-/// Whether an arm must wait for its turn before the next element. Only the arm in turn may use
-/// connections, notify the core, or report errors.
+/// Whether an arm must wait for its turn before the next element. Only the arm that has the turn
+/// may use connections, notify the core, or report errors.
 fn needs_turn(flow: &Flow, next: &Result<(Next, Cursor), Fault>) -> bool {
     match next {
         Err(_) | Ok((Next::Join | Next::Notify, _)) => true,
@@ -215,7 +216,7 @@ fn needs_turn(flow: &Flow, next: &Result<(Next, Cursor), Fault>) -> bool {
     }
 }
 
-/// The visit to record. Whether the execution waits at a join is known only afterwards.
+/// The visit to record. It does not yet say whether the execution waits at a join.
 fn visit(flow: &Flow, next: Next, behind: Cursor) -> Visit {
     match next {
         Next::Enter => Visit::Enter(behind.trace(&flow.run.image).to_owned()),
@@ -228,7 +229,8 @@ fn visit(flow: &Flow, next: Next, behind: Cursor) -> Visit {
     }
 }
 
-/// Lets the execution arrive at a join: it waits there or, as the last, goes on for all.
+/// Handles the arrival of the execution at a join. The last execution to arrive continues; the
+/// others wait.
 fn meet(flow: Box<Flow>, ready: &mut Ready) -> Option<Box<Flow>> {
     let Flow {
         run,

@@ -1,4 +1,4 @@
-//! The end of a run: notifying the core, and giving up the run's place.
+//! The end of a run: notifies the core and frees the run's place.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::bookmark::Bookmark;
 use crate::error::Failure;
 use crate::outcome::{Conversation, Outcome};
 
-/// Ends a run: notifies the core, and lets another run begin.
+/// Ends a run when it is dropped: notifies the core, and lets another run begin.
 pub(super) struct Ending(Option<Open>);
 
 struct Open {
@@ -50,8 +50,8 @@ impl Ending {
         }
     }
 
-    /// Ends the run with a failure. `sent` tells whether the conversation's own connection has been
-    /// used irrevocably.
+    /// Ends the run with a failure. `sent` is true if the conversation's own connection cannot be
+    /// restored.
     pub(super) fn failed(
         mut self,
         failure: Box<Failure>,
@@ -81,7 +81,7 @@ impl Ending {
     }
 }
 
-/// Reports the end of the run. Its place is freed first.
+/// Frees the run's place, then reports the end of the run.
 fn tell(shared: &Shared, running: Running, finished: Finished) {
     drop(running);
     shared.finish(finished);

@@ -1,4 +1,4 @@
-//! The blocking form of a run in the ensemble.
+//! An executor that runs traces in the ensemble and blocks until they end.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::{NoPeer, Peer};
 use crate::run_traces::RunTraces;
 
-/// Runs traces in the ensemble and waits for each. If the ensemble has no room, or the payload is not
-/// worth handing over, the calling thread does the work itself with bodies of its own.
+/// Runs traces in the ensemble and waits for each. If the ensemble has no room, or the payload is
+/// too small to be worth offloading, the calling thread does the work with its own bodies.
 #[derive(Debug)]
 pub struct PooledExecutor {
     pools: Arc<Pools>,
@@ -26,7 +26,7 @@ pub struct PooledExecutor {
 }
 
 impl PooledExecutor {
-    /// An executor of the traces of `image`; `core` are the calling thread's own bodies.
+    /// Creates an executor for the traces of `image`. The calling thread uses the bodies `core`.
     pub fn new(pools: Arc<Pools>, image: Arc<Image>, core: Ensemble) -> PooledExecutor {
         PooledExecutor {
             core: Executor::new(image.clone(), core),
@@ -37,10 +37,10 @@ impl PooledExecutor {
         }
     }
 
-    /// As [`PooledExecutor::new`], with the bodies that the ensemble's own cores have.
+    /// Like [`PooledExecutor::new`], with the bodies that the ensemble's own cores have.
     ///
     /// # Errors
-    /// Those of the function that makes ensembles.
+    /// The errors of the function that makes ensembles.
     pub fn of(pools: Arc<Pools>, image: Arc<Image>) -> Result<PooledExecutor, AccelError> {
         let core = pools.make_bodies()?;
         Ok(PooledExecutor::new(pools, image, core))
@@ -52,17 +52,17 @@ impl PooledExecutor {
         self.core.set_detail(detail);
     }
 
-    /// Counts of how runs have ended so far, those of the calling thread's included.
+    /// The numbers of runs so far by how they ended, including runs on the calling thread.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Runs the trace called `name` to the end of all its executions, tails included, and waits in
-    /// the way that [`PoolSettings::notification`](super::PoolSettings::notification) states. Takes
-    /// the bytes from `payload` instead of the message.
+    /// Runs the trace `name` until all its executions, including tails, have ended. Waits as
+    /// [`PoolSettings::notification`](super::PoolSettings::notification) states. Takes the bytes
+    /// from `payload` instead of `message`.
     ///
     /// # Errors
-    /// As [`Executor::run_on`].
+    /// The errors of [`Executor::run_on`].
     pub fn run_on(
         &mut self,
         name: &str,
@@ -98,7 +98,7 @@ impl PooledExecutor {
         result
     }
 
-    /// Runs a trace in the ensemble, or returns the request when it is refused.
+    /// Runs a trace in the ensemble, or returns the request if the ensemble refuses it.
     fn enqueue(&self, request: TraceRequest) -> Result<Finished, Box<TraceRequest>> {
         match self.pools.enqueue(&self.image, request) {
             Ok(handle) => {

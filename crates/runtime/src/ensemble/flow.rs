@@ -1,10 +1,10 @@
-//! Executions on their way through the ensemble, and the turn that the arms of a fork take.
+//! Executions in the ensemble, and the turns that the arms of a fork take.
 //!
 //! The arms of a fork run at the same time, but a run keeps its record, uses its connections and
-//! notifies the core in the order of inline execution. One arm at a time holds the record, which is
-//! called its *turn*, and passes it on when it ends. The others run ahead, log their steps, and
-//! wait where they need the turn. So a run has the bytes and visits of inline execution, whichever
-//! arm was faster.
+//! notifies the core in the order of inline execution. One arm at a time has the *turn*: it holds
+//! the record, and passes it on when it ends. The others run ahead, log their steps, and wait where
+//! they need the turn. So the bytes and visits of a run equal those of inline execution, whichever
+//! arm is faster.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ pub(super) struct Run {
     pub(super) image: Arc<Image>,
     pub(super) detail: Detail,
     pub(super) terms: Terms,
-    /// Whether the handle gets arrivals before the run ends.
+    /// Whether the handle receives arrivals before the run ends.
     pub(super) early: bool,
     pub(super) shared: Arc<Shared>,
-    /// The number of visits of arms that have run ahead. It limits how far they may run.
+    /// The number of visits by arms that run ahead of their turn. It limits how far they may run.
     pub(super) ahead: AtomicUsize,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Turn {
     pub(super) book: Book<Box<dyn Peer + Send>, Box<Conversation>>,
     /// The arms whose turn comes next, in order.
     pub(super) queue: VecDeque<Queued>,
-    /// The expected work of the longest execution, if the run has a deadline.
+    /// The work of the longest execution so far, if the run has a deadline.
     pub(super) work: Time,
     pub(super) ending: Ending,
 }
@@ -56,10 +56,10 @@ pub(super) struct Queued {
     place: (usize, Option<Seat>),
 }
 
-/// The place where an arm gets its turn, which may be there before it.
+/// The place where an arm receives its turn. The turn may arrive before the arm.
 pub(super) type Arm = Rendezvous<Box<Flow>, Granted>;
 
-/// The turn, with the number of the arm and its place among those that a join waits for.
+/// The turn, with the arm's number and its seat at a join.
 pub(super) struct Granted {
     turn: Box<Turn>,
     place: (usize, Option<Seat>),
@@ -109,7 +109,7 @@ pub(super) struct Called {
 pub(super) type Failed = (Cause, usize);
 
 impl Turn {
-    /// Gives an arm a number and a place in the order of turns.
+    /// Assigns an arm its number and its position in the order of turns.
     fn line_up(&mut self, arm: Arc<Arm>, execution: &mut Execution, scatter: bool) {
         let place = match scatter {
             true => self.book.scatter(execution),
@@ -118,7 +118,7 @@ impl Turn {
         self.queue.push_back(Queued { arm, place });
     }
 
-    /// The index of the visit that has been noted last.
+    /// The index of the last recorded visit.
     fn step(&self) -> usize {
         self.book.visited().saturating_sub(1)
     }
@@ -166,7 +166,8 @@ fn end(turn: Box<Turn>) {
 }
 
 impl Granted {
-    /// Gives the execution its turn; `None` if its logged events end the run.
+    /// Takes the turn and records the execution's logged events. Returns `None` if these events end
+    /// the run.
     fn take_up(self, mut flow: Box<Flow>) -> Option<Box<Flow>> {
         let Granted { mut turn, place } = self;
         (flow.execution.arm, flow.execution.seat) = place;
@@ -193,7 +194,7 @@ impl Granted {
 }
 
 impl Flow {
-    /// Takes the turn if it has been offered; `None` if the run has ended, or ends here.
+    /// Takes the turn if it has been offered. Returns `None` if the run has ended or ends here.
     pub(super) fn look_for_turn(self: Box<Self>) -> Option<Box<Flow>> {
         let Standing::Ahead { arm, .. } = &self.standing else {
             return Some(self);
@@ -216,14 +217,14 @@ impl Flow {
         granted.take_up(flow)
     }
 
-    /// Whether the execution must not run further ahead: the arms that did have as many visits as a
-    /// run may have.
+    /// Whether the execution must stop running ahead, since the arms ahead have used up the visits
+    /// of a run.
     pub(super) fn is_far_ahead(&self) -> bool {
         matches!(self.standing, Standing::Ahead { .. })
             && self.run.ahead.load(Ordering::Relaxed) >= MAX_VISITS
     }
 
-    /// Notes a visit.
+    /// Records a visit.
     pub(super) fn visit(&mut self, visit: Visit) -> Result<(), Failed> {
         match &mut self.standing {
             Standing::InTurn(turn) => {
@@ -274,7 +275,7 @@ impl Flow {
         })
     }
 
-    /// Makes the call that the execution was queued for.
+    /// Performs the call that the execution was queued for.
     pub(super) fn perform<E: Into<Cause>>(&mut self, body: impl FnOnce(&mut Job) -> Result<(), E>) {
         if let Some(call) = &mut self.call {
             call.done = guard(|| body(&mut self.execution.job));
@@ -306,8 +307,8 @@ impl Flow {
         Ok(())
     }
 
-    /// Ends the run with the error of the last visit. An execution that is ahead of its turn waits
-    /// for the turn first.
+    /// Ends the run with the error of the last visit. An execution without the turn waits for it
+    /// first.
     pub(super) fn fail_here(mut self: Box<Self>, cause: Cause) {
         match &mut self.standing {
             Standing::InTurn(turn) => {
@@ -316,7 +317,7 @@ impl Flow {
             }
             Standing::Ahead { log, .. } => {
                 log.push(Event::Failed(cause));
-                // If the turn was offered meanwhile, the run ends now.
+                // If the turn was offered in the meantime, the run ends now.
                 let _ = self.wait_for_turn();
             }
         }
@@ -331,7 +332,7 @@ impl Flow {
         self.fail((fault.into(), step));
     }
 
-    /// Ends the run. Other arms go no further.
+    /// Ends the run. Other arms stop.
     pub(super) fn fail(self: Box<Self>, (cause, step): Failed) {
         let Flow {
             run,
@@ -346,7 +347,7 @@ impl Flow {
     }
 }
 
-/// Ends a run with an error. Other arms go no further.
+/// Ends a run with an error. Other arms stop.
 pub(super) fn fail(
     run: &Run,
     mut turn: Box<Turn>,

@@ -22,22 +22,22 @@ pub enum Notification {
     /// The core polls the flag without a pause. That occupies a processor, which the accelerators'
     /// workers may need.
     Poll,
-    /// The core does other work and checks the flag after each interval of this length; here it
-    /// sleeps in between.
+    /// The core does other work and checks the flag once per interval. Here the thread sleeps
+    /// between checks.
     Check(Duration),
 }
 
 /// The end of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// The results, or why the run ended early.
+    /// The results, or the error that ended the run early.
     pub result: Result<Outcome, Box<Failure>>,
-    /// The connections that the run was given.
+    /// The connections that the run used.
     pub conversation: Conversation,
 }
 
-/// A trace that runs in the ensemble. Awaiting it, or [`TraceHandle::wait`], gives its end.
-/// Dropping it lets the trace run on, and drops its results.
+/// A trace that runs in the ensemble. Await it or call [`TraceHandle::wait`] for the end of the
+/// run. If the handle is dropped, the trace still runs, and its results are discarded.
 pub struct TraceHandle {
     shared: Arc<Shared>,
 }
@@ -102,8 +102,8 @@ impl Shared {
 }
 
 impl TraceHandle {
-    /// The handle of a run that has ended: one that the calling core has done itself
-    /// ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)).
+    /// Creates the handle of a run that has already ended, such as one that the calling core has
+    /// done itself ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)).
     pub fn ended(finished: Finished) -> TraceHandle {
         let shared = Arc::<Shared>::default();
         shared.finish(finished);
@@ -125,7 +125,7 @@ impl TraceHandle {
         self.take().unwrap_or_else(taken)
     }
 
-    /// Waits until the run has ended, at most until `until`. Returns whether it has ended.
+    /// Waits until the run has ended or the time is `until`. Returns whether it has ended.
     pub fn wait_by(&self, notification: Notification, until: Option<Instant>) -> bool {
         let late = || until.is_some_and(|until| until <= Instant::now());
         match notification {
@@ -145,23 +145,24 @@ impl TraceHandle {
         self.is_done()
     }
 
-    /// Waits for the next execution that ends while others go on, for example for the data of a
-    /// read while the write to the cache still runs. `None` once the run has ended or after
-    /// `until`. An arrival that was taken is not in the outcome. Only for requests with
-    /// [`early`](super::TraceRequest::early) arrivals.
+    /// Waits for the next execution that ends while others continue. For example, the data of a
+    /// read can arrive while the write to the cache still runs. Returns `None` once the run has
+    /// ended or the time is `until`. An arrival returned here is not in the outcome. Only for
+    /// requests with [`early`](super::TraceRequest::early) arrivals.
     pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
         self.sleep(until, |slot| !slot.early.is_empty());
         self.shared.lock().early.pop_front()
     }
 
-    /// Takes the run's result; `None` before the run ends and after a first call took it.
+    /// Takes the end of the run. Returns `None` before the run ends, and after an earlier call has
+    /// taken it.
     pub fn take(&self) -> Option<Finished> {
         self.shared.lock().finished.take()
     }
 
-    /// Calls `callback` when the run ends; at once if it has. It runs on the thread of the last
-    /// accelerator and should be short. A panic in it is caught. A second callback replaces the
-    /// first.
+    /// Calls `callback` when the run ends, or at once if it has ended. The callback runs on the
+    /// thread of the last accelerator and should be short. A panic in it is caught. A second
+    /// callback replaces the first.
     pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
         let mut slot = self.shared.lock();
         if !self.is_done() {
@@ -172,7 +173,7 @@ impl TraceHandle {
         let _ = catch_unwind(AssertUnwindSafe(callback));
     }
 
-    /// Sleeps until the run has ended, `enough` says so, or `until`.
+    /// Sleeps until the run has ended, `enough` is true, or the time is `until`.
     fn sleep(&self, until: Option<Instant>, enough: impl Fn(&Slot) -> bool) {
         let mut slot = self.shared.lock();
         while !self.is_done() && !enough(&slot) {
@@ -208,12 +209,12 @@ impl Future for TraceHandle {
     }
 }
 
-/// The result of asking a second time for the end of a run.
+/// The result of taking the end of a run a second time.
 fn taken() -> Finished {
     ended("result_taken", "the results of this run were already taken")
 }
 
-/// The end of a run without results: only the reason.
+/// The end of a run without results.
 pub(super) fn ended(reason: &'static str, message: &str) -> Finished {
     let error = TraceError {
         reason,

@@ -20,13 +20,14 @@ use super::settings::{PoolCounters, PoolSettings};
 use super::station::{Sizes, Station};
 use crate::peer::PeerError;
 
-/// Makes the bodies of a worker.
+/// Creates the bodies of a worker.
 pub(super) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// Called after each step with its accelerator, and its time including the wait in the queue.
+/// Called after each step with the accelerator and the step's time, including the wait in the
+/// queue.
 pub(super) type Observe = dyn Fn(Accel, Duration) + Send + Sync;
 
-/// Where an execution waits for the response to what it has sent.
+/// The place where an execution waits for a response.
 pub(super) type Parked = Rendezvous<Box<Flow>, Result<Vec<u8>, PeerError>>;
 
 /// The state that the threads of the ensemble share.
@@ -36,17 +37,17 @@ pub(super) struct Hub {
     pub(super) instances: [Vec<Arc<Instance>>; Accel::COUNT],
     retried: [AtomicU64; Accel::COUNT],
     full: [AtomicU64; Accel::COUNT],
-    /// Runs whose payloads were too small to be handed over.
+    /// The number of runs refused since their payloads were too small.
     pub(super) small: AtomicU64,
-    /// The cores' queue: steps that found all instances full. It needs no bound, since the number
-    /// of runs is bounded.
+    /// The cores' queue, for steps that found all instances full. It is unbounded, but the number
+    /// of runs is not.
     pub(super) core: Station<Box<Flow>>,
-    /// Executions that wait for a response, in the order in which they run out of time.
+    /// Executions that wait for a response, in the order of their timeouts.
     pub(super) parked: Mutex<VecDeque<(Instant, Weak<Parked>)>>,
     pub(super) runs: Arc<Runs>,
     pub(super) traces: Arc<TraceWork>,
     pub(super) make: Box<MakeEnsemble>,
-    /// How often cores were asked to replace their bodies.
+    /// The number of times that cores were asked to replace their bodies.
     pub(super) renewals: AtomicU64,
     pub(super) observe: Option<Box<Observe>>,
 }
@@ -75,7 +76,8 @@ impl Hub {
                 overflow: 0,
                 output: 1,
                 policy: match settings.policy {
-                    // Its order is estimated from one kind of work.
+                    // The order by deadline is estimated for one accelerator's work, but this queue
+                    // has steps of all.
                     Policy::Deadline => Policy::Fifo,
                     policy => policy,
                 },
@@ -102,8 +104,8 @@ impl Hub {
         sum
     }
 
-    /// Whether an instance's input queue has room. Accelerators beside the nine have none: cores do
-    /// their steps.
+    /// Whether an instance's input queue has room. Always false for custom accelerators, whose
+    /// steps cores do.
     pub(super) fn has_room(&self, accel: Accel) -> bool {
         let Some(instances) = self.instances.get(accel.index()) else {
             return true;
@@ -112,13 +114,13 @@ impl Hub {
         instances.any(|instance| instance.station.has_room())
     }
 
-    /// Moves an execution to the accelerator that it calls: to the least loaded instance, or the
-    /// next with room. If all are full, a core does the step. A core also does all steps of
-    /// accelerators beside the nine. Never blocks.
+    /// Queues an execution at the accelerator that it calls, at the least loaded instance or the
+    /// next with room. If all are full, a core does the step. A core also does all steps of custom
+    /// accelerators. Never blocks.
     pub(super) fn push(&self, mut flow: Box<Flow>, accel: Accel) {
         let at = accel.index();
         let Some(instances) = self.instances.get(at) else {
-            // Its work is not measured, so that it adds nothing to the pace.
+            // The work of custom accelerators is not measured, so it does not affect the pace.
             let due = flow.pace.next(Time::ZERO);
             return self.push_to_core(entry(flow, due, Time::ZERO));
         };
@@ -141,7 +143,7 @@ impl Hub {
         self.push_to_core(entry);
     }
 
-    /// Lets a core do the work before the first accelerator of an execution.
+    /// Queues the work before the first accelerator of an execution for a core.
     pub(super) fn begin_on_core(&self, mut flow: Box<Flow>) {
         let due = flow.pace.next(Time::ZERO);
         self.push_to_core(entry(flow, due, Time::ZERO));
@@ -153,7 +155,7 @@ impl Hub {
         let _ = self.core.push(entry, now);
     }
 
-    /// Notes that an execution will wait for a response.
+    /// Registers an execution that will wait for a response.
     pub(super) fn park(&self, parked: &Arc<Parked>) {
         let until = Instant::now() + self.settings.response_timeout;
         let mut all = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,7 +174,7 @@ impl Hub {
         }
     }
 
-    /// Now, on the clock of deadlines.
+    /// The present time on the clock of deadlines.
     pub(super) fn now(&self) -> Time {
         since(self.epoch, Instant::now())
     }

@@ -17,7 +17,7 @@ pub(super) struct Instance {
     pub(super) accel: Accel,
     pub(super) station: Station<Box<Flow>>,
     pub(super) epoch: Instant,
-    /// The number of jobs that wait or run, readable without the lock.
+    /// The number of jobs that wait or run. Readable without the lock.
     load: AtomicUsize,
     /// The mean time in the body, in picoseconds.
     mean_ps: AtomicU64,
@@ -71,7 +71,7 @@ impl Instance {
         sum.late += read(&self.late);
     }
 
-    /// Puts an entry into the queues; gives it back if there is no room.
+    /// Puts an entry into the queues. Returns it if there is no room.
     pub(super) fn push(&self, entry: Entry<Box<Flow>>) -> Result<(), Entry<Box<Flow>>> {
         let now = since(self.epoch, Instant::now());
         // Counted before a worker can take it.
@@ -98,7 +98,7 @@ impl Instance {
         self.station.next(element, now)
     }
 
-    /// Counts a step that has ended, and updates the mean time.
+    /// Counts a finished step and updates the mean time.
     pub(super) fn count(&self, begun: Instant, due: Time, panicked: bool) {
         self.load.fetch_sub(1, Ordering::Relaxed);
         if panicked {

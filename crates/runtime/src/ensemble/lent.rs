@@ -1,7 +1,7 @@
-//! Runs that use a peer of the thread that waits for them.
+//! Runs that borrow a peer from the thread that waits for them.
 //!
-//! That thread does whatever the run asks of the peer, so that the peer may wait for others there,
-//! and need not outlive the run.
+//! The waiting thread makes all calls of the peer for the run. So the peer may block, and need not
+//! outlive the call that runs the trace.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -16,7 +16,7 @@ use super::pools::{Pools, first_accel};
 use super::request::{Refused, TraceRequest};
 use crate::peer::{Peer, PeerError, Reply};
 
-/// A request of a run to the thread that waits for it.
+/// A request from a run to the thread that waits for it.
 enum Ask {
     Lend(Call, Sender<Result<Session, PeerError>>),
     TakeBack(Call, Option<Session>),
@@ -25,15 +25,15 @@ enum Ask {
     Nothing,
 }
 
-/// The peer of a run whose own peer another thread has.
+/// A peer that forwards its calls to the waiting thread, which has the real peer.
 struct Lent(Sender<Ask>);
 
 impl Pools {
-    /// Runs a trace of `image` with `peer` instead of the request's, and waits for its end. This
-    /// thread does what the run asks of `peer`, so an exchange may wait for others.
+    /// Runs a trace of `image` with `peer` instead of the request's peer, and waits for its end.
+    /// The calling thread makes all calls of `peer`, so an exchange may block.
     ///
     /// # Errors
-    /// Those of [`Pools::enqueue`]. The request's own peer is lost.
+    /// The errors of [`Pools::enqueue`]. The request's own peer is lost.
     pub fn run_with(
         &self,
         image: &Arc<Image>,
@@ -47,7 +47,7 @@ impl Pools {
         };
         let handle = self.begin(image, request, start)?;
         handle.on_done(move || {
-            // This thread has not gone before the end.
+            // The receiver exists until the end of the run.
             let _ = asks.send(Ask::Nothing);
         });
         answer(&asked, peer);
@@ -55,7 +55,8 @@ impl Pools {
     }
 }
 
-/// Moves the first execution on, here unless it may ask this thread for a connection at once.
+/// Moves the first execution on: on this thread, unless it may at once ask this thread for a
+/// connection.
 fn start(dispatcher: &Dispatcher, flow: Box<Flow>) {
     match first_accel(flow.cursor, &flow.run.image) {
         None | Some(Accel::Tcp | Accel::Encr) => dispatcher.hub.begin_on_core(flow),
@@ -63,7 +64,7 @@ fn start(dispatcher: &Dispatcher, flow: Box<Flow>) {
     }
 }
 
-/// Does what the run asks of `peer`, until it has ended.
+/// Serves the run's requests to `peer` until the run has ended.
 fn answer(asked: &Receiver<Ask>, peer: &mut dyn Peer) {
     while let Ok(ask) = asked.recv() {
         match ask {
@@ -88,7 +89,7 @@ impl Peer for Lent {
     }
 
     fn take_back(&mut self, call: &Call, session: Option<Session>) {
-        // Without the other thread its peer is gone as well.
+        // If the other thread is gone, its peer is gone as well.
         let _ = self.0.send(Ask::TakeBack(call.clone(), session));
     }
 
@@ -102,7 +103,7 @@ impl Peer for Lent {
     }
 
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
-        // A reply that nobody takes tells so.
+        // If the other thread is gone, the reply is dropped, which reports the failure.
         let _ = self
             .0
             .send(Ask::Exchange(call.clone(), packets.to_vec(), reply));

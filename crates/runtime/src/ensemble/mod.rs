@@ -1,12 +1,12 @@
 //! Ensemble execution: accelerators pass work on to each other.
 //!
-//! An accelerator has an input queue and an overflow area behind it, workers, an output queue, and
-//! an output dispatcher that moves finished entries on to the next accelerator (AccelFlow, sections
-//! IV.A and V.2). The core that began a run is notified once, at the end. If queues and overflow areas
-//! of all instances are full, a core does the step: queues never grow. The bodies and the traces
-//! are those of inline execution, and so are results and visits, byte for byte.
+//! Each accelerator has an input queue with an overflow area, workers, an output queue and an
+//! output dispatcher. The dispatcher moves finished entries to the next accelerator (AccelFlow,
+//! sections IV.A and V.2). The core that began a run is notified once, at the end. Queues never
+//! grow: if the queues and overflow areas of all instances are full, a core does the step. Bodies
+//! and traces are the same as in inline execution, so results and visits are equal byte for byte.
 //!
-//! `docs/ensemble.md` has the protocol, why it cannot deadlock, and what it costs.
+//! `docs/ensemble.md` explains the protocol, why it cannot deadlock, and its cost.
 
 mod cursor;
 mod dispatcher;

@@ -1,7 +1,7 @@
 //! Deadlines of steps.
 //!
-//! Software assigns a deadline to each step, relative to the start of the execution, and a step
-//! that ends early passes its slack on (AccelFlow, section IV.C). As in the simulated server, the
+//! Software assigns each step a deadline relative to the start of the execution. A step that ends
+//! early passes its slack to the next (AccelFlow, section IV.C). As in the simulated server, the
 //! time left until the run's deadline is divided over its steps in proportion to their expected
 //! work. The simulator knows that work in advance; here it is learned from earlier runs.
 
@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use accelflow_units::Time;
 
-/// The share of a new sample in a moving mean (assumed: slow enough to forgive an outlier, quick
-/// enough to follow a change of load within some tens of runs).
+/// The weight of a new sample in a moving mean (assumed). It is small enough to tolerate an
+/// outlier, and large enough to follow a change of load within some tens of runs.
 const SHARE: f64 = 1.0 / 16.0;
 
 /// A moving mean's next value; the first sample is the first value.
@@ -23,7 +23,7 @@ pub(super) fn moved(mean: Time, sample: Time) -> Time {
     }
 }
 
-/// The expected work of whole runs, by the trace that they begin with.
+/// The expected work of whole runs, by their first trace.
 #[derive(Debug, Default)]
 pub(super) struct TraceWork(Mutex<HashMap<String, Time>>);
 
@@ -52,7 +52,7 @@ impl TraceWork {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     due: Time,
-    /// The deadline of the step before, and the time that each unit of work adds; `None` until the
+    /// The previous step's deadline, and the time that each unit of work adds. `None` until the
     /// trace's work is known.
     step: Option<(Time, f64)>,
     work: Time,
@@ -98,17 +98,17 @@ impl Pace {
         }
     }
 
-    /// The work of the execution so far, including that of the executions it was forked from; zero
+    /// The work of the execution so far, including the executions from which it was forked. Zero
     /// for a run without a deadline.
     pub(super) fn work(&self) -> Time {
         self.work
     }
 }
 
-/// The time from `epoch` to `at`; zero if `at` is earlier.
+/// The time from `epoch` to `at`, or zero if `at` is earlier.
 pub(super) fn since(epoch: Instant, at: Instant) -> Time {
     let ns = at.saturating_duration_since(epoch).as_nanos();
-    // 2^64 ps are 213 days; a deadline beyond counts as none.
+    // 2^64 ps are 213 days; a later deadline is ignored.
     Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX).min(u64::MAX / 1_000))
 }
 

@@ -1,4 +1,4 @@
-//! The ensemble: starting it, beginning runs, ending it.
+//! The ensemble: start, admission of runs, shutdown.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ use crate::error::unknown_trace;
 use crate::execution::Execution;
 use crate::outcome::Conversation;
 
-/// The ensemble: nine accelerators with queues, workers and output dispatchers, through which
-/// traces run without the core that began them. Dropping it ends the runs that wait for a
-/// response, lets all others end, and ends the workers.
+/// The ensemble: nine accelerators with queues, workers and output dispatchers. Traces run through
+/// it without the core that began them. Dropping it ends runs that wait for a response, waits for
+/// all others, and stops the workers.
 pub struct Pools {
     dispatcher: Arc<Dispatcher>,
     alarm: Arc<Alarm>,
@@ -45,7 +45,7 @@ impl fmt::Debug for Pools {
 }
 
 impl Pools {
-    /// Starts the workers. `make` gives each of them its bodies.
+    /// Starts the workers. `make` is called once per worker and returns its bodies.
     ///
     /// # Errors
     /// [`PoolError`].
@@ -56,8 +56,8 @@ impl Pools {
         Pools::launch(settings, Box::new(make), None)
     }
 
-    /// As [`Pools::start`]; `observe` is called after each step with its accelerator, and the time
-    /// from its arrival in the queue to its end.
+    /// Like [`Pools::start`]; `observe` is called after each step with the accelerator, and the
+    /// time from the step's arrival in the queue to its end.
     ///
     /// # Errors
     /// [`PoolError`].
@@ -132,7 +132,7 @@ impl Pools {
         work: impl FnOnce() + Send + 'static,
     ) -> Result<(), PoolError> {
         let thread = thread::Builder::new().name(name).spawn(move || {
-            // Pinning fails if the core was taken away meanwhile; the worker then runs anywhere.
+            // If the core is no longer usable, pinning fails and the worker runs on any core.
             let _ = core.map(pin);
             work();
         })?;
@@ -140,13 +140,13 @@ impl Pools {
         Ok(())
     }
 
-    /// Has cores make new bodies before their next steps. Call it when the function that makes
-    /// ensembles gives other bodies than before. Workers keep theirs.
+    /// Makes cores create new bodies before their next steps. Call it when the function that
+    /// creates ensembles returns different bodies than before. Workers keep their bodies.
     pub fn renew_cores(&self) {
         self.dispatcher.hub.renewals.fetch_add(1, Ordering::Release);
     }
 
-    /// Makes the bodies of one worker.
+    /// Creates the bodies of one worker.
     pub(super) fn make_bodies(&self) -> Result<Ensemble, AccelError> {
         (self.dispatcher.hub.make)()
     }
@@ -168,23 +168,23 @@ impl Pools {
         Accel::ALL.map(|accel| of(accel).map(|instance| instance.station.waiting()).sum())
     }
 
-    /// The number of runs that were left to the calling core, as their payloads are not worth
-    /// handing over.
+    /// The number of runs left to the calling core because their payloads were too small to
+    /// offload.
     pub fn small(&self) -> u64 {
         self.dispatcher.hub.small.load(Ordering::Relaxed)
     }
 
-    /// The number of runs that have begun and not ended.
+    /// The number of runs in progress.
     pub fn running(&self) -> usize {
         self.dispatcher.hub.runs.running()
     }
 
-    /// Begins a run of a trace of `image`, and returns at once: the paper's `Enqueue`. The calling
+    /// Begins a run of a trace of `image` and returns at once (the paper's `Enqueue`). The calling
     /// thread does only the work before the first accelerator.
     ///
     /// # Errors
-    /// [`Refused`], with the request, if the ensemble has no room for it now, or its payload is not
-    /// worth handing over. A trace that fails is not an error here: its run ends with the failure.
+    /// [`Refused`], with the request, if the ensemble has no room for it now, or its payload is too
+    /// small to offload. A trace that fails is not an error here: the handle returns the failure.
     pub fn enqueue(
         &self,
         image: &Arc<Image>,
@@ -193,7 +193,7 @@ impl Pools {
         self.begin(image, request, Dispatcher::dispatch)
     }
 
-    /// As [`Pools::enqueue`]; `start` moves the first execution on.
+    /// Like [`Pools::enqueue`]; `start` moves the first execution on.
     pub(super) fn begin(
         &self,
         image: &Arc<Image>,
@@ -277,7 +277,7 @@ impl Pools {
     }
 }
 
-/// The accelerator that a trace begins with, unless that depends on the payload.
+/// The first accelerator of a trace; `None` if it depends on the payload.
 pub(super) fn first_accel(mut cursor: Cursor, image: &Image) -> Option<Accel> {
     let unknown = |_: Field<'_>| None;
     loop {
@@ -296,7 +296,7 @@ impl Drop for Pools {
         hub.runs.close();
         self.alarm.end();
         while hub.runs.running() > 0 {
-            // A run in progress may still come to wait for a response.
+            // A run in progress may still start to wait for a response.
             give_up(hub, |_| true, "the peer before the ensemble was shut down");
             hub.runs.wait_for_none(Duration::from_millis(10));
         }

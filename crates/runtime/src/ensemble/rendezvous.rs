@@ -1,10 +1,11 @@
-//! A meeting place of an execution and the value it waits for, whichever comes first.
+//! A meeting place for an execution and the value that it waits for. Either may arrive first.
 
 use super::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A place where one `W` waits for one `O` without a thread. The second to arrive takes both.
+/// A place where one waiter `W` waits for one offer `O` without blocking a thread. Whichever
+/// arrives second takes both.
 ///
-/// Executions wait for the response to what they have sent, and arms of a fork for their turn.
+/// Executions wait here for responses, and arms of a fork for their turn.
 pub(super) struct Rendezvous<W, O> {
     state: Mutex<State<W, O>>,
 }
@@ -13,7 +14,7 @@ enum State<W, O> {
     Empty,
     Waiting(W),
     Offered(O),
-    /// Both have met, or neither is expected any more.
+    /// Both have met, or the place was closed.
     Closed,
 }
 
@@ -30,7 +31,8 @@ impl<W, O> Rendezvous<W, O> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves `waiter` here, or takes it on with what was offered. Once closed, drops it.
+    /// Leaves `waiter` here, or returns it with the offer if there already is one. Drops it once
+    /// closed.
     pub(super) fn wait(&self, waiter: W) -> Option<(W, O)> {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Closed) {
@@ -47,7 +49,8 @@ impl<W, O> Rendezvous<W, O> {
         }
     }
 
-    /// Leaves `offer` here, or returns it with the `W` that waits for it. Only the first offer counts.
+    /// Leaves `offer` here, or returns it with the waiter if there already is one. Only the first
+    /// offer counts.
     pub(super) fn offer(&self, offer: O) -> Option<(W, O)> {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Closed) {
@@ -64,7 +67,7 @@ impl<W, O> Rendezvous<W, O> {
         }
     }
 
-    /// Takes what was offered, if anything was.
+    /// Takes the offer, if there is one.
     pub(super) fn take(&self) -> Taken<O> {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Closed) {
@@ -77,7 +80,7 @@ impl<W, O> Rendezvous<W, O> {
         }
     }
 
-    /// Closes the place: drops the `W` that waits, or that comes later.
+    /// Closes the place. Drops the waiter, now or when it arrives.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         let before = std::mem::replace(&mut *state, State::Closed);

@@ -11,32 +11,32 @@ use crate::outcome::{Conversation, Detail, Message};
 use crate::peer::Peer;
 use crate::terms::Terms;
 
-/// A trace to run with its payload, connections and terms. The run does not need the thread that
-/// began it.
+/// A request to run a trace: its payload, connections and terms. The run continues without the
+/// thread that began it.
 pub struct TraceRequest {
-    /// The name of the trace.
+    /// The trace's name.
     pub name: String,
     /// The input of the first accelerator.
     pub payload: Vec<u8>,
-    /// As in [`Message::opened`].
+    /// See [`Message::opened`].
     pub opened: bool,
-    /// As in [`Message::format`].
+    /// See [`Message::format`].
     pub format: Format,
-    /// As in [`Message::call`].
+    /// See [`Message::call`].
     pub call: Call,
-    /// As in [`Message::record`].
+    /// See [`Message::record`].
     pub record: Option<Record>,
-    /// As in [`Message::affinity`].
+    /// See [`Message::affinity`].
     pub affinity: u64,
     /// Tenant, priority and deadline.
     pub terms: Terms,
-    /// The connections that the run may use. They return with its end.
+    /// The connections that the run may use. The end of the run returns them.
     pub conversation: Conversation,
-    /// Supplies the connections of messages that the trace sends, and the responses.
+    /// Supplies connections for messages that the trace sends, and the responses to them.
     pub peer: Box<dyn Peer + Send>,
     /// How much the outcome contains.
     pub detail: Detail,
-    /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) gives arrivals
+    /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns arrivals
     /// before the run ends.
     pub early: bool,
 }
@@ -51,8 +51,8 @@ impl std::fmt::Debug for TraceRequest {
 }
 
 impl TraceRequest {
-    /// A request to run the trace called `name` on `payload`, which `message` describes. The bytes
-    /// of `message` are ignored.
+    /// Creates a request to run the trace `name` on `payload`. `message` describes the payload; its
+    /// own bytes are ignored.
     pub fn new(
         name: &str,
         payload: Vec<u8>,
@@ -75,8 +75,8 @@ impl TraceRequest {
         }
     }
 
-    /// Runs the trace on the calling thread, with the bodies of `executor`: what a core does with a
-    /// request that the ensemble has refused. `executor` keeps the request's detail.
+    /// Runs the trace on the calling thread with the bodies of `executor`, for requests that the
+    /// ensemble has refused. Sets the detail of `executor` to the request's.
     pub fn run_inline<B: Bodies>(self, executor: &mut Executor<B>) -> Finished {
         let message = self.message();
         let TraceRequest {
@@ -112,23 +112,23 @@ impl TraceRequest {
 #[non_exhaustive]
 pub enum Busy {
     /// The input queues of all instances of the trace's first accelerator are full.
-    #[error("the input queues of {0} are full")]
+    #[error("all input queues of {0} are full")]
     Queue(Accel),
-    /// The ensemble runs as many traces as it may.
-    #[error("{most} runs are in progress, the largest number allowed")]
+    /// The largest number of traces is in progress.
+    #[error("runs in progress = {most}: the limit is reached")]
     Runs {
-        /// The largest number.
+        /// The limit.
         most: usize,
     },
-    /// The payload is smaller than what is worth handing over.
-    #[error("the payload has {bytes} bytes, fewer than the {least} that are worth handing over")]
+    /// The payload is too small to be worth offloading.
+    #[error("payload = {bytes} bytes: must be at least {least} bytes to be offloaded")]
     Small {
-        /// The bytes of the payload.
+        /// The size of the payload, in bytes.
         bytes: usize,
-        /// The smallest payload that is handed over.
+        /// The smallest payload that is offloaded, in bytes.
         least: usize,
     },
-    /// The tenant runs as many traces as its limit allows.
+    /// The tenant has reached its limit of running traces.
     #[error(transparent)]
     Tenant(#[from] TenantBusy),
     /// The ensemble is shutting down.
@@ -149,13 +149,13 @@ impl Busy {
     }
 }
 
-/// A run that did not begin: the core may try again later, or do the work itself
+/// A refused run. The core may try again later, or do the work itself
 /// ([`TraceRequest::run_inline`]).
 #[derive(Debug, thiserror::Error)]
 #[error("trace {}: {why}", request.name)]
 pub struct Refused {
     /// The reason.
     pub why: Busy,
-    /// The request, as it was given.
+    /// The refused request.
     pub request: Box<TraceRequest>,
 }

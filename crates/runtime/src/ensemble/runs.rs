@@ -1,4 +1,4 @@
-//! The runs in progress, and the admission of further ones.
+//! The runs in progress, and the admission of new ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use crate::limit::TenantBusy;
 /// The runs in progress.
 pub(super) struct Runs {
     most: usize,
-    /// The largest number of runs of one tenant; 0 for no limit.
+    /// The largest number of runs per tenant; 0 for no limit.
     most_of_tenant: usize,
     state: Mutex<State>,
     none: Condvar,
@@ -76,7 +76,7 @@ impl Runs {
         self.lock().closed = true;
     }
 
-    /// Waits until all runs have ended, for at most `most`.
+    /// Waits until all runs have ended, but no longer than `most`.
     pub(super) fn wait_for_none(&self, most: Duration) {
         let state = self.lock();
         let waited = self

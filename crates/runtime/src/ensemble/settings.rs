@@ -12,17 +12,17 @@ use super::handle::Notification;
 /// The sizes of the ensemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
-    /// Instances of each accelerator, with queues and workers each. A step that finds one full
+    /// Instances per accelerator. Each has its own queues and workers. A step that finds one full
     /// tries the next. Default 1, as in the paper's evaluation.
     pub instances: usize,
-    /// Workers of each instance: the paper's processing elements, of which it has 8 (Table III).
-    /// Default 1, since here they share the machine's cores.
+    /// Workers per instance. They are the paper's processing elements, of which it has 8 (Table
+    /// III). Default 1, since here they share the machine's cores.
     pub workers: usize,
-    /// Workers of each instance of single accelerators, in the order of [`Accel::ALL`]; 0 for
-    /// `workers`. Default 0.
+    /// Workers per instance for individual accelerators, in the order of [`Accel::ALL`]. 0, the
+    /// default, means `workers`.
     pub workers_of: [usize; Accel::COUNT],
-    /// Threads that do the steps of full accelerators on the cores' behalf. Default 1, an
-    /// assumption of this project.
+    /// Threads that act as cores and do the steps of full accelerators. Default 1, an assumption of
+    /// this project.
     pub core_workers: usize,
     /// Entries of each input queue, and of each output queue. Default 64, as in the paper
     /// (Table III).
@@ -30,25 +30,25 @@ pub struct PoolSettings {
     /// Entries of the overflow area behind each input queue. Default 64, an assumption of this
     /// project.
     pub overflow_entries: usize,
-    /// The smallest payload that is worth handing over, in bytes: a run that begins with less is
-    /// refused ([`Busy::Small`](super::Busy::Small)), and the calling core does the work itself. The
-    /// break-even size of Accelerometer's equations (2), (4) and (7); `docs/accelerometer.md` says
-    /// how to find it. Default 0: every run is handed over.
+    /// The smallest payload that is offloaded, in bytes. A run that begins with fewer bytes is
+    /// refused ([`Busy::Small`](super::Busy::Small)), and the calling core does the work itself.
+    /// This is the break-even size of Accelerometer's equations (2), (4) and (7);
+    /// `docs/accelerometer.md` explains how to find it. Default 0: every run is offloaded.
     pub least_bytes: usize,
     /// The order in which a queue is served. Default first in, first out, as in the paper.
     pub policy: Policy,
     /// The largest number of runs in progress. Default 4,096, an assumption of this project.
     pub most_runs: usize,
-    /// The largest number of runs of one tenant at once, the paper's N (section IV.D); 0 for no
+    /// The largest number of concurrent runs per tenant, the paper's N (section IV.D). 0 for no
     /// limit. Default 0.
     pub tenant_runs: usize,
-    /// The time limit for a response, after which the core is notified of a failure (section IV.B).
+    /// The time limit for a response. After it the core is notified of a failure (section IV.B).
     /// Default 30 s, an assumption of this project.
     pub response_timeout: Duration,
-    /// How a thread that waits for a run learns of its end. Default: it is woken.
+    /// How a waiting thread learns that its run has ended. Default: it is woken.
     pub notification: Notification,
-    /// Whether each worker is bound to a core, round robin over the cores that the process may use.
-    /// Default no.
+    /// Whether workers are bound to cores, round robin over the cores that the process may use.
+    /// Default false.
     pub pinned: bool,
 }
 
@@ -106,7 +106,7 @@ pub enum PoolError {
     /// The bodies could not be made.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// The system refuses another thread.
+    /// The operating system refused another thread.
     #[error("worker thread: {0}")]
     Thread(#[from] io::Error),
 }
@@ -116,15 +116,15 @@ pub enum PoolError {
 pub struct PoolCounters {
     /// Steps that the workers did.
     pub done: u64,
-    /// Of those, steps that had to wait in the overflow area first.
+    /// Steps of `done` that waited in the overflow area first.
     pub overflowed: u64,
     /// Attempts that found an instance full and went on to the next one.
     pub retried: u64,
-    /// Steps done by a core, since queue and overflow area of every instance were full.
+    /// Steps done by a core because the queue and overflow area of every instance were full.
     pub full: u64,
-    /// Steps in which the body panicked. The worker goes on with a new body.
+    /// Steps in which the body panicked. The worker continues with a new body.
     pub panics: u64,
-    /// Steps that changed places with an earlier one to meet their deadline.
+    /// Steps that swapped places with an earlier step to meet a deadline.
     pub exchanged: u64,
     /// Steps that had a deadline.
     pub with_deadline: u64,

@@ -1,10 +1,9 @@
 //! The queues of one instance of an accelerator: input queue, overflow area, output queue.
 //!
-//! This is the protocol that keeps the ensemble free of deadlocks, and nothing else: it knows
-//! neither traces nor bodies nor clocks, so that a model checker can run it as it is
-//! (`docs/ensemble.md`). [`Station::push`] never waits. [`Station::next`] waits for input only.
-//! [`Station::finish`] waits only while another worker, which waits for nothing, empties the output
-//! queue.
+//! This protocol keeps the ensemble free of deadlocks. It is independent of traces, bodies and
+//! clocks, so that a model checker can run it unchanged (`docs/ensemble.md`). [`Station::push`]
+//! never waits. [`Station::next`] waits for input only. [`Station::finish`] waits only while
+//! another worker, which waits for nothing, empties the output queue.
 
 use std::collections::VecDeque;
 
@@ -30,7 +29,7 @@ pub(super) enum Pushed {
     Overflowed,
 }
 
-/// Input queue, overflow area and output queue, and the workers that wait at them.
+/// An input queue, overflow area and output queue, and the workers that wait for them.
 pub(super) struct Station<T> {
     sizes: Sizes,
     input: Mutex<Input<T>>,
@@ -60,7 +59,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<T> Input<T> {
-    /// Takes the next entry, and moves one from the overflow area into its place.
+    /// Takes the next entry of the input queue, and moves an entry of the overflow area into its
+    /// place.
     fn pop(&mut self, elements: Elements, now: Time) -> Option<Entry<T>> {
         let entry = self.queue.pop()?;
         if let Some(next) = self.overflow.pop() {
@@ -81,8 +81,7 @@ impl<T> Input<T> {
 
 impl<T> Station<T> {
     pub(super) fn new(sizes: Sizes) -> Station<T> {
-        // The order of deadlines is estimated for entries of the input queue, so it does not apply
-        // to the overflow area.
+        // The order by deadline applies to the input queue only, not to the overflow area.
         let overflow = match sizes.policy {
             Policy::Deadline => Policy::Fifo,
             policy => policy,
@@ -115,8 +114,8 @@ impl<T> Station<T> {
         input.queue.len() + input.overflow.len()
     }
 
-    /// Puts an entry into the input queue, or into the overflow area if that is full; gives it
-    /// back if both are.
+    /// Puts an entry into the input queue, or into the overflow area if the queue is full. Returns
+    /// the entry if both are full.
     pub(super) fn push(&self, entry: Entry<T>, now: Time) -> Result<Pushed, Entry<T>> {
         let mut input = lock(&self.input);
         let elements = input.elements(now);
@@ -133,8 +132,8 @@ impl<T> Station<T> {
         Ok(pushed)
     }
 
-    /// Waits for an entry for the worker `element`; `None` once the station is closed and nothing
-    /// is left.
+    /// Waits for an entry for the worker `element`. Returns `None` once the station is closed and
+    /// empty.
     pub(super) fn next(&self, element: usize, now: impl Fn() -> Time) -> Option<Entry<T>> {
         let mut input = lock(&self.input);
         input.running[element] = None;
@@ -153,8 +152,8 @@ impl<T> Station<T> {
         }
     }
 
-    /// Puts a finished entry into the output queue. The worker is then the output dispatcher until
-    /// the queue is empty, unless another one is.
+    /// Puts a finished entry into the output queue. The worker then acts as output dispatcher until
+    /// the queue is empty, unless another worker already does.
     pub(super) fn finish(&self, entry: T, mut dispatch: impl FnMut(T)) {
         let mut output = lock(&self.output);
         while output.dispatching && output.finished.len() >= self.sizes.output {
@@ -175,7 +174,7 @@ impl<T> Station<T> {
         output.dispatching = false;
     }
 
-    /// Lets the workers end once nothing is left.
+    /// Closes the station. Workers end once it is empty.
     pub(super) fn close(&self) {
         lock(&self.input).closed = true;
         self.filled.notify_all();

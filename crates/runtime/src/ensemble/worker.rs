@@ -87,12 +87,13 @@ pub(super) fn work_as_core(element: usize, mut bodies: Ensemble, dispatcher: &Di
     }
 }
 
-/// The tenant whose data the bodies may still hold, if they have done any job.
+/// The tenant of the last job, whose data the bodies may still contain. `None` before the first
+/// job.
 #[derive(Default)]
 struct Tenant(Option<u16>);
 
 impl Tenant {
-    /// Whether the next job, of `tenant`, is another tenant's than the last one.
+    /// Records the tenant of the next job. Returns whether it differs from the last job's.
     fn changes_to(&mut self, tenant: u16) -> bool {
         self.0.replace(tenant).is_some_and(|last| last != tenant)
     }
@@ -112,7 +113,7 @@ fn perform(
     matches!(&call.done, Err(cause) if cause.reason == PANIC)
 }
 
-/// Dispatches an execution. If its peer panics, only that run is lost, and its end says so.
+/// Dispatches an execution. If its peer panics, only that run is lost, and its result is an error.
 fn dispatch(dispatcher: &Dispatcher, flow: Box<Flow>) {
     let _ = catch_unwind(AssertUnwindSafe(|| dispatcher.dispatch(flow)));
 }
@@ -122,7 +123,7 @@ fn fresh(hub: &Hub, accel: Accel) -> Option<Box<dyn Accelerator>> {
     bodies.into_iter().find(|body| body.kind() == accel)
 }
 
-/// Tells the thread that watches timeouts when the ensemble has ended.
+/// Signals the thread that watches timeouts when the ensemble ends.
 #[derive(Default)]
 pub(super) struct Alarm {
     ended: Mutex<bool>,
@@ -140,8 +141,8 @@ impl Alarm {
 /// timeout.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Fails the parked traces whose response does not come in time, and all of them when the ensemble
-/// ends.
+/// Fails parked traces whose response does not arrive in time, and all parked traces when the
+/// ensemble ends.
 pub(super) fn watch(hub: &Arc<Hub>, alarm: &Alarm) {
     let mut ended = alarm.ended.lock().unwrap_or_else(PoisonError::into_inner);
     while !*ended {
@@ -157,7 +158,7 @@ pub(super) fn watch(hub: &Arc<Hub>, alarm: &Alarm) {
     }
 }
 
-/// Fails the first parked traces, as long as `late` is true of their timeouts.
+/// Fails parked traces in the order of their timeouts, while `late` is true for the timeout.
 pub(super) fn give_up(hub: &Hub, late: impl Fn(Instant) -> bool, party: &str) {
     loop {
         let mut all = hub.parked.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ pub struct Answers {
     pub cache: CacheAnswer,
     /// Reads of the database.
     pub database: DatabaseAnswer,
-    /// The exception with which writes fail, if they do.
+    /// The exception with which writes fail; `None` if they succeed.
     pub write_exception: Option<String>,
     /// Remote procedure calls.
     pub rpc: RpcAnswer,
@@ -29,7 +29,7 @@ pub struct Answers {
 /// The cache's answer to a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheAnswer {
-    /// Whether it has the key.
+    /// Whether the cache has the key.
     pub hit: bool,
     /// Whether the data are compressed.
     pub compressed: bool,
@@ -48,7 +48,7 @@ impl Default for CacheAnswer {
 /// The database's answer to a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseAnswer {
-    /// Whether it has the document.
+    /// Whether the database has the document.
     pub found: bool,
     /// Whether the data are compressed.
     pub compressed: bool,
@@ -72,14 +72,14 @@ impl Default for DatabaseAnswer {
 pub struct RpcAnswer {
     /// Whether the reply is compressed.
     pub compressed: bool,
-    /// The message of the `ServiceException` that they throw, if they do.
+    /// The message of the `ServiceException` that the services throw; `None` if they succeed.
     pub exception: Option<String>,
 }
 
-/// The HTTP servers' answer.
+/// The HTTP servers' answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
-    /// The status.
+    /// The HTTP status code.
     pub status: u16,
     /// Whether the body is compressed.
     pub compressed: bool,
@@ -96,8 +96,8 @@ impl Default for HttpAnswer {
 }
 
 impl Answers {
-    /// The answers that give the facts of `chain`, for chains of the templates; facts that it
-    /// does not state are as in the default.
+    /// Creates answers that produce the facts of `chain`, a chain of the templates. Facts that the
+    /// chain does not state have their defaults.
     pub fn for_chain(chain: &Chain) -> Answers {
         let fact = |trace: &str, field: &str| chain.fact(trace, field).map(|value| value != 0);
         let (cache, database) = (CacheAnswer::default(), DatabaseAnswer::default());

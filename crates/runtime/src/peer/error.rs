@@ -2,20 +2,20 @@
 
 use accelflow_accel::AccelError;
 
-/// The failure of a peer to give a connection or a response.
+/// A peer's failure to provide a connection or a response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
     /// There is no such peer.
-    #[error("there is no peer for {0}")]
+    #[error("no peer for {0}")]
     NoPeer(String),
-    /// The one connection to a party is in use.
-    #[error("the connection to {0} is in use")]
+    /// The only connection to a party is in use.
+    #[error("the only connection to {0} is in use")]
     Busy(String),
-    /// No response came in time.
+    /// No response arrived in time.
     #[error("no response from {0} in time")]
     Timeout(String),
-    /// The peer gave up its reply: no response will come.
+    /// The peer dropped the reply, so no response will arrive.
     #[error("the peer dropped the request without a response")]
     Dropped,
     /// The peer could not read the message, or could not write its response.

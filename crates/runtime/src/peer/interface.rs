@@ -8,11 +8,11 @@ use super::error::PeerError;
 use super::parties::Party;
 use super::reply::Reply;
 
-/// Supplies connections and the packets that come back over them.
+/// Supplies connections and the responses that arrive over them.
 ///
-/// Contract: [`Peer::lend`] gives this end's session of a connection over which messages of that
-/// kind travel; one execution uses it until [`Peer::take_back`]. A call names the same connection
-/// before and after the message is sent.
+/// [`Peer::lend`] returns this end's session of a connection for messages of one kind. One
+/// execution uses it until [`Peer::take_back`]. A call must name the same connection before and
+/// after the message is sent.
 pub trait Peer {
     /// Lends this end of a connection for a message of kind `call`.
     ///
@@ -20,26 +20,26 @@ pub trait Peer {
     /// [`PeerError`] if there is no such connection.
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError>;
 
-    /// Takes a connection back; `None` if an error made it unusable.
+    /// Takes a connection back. `session` is `None` if an error made it unusable.
     fn take_back(&mut self, call: &Call, session: Option<Session>);
 
-    /// Takes the packets of a message of kind `call` and returns those of its response.
+    /// Sends the packets of a message of kind `call` and returns the packets of the response.
     ///
     /// # Errors
-    /// [`PeerError`] if no response comes.
+    /// [`PeerError`] if no response arrives.
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError>;
 
-    /// Whether [`Peer::exchange`] blocks on another party. If so, the ensemble calls it on the
-    /// thread that began the run, when that thread waits anyway, and not on an accelerator's
+    /// Whether [`Peer::exchange`] blocks on another party. If true, the ensemble calls it on the
+    /// thread that began the run, if that thread waits for the run, instead of an accelerator's
     /// thread. Default true.
     fn waits(&self) -> bool {
         true
     }
 
-    /// Sends the packets of a message of kind `call`, and gives those of its response to `reply`
-    /// when they come. The trace waits without a thread meanwhile. By default this calls
-    /// [`Peer::exchange`], which blocks the output dispatcher of TCP: peers that wait for others
-    /// should return at once instead.
+    /// Sends the packets of a message of kind `call`, and passes the packets of the response to
+    /// `reply` later. The trace waits without blocking a thread. The default implementation calls
+    /// [`Peer::exchange`], which blocks the output dispatcher of TCP. Peers that wait for others
+    /// should override it and return at once.
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
         reply.give(self.exchange(call, packets));
     }
@@ -89,7 +89,7 @@ impl<P: Peer + ?Sized> Peer for Box<P> {
     }
 }
 
-/// A peer that stays with its owner while runs use it.
+/// A shared peer, which its owner keeps while runs use it.
 impl<P: Peer> Peer for Arc<Mutex<P>> {
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
         let mut peer = self.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +117,7 @@ impl<P: Peer> Peer for Arc<Mutex<P>> {
     }
 }
 
-/// The peer of traces that wait for no response: it has no connections.
+/// A peer without connections, for traces that wait for no response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoPeer;
 

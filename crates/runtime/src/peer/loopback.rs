@@ -1,4 +1,4 @@
-//! All peers of a service, played in this process on real bytes.
+//! A stand-in for all peers of a service, in this process and on real bytes.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use super::interface::Peer;
 use super::parties::Party;
 use crate::connection::connection;
 
-/// Cache, database, services and HTTP servers in one peer. It decrypts and decodes requests, and
-/// encodes, encrypts and frames the [`Answers`].
+/// A peer that acts as cache, database, services and HTTP servers. It decrypts and decodes
+/// requests, and encodes, encrypts and frames the [`Answers`].
 #[derive(Debug)]
 pub struct LoopbackPeer {
     /// The answers.
@@ -37,10 +37,10 @@ struct Connection {
 }
 
 impl LoopbackPeer {
-    /// A peer with default settings.
+    /// Creates a peer with default settings.
     ///
     /// # Errors
-    /// None in practice, as for [`Ensemble::with_cores`].
+    /// The errors of [`Ensemble::with_cores`], which do not occur in practice.
     pub fn new(answers: Answers) -> Result<LoopbackPeer, AccelError> {
         Ok(LoopbackPeer {
             ensemble: Ensemble::with_cores(1)?,
@@ -52,12 +52,13 @@ impl LoopbackPeer {
         })
     }
 
-    /// Takes the requests to cache and database since the last call, in order.
+    /// Takes the requests to the cache and the database since the last call, in order.
     pub fn take_storage_requests(&mut self) -> Vec<StorageRequest> {
         std::mem::take(&mut self.requests)
     }
 
-    /// Answers request packets with response packets on the other end of a connection.
+    /// Returns the packets of the response to request packets, from the other end of the
+    /// connection.
     fn answer(
         &mut self,
         call: &Call,

@@ -1,4 +1,4 @@
-//! The parties that messages are exchanged with.
+//! The parties with which a service exchanges messages.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accelflow_accel::Call;
 use accelflow_accel::storage::Operation;
 
-/// The party that messages of a kind are exchanged with. Each has one connection.
+/// A party with which messages are exchanged. Each party has one connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
     /// The database cache.
@@ -22,7 +22,7 @@ pub enum Party {
 }
 
 impl Party {
-    /// The party that messages of kind `call` go to.
+    /// Returns the party that receives messages of kind `call`.
     pub fn of(call: &Call) -> Party {
         match call {
             Call::None => Party::Unknown,

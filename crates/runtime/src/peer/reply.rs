@@ -1,4 +1,4 @@
-//! Replies: how a peer returns a response later.
+//! Replies, with which a peer returns a response later.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use super::error::PeerError;
 /// The function that is called with a response.
 type Resume = Box<dyn FnOnce(Result<Vec<u8>, PeerError>) + Send>;
 
-/// Resumes the trace that waits for a response. It may be used from any thread and at any time.
-/// Dropping it without a response ends the trace's wait with [`PeerError::Dropped`].
+/// Resumes the trace that waits for a response, from any thread and at any time. Dropping it
+/// without a response ends the wait with [`PeerError::Dropped`].
 pub struct Reply(Option<Resume>);
 
 impl fmt::Debug for Reply {
@@ -18,12 +18,12 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// A reply that calls `resume` with the packets of the response.
+    /// Creates a reply that calls `resume` with the packets of the response.
     pub fn new(resume: impl FnOnce(Result<Vec<u8>, PeerError>) + Send + 'static) -> Reply {
         Reply(Some(Box::new(resume)))
     }
 
-    /// Gives the packets of the response, or why there is none.
+    /// Passes the packets of the response, or the error, to the trace.
     pub fn give(mut self, response: Result<Vec<u8>, PeerError>) {
         if let Some(resume) = self.0.take() {
             resume(response);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Wall and processor time of this thread: at a moment, or summed over intervals.
+/// Wall and processor time of this thread, either at a moment or summed over intervals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     wall: Duration,
@@ -33,8 +33,8 @@ impl Clock {
         self.ran += now.ran.saturating_sub(since.ran);
     }
 
-    /// The share of the intervals in which the thread did not run. The thread never waits by
-    /// itself, so other threads had its core.
+    /// The share of the measured time in which the thread did not run, because other threads had
+    /// its core. The thread never waits by itself.
     pub(super) fn waited_ratio(&self) -> f64 {
         if self.wall.is_zero() {
             return 0.0;

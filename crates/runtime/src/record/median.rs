@@ -1,6 +1,6 @@
 //! Medians.
 
-/// The median; of an even number the mean of the two in the middle; of none, 0.
+/// The median. For an even number of samples, the mean of the two in the middle; for none, 0.
 pub(super) fn median(samples: &mut [f64]) -> f64 {
     samples.sort_by(f64::total_cmp);
     let middle = samples.len() / 2;
@@ -11,7 +11,8 @@ pub(super) fn median(samples: &mut [f64]) -> f64 {
     }
 }
 
-/// The median; of an even number the lower of the two in the middle, a size that did occur.
+/// The median. For an even number of samples, the lower of the two in the middle, so it is a size
+/// that occurred.
 pub(super) fn median_size(samples: &mut [u64]) -> u64 {
     samples.sort_unstable();
     let middle = samples.len().saturating_sub(1) / 2;

@@ -28,19 +28,19 @@ pub struct RecordOptions {
     pub seed: u64,
     /// The number of different messages for each service; at least 1.
     pub samples: u32,
-    /// The number of runs of each message in each round; at least 1.
+    /// The number of runs per message and round; at least 1.
     pub repetitions: u32,
     /// The number of rounds, each of which measures all services; at least 1.
     pub rounds: u32,
-    /// The machine, as [`machine`] describes it.
+    /// A description of the machine, such as that of [`machine`].
     pub machine: String,
     /// The date, as `YYYY-MM-DD`.
     pub date: String,
 }
 
 impl RecordOptions {
-    /// The default options: 10 rounds of 32 samples of 8 repetitions, 2,560 calls of every step. It
-    /// takes some seconds.
+    /// The default options: 10 rounds, 32 samples and 8 repetitions, so 2,560 calls of every step.
+    /// Such a recording takes some seconds.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
@@ -58,9 +58,9 @@ impl RecordOptions {
 pub struct Progress<'a> {
     /// The service that is running.
     pub service: &'a str,
-    /// Invocations done, of all services.
+    /// The number of finished invocations, over all services.
     pub done: u64,
-    /// Invocations in all.
+    /// The total number of invocations.
     pub total: u64,
 }
 
@@ -140,10 +140,10 @@ pub fn record(
     Ok(recording)
 }
 
-/// The cores that LdB chooses from: those of the paper's server (Table III).
+/// The number of cores that LdB chooses from, as in the paper's server (Table III).
 const CORES: usize = 36;
 
-/// This machine's processor and system, for [`RecordOptions::machine`].
+/// Describes this machine's processor and operating system, for [`RecordOptions::machine`].
 pub fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info
@@ -173,7 +173,7 @@ impl<'o> Recorder<'o> {
         })
     }
 
-    /// Measures `service` once more; `progress` is called after each message sample.
+    /// Measures one round of `service`. `progress` is called after each message sample.
     fn round(
         &mut self,
         service: &Service,
@@ -200,7 +200,7 @@ impl<'o> Recorder<'o> {
         Ok(())
     }
 
-    /// Measures one message sample. Returns whether it takes the same steps as the first run.
+    /// Measures one message sample. Returns whether its steps are those of the first run.
     fn sample(
         &mut self,
         service: &Service,
@@ -232,7 +232,7 @@ impl<'o> Recorder<'o> {
         Ok(true)
     }
 
-    /// One run and the cost of each of its steps.
+    /// Runs the service once. Returns the run and the cost of each step.
     fn run(
         &mut self,
         service: &Service,
@@ -245,7 +245,7 @@ impl<'o> Recorder<'o> {
     }
 }
 
-/// Measurements of one service.
+/// The measurements of one service.
 #[derive(Default)]
 struct Found {
     /// The first run; all others must have its steps.
@@ -344,14 +344,14 @@ impl Measured {
     }
 }
 
-/// The steps of all chains, in order.
+/// Returns the steps of all chains, in order.
 fn steps(run: &ServiceRun) -> impl Iterator<Item = &Step> {
     let chains = run.phases.iter().flat_map(PhaseRun::chains);
     chains.flat_map(|chain| &chain.steps)
 }
 
-/// The part of a step that must be the same in every run. Other facts may differ: numbers in the
-/// message may have the name of a fact of another trace.
+/// The part of a step that must be the same in every run. Facts may differ, since a number in the
+/// message may have the name of another trace's fact.
 fn place(step: &Step) -> (&str, accelflow_trace::Accel, bool, usize) {
     (&step.trace, step.accel, step.receives, step.arm)
 }

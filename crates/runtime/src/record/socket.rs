@@ -4,14 +4,14 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Bytes that are under way at once: below every default socket buffer, so that one thread can
-/// write and then read without blocking.
+/// The number of bytes in flight. It is smaller than every default socket buffer, so that one
+/// thread can write and then read without blocking.
 const PIECE: usize = 64 * 1024;
 
 /// Nothing on loopback takes this long.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Both ends of a connection over 127.0.0.1, held by one thread.
+/// Both ends of a connection over 127.0.0.1, used by one thread.
 #[derive(Debug)]
 pub(super) struct SocketPair {
     local: TcpStream,
@@ -37,7 +37,7 @@ impl SocketPair {
         })
     }
 
-    /// The time that `send` takes for a message of `bytes` bytes. On loopback the kernel does the
+    /// Measures the time of `send` for a message of `bytes` bytes. On loopback the kernel does the
     /// receiver's protocol work within the sender's call.
     pub(super) fn send(&mut self, bytes: usize) -> io::Result<Duration> {
         let mut spent = Duration::ZERO;
@@ -51,7 +51,7 @@ impl SocketPair {
         Ok(spent)
     }
 
-    /// The time that `recv` takes for a message of `bytes` bytes that has already arrived.
+    /// Measures the time of `recv` for a message of `bytes` bytes that has already arrived.
     pub(super) fn receive(&mut self, bytes: usize) -> io::Result<Duration> {
         let mut spent = Duration::ZERO;
         for piece in pieces(bytes) {

@@ -14,7 +14,7 @@ use crate::bodies::Bodies;
 /// The shortest cost that is reported: the resolution of the clock.
 const LEAST_NS: f64 = 1.0;
 
-/// Software bodies that note what each successful call cost.
+/// Software bodies that measure the cost of each successful call.
 #[derive(Debug)]
 pub(super) struct TimedBodies {
     ensemble: Ensemble,
@@ -35,7 +35,8 @@ impl TimedBodies {
         })
     }
 
-    /// Takes the costs of the calls since the last `take`, in order, or the error of the sockets.
+    /// Takes the costs of the calls since the last `take`, in order and in nanoseconds, or the
+    /// sockets' error.
     pub(super) fn take(&mut self) -> io::Result<Vec<f64>> {
         let costs = std::mem::take(&mut self.costs_ns);
         match self.socket_error.take() {
@@ -102,7 +103,7 @@ fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
 
-/// The clock's own cost: the median of many empty intervals.
+/// Measures the clock's own cost: the median of many empty intervals.
 fn clock_cost_ns() -> f64 {
     let empty = || {
         let start = Instant::now();
