@@ -1,4 +1,4 @@
-"""Tenants who share accelerators: ARCUS's mechanism, control plane and experiments.
+"""Tenants that share accelerators: ARCUS's mechanism, control plane and experiments.
 
 Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO Management for Accelerators in
 the Cloud with Traffic Shaping". docs/arcus.md introduces it.
@@ -57,7 +57,7 @@ CLOCK_MHZ: Final = 250.0
 class RateLimiter:
     """The registers of one flow: `refill` tokens every `interval` cycles, into a `bucket`.
 
-    A token is one of `unit`. Values are checked when they are used.
+    A token is one of `unit`. Values are checked on use.
     """
 
     refill: int
@@ -69,10 +69,10 @@ class RateLimiter:
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """A message, or a piece of one, that the rate limiter has released.
+    """A message, or a piece of one, released by the rate limiter.
 
-    `message` and `index` count from 0. At `granted_ns` its tokens were spent, at `released_ns` the
-    accelerator has it.
+    `message` and `index` count from 0. At `granted_ns` its tokens were spent; at `released_ns` it
+    reaches the accelerator.
     """
 
     message: int
@@ -98,7 +98,7 @@ def table2() -> dict[str, Any]:
 def shape(limiter: RateLimiter) -> dict[str, Any]:
     """The rate and the burst that `limiter` allows.
 
-    An object of schema ``accelflow.arcus.shape/1``; its `gbit_per_s` is None for operations.
+    Returns an object of schema ``accelflow.arcus.shape/1``; `gbit_per_s` is None for operations.
     Raises InputError for a value out of range.
     """
     try:

@@ -1,6 +1,6 @@
 """Area, power and energy of a server with accelerators: AccelFlow, sections VI and VII.B.5.
 
-Every input has a provenance. The results can be compared with the paper's figures; none was fitted.
+Every input has a provenance, and no input was fitted to the paper's results.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def sizes(config: Mapping[str, float]) -> dict[str, float]:
 
 
 def ignored(config: Mapping[str, float]) -> list[str]:
-    """The keys of `config` that area and maximum power do not depend on in these models.
+    """Return the keys of `config` that do not affect area and maximum power in these models.
 
     Raises InputError as :func:`sizes`.
     """

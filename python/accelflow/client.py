@@ -92,7 +92,7 @@ class _Kept(Generic[_N]):
     _native: _N
 
     def reload_traces(self) -> int:
-        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`."""
+        """Reload the file of the traces and replace them; otherwise as :meth:`set_traces`."""
         return self._native.reload_traces()
 
     @property
@@ -202,9 +202,9 @@ class Client(_Kept[_native.Client]):
     ) -> Json:
         """Call ``Service.method`` with its arguments and return its value; None for void.
 
-        `timeout_s` shortens the client's own. Raises DeclaredError for an exception of the
-        interface, and CallError for other errors; its `executed` says whether the service may have
-        executed the call.
+        `timeout_s` can shorten the client's timeout. Raises DeclaredError for an exception of the
+        interface, and CallError for other errors. `executed` of a CallError tells whether the
+        service may have executed the call.
         """
         value: Json = self._native.call(
             method,
@@ -224,7 +224,7 @@ class Client(_Kept[_native.Client]):
         timeout_s: float | None = None,
         idempotent: bool = False,
     ) -> Json:
-        """Call as :meth:`call` does, on a thread of the loop; cancelling the task cancels it."""
+        """Call as :meth:`call` does, on a thread of the loop; cancelling the task cancels the call."""
 
         def work(cancel: _native.Cancel) -> Json:
             return self.call(
@@ -267,8 +267,8 @@ class GrpcClient(_Traced[_native.GrpcClient]):
     """A client of the gRPC service at ``host:port``: calls the unary methods of a `.proto` file.
 
     With `compress`, requests are compressed with gzip. Compressed responses are accepted in either
-    case. Concurrent calls share connections as HTTP/2 streams. Coroutines' calls run on up to
-    `async_threads` threads of the client; further ones wait in order. The other settings are those
+    case. Concurrent calls share connections as HTTP/2 streams. `call_async` uses up to
+    `async_threads` threads of the client; further calls wait in order. The other settings are those
     of :class:`Client`.
     """
 
@@ -321,10 +321,11 @@ class GrpcClient(_Traced[_native.GrpcClient]):
         """Call ``package.Service.Method``, or a shorter name that only one method has.
 
         Request and response are dicts by the ProtoJSON mapping (docs/server.md). `metadata` has
-        names in lower case with text, or with bytes for names that end in ``-bin``. `timeout_s`
-        shortens the client's own, and is sent to the service. Raises AccelflowError for invalid
-        metadata, and CallError for other errors: its `code` is gRPC's name of the status, `details`
-        the service's text, and `executed` says whether the service may have executed the call.
+        names in lower case with text, or with bytes for names that end in ``-bin``. `timeout_s` can
+        shorten the client's timeout, and is sent to the service. Raises AccelflowError for invalid
+        metadata, and CallError for other errors. Its `code` is gRPC's name of the status, and
+        `details` the service's text. `executed` tells whether the service may have executed the
+        call.
         """
         response: dict[str, Any] = self._native.call(
             method,
@@ -346,7 +347,7 @@ class GrpcClient(_Traced[_native.GrpcClient]):
         timeout_s: float | None = None,
         idempotent: bool = False,
     ) -> dict[str, Any]:
-        """Call as :meth:`call` does, on a thread of the client; cancelling the task cancels it."""
+        """Call as :meth:`call` does, on a client thread; cancelling the task cancels the call."""
 
         def work(cancel: _native.Cancel) -> dict[str, Any]:
             return self.call(

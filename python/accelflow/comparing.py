@@ -257,7 +257,7 @@ class _Replications:
 
     @property
     def tail_share(self) -> float:
-        """The share of response times, the longest, that each run returns."""
+        """Return the share of the longest response times that each run must return."""
         return 0.0 if self.asked is None else self.asked.tail_share(self.seeds)
 
     def warmup(self, scenario: Scenario) -> int:

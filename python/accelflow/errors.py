@@ -64,7 +64,7 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
 
 
 def one_of(place: str, value: str, known: Iterable[str]) -> str:
-    """Return `value`, the setting called `place`. Raises InputError unless it is one of `known`."""
+    """Return `value`, the setting called `place`. Raises InputError if it is not one of `known`."""
     known = list(known)
     if value not in known:
         raise refused(place, value, known=known)

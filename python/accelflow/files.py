@@ -38,7 +38,7 @@ def read_text(path: Path) -> str:
 
 
 def why(error: Exception) -> str:
-    """The reason of `error` without the file's name, for messages that name the file themselves."""
+    """Return the reason of `error` without the file's name, for messages that already have it."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):
@@ -80,8 +80,8 @@ def _inner(value: Any) -> Iterator[Any]:
 def parse_json(text: str) -> Any:
     """Parse JSON.
 
-    Raises ValueError for malformed text, repeated names, too deep nesting, and for integers of more
-    than 64 bits, which might not fit a float.
+    Raises ValueError for malformed text, repeated names, too deep nesting, and integers of more
+    than 64 bits.
     """
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_int=_integer)

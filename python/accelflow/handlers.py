@@ -1,4 +1,4 @@
-"""Handlers of a user's own module, for commands that serve them."""
+"""Handlers in a user's module, for commands that serve them."""
 
 import importlib
 import sys
@@ -15,8 +15,8 @@ __all__ = ["find_setup", "set_up"]
 def find_setup(text: str) -> Callable[[Server], object]:
     """Return the function that `text`, ``MODULE:FUNCTION``, names.
 
-    Modules of the working directory are found, too. Raises InputError for a text of another form, a
-    module that cannot be imported, and a function that is not there.
+    Modules in the working directory are also found. Raises InputError for a text of another form, a
+    module that cannot be imported, and an unknown function.
     """
     module, _, name = text.partition(":")
     if not module or not name:

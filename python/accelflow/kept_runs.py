@@ -1,4 +1,4 @@
-"""Runs of single seeds on disk, so that a comparison that was stopped does not repeat them."""
+"""Runs of single seeds on disk, so that a stopped comparison does not repeat them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class KeptRuns:
         write_whole(self._file(scenario), lambda scratch: scratch.write_bytes(data))
 
     def clear(self) -> None:
-        """Delete the runs that were found or added here, and the folder if it is then empty."""
+        """Delete the runs that were found or added here, and the folder if it is empty then."""
         for file in self._used:
             file.unlink(missing_ok=True)
         if self._place.is_dir() and not any(self._place.iterdir()):

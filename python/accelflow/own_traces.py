@@ -1,4 +1,4 @@
-"""Traces of a service's own, for servers and clients (docs/server.md)."""
+"""A service's own traces, for servers and clients (docs/server.md)."""
 
 from dataclasses import dataclass
 from os import PathLike

@@ -94,7 +94,7 @@ def parameters() -> list[Parameter]:
 
 
 def engines(tcp_cost_ns: float) -> list[Engine]:
-    """All engines with their parameters, and the profile `paper` where TCP costs `tcp_cost_ns`."""
+    """Return all engines with parameters, and the profile `paper` with TCP at `tcp_cost_ns`."""
     return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
 

@@ -1,7 +1,7 @@
 """The types of a workload's tree: phases of paths, and the values that services and chains have.
 
-They have the fields of a workload's file (docs/workloads.md) under its names, so a type checker
-finds a misspelt or a missing one. The allowed values are checked when the workload is read.
+They have the fields of a workload's file (docs/workloads.md), so a type checker finds misspelt and
+missing fields. The allowed values are checked when the workload is read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -127,8 +127,8 @@ class PoissonArrivals(TypedDict):
 class ModulatedArrivals(TypedDict):
     """Arrivals whose rate changes between states.
 
-    Each state is (its rate / the mean rate, its weight). A new one is drawn by weight after
-    `dwell_us` on average.
+    Each state is (relative rate, weight). A new state is drawn by weight after `dwell_us` on
+    average.
     """
 
     process: Literal["modulated"]
@@ -144,7 +144,7 @@ class PresetArrivals(TypedDict):
 
 
 class GivenArrivals(TypedDict, total=False):
-    """Requests arrive at given times: one of the two fields."""
+    """Requests arrive at given times, set by one of the two fields."""
 
     process: Required[Literal["times"]]
     file: str
@@ -220,7 +220,7 @@ Odds: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
 class Retry(TypedDict):
-    """Retries of a chain: the odds that an attempt fails, the attempts in all, and the pause."""
+    """Retries of a chain: an attempt's failure probability, the attempts in total, the pause."""
 
     odds: float
     attempts: int
@@ -265,7 +265,7 @@ class Timed(TypedDict):
 
 
 class Cpu(TypedDict):
-    """Application logic whose time is drawn for each request, or stated elsewhere (True)."""
+    """Application logic with a random time, or with a time that is set elsewhere (True)."""
 
     cpu: Literal[True] | Times
 

@@ -1,4 +1,4 @@
-"""Pictures as files: one style, and equal drawings are equal bytes."""
+"""Pictures as files: one style, and equal bytes for equal drawings."""
 
 import hashlib
 import re

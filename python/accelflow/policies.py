@@ -198,7 +198,7 @@ class System:
         return properties, decide, queue.choose, bool(queue.deadlines)
 
     def failed(self, place: str, error: BaseException) -> str:
-        """Return the message for a simulation that failed as the policy's method `place` raised."""
+        """Return the message for a simulation in which the policy's method `place` raised."""
         if isinstance(error, InputError) and place == "begin":
             return str(error)
         kind = "queue" if place == "choose" else "orchestrator"
@@ -212,7 +212,7 @@ class System:
         return f"{called} raised {_last_line(error)}{where}"
 
     def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in the policy that runs now, which may never return."""
+        """Raise KeyboardInterrupt in the running policy, which may never return."""
         if self._thread is not None:
             ctypes = importlib.import_module("ctypes")  # slow to load, and seldom needed
             raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc

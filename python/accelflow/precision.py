@@ -114,7 +114,7 @@ def first_requests(precision: Precision) -> int:
 
 
 def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
-    """The widest of the intervals `found`, each a mean and a half width by name."""
+    """Return the widest of the intervals `found`, each a mean and a half width by name."""
     ratios = {name: half / mean if mean else 0.0 for name, (mean, half) in found.items()}
     widest = max(ratios, key=lambda name: ratios[name], default="")
     return Reached(ratio=ratios.get(widest, 0.0), name=widest)

@@ -1,7 +1,7 @@
 """RELIEF's suite of coarse-grained applications under RELIEF and AccelFlow: Fig. 15.
 
 The paper says "maximum throughput" and 1.8x on average, but not how the maximum was found. Every
-definition that it allows is computed, and none is chosen for being nearer.
+definition that fits the text is computed, and none is chosen for its result.
 """
 
 from __future__ import annotations

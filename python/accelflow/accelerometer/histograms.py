@@ -1,4 +1,4 @@
-"""Histograms of bpftrace: `hist()` and `lhist()` of sizes, as its output has them."""
+"""Size histograms in the output of bpftrace's `hist()` and `lhist()`."""
 
 import re
 from dataclasses import dataclass

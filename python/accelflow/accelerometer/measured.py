@@ -118,9 +118,9 @@ def interval(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Intercept and slope of the line through `points`, by least squares of relative errors.
+    """Fit a line through `points` by least squares of relative errors: intercept and slope.
 
-    Times of large inputs are larger, and so are their errors: each point counts as 1 / y^2.
+    Times of large inputs have larger errors, so each point has the weight 1 / y^2.
     """
     weights = [1 / (y * y) for _, y in points]
     total = math.fsum(weights)

@@ -245,7 +245,7 @@ def _sizes(each: Measured) -> Sizes:
 
 
 def to_toml(service: Service, remarks: Iterable[str] = ()) -> str:
-    """The file of `service`, as :func:`accelflow.accelerometer.read` reads it, after `remarks`."""
+    """Return `service` as a file for :func:`accelflow.accelerometer.read`, after `remarks`."""
     lines = [f"# {remark}" for remark in remarks]
     lines.append(f"host_cycles_per_s = {_text(service.host_cycles_per_s)}")
     for kernel in service.kernels:

@@ -125,9 +125,9 @@ class Kernel:
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """A service on one host, which spends `host_cycles_per_s` (C) on everything it does.
+    """A service on one host, which spends `host_cycles_per_s` (C) on all its work.
 
-    `draws` and `seed` are for inputs that are a :class:`Range`.
+    `draws` and `seed` apply to inputs that are a :class:`Range`.
     """
 
     host_cycles_per_s: Number

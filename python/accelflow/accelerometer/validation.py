@@ -234,5 +234,5 @@ def _row(case: Case) -> dict[str, Any]:
 
 
 def worst(rows: list[Mapping[str, Any]]) -> float:
-    """The largest error of `rows`, in points, without its sign."""
+    """Return the largest absolute error of `rows`, in points."""
     return max(abs(float(row["error_points"])) for row in rows)

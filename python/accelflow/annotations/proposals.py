@@ -31,8 +31,8 @@ _Result = TypeVar("_Result")
 class Proposal:
     """Traces of a function's tax operations, and a workload whose one service calls them.
 
-    `traces` has the names of the accelerators of each trace by name. `notes` name the values that
-    the recordings lack, with the assumptions made, and the operations that are left out.
+    `traces` maps each trace's name to its accelerators. `notes` list assumed values that the
+    recordings lack, and omitted operations.
     """
 
     name: str

@@ -43,7 +43,7 @@ class Operation:
 
 @dataclass
 class Recording:
-    """The operations of one call of a function, and how long it took as a whole."""
+    """The operations of one call of a function, and the call's total time."""
 
     marks: Mapping[Callable[..., object], str]
     operations: list[Operation] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Recording:
             self._origins[id(value)] = (value, None)
 
     def ends(self, result: object, time_ns: int) -> None:
-        """Note the result of the function, and how long it took."""
+        """Record the function's result and its time."""
         self.time_ns = time_ns
         _, origin = self._origins.get(id(result), (None, None))
         if origin is not None:
@@ -112,7 +112,7 @@ _RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
 def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
-    """Call `function`, and note the call if the function that makes it is being recorded."""
+    """Call `function`, and record the call if its caller is being recorded."""
     recording_now = _RECORDING.get()
     if recording_now is None:
         return function(*arguments, **named)
@@ -129,7 +129,7 @@ def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any
 
 
 class recording:  # noqa: N801 (a context manager)
-    """Makes `found` the recording of this context while the block runs."""
+    """Make `found` the recording of this context while the block runs."""
 
     def __init__(self, found: Recording) -> None:
         """Prepare to record into `found`."""

@@ -29,9 +29,10 @@ PAPER_SPEEDUPS: Final = {
 def designs(**parameters: float) -> dict[str, Any]:
     """Return the RPC layer's cycles for one request under each design.
 
-    Without `parameters` (``accelflow explain cerebros.analytic`` lists them) they are those of the
-    microservice UniqueId, and each design has `paper_speedup_ratio`, None where the paper prints
-    none. Raises InputError for an unknown parameter and for a value that is not allowed.
+    ``accelflow explain cerebros.analytic`` lists the `parameters`; the defaults are those of the
+    microservice UniqueId. Without `parameters`, each design has `paper_speedup_ratio`, None if the
+    paper does not print it. Raises InputError for an unknown parameter and for a value that is not
+    allowed.
     """
     changes = checked("cerebros.analytic", parameters)
     try:

@@ -59,8 +59,8 @@ class Row:
     def to_dict(self, half_width: float | None) -> dict[str, Any]:
         """The row as an object for JSON.
 
-        ``role`` is ``input`` if the services were given the paper's figure, ``fitted`` if it or one
-        close to it chose parameters, else ``result``.
+        ``role`` is ``input`` if the paper's figure is an input of the services, ``fitted`` if it or
+        a related figure was used to choose parameters, and otherwise ``result``.
         """
         target = targets()[self.key]
         off = abs(self.finding(half_width).difference or 0.0)

@@ -1,4 +1,4 @@
-"""Several seeds of the figures: means, and how sure they are."""
+"""Several seeds of the figures: means and their intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def estimate(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def mean_bars(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The bars of several runs: means of their parts, and the interval of the sum of them."""
+    """Combine the bars of several runs: means of their parts, and the interval of their sum."""
     bars = []
     for same in zip(*runs, strict=True):
         parts = {

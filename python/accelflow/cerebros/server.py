@@ -66,7 +66,7 @@ class OwnService:
         return Path(self.interface).stem
 
     def request(self) -> dict[str, Any]:
-        """The files as the engine takes them. Raises InputError for a value that is not a path."""
+        """Return the files for the engine. Raises InputError for a value that is not a path."""
         (interface,) = texts("interface", [self.interface])
         (recording,) = texts("recording", [self.recording])
         dirs = texts("include_dirs", self.include_dirs)
@@ -94,7 +94,7 @@ class Load:
     malformed_ratio: float = 0.0
 
     def request(self) -> dict[str, Any]:
-        """The load as the engine takes it. Raises InputError for a value that is not allowed."""
+        """Return the load for the engine. Raises InputError for a value that is not allowed."""
         given = {n: getattr(self, n) for n in ("senders", "rate_rps", "load_ratio")}
         arrivals = {name: value for name, value in given.items() if value is not None}
         if len(arrivals) > 1:

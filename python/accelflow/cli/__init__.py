@@ -86,7 +86,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "readings",
         "readings",
         "readings",
-        "Show which rows depend on which reading of the paper.",
+        "Show the rows that depend on each reading of the paper.",
     ),
     Listed(
         "fit",
@@ -128,7 +128,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "trace",
         "trace",
         "trace",
-        "Show traces: source, graph, words and trace memory, and requests on their way.",
+        "Show traces: source, graph, words and trace memory, and the path of a request.",
     ),
     Listed(
         "service",

@@ -25,14 +25,14 @@ Command = Callable[..., None]
 
 
 def one_system(command: Command) -> Command:
-    """Give a command the options of a simulation of one system."""
+    """Add the options of a simulation of one system to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def scenario_asked(context: click.Context) -> simulation.Scenario:
-    """The scenario that the options of :func:`one_system` ask for, in `context`.
+    """Return the scenario set by the options of :func:`one_system` in `context`.
 
     Raises InputError for a value that is not allowed.
     """

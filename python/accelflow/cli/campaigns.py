@@ -1,4 +1,4 @@
-"""Options, checks and the closing line of commands that run many simulations."""
+"""Options, checks and the final line of commands that run many simulations."""
 
 import os
 import time
@@ -70,7 +70,7 @@ def config_option(help_text: str) -> Callable[[_Command], _Command]:
 
 
 def chip_options(command: _Command) -> _Command:
-    """The options for the chip: its file or name, and changes of it."""
+    """Add the options for the chip: its file or name, and changes."""
     chip = click.option(
         "--chip",
         metavar="FILE",
@@ -101,7 +101,7 @@ def out_option(help_text: str, default: Path | None = None) -> Callable[[_Comman
 def scenario_of(
     config_file: Path | None, chip: str | None = None, changes: Sequence[str] = ()
 ) -> Scenario:
-    """The scenario of a file, or the default one, on a chip and with changes of it."""
+    """Return the scenario of a file, or the default, on a chip with changes."""
     scenario = read_scenario(config_file) if config_file else Scenario()
     config = chosen_config(chip, read_settings(changes), scenario.config)
     return replace(scenario, config=config)
@@ -122,7 +122,7 @@ class Campaign:
         self.console = Console(stderr=True)
 
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
-        """Do `work` with a runner of simulations, whose progress is shown."""
+        """Run `work` with a runner of simulations and a progress display."""
         with bar(self.console, "simulating") as advance:
             runner = Runner(self._threads, advance)
             found = work(runner)

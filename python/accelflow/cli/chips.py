@@ -119,7 +119,7 @@ def _print_costs(sizes: dict[str, float]) -> None:
     help="Write this file.",
 )
 def new(name: str, like: str, out: Path | None) -> None:
-    """Write a chip called NAME as a file with comments, ready to be changed and run."""
+    """Write a chip called NAME as a commented file, ready to be edited and used."""
     if name in {chip.name for chip in packaged()}:
         allowed = "must differ from the names of the packaged chips"
         raise refused("name", name, allowed)

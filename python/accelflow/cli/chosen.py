@@ -75,7 +75,7 @@ def _changed(config: Config, common: Mapping[str, float]) -> Config:
 
 @dataclass(frozen=True)
 class Sized:
-    """A chip as inputs of the area model, and a note on parameters that the model leaves out."""
+    """A chip as inputs of the area model, and a note on parameters that the model ignores."""
 
     inputs: dict[str, float]
     note: str

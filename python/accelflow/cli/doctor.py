@@ -47,7 +47,7 @@ _PROGRAMS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that was looked for.
+    """The result of one check.
 
     `state` is ``ok``, ``missing`` (something that a command needs), or ``optional`` (missing, but
     most commands work without it). `found` is its version or place, and `remedy` how to get it.

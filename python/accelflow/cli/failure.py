@@ -89,7 +89,7 @@ def _say(message: str, exit_code: int) -> int:
 
 
 def plain(text: str) -> str:
-    """`text` with its control characters, which a terminal would obey, as escapes."""
+    """Escape control characters in `text`, which a terminal would otherwise execute."""
     shown = (repr(letter)[1:-1] if _CONTROL.match(letter) else letter for letter in text)
     return "".join(shown)
 

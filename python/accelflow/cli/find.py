@@ -1,4 +1,4 @@
-"""`accelflow find`: the least or most of one thing, or the cheapest design, that keeps limits."""
+"""`accelflow find`: the least or greatest value, or the cheapest design, that keeps limits."""
 
 from __future__ import annotations
 

@@ -411,8 +411,8 @@ def deathstarbench(
 ) -> None:
     """Read response times of wrk2 or locust.
 
-    They make no workload: --against compares them with simulated ones. RESULTS.json is the output
-    of `accelflow compare --json`.
+    This does not create a workload: --against RESULTS.json compares them with simulated ones.
+    RESULTS.json is the output of `accelflow compare --json`.
     """
     if service is not None and against is None:
         raise InputError("--service: must be given together with --against")

@@ -1,4 +1,4 @@
-"""Refusals that name the option which the user gave, and not the field that it sets."""
+"""Refusals that name the user's option instead of the field that it sets."""
 
 import re
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def _by_option(text: str, context: click.Context) -> str:
 
 
 def naming_options(command: click.Command) -> click.Command:
-    """Make the refusals of `command` and of its subcommands name options."""
+    """Make refusals of `command` and its subcommands name options."""
     command.context_class = _Context
     if isinstance(command, click.Group):
         for inner in command.commands.values():
@@ -76,7 +76,7 @@ def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...
 
 
 def file_once(*names: str, text: str, metavar: str = "FILE") -> Callable[[Any], Any]:
-    """An option `names` with the help `text` for a file, which may be given once; else None."""
+    """Make an option `names` with the help `text` for a file, allowed once and by default None."""
     return click.option(
         *names,
         multiple=True,

@@ -46,7 +46,7 @@ def check_place(out: Path) -> None:
 def check_file(out: Path, option: str = "--out") -> None:
     """Raise InputError for a file whose folder is missing or cannot be written, before any work.
 
-    Unlike a folder for results, a missing folder of one file is more likely misspelt than new.
+    The missing folder of a single file is probably misspelt, so it is not created.
     """
     folder = out.absolute().parent
     if not folder.exists():

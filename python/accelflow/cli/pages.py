@@ -35,7 +35,7 @@ def check_report(report_file: Path | None) -> None:
 
 
 def page_samples(scenario: Scenario, seeds: int) -> int:
-    """The number of requests of each service that a page keeps under each system, evenly spaced."""
+    """Return the number of evenly spaced requests that a page keeps per service and system."""
     known = scenario.services or services(loaded(scenario).workload)  # type: ignore[arg-type]
     systems = max(len(scenario.orchestrators or orchestrators()), 1) * max(len(scenario.chips), 1)
     return max(_MOST_SAMPLES // (len(known) * systems * seeds), 1)

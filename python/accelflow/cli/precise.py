@@ -1,4 +1,4 @@
-"""Options for how long a comparison simulates, and how exactly it counts."""
+"""Options for the length of a comparison's simulations, and for exact percentiles."""
 
 from __future__ import annotations
 

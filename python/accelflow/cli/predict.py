@@ -1,4 +1,4 @@
-"""`accelflow predict`: how far forecasts of a server's response times are off, on this machine."""
+"""`accelflow predict`: the errors of forecasts of a server's response times on this machine."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`accelflow profile`: sorts a measured profile into categories that accelerators could take."""
+"""`accelflow profile`: sort a measured profile into categories of accelerators."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`accelflow readings`: which rows depend on which reading of the paper."""
+"""`accelflow readings`: the rows that depend on each reading of the paper."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def readings(  # noqa: PLR0913 (the options)
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Show which rows depend on which reading of the paper.
+    """Show the rows that depend on each reading of the paper.
 
     Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
     time, and shows how far each row moves.

@@ -103,10 +103,10 @@ def record(
     """Record the cost of live requests, step by step.
 
     MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers; the server then
-    answers clients over TLS for --seconds. Alternatively, --from names the operators' port of a
-    running server with `Observability(record=True)`. With WORKLOAD, a suite or a workload's file,
-    its services run on messages of the built-in interface, without a server. `accelflow compare
-    --recording FILE` simulates the recording.
+    answers clients over TLS for --seconds. Alternatively, --from is the operators' port of a
+    running server with `Observability(record=True)`. With WORKLOAD (a suite or a workload's file),
+    its services run on built-in messages, without a server. `accelflow compare --recording FILE`
+    simulates the recording.
     """
     if (source is None) == (address is None):
         raise InputError(

@@ -26,8 +26,8 @@ from accelflow.report.page import comparison_page
 def report(results_file: Path, out: Path) -> None:
     """Write the page of RESULTS, a JSON file of `accelflow compare`.
 
-    The page has no distribution of response times, since the file holds none; `accelflow compare
-    --report FILE.html` writes one with it (docs/report.md).
+    The page has no distribution of response times, since the file does not contain it. `accelflow
+    compare --report FILE.html` writes a page with it (docs/report.md).
     """
     check_file(out)
     try:

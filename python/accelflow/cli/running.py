@@ -25,7 +25,7 @@ class _Duration(click.ParamType[float]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the seconds. Raises InputError for what is no time."""
+        """Return the seconds. Raises InputError for a text that is not a time."""
         return value if isinstance(value, float) else parse_time_limit(value)
 
 
@@ -51,9 +51,10 @@ def worker_options(command: _Command) -> _Command:
 
 @contextmanager
 def runner_at(cluster: str | None, workers: int | None) -> Iterator[Runner | None]:
-    """Yield what simulates on `cluster`, None for the threads of this process.
+    """Yield the runner on `cluster`, or None for the threads of this process.
 
-    Raises InputError if both are given, and as :func:`accelflow.studies.cluster.on_cluster` does.
+    Raises InputError if `cluster` and `workers` are both given, and as
+    :func:`accelflow.studies.cluster.on_cluster` does.
     """
     if cluster is None:
         yield None

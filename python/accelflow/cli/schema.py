@@ -25,8 +25,8 @@ _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
 def schema(name: str) -> None:
     """Print the JSON Schema of a kind of file.
 
-    `chip` is a file of `--chip`, `plan` one of `accelflow arcus plan`, `scenario` one of
-    `accelflow compare --scenario`, `workload` one of services. Editors complete and check files by
-    it.
+    `chip` is a file for `--chip`, `plan` for `accelflow arcus plan`, `scenario` for `accelflow
+    compare --scenario`, and `workload` a file of services. Editors use the schema to complete and
+    check files.
     """
     click.echo(_SCHEMAS[name](), nl=False)

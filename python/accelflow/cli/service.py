@@ -128,7 +128,7 @@ def _print_origin(origin: dict[str, Any] | None) -> None:
     help="File to write. One that exists is kept.",
 )
 def new(name: str, like: str | None, out: Path | None) -> None:
-    """Write a commented file of services called NAME, to edit and to compare."""
+    """Write a commented file of services called NAME, ready to be edited and compared."""
     text = new_workload(name, like)
     place = out if out is not None else Path(f"{name}.toml")
     if place.suffix.lower() != ".toml":

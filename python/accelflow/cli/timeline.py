@@ -1,4 +1,4 @@
-"""`accelflow timeline`, and the options of timelines that other commands have."""
+"""`accelflow timeline`, and the timeline options of other commands."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ Command = Callable[..., None]
 
 
 def timeline_options(command: Command) -> Command:
-    """Give a command the options of a timeline of its simulation."""
+    """Add the options of a timeline to a command."""
     options = (
         click.option(
             "--timeline",
@@ -73,7 +73,7 @@ def timeline_options(command: Command) -> Command:
 
 
 def check_timeline(options: dict[str, Any]) -> None:
-    """Raise InputError for options of a timeline that are not allowed, before any work."""
+    """Raise InputError for invalid timeline options, before any work."""
     file = options["timeline_file"]
     narrowed = [
         name
@@ -91,7 +91,7 @@ def check_timeline(options: dict[str, Any]) -> None:
 
 
 def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
-    """Write the timeline of `scenario` that the options ask for; return its path.
+    """Write the timeline of `scenario` set by the options; return its path.
 
     Raises InputError for a timeline that is not allowed or cannot be written.
     """

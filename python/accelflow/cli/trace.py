@@ -28,7 +28,7 @@ FORMATS = (".png", ".svg")
 
 @click.group("trace", no_args_is_help=True)
 def trace() -> None:
-    """Show traces: source, graph, words and trace memory, and requests on their way."""
+    """Show traces: source, graph, words and trace memory, and the path of a request."""
 
 
 @trace.command("list")

@@ -48,8 +48,8 @@ def watch(
 ) -> None:
     """Show where the time of one request to SERVICE goes.
 
-    A row is a trace that the request executes, or application logic. The critical path, for which
-    the response waited, is bold; waits are hatched.
+    Each row is a trace of the request, or application logic. The critical path is bold, and waits
+    are hatched.
     """
     if picture is not None:
         if picture.suffix not in (".svg", ".png"):

@@ -1,4 +1,4 @@
-"""`accelflow why`: what slow requests waited for that others did not."""
+"""`accelflow why`: why slow requests take longer than others."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Panels, lines, bars and the paper's marks, as the pictures of all papers use them."""
+"""Panels, lines, bars and marks of the paper's figures, for the pictures of all papers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def panels_figure(
     height: float = 2.7,
     own_legends: bool = False,
 ) -> Figure:
-    """Panels side by side with one legend, or one each if their curves are of different things."""
+    """Draw panels side by side, with one legend, or with one each for different curves."""
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(width, 0.35 + height * rows), layout="constrained")
     FigureCanvasAgg(figure)
@@ -74,9 +74,9 @@ def panels_figure(
 
 
 def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
-    """A mark for `of` times the figure that the paper reports under `key`, if it reports one.
+    """Mark `of` times the paper's figure with the key `key`, if there is one.
 
-    A number is a line, a range two with a bar between them.
+    A number is a line; a range is two lines with a bar between them.
     """
     target = targets().get(key)
     if target is None:
@@ -102,7 +102,7 @@ def paper_line(axes: Axes, at: float, height: float) -> None:
 
 
 def interval_mark(axes: Axes, at: float, mean: float, half_width: float | None) -> None:
-    """The 95 % interval of ours, if there are several seeds and they differ."""
+    """Draw our 95 % interval, if there are several seeds with different values."""
     if half_width:
         axes.errorbar(at, mean, yerr=half_width, color="#555555", capsize=2, linewidth=0.8)
 

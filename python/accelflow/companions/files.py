@@ -34,9 +34,9 @@ def to_json(outcome: PaperResult) -> dict[str, Any]:
 def write(outcome: PaperResult, directory: Path) -> list[Path]:
     """Write `comparison.md`, `results.json` and the pictures of `outcome` into `directory`.
 
-    If results of another paper or seed are there, all names get the next free number: nothing else
-    is overwritten. All files are made before the first one appears, and equal outcomes are equal
-    bytes. Returns the paths. Raises InputError for a place that cannot be written.
+    If the folder has results of another paper or seed, all names get the next free number. All
+    files are complete before the first one appears, and equal outcomes give equal bytes. Returns
+    the paths. Raises InputError if a file cannot be written.
     """
     suffix = free_suffix(lambda suffix: _is_another(outcome, directory, suffix))
     try:

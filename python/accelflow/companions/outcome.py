@@ -16,7 +16,7 @@ __all__ = ["PAPERS", "PaperResult", "run"]
 
 @dataclass(frozen=True)
 class PaperResult:
-    """All findings of a paper, and its figures and tables as the engines give them."""
+    """All findings of a paper, with the figures and tables of the engines."""
 
     paper: str
     seed: int
@@ -25,7 +25,7 @@ class PaperResult:
 
 
 def run(paper: str, *, seed: int = 1, threads: int = 1) -> PaperResult:
-    """Compute all that `paper`, one of :data:`PAPERS`, reports.
+    """Compute all reported figures of `paper`, one of :data:`PAPERS`.
 
     Equal seeds give equal outcomes. Raises InputError for another paper.
     """

@@ -36,7 +36,7 @@ _CLOSED: Final = ("model", "offloads", "places", "table2")
 
 
 def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
-    """The page of `outcome`, with the files of `pictures` by the names of figures."""
+    """Return the page of `outcome`; `pictures` has the files by figure name."""
     about = [
         f"Written by `accelflow companions {outcome.paper}`; not edited by hand. "
         f"docs/{outcome.paper}.md introduces the model, and says which parameters were chosen by "

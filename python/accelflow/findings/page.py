@@ -58,7 +58,7 @@ _LARGEST: Final = 10
 
 
 def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: list[str]) -> str:
-    """A page: how many rows agree, paragraphs `about` it, the legend, and the lines of `body`."""
+    """Return a page: counts of verdicts, paragraphs `about`, the legend, and the `body`."""
     lines = [f"# {title}", "", f"**{counts_text(findings)}.**", ""]
     for paragraph in (*about, LEGEND):
         lines += [paragraph, ""]
@@ -66,18 +66,18 @@ def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: li
 
 
 def table(findings: Sequence[Finding]) -> list[str]:
-    """The table of `findings`, with an empty line after it."""
+    """Return the table of `findings`, followed by an empty line."""
     return markdown_table(COLUMNS, [_cells(finding) for finding in findings])
 
 
 def own_table(findings: Sequence[Finding]) -> list[str]:
-    """The table of `findings` that no paper reports, with an empty line after it."""
+    """Return the table of `findings` that no paper reports, followed by an empty line."""
     rows = [[text.replace("*", "\\*") for text in own_cells(finding)] for finding in findings]
     return markdown_table(OWN_COLUMNS, [[f"`{key}`", *others] for key, *others in rows])
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table in Markdown, with an empty line after it."""
+    """Return a table in Markdown, followed by an empty line."""
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
 

@@ -75,7 +75,7 @@ class Reported:
         return min(max(value, float(self.low)), float(self.high))
 
     def printed_digits_match(self, value: float) -> bool:
-        """Whether `value`, rounded or cut off to the printed digits, is this number."""
+        """Whether `value`, rounded or truncated to the printed digits, is this number."""
         if not self.single:
             return self.nearest(value) == value
         difference = value - float(self.low)
@@ -100,9 +100,9 @@ class Target:
     """One figure that a paper reports.
 
     `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``. `kind` is one of
-    :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures, else None. An empty `unit`
-    means a fraction. Our value is divided by `ours_per_printed` before its digits are compared with
-    the printed ones.
+    :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures, and otherwise None. An empty
+    `unit` means a fraction. Our value is divided by `ours_per_printed` before its digits are
+    compared with the printed digits.
     """
 
     key: str

@@ -57,7 +57,7 @@ def plain_table() -> Table:
 
 
 def print_table(table: Table, console: Console) -> None:
-    """Print without cutting anything off: the console is widened if needed."""
+    """Print without truncation: the console is widened if needed."""
     unbounded = console.options.update(width=10_000)
     console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     console.print(table)

@@ -71,13 +71,13 @@ class Evaluation:
 
     @property
     def rows(self) -> Mapping[str, float | None]:
-        """Our figures by row; None for one that could not be computed."""
+        """Our figures by row; None for a figure that could not be computed."""
         return _means(self.findings)
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Simulates points, each for as long as needed, and computes their distances."""
+    """Simulates points, each as long as needed, and computes their distances."""
 
     runner: Runner
     lengths: Lengths

@@ -1,4 +1,4 @@
-"""The search itself: generations of points, and a last look at the best of them."""
+"""The search: generations of points, and a final comparison of the best points."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _NO_DISTANCE: Final = 100.0
 class Fit:
     """The outcome of a search.
 
-    `default` is the default scenario with the `fixed` values, around which the search began.
-    `evaluations` are all points in their order, `finalists` are the best of them with more seeds,
-    and `best` is the best finalist.
+    `default` is the default scenario with the `fixed` values, the start of the search.
+    `evaluations` are all points in order. `finalists` are the best points with more seeds, and
+    `best` is the best finalist.
     """
 
     evaluations: tuple[Evaluation, ...]

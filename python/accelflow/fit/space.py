@@ -1,4 +1,4 @@
-"""The search space: bounds of parameters, and the optimiser that walks within them."""
+"""The search space: bounds of parameters, and the optimiser."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Bound:
         return not self.choices and self.low <= value <= self.high
 
     def at(self, place: float) -> float:
-        """The number at `place`, from 0 to 1 on a logarithmic scale."""
+        """Return the number at `place`, from 0 to 1 on a logarithmic scale."""
         value = self.low * (self.high / self.low) ** min(max(place, 0.0), 1.0)
         return float(round(value)) if self.whole else float(f"{value:.4g}")
 
@@ -130,9 +130,9 @@ class Place:
 
 
 class Optimiser:
-    """CMA-ES for numbers and choices together (CatCMA with margin), by the package ``cmaes``.
+    """CMA-ES over numbers and choices (CatCMA with margin), from the package ``cmaes``.
 
-    It asks for a generation of points and receives their distances, which must be finite. Equal
+    It proposes a generation of points and receives their distances, which must be finite. Equal
     seeds and distances give equal points.
     """
 

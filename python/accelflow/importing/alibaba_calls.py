@@ -69,7 +69,7 @@ class _Seen:
 
     @property
     def length_ms(self) -> float:
-        """The caller's wait in ms; the callee's time if the caller has no row."""
+        """Return the caller's wait in ms, or the callee's time if the caller has no row."""
         length = self.caller_ms if self.caller_ms is not None else self.callee_ms
         return length or 0.0
 

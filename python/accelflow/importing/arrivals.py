@@ -63,7 +63,7 @@ class Options:
 class Arrivals:
     """Arrivals of one service: times, or rates that hold until the next.
 
-    Use it as a context manager, which deletes its temporary files.
+    Use it in a ``with`` statement, which deletes its temporary files.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class Functions(Protocol):
         """The number of invocations of each function that can be chosen."""
 
     def minutes(self, function: str) -> Mapping[int, int]:
-        """The invocations of `function` in each minute, counted from 0, that has any."""
+        """Return the invocations of `function` by minute, counted from 0, without empty minutes."""
 
     def length(self) -> int:
         """The length of the trace in minutes."""

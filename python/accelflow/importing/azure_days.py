@@ -41,7 +41,7 @@ class Days:
         self._length = 0
 
     def read_invocations(self, table: Table) -> None:
-        """Add a day: a column for each minute, called ``1`` or ``minute_1`` and so on."""
+        """Add a day, with a column for each minute, called ``1`` or ``minute_1`` and so on."""
         function = table.index("invocations", "HashFunction")
         columns = [
             (int(name.removeprefix("minute_")) - 1, index)
@@ -98,7 +98,7 @@ class Days:
                 del self._minutes[name]
 
     def read_durations(self, table: Table) -> None:
-        """Add durations: of several rows of a function, weighted by their counts."""
+        """Add durations; several rows of a function are weighted by their counts."""
         function, mean, median, count = (
             table.index("durations", name)
             for name in ("HashFunction", "Average", "percentile_Average_50", "Count")
@@ -132,14 +132,14 @@ class Days:
             )
 
     def read_memory(self, table: Table) -> None:
-        """Count rows of memory, which a workload has no place for."""
+        """Count rows of memory, which workloads do not use."""
         for row in table.rows():
             self.report.dropped("rows of memory", "left out: not part of a workload", row.place)
 
     def totals(self) -> Mapping[str, int]:
-        """The number of invocations of each function that has any, and whose minutes are held.
+        """Return the number of invocations of each function whose minutes are kept.
 
-        Functions without held minutes had fewer invocations when they were dropped.
+        Functions without kept minutes had fewer invocations when they were dropped.
         """
         gone = sum(self._totals[name] for name in self._lost)
         why = "not in the workload"
@@ -151,7 +151,7 @@ class Days:
         return found
 
     def minutes(self, function: str) -> Mapping[int, int]:
-        """The invocations of `function` in each minute, counted from 0, that has any."""
+        """Return the invocations of `function` by minute, counted from 0, without empty minutes."""
         return self._minutes[function]
 
     def length(self) -> int:

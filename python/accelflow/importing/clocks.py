@@ -27,7 +27,7 @@ _LIMIT_NS: Final = 9_000_000_000_000_000_000
 
 
 def unit_of(column: str) -> str | None:
-    """The unit that the name of a column declares: ``time_ms`` is in milliseconds."""
+    """Return the unit in the name of a column: ``time_ms`` is in milliseconds."""
     end = column.lower().rpartition("_")[2]
     if end in UNITS and end != "iso":
         return end

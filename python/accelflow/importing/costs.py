@@ -46,9 +46,9 @@ class Options:
 def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Options) -> Imported:
     """Read profiles and set costs and application time of a service of a workload.
 
-    The cost of an operation is its share of the time, times cores and duration, by requests and
-    operations a request. Raises InputError for profiles, workloads and options that lack something
-    necessary.
+    The cost of an operation is its share of the time, times cores and duration, over the number of
+    requests and of operations per request. Raises InputError if a profile, a workload or an option
+    is missing something.
     """
     tree = read_workload(options.into)
     service = service_of(tree, options.service)

@@ -68,8 +68,9 @@ class OperationRules:
             raise InputError(f"{path}: {why(error)}") from error
 
     def sort(self, stack: tuple[str, ...]) -> Functional:
-        """The operation of `stack`, whose last frame is the innermost, and the function to name.
+        """Return the category of `stack`, whose last frame is the innermost, and the function.
 
-        The category is an operation, a key of `PAIRS`, `APPLICATION`, or `OTHER` if no rule has it.
+        The category is an operation, a key of `PAIRS`, `APPLICATION`, or `OTHER` if no rule
+        matches.
         """
         return self.of(stack)

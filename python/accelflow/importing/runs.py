@@ -1,4 +1,4 @@
-"""Sorts any number of records in bounded memory, with temporary files."""
+"""Sort any number of records in bounded memory, with temporary files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Sorted:
         return heapq.merge(self._records, *map(self._run, self._runs))
 
     def replace(self, records: Iterator[Record]) -> None:
-        """Hold `records` instead, which may be made of those that are held."""
+        """Hold `records` instead; they may be derived from the current ones."""
         made = Sorted(self._held)
         try:
             for key, value in records:

@@ -49,7 +49,7 @@ class Asked:
 
 @dataclass
 class Tally:
-    """Weights of the samples of each category, and how many samples that is."""
+    """Weights of the samples of each category, and their number."""
 
     weights: Counter[str] = field(default_factory=Counter)
     samples: Counter[str] = field(default_factory=Counter)

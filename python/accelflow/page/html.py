@@ -165,7 +165,7 @@ def _control(control: Choice | Slider, name: str) -> str:
 
 
 def embedded(content: Any) -> str:
-    """JSON that no text can end before its element does.
+    """Return JSON that cannot end its HTML element early.
 
     Raises ValueError for a number that is not finite.
     """

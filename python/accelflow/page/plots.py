@@ -139,7 +139,7 @@ def stacked(
     parameters: Mapping[str, str | float],
     colors: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Horizontal bars of the column `value`, stacked by the column `part`, one for each name."""
+    """Draw horizontal bars of the column `value` for each name, stacked by the column `part`."""
     return {
         **_chosen(parameters),
         "height": _ROW_HEIGHT * len(names),
@@ -170,9 +170,9 @@ def dots(  # noqa: PLR0913 (options, by name)
     limit: str | None = None,
     parameters: Mapping[str, str | float] | None = None,
 ) -> dict[str, Any]:
-    """Dots at the column `value`, on a row for each of `rows` (column `row`), by name.
+    """Draw dots at the column `value`, coloured by name, on a line for each of `rows`.
 
-    `limit` draws a tick at that column.
+    `limit` names the column of a tick.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
     axis: dict[str, Any] = {"format": ".0%"} if share else {}

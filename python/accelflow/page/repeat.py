@@ -15,9 +15,9 @@ __all__ = ["command_line", "repeated"]
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return the command with these arguments, of which the first is the program's file.
+    """Return the command with these arguments, quoted for a shell.
 
-    It is quoted for a shell.
+    The first argument is the program's file.
     """
     program, *others = arguments
     name = Path(program).name

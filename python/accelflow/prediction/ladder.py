@@ -1,4 +1,4 @@
-"""The ladder: one recorded workload in closed form, simulated, and on the live server."""
+"""Forecasts of a recorded workload by several methods, compared with the live server."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _OF_RECORDING: Final = 0xFFFF
 class Options:
     """The settings of the measurements and of the forecasts.
 
-    `loads` are shares of the server's capacity, each driven for `seconds`, `repeats` times over,
-    the loads in turn. The recording is made at `recorded_load`, another share. The capacity is
-    measured for a quarter of the time. `requests` are simulated for each forecast. `workload` is
-    the suite or the tree of a workload's file that has the service, and `config` sets parameters of
-    the simulated server.
+    `loads` are shares of the server's capacity. Each load runs for `seconds`, `repeats` times, in
+    turn with the others. `recorded_load` is the load of the recording. The capacity is measured for
+    a quarter of `seconds`. `requests` are simulated for each forecast. `workload` is the suite or
+    the tree of a workload's file that has the service, and `config` sets parameters of the
+    simulated server.
     """
 
     loads: Sequence[float] = (0.1, 0.3, 0.5, 0.7)

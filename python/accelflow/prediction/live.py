@@ -112,7 +112,7 @@ class Driven:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest of `values` that at least `share` of them are at most."""
+    """Return the smallest of `values` that at least `share` of them do not exceed."""
     ordered = sorted(values)
     rank = max(1, -int(-share * len(ordered) // 1))
     return ordered[rank - 1]
@@ -212,7 +212,7 @@ class Live:
 
 @contextmanager
 def kept_off(core: int | None) -> Iterator[None]:
-    """Keep this process off `core` meanwhile, if it has another one."""
+    """Keep this process off `core` in this context, if it has another core."""
     before = os.sched_getaffinity(0)
     others = before - {core}
     if core is None or not others:
@@ -309,7 +309,7 @@ def alone(live: Live, subject: Subject, *, seconds: float) -> list[float]:
 
 
 def server_draws_us(service: Mapping[str, Any], count: int) -> list[float]:
-    """Times in us of `count` requests at the server, drawn from the tables of a service."""
+    """Draw the server's times in us for `count` requests from a service's tables."""
     stream, tables = random.Random(count), _tables(service)  # noqa: S311 (times, not secrets)
     return [sum(_draw(table, stream.random()) for table in tables) * 1e-3 for _ in range(count)]
 
@@ -334,7 +334,7 @@ def _tables(service: Mapping[str, Any]) -> list[Sequence[Sequence[float]]]:
 
 
 def server_us(service: Mapping[str, Any]) -> float:
-    """The mean time of a request at the server, by the tables of a recorded service, in us."""
+    """Return a request's mean time at the server in us, from a recorded service's tables."""
     return sum(map(_mean, _tables(service))) * 1e-3
 
 

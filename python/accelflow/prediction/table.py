@@ -1,4 +1,4 @@
-"""The ladder as a table, for terminals and in Markdown."""
+"""The forecasts as a table, for terminals and in Markdown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def text(answer: Mapping[str, Any]) -> str:
 
 
 def markdown(answers: Sequence[Mapping[str, Any]]) -> str:
-    """One table in Markdown of several answers: a row for each service and load."""
+    """Return several answers as one Markdown table, with a row for each service and load."""
     head = ["service", "load", "req/s", "live mean, us", "spread"]
     head += [f"{name}, off" for name in _NAMES.values()]
     head += ["live P99, us", "spread"]

@@ -12,7 +12,7 @@ from accelflow.profiles.categories import Functionality, Leaf
 
 @dataclass(frozen=True)
 class Reference:
-    """A share that is stated for a category: of which service, and where."""
+    """A share stated for a category, with its service and its place in the paper."""
 
     category: str
     subject: str

@@ -94,10 +94,10 @@ class Rules:
         return _category(self.parts.get(leaf, ()), frames[-1]) or OTHER
 
     def functionality_of(self, frames: Sequence[str]) -> Functional:
-        """Return the purpose of the stack `frames`: for a copy, the purpose that it is made for.
+        """Return the functionality of the stack `frames`; for a copy, that of its caller.
 
         The category is that of the innermost frame that has one. A dispatcher, such as a server's
-        loop, calls handlers of any kind, so frames outside of it say nothing about them. Its own
+        loop, calls handlers of any kind, so its callers do not determine their category. Its own
         category counts only if all frames below it are known as leaves or as `runtime`.
         """
         own, called = True, frames[-1]

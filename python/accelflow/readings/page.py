@@ -45,8 +45,8 @@ def short(figure: Figure) -> str:
 class Swing:
     """The effect of a choice on a row: log ratios by default and under the other readings.
 
-    Readings with a saturated system are apart, since their figures grow with the run. A swing is
-    `sure` if a figure differs from the default's by more than the intervals of both.
+    Readings with a saturated system are separate, since their figures grow with the run. A swing is
+    `sure` if a figure differs from the default by more than both intervals.
     """
 
     choice: Choice
@@ -57,7 +57,7 @@ class Swing:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest log ratio, without saturated ones."""
+        """Return the lowest and the highest log ratio, without saturated readings."""
         every = (self.default, *self.others)
         return min(every), max(every)
 

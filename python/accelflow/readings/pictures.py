@@ -1,4 +1,4 @@
-"""A tornado for each row: how far each choice moves it, the largest first."""
+"""A tornado plot for each row: the effect of each choice, the largest first."""
 
 from __future__ import annotations
 

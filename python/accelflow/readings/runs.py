@@ -65,11 +65,11 @@ class Figure:
 
     @property
     def saturated(self) -> bool:
-        """Whether it depends on the run's length: requests arrived faster than they ended."""
+        """Whether it depends on the run length, because requests arrived faster than they ended."""
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
-        """Whether the two differ by more than their intervals together."""
+        """Whether the difference exceeds both intervals together."""
         if self.mean is None or other.mean is None:
             return self.mean is not other.mean
         return abs(self.mean - other.mean) > self.half_width + other.half_width
@@ -114,9 +114,9 @@ def read_all(
 ) -> Readings:
     """Run the experiments with `scenario` and with every other reading of `choices`.
 
-    Readings are tried one at a time, and a simulation that several of them need runs once. The
-    outcome does not depend on the runner's threads. Raises InputError for an experiment without
-    rows, and for a scenario that is not allowed.
+    Readings are run one at a time. A simulation that several readings need runs once. The outcome
+    does not depend on the runner's threads. Raises InputError for an experiment without rows, and
+    for a scenario that is not allowed.
     """
     scenario = scenario or Scenario()
     for definition in definitions:

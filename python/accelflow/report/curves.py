@@ -1,4 +1,4 @@
-"""Curves of response times: percentiles on an axis that stretches the tail."""
+"""Curves of response times: percentiles on an axis with a stretched tail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The colours of systems and parts on a page that is light or dark."""
+"""The colours of systems and parts on a light or dark page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access by name, for results that are tables as well."""
+"""Access by name for results that are also tables."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _MOST_LABEL: Final = 28
 
 
 def print_overview(comparison: Comparison, console: Console) -> None:
-    """Print the verdict, the table of systems and the bars of where the time goes."""
+    """Print the verdict, the table of systems, and bars of the parts of their latency."""
     _line(console, Text(verdict(comparison), style="bold"))
     console.print()
     _line(console, Text(_experiment(comparison), style="dim"))
@@ -138,7 +138,7 @@ def _within(system: SystemResult) -> str:
 
 
 def latency_text(value_us: float | None) -> str:
-    """A latency with a digit behind the point below a millisecond."""
+    """Format a latency, with one decimal below a millisecond."""
     if value_us is None:
         return "-"
     return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"

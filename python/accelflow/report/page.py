@@ -1,4 +1,4 @@
-"""A comparison as a page: the answer, plots, tables, configuration, and how to repeat it."""
+"""A comparison as a page: answer, plots, tables, configuration, and the command."""
 
 from __future__ import annotations
 

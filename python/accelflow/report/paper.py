@@ -1,4 +1,4 @@
-"""The figures that the AccelFlow paper reports, and the comparisons that they apply to."""
+"""The figures of the AccelFlow paper, and the comparisons to which they apply."""
 
 import math
 from typing import Final

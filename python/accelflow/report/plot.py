@@ -64,7 +64,7 @@ _FEWEST_BEYOND: Final = 10
 
 
 class Picture(Figure):
-    """A figure that a notebook shows, also where pyplot has not prepared it."""
+    """A figure that notebooks show, even without pyplot."""
 
     def __init__(self, **settings: Any) -> None:
         """Make an empty one with the width of a page."""

@@ -1,4 +1,4 @@
-"""Checked reading of results files: a wrong value is refused by its place."""
+"""Checked reading of results files: a refusal names the place of the wrong value."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Reader:
         return tuple(values)
 
     def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
-        """The value of `key`, or None where it is null."""
+        """Return the value of `key`, or None if it is null."""
         return None if self.value.get(key, 0) is None else self.get(key, wanted)
 
     def number(self, key: str) -> float:

@@ -114,7 +114,7 @@ class ServiceResult:
 
     @property
     def only_called(self) -> bool:
-        """Whether all its requests came from other services: see `called`."""
+        """Whether all its requests came from other services; see `called`."""
         return self.completed == 0 and self.called is not None
 
     @property
@@ -412,7 +412,7 @@ class Comparison(_Shown, Named[SystemResult]):
 
 
 def system_id(system: Mapping[str, Any]) -> str:
-    """The name in a comparison of a system, an object of the schema."""
+    """The name of `system`, an object of the schema, in a comparison."""
     return _id(str(system["orchestrator"]), system.get("chip"))
 
 

@@ -69,7 +69,7 @@ def _print_services(comparison: Comparison, console: Console) -> None:
 def services_table(comparison: Comparison) -> Table:
     """Build a block of rows for each service: one row for each orchestrator.
 
-    The columns about the server are left out where all services share one.
+    The columns about the server are omitted if all services share one.
     """
     own = not _share_a_server(comparison)
     table = _plain_table()

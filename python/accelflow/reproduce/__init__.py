@@ -108,8 +108,8 @@ def write_outcomes(
 ) -> list[Path]:
     """Write results, pictures and the page to the folder `out`, and return their paths.
 
-    `left_out` are the experiments that an :class:`OwnEvaluation` has left out. Equal outcomes are
-    equal bytes. Raises InputError for a place that cannot be written.
+    `left_out` are the experiments that an :class:`OwnEvaluation` omits. Equal outcomes give equal
+    bytes. Raises InputError if a file cannot be written.
     """
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,

@@ -40,7 +40,7 @@ _PAPER: Final[dict[str, Any]] = {
 
 
 def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """The figures that ours and the paper both have, by unit in the order of appearance."""
+    """Return the figures that both ours and the paper have, by unit in order of appearance."""
     units: dict[str, list[Finding]] = {}
     for finding in findings:
         known = finding.ours is not None and finding.paper is not None
@@ -50,7 +50,7 @@ def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def height_in(groups: Sequence[Sequence[Finding]]) -> float:
-    """The height that figures by unit need; none without any."""
+    """Return the height that figures by unit need; None without figures."""
     return sum(_AXIS_IN + _ROW_IN * len(findings) for findings in groups) + _LEGEND_IN * bool(
         groups
     )
