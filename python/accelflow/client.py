@@ -224,7 +224,7 @@ class Client(_Kept[_native.Client]):
         timeout_s: float | None = None,
         idempotent: bool = False,
     ) -> Json:
-        """Call as :meth:`call` does, on a thread of the loop; cancelling the task cancels the call."""
+        """Call as :meth:`call` does, on a thread of the loop; cancelling the task cancels it."""
 
         def work(cancel: _native.Cancel) -> Json:
             return self.call(
