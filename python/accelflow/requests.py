@@ -1,7 +1,7 @@
-"""The request that a handler serves, and threads and coroutines that work for it.
+"""The request of a handler, and the threads and coroutines that work for it.
 
 A handler's calls keep its request's deadline and trace, on its thread and in its coroutine. For
-threads that a handler starts, or has from a pool, there is :func:`within_request`. ::
+threads that a handler starts or takes from a pool, use :func:`within_request`. ::
 
     with ThreadPoolExecutor() as pool:
         ask = within_request(posts.call)
@@ -81,13 +81,13 @@ def _entered(scope: _native.Scope) -> Iterator[None]:
 
 
 def current_scope() -> _native.Scope | None:
-    """Return the scope of the request that this coroutine or thread handles, if it has one."""
+    """Return the scope of the request that this coroutine or thread handles, or None."""
     return _SCOPE.get() or _native.current_scope()
 
 
 @dataclass(frozen=True)
 class Settled(Generic[_T]):
-    """The outcome of a coroutine: its value, or the exception that it has raised."""
+    """The outcome of a coroutine: its value, or the exception that it raised."""
 
     value: _T | None
     raised: BaseException | None

@@ -159,7 +159,7 @@ class Scenario:
 
     @property
     def costs(self) -> str:
-        """The source of costs: paper, measured, or recording for a given one."""
+        """Return the source of costs: paper, measured, or recording if one is given."""
         return str(resolved(self)["costs"])
 
     @property
@@ -189,12 +189,12 @@ class Scenario:
 
     @property
     def warmup_requests(self) -> int:
-        """The first requests of each service, which are not counted: `warmup`, or a tenth."""
+        """Return the number of warm-up requests of each service: `warmup`, or a tenth."""
         return int(resolved(self)["warmup_requests"])
 
 
 class Fields(TypedDict, total=False):
-    """The fields of :class:`Scenario`, but for its workload and orchestrators."""
+    """The fields of :class:`Scenario`, except its workload and orchestrators."""
 
     services: Sequence[str]
     placement: str
@@ -253,8 +253,8 @@ def hashed(scenario: Scenario) -> str:
 def loaded(scenario: Scenario) -> Scenario:
     """Return `scenario` with the contents of its workload's file, which may change later.
 
-    Raises InputError for a file that cannot be read or is not a workload, and for a scenario
-    that is not allowed: values of the file with their line and column.
+    Raises InputError for a file that cannot be read or is not a workload, and for a scenario that
+    is not allowed. Messages on the file's values have line and column.
     """
     file = scenario.workload if isinstance(scenario, Scenario) else None
     if isinstance(file, str | PathLike) and is_file(file):

@@ -1,4 +1,4 @@
-"""A server for stock Thrift and gRPC clients, with handlers in Python.
+"""A server for standard Thrift and gRPC clients, with handlers in Python.
 
 Every request is received by trace T1 and answered by T2, or by T3 if it was compressed
 (docs/server.md). ::

@@ -120,7 +120,7 @@ class Workload:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
-        """Read the workload in the file at `path`, with the contents of the files that it names.
+        """Read the workload in the file at `path`, with the files to which it refers.
 
         Raises InputError as :func:`accelflow.workload.load_workload`.
         """
@@ -128,7 +128,7 @@ class Workload:
 
     @classmethod
     def from_document(cls, tree: Mapping[str, Any]) -> Self:
-        """Make a workload of the tree of a file.
+        """Make a workload from the tree of a file.
 
         Raises InputError for a tree that is not a workload.
         """

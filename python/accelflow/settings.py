@@ -57,8 +57,8 @@ def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str)
 class Tls:
     """TLS 1.3 with a `certificate` chain, the server's own first, and its `key` (PEM files).
 
-    With `client_ca`, a PEM file of authorities, clients must prove who they are by a certificate
-    that one of these has signed.
+    With `client_ca`, a PEM file of authorities, clients must present a certificate signed by one of
+    them.
     """
 
     certificate: str | PathLike[str]

@@ -303,12 +303,12 @@ def orchestrators() -> list[tuple[str, str]]:
 
 
 def systems() -> list[tuple[str, str]]:
-    """All systems that can be simulated, also the steps between RELIEF and AccelFlow (Fig. 13)."""
+    """Return all systems, including the steps between RELIEF and AccelFlow (Fig. 13)."""
     return _native.system_names()
 
 
 def workloads() -> list[Suite]:
-    """The workloads, with how many of their sequences of accelerators branch."""
+    """Return the workloads, with the share of their sequences that branch."""
     return [
         Suite(name=name, branching_share=share, paper_branching_share=printed)
         for name, share, printed in _native.workload_names()
@@ -403,6 +403,6 @@ def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dic
 
 
 def profile_parameters() -> list[dict[str, Any]]:
-    """The numbers that the profile `paper` rests on: name, value, provenance and note of each."""
+    """Return the inputs of the profile `paper`: name, value, provenance and note of each."""
     found: list[dict[str, Any]] = json.loads(_native.profile_parameters(ASSUMED_TCP_COST_NS))
     return found

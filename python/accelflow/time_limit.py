@@ -1,4 +1,4 @@
-"""A limit of the time that work may take, after which it stops cleanly."""
+"""A time limit for work, after which it stops cleanly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_S: Final = 366 * 86_400.0
 
 
 class TimeUpError(AccelflowError):
-    """The time limit has passed before there was anything to return."""
+    """The time limit expired before there was a result."""
 
 
 class TimeLimit:

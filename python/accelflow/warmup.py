@@ -73,7 +73,7 @@ def settled(  # noqa: PLR0913 (options, by name)
     """Return the warm-up of `scenario` in requests of a service with the mean rate.
 
     A pilot with each of `seeds` is simulated without any warm-up; `check` sees its results. Raises
-    InputError if it is too short to tell.
+    InputError if the pilot is too short.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

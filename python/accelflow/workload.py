@@ -75,7 +75,7 @@ for name in added:
 
 
 class WorkloadWarning(UserWarning):
-    """Warns of something in a workload's file that has no effect, such as an unused trace."""
+    """Warns of a part of a workload's file that has no effect, such as an unused trace."""
 
 
 def is_file(workload: object) -> bool:
@@ -88,8 +88,8 @@ def is_file(workload: object) -> bool:
 def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
     """Return the tree of the workload in the file at `path`, TOML or JSON.
 
-    Files that it names (traces, recordings, CSV) are not read. Raises InputError for a file that
-    cannot be read, and for the first value that is not allowed, with its line and column.
+    The files to which it refers (traces, recordings, CSV) are not read. Raises InputError for a
+    file that cannot be read, and for the first value that is not allowed, with its line and column.
     """
     text = _text(Path(path))
     try:
@@ -100,12 +100,12 @@ def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the tree of the workload in the file at `path` with the contents of files it names.
+    """Return the tree of the workload in the file at `path`, including the files it refers to.
 
-    The tree needs no other files and can be simulated. Python modules that it names are run, each
-    in a process of its own. Emits a WorkloadWarning for each trace that no service uses. Raises
-    InputError as :func:`read_workload`, for a file that it names and that cannot be read, and for
-    traces that cannot run.
+    The tree needs no other files and can be simulated. Referenced Python modules run in separate
+    processes. Emits a WorkloadWarning for each trace that no service uses. Raises InputError as
+    :func:`read_workload`, for a file that it names and that cannot be read, and for traces that
+    cannot run.
     """
     path = Path(path)
     text, folder = _text(path), path.parent
@@ -156,10 +156,10 @@ def _traces_of(module: Path) -> str:
 
 
 def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
-    """Return `workload` in the form that engines take: a suite's name, or its tree as JSON.
+    """Return `workload` in the engines' form: a suite's name, or its tree as JSON.
 
-    Raises InputError as :func:`load_workload`, and for a value that is neither a name, nor a file,
-    nor a tree.
+    Raises InputError as :func:`load_workload`, and for a value that is not a name, a file or a
+    tree.
     """
     if is_file(workload) and not isinstance(workload, Mapping):
         return json.dumps(load_workload(workload))
@@ -185,7 +185,7 @@ def check_suite(name: str) -> None:
 
 @contextmanager
 def located(workload: object) -> Iterator[None]:
-    """Name file, line and column in refusals of values of `workload`, if that is a file."""
+    """Add file, line and column to refusals of values of `workload`, if it is a file."""
     try:
         yield
     except InputError as error:
@@ -239,7 +239,7 @@ def new_workload(name: str, like: str | None = None) -> str:
     """Return the text of a new workload's file called `name`: commented, and ready to run.
 
     It has two small services, or, with `like`, the services of the suite of that name. Raises
-    InputError for a name that no workload may have, and for an unknown suite.
+    InputError for an invalid name, and for an unknown suite.
     """
     if name in SUITES:
         raise refused("name", name, "must be another name than those of the suites")

@@ -1,6 +1,6 @@
 """The plotting library that a page carries: Vega-Lite with Vega and its embedder.
 
-The package vl-convert-python has them inside, so that nothing is downloaded.
+They are part of the package vl-convert-python, so nothing is downloaded.
 """
 
 from __future__ import annotations

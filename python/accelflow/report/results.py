@@ -170,10 +170,10 @@ class _Shown:
         return to_table(self.whole()).schema.__arrow_c_schema__()
 
     def write_page(self, path: str | PathLike[str]) -> None:
-        """Write the results as one page of HTML with plots and tables, which needs no network.
+        """Write the results as one self-contained HTML page with plots and tables.
 
         It has the distribution of response times if the results have samples. Raises OSError if
-        `path` cannot be written, which is then as it was.
+        `path` cannot be written; it is then unchanged.
         """
         from accelflow.page import write_page  # noqa: PLC0415 (slow to load)
         from accelflow.report.page import comparison_page  # noqa: PLC0415 (it imports this module)

@@ -32,7 +32,7 @@ def accelerometer_page(
 ) -> Page:
     """Make the page of a result (schema ``accelflow.accelerometer/1``) of a service.
 
-    A `decision` in it is shown with its alternatives and SLO, and `sought`, the sentence of a
+    A `decision` in the result is shown with its alternatives and SLO. `sought` is the sentence on a
     parameter that reaches a goal.
     """
     decision = result.get("decision")

@@ -26,7 +26,7 @@ def decided(decision: Mapping[str, Any]) -> str:
 
 
 def decision_section(decision: Mapping[str, Any] | None, sought: str | None) -> list[Section]:
-    """The alternatives with the SLO's verdicts, and the sentence of a sought parameter.
+    """Make the section on alternatives, the SLO's verdicts, and a sought parameter.
 
     Empty if there is neither.
     """

@@ -1,4 +1,4 @@
-"""Lengths and repetitions of simulations, and the least that a figure may rest on."""
+"""Lengths and repetitions of simulations, and the smallest samples of figures."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Budget:
     def lengths(self) -> tuple[int, ...]:
         """The numbers of requests that a simulation may have.
 
-        They begin at `requests` and double up to `most_requests`. There are few of them, so that
-        experiments share simulations.
+        They begin at `requests` and double up to `most_requests`. Few lengths allow experiments to
+        share simulations.
         """
         found = [self.requests]
         while found[-1] * 2 <= self.most_requests:
@@ -57,7 +57,7 @@ class Budget:
         return tuple(found)
 
     def length(self, needed: float) -> int:
-        """The shortest length of at least `needed` requests, or else the longest one."""
+        """Return the shortest length of at least `needed` requests, or the longest length."""
         return next((length for length in self.lengths if length >= needed), self.lengths[-1])
 
 

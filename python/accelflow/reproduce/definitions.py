@@ -68,7 +68,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Cell:
-    """A system at a point. Files may leave out either if there is only one, or if all are meant."""
+    """A system at a point. Files may omit either if there is only one, or if all are meant."""
 
     system: str
     point: str
@@ -143,8 +143,8 @@ class Plot:
 class Slo:
     """A service level objective: `factor` times the mean response time of an idle server.
 
-    That server is at `point`, and the scenario chooses its system. `low_rps` and `high_rps` bound
-    a search.
+    The idle server is that of `point`; the scenario chooses its system. `low_rps` and `high_rps`
+    bound a search.
     """
 
     point: str
@@ -276,7 +276,7 @@ class _Scope:
         return table.choice("measure", sorted(self.measures))
 
     def cell(self, table: Section) -> Cell:
-        """A cell; its system and point may be left out if there is only one."""
+        """Read a cell; its system and point may be omitted if there is only one."""
         system = table.choice("system", self.systems, self.systems[0] if self._one_system else None)
         point = table.choice("point", self.points, self.points[0] if self._one_point else None)
         table.end()

@@ -34,9 +34,10 @@ Place = tuple[str, str]
 
 
 def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
-    """The places of the results that `row` is computed from.
+    """Return the places of the results from which `row` is computed.
 
-    For a trend they are at `point`, and those it is compared with at `other` or else at `point`.
+    For a trend, they are at `point`, and the places of comparison at `other`, or else also at
+    `point`.
     """
     found = [(row.of.point or point, row.of.system)]
     if row.to is not None:
@@ -66,7 +67,7 @@ def of_system(measure: str, runs: Sequence[Services]) -> Estimate | None:
 
 
 def of_row(row: Row, cells: Cells, point: str = "", other: str = "") -> Estimate | None:
-    """The figure of `row`; that of a trend at `point`, compared with `other`."""
+    """Return the figure of `row`; for a trend, that at `point`, compared with `other`."""
     places = places_of(row, point, other)
     return jackknife(lambda kept: _of_row(row, cells, places, kept), len(cells[places[0]]))
 
@@ -78,7 +79,7 @@ def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
 
 
 def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
-    """The figure of `row` for `service`, less its mean over `others`."""
+    """Return the figure of `row` for `service`, less its mean over `others`."""
     return _of_services(row, cells, [service], others)
 
 
@@ -108,9 +109,9 @@ def difference_of_measures(first: str, second: str, runs: Sequence[Services]) ->
 def difference_of_points(
     row: Row, cells: Cells, first: tuple[str, str], second: tuple[str, str]
 ) -> Estimate | None:
-    """The figure of `row` at the second of a trend's points, less that at the first.
+    """Return the figure of `row` at the second of a trend's points, less that at the first.
 
-    Each is a point with the one that it is compared with.
+    Each is a point with its point of comparison.
     """
     places = [places_of(row, *first), places_of(row, *second)]
     return _difference(
@@ -129,13 +130,13 @@ def _difference(first: Figure, second: Figure, replications: int) -> Estimate | 
 
 
 def too_little(row: Row, cells: Cells, point: str = "") -> str:
-    """Say which samples are too few for the figure of `row`; empty if there are enough."""
+    """Return the samples that are too small for the figure of `row`, in words; empty if none is."""
     found = [_too_little(row.measure, cells[place]) for place in places_of(row, point)]
     return next((text for text in found if text), "")
 
 
 def requests_of(places: Iterable[Place], cells: Cells) -> tuple[int, int]:
-    """The fewest and the most requests that simulations at `places` had."""
+    """Return the fewest and the most requests of simulations at `places`."""
     found = [
         service["run"]["requests"]
         for place in places

@@ -1,7 +1,7 @@
 """Measures of a system, and how figures are computed from them.
 
 A *measure* is read from the results of one service in one simulation. A *form* compares two systems
-service by service, and a *summary* makes one figure of the services'.
+service by service, and a *summary* combines the services into one figure.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class OwnScenario:
         return _scaled(UNLOADED_RPS, self.rate_rps)
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
-        """The SLO that the workload states for `service`, or else `factor` times `idle_us`."""
+        """Return the workload's SLO for `service`, or `factor` times `idle_us` without one."""
         if service in self.slo_us:
             return self.slo_us[service]
         return self.slo_factors.get(service, factor) * idle_us

@@ -34,7 +34,7 @@ _MOST_TICKS: Final = 8
 def write_pictures(outcome: ExperimentResult, stem: Path) -> list[Path]:
     """Write `stem`.png and `stem`.svg, equal bytes for equal outcomes, and return their paths.
 
-    Nothing is written for an experiment without a picture. Raises OSError when a place cannot be
+    Nothing is written for an experiment without a picture. Raises OSError if a file cannot be
     written.
     """
     plot = outcome.definition.plot
@@ -47,8 +47,8 @@ def write_pictures(outcome: ExperimentResult, stem: Path) -> list[Path]:
 def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
     """Write `stem`.png and `stem`.svg of a drawing, and return their paths.
 
-    Equal drawings are equal bytes: neither a date nor a version is in them. Raises OSError when a
-    place cannot be written.
+    Equal drawings give equal bytes, since files have no date and no version. Raises OSError if a
+    file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     return [pictures.save(figure, path, dpi) for path in paths]

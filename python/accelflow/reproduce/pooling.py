@@ -1,4 +1,4 @@
-"""Measures of a service over several seeds, and whether enough responses back them."""
+"""Measures of a service over several seeds, and checks that there are enough responses."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
 
 
 def tail_share(experiment: simulation.Scenario) -> float:
-    """The share of the longest response times of `experiment` that pooled percentiles need."""
+    """Return the share of the longest response times that pooled percentiles need."""
     counted = experiment.requests - experiment.warmup_requests
     return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))
 

@@ -1,4 +1,4 @@
-"""Why rows are off and why statements do not hold, with their proofs and measures checked."""
+"""Reasons for rows that are off and statements that do not hold, with checked references."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ SCHEMA: Final = "accelflow.reproduce/3"
 
 
 def to_text(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> str:
-    """One outcome as the text of a file: equal outcomes are equal bytes."""
+    """Return one outcome as the text of a file; equal outcomes give equal bytes."""
     return json_text(to_dict(outcome, scenario, budget))
 
 

@@ -52,7 +52,7 @@ def _defaults() -> Mapping[str, float]:
 class Runner:
     """Runs simulations of one system each on `threads` threads, and remembers their results.
 
-    A simulation that several experiments ask for runs once. Results do not depend on `threads`.
+    A simulation that several experiments need runs once. Results do not depend on `threads`.
     """
 
     def __init__(self, threads: int, progress: Progress | None = None) -> None:

@@ -56,7 +56,7 @@ class Setting(Protocol):
         """The simulation of one system at one point."""
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
-        """The SLO of `service`, whose mean response time on an idle server is `idle_us`."""
+        """Return the SLO of `service`, whose mean response time on an idle server is `idle_us`."""
 
     def to_dict(self) -> dict[str, Any]:
         """The choices as one object for JSON."""
@@ -131,7 +131,7 @@ class Scenario:
         )
 
     def sizes_of(self, workload: str) -> str:
-        """The payload sizes of `workload`; SocialNetwork's own sizes are for it alone."""
+        """Return the payload sizes of `workload`; SocialNetwork's own sizes apply only to it."""
         return _OTHERS if self.sizes == _OF_ONE != workload else self.sizes
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,10 +11,10 @@ __all__ = ["Section"]
 
 
 class Section:
-    """A table of the file that is read key by key; :meth:`end` refuses the keys left over."""
+    """A table of the file, read key by key; :meth:`end` refuses unread keys."""
 
     def __init__(self, content: Mapping[str, Any] | None, place: str) -> None:
-        """Read `content`, None for a table that is absent, which is at `place` of the file."""
+        """Read `content`, the table at `place` of the file, or None for an absent table."""
         self._content = dict(content or {})
         self._allowed: list[str] = []
         self.present = content is not None
@@ -26,7 +26,7 @@ class Section:
         return key in self._content
 
     def take(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, or `default`. Raises InputError if it is missing without one."""
+        """Return the value of `key`, or `default`. Raises InputError if both are missing."""
         self._allowed.append(key)
         if key not in self._content and default is None:
             raise InputError(f"{self.place}: {key} is missing")
@@ -59,7 +59,7 @@ class Section:
         return one_of(f"{self.place}.{key}", self.string(key, default), map(str, allowed))
 
     def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
-        """The texts of `key`, each one of `allowed` and there once."""
+        """Return the texts of `key`: distinct values, each one of `allowed`."""
         values = self.strings(key)
         for value in values:
             one_of(f"{self.place}.{key}", value, allowed)
@@ -68,7 +68,7 @@ class Section:
         return tuple(values)
 
     def table(self, key: str, *, needed: bool = True) -> Section:
-        """The table of `key`; an absent one if it is missing and not `needed`."""
+        """Return the table of `key`; an absent table if it is missing and not `needed`."""
         self._allowed.append(key)
         if not needed and key not in self._content:
             return Section(None, f"{self.place}.{key}")

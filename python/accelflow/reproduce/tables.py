@@ -165,7 +165,7 @@ def _fig1(inputs: Inputs) -> Table:
 def breakdown(spent: Mapping[str, Mapping[str, float]], categories: Mapping[str, str]) -> Table:
     """The times `spent` in ns, by service and category, as shares.
 
-    `categories` are those that are shown, with the names of their figures, the means of the shares.
+    `categories` maps the categories to show to their figures, the means of the shares.
     """
     series: dict[str, dict[str, float]] = {}
     rows = []
@@ -190,7 +190,7 @@ _DRAWN: Final = 2_000
 
 
 def fig5(inputs: Inputs) -> Table:
-    """The smallest, median and largest payload before and after each accelerator that has some."""
+    """Return the smallest, median and largest payload before and after each accelerator."""
     seen: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in ACCELERATORS}
     for name, before, after in simulation.payloads(inputs.scenario, _DRAWN):
         sides = seen.setdefault(name, ([], []))

@@ -53,8 +53,8 @@ class Growth:
 class Limits:
     """The limits of each server, and the servers in reserve.
 
-    `utilization_ratio` is the highest share of time that cores, the elements of an accelerator, or
-    a manager may be busy. `spare_servers` are added to those that the load needs.
+    `utilization_ratio` is the highest allowed utilisation of cores, an accelerator's elements, or a
+    manager. `spare_servers` are added to the servers that the load needs.
     """
 
     utilization_ratio: float = 0.7
@@ -134,7 +134,7 @@ class Plan:
 
     @property
     def effective_rps(self) -> dict[str, float]:
-        """The rate of each service, requests from other services of the workload included."""
+        """Return the rate of each service, including requests from the other services."""
         rates = self.needed_rps
         added = dict(rates)
         # A workload has no circles of calls, so at some point there is nothing to add.
@@ -150,11 +150,11 @@ class Plan:
         return rates
 
     def calls_of(self, name: str) -> list[list[str]]:
-        """The services that the service called `name` calls, phase by phase."""
+        """Return the services called by the service `name`, phase by phase."""
         return [[callee for callee, _ in phase] for phase in self._calls_of(name)]
 
     def waited_calls_of(self, name: str) -> list[list[str]]:
-        """The services that the service called `name` calls and waits for, phase by phase."""
+        """Return the services that the service `name` calls and waits for, phase by phase."""
         return [[callee for callee, waited in phase if waited] for phase in self._calls_of(name)]
 
     def _calls_of(self, name: str) -> list[list[tuple[str, bool]]]:

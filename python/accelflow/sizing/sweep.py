@@ -1,4 +1,4 @@
-"""The lateness of a server's slowest service against its load, for pages."""
+"""P99 over SLO of a server's slowest service against its load, for pages."""
 
 from __future__ import annotations
 

@@ -48,9 +48,9 @@ _KINDS: Final = ("local", "slurm", "kubernetes")
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """The rule for giving a slow batch to another worker, too.
+    """The rule for giving a slow batch to a second worker.
 
-    It applies after `factor` times the median of the batches that have ended, `least_s` at least.
+    It applies after `factor` times the median of the completed batches, and at least `least_s`.
     """
 
     factor: float = 6.0
@@ -218,7 +218,7 @@ class _Run:
         self._numbers = itertools.count()
 
     def run(self, batches: Iterable[Batch], limit: TimeLimit) -> Iterator[tuple[Batch, bytes]]:
-        """Yield each batch with its rows, as they come, until `limit` passes."""
+        """Yield each batch with its rows, as they arrive, until `limit` expires."""
         waiting = iter(batches)
         try:
             while True:

@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def clear(self) -> bool:
-        """Whether the values on both sides of the answer are clear of noise."""
+        """Whether both decisions next to the answer are outside the noise."""
         return all(side.clear for side in (self.best, self.beyond) if side is not None)
 
 

@@ -46,10 +46,10 @@ class Folder:
 
     @contextmanager
     def opened(self) -> Iterator[Folder]:
-        """Make the folder if it is missing, and lock it.
+        """Create the folder if it is missing, and lock it.
 
-        Raises InputError for a folder of something else or of another version, AccelflowError if
-        another process works in it.
+        Raises InputError for a folder with other content or of another version, and AccelflowError
+        if another process uses it.
         """
         self._check()
         (self.place / _ROWS).mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ class Folder:
             yield self
 
     def done(self) -> Mapping[str, Path]:
-        """The file of each simulation that has its rows, by key. They are read the first time."""
+        """Return the file of each simulation that has rows, by key. Files are read on first use."""
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         if self._files is None:

@@ -1,4 +1,4 @@
-"""Points of a search: simulated one by one, in a folder that stays open."""
+"""Points of a search, simulated one by one in a folder that stays open."""
 
 from __future__ import annotations
 

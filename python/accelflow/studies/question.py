@@ -59,7 +59,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """The design, a value of each of `axes`, that keeps all limits and costs least.
+    """The cheapest design, a value of each of `axes`, that keeps all limits.
 
     `minimize` is one of :data:`COSTS`. `limits`, `slo` and `most_seeds` are as in
     :class:`Question`. An optimiser that begins with `seed` tries `trials` designs.

@@ -60,7 +60,7 @@ class Range:
     whole: bool = False
 
     def at(self, share: float) -> float:
-        """The number at `share` of the way, 0 to 1."""
+        """Return the number at `share` (0 to 1) of the range."""
         if self.scale == "log":
             value = self.low * (self.high / self.low) ** share
         else:
@@ -71,7 +71,7 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One thing that changes: `name` as users write it, and its values or its range."""
+    """An axis: its `name` as users write it, and its values or its range."""
 
     name: str
     values: Range | tuple[Any, ...]
@@ -213,7 +213,7 @@ def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
 
 
 def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The axes of nested tables by dotted name; a table with ``from`` is a range."""
+    """Return the axes of nested tables by dotted name; a table with ``from`` is a range."""
     for key, value in tree.items():
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):
             yield from axes_by_name(value, f"{prefix}{key}.")

@@ -1,4 +1,4 @@
-"""Runs a study: simulates the points that its folder lacks, each once."""
+"""Run a study: simulate the points that its folder lacks, each once."""
 
 from __future__ import annotations
 

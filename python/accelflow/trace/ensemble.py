@@ -1,4 +1,4 @@
-"""Runs traces through accelerators that pass work on to each other: the paper's `Enqueue`.
+"""Run traces on accelerators that pass work to each other: the paper's `Enqueue`.
 
 >>> from accelflow.trace import demo_request, enqueue_trace
 >>> handle = enqueue_trace("T1", demo_request("Login"))
@@ -38,7 +38,7 @@ class _Terms:
 
 
 class Handle:
-    """A trace that runs in the ensemble. Dropping it lets the trace run on."""
+    """A trace that runs in the ensemble. Dropping it does not stop the trace."""
 
     def __init__(self, handle: _native.TraceHandle) -> None:
         """Made by :meth:`Ensemble.enqueue` and :func:`enqueue_trace`."""
@@ -56,19 +56,19 @@ class Handle:
         return self._handle.wait(timeout_s)
 
     def next_arrival(self, timeout_s: float | None = None) -> Arrival | None:
-        """Wait for the next execution that ends before the run does; None once that has ended.
+        """Return the next execution that ends before the run; None after the run has ended.
 
-        It may hold the data for a core, for example, while the write to the cache still runs. Only
-        for traces that were begun with ``early=True``; the record of the run lacks executions that
-        were taken here. Raises TimeoutError after `timeout_s`.
+        For example, it has the data for a core while the write to the cache still runs. Only for
+        traces begun with ``early=True``; the record of the run does not contain executions returned
+        here. Raises TimeoutError after `timeout_s`.
         """
         return self._handle.next_arrival(timeout_s)
 
     def on_done(self, callback: Callable[["Handle"], object]) -> None:
-        """Call `callback` with this handle when the run ends, at once if it has.
+        """Call `callback` with this handle when the run ends, or now if it has ended.
 
-        It runs on the thread of the accelerator that was last, and should be short. An exception in
-        it goes to :func:`sys.unraisablehook` and has no other effect.
+        It runs on the last accelerator's thread, and should be short. An exception in it goes to
+        :func:`sys.unraisablehook` and has no other effect.
         """
         self._handle.on_done(lambda: callback(self))
 
@@ -147,12 +147,12 @@ class Ensemble:
         self._engine.close()
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Return what each accelerator has counted, by name: steps `done` and so on."""
+        """Return the counters of each accelerator by name: steps `done` and so on."""
         return {name: dict(counted) for name, counted in self._engine.counters}
 
     @property
     def small(self) -> int:
-        """How many traces stayed on calling threads, since their payloads were small."""
+        """Return the number of traces that stayed on calling threads because of small payloads."""
         return self._engine.small
 
     def enqueue(  # noqa: PLR0913
@@ -204,8 +204,7 @@ def enqueue_trace(
 ) -> Handle:
     """Begin a trace in the process's :func:`ensemble`, and return at once.
 
-    The parameters, and the TraceError where there is no room, are those of
-    :meth:`Ensemble.enqueue`.
+    Parameters and errors are those of :meth:`Ensemble.enqueue`.
 
     Source: AccelFlow, section IV.A ("Enqueue").
     """

@@ -84,7 +84,7 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
 
 
 def memory(library: Library, name: str) -> _native.TraceImage:
-    """The trace memory for `name`; other traces that cannot be linked do not matter."""
+    """Return the trace memory for `name`; other traces that cannot be linked are ignored."""
     if library.service_name is not None and name not in library:
         # Says so if the trace is another service's.
         library.link_from(name)

@@ -42,7 +42,7 @@ def templates() -> tuple[Template, ...]:
 
 
 class Trace:
-    """A trace under construction: build it from a pipeline, then register it under a name.
+    """A trace: build it from a pipeline, then register it under a name.
 
     Source: AccelFlow, section V.4 and Listing 1.
     """

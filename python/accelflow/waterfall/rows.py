@@ -46,8 +46,8 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[Row]:
     """The rows of an object of schema ``accelflow.waterfall/1``, in the order of their beginnings.
 
     A trace that continues after others is one row. Application logic has a row for each phase. The
-    pieces of an execution follow each other without a gap: after one, the job's number is that of
-    another execution.
+    pieces of an execution follow each other without a gap. After a gap, the same job number belongs
+    to another execution.
     """
     rows: list[Row] = []
     open_rows: dict[tuple[int | None, str | None], Row] = {}
@@ -75,7 +75,7 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[Row]:
 
 
 def totals(rows: list[Row]) -> list[tuple[str, bool, float]]:
-    """The critical time by place: name, whether it is a wait, ns; the longest first."""
+    """Return the critical time by place: name, whether it is a wait, ns; the longest first."""
     spent: defaultdict[tuple[str, bool], float] = defaultdict(float)
     for row in rows:
         for piece in row.pieces:

@@ -27,7 +27,7 @@ FAST_COMPRESSION: Final = "cmp"
 
 @dataclass(frozen=True)
 class Kind:
-    """One or two accelerators that the paper has a share of the time for.
+    """One or two accelerators for which the paper has a share of the time.
 
     `key` begins the keys of its statements, `row` names it in section VII.B.4, `accelerators` is
     the number that its figures are the mean of. `operations` are those for each of TCP's, at most,

@@ -76,7 +76,7 @@ class Proof:
     rows: tuple[str, ...] = ()
 
     def found(self, changes: Mapping[str, float] | None = None) -> Found:
-        """The outcome for the printed figures, of which `changes` replaces some by key.
+        """Return the outcome for the printed figures; `changes` replaces some of them by key.
 
         Raises InputError for a key that the proof does not use.
         """

@@ -25,12 +25,12 @@ class Range:
 
     @classmethod
     def of(cls, value: float) -> Range:
-        """A number that is not rounded, such as a count."""
+        """Return a number that is not rounded, such as a count, as a range."""
         return cls(value, value, value)
 
     @classmethod
     def printed(cls, figure: Decimal) -> Range:
-        """A figure that was rounded to the digits that it has: 0.680 is 0.6795 to 0.6805."""
+        """Return a rounded figure as the range of its digits: 0.680 is 0.6795 to 0.6805."""
         exponent = int(figure.as_tuple().exponent)
         half = Decimal(5).scaleb(exponent - 1)
         return cls(float(figure - half), float(figure), float(figure + half))

@@ -37,7 +37,7 @@ class Statement:
 
 @cache
 def statements() -> Mapping[str, Statement]:
-    """All statements by key. Raises InputError for a row that is not there."""
+    """Return all statements by key. Raises InputError for an unknown row."""
     text = resources.files(_PACKAGE).joinpath("statements.toml").read_text(encoding="utf-8")
     return {key: _statement(key, content) for key, content in tomllib.loads(text).items()}
 
