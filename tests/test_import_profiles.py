@@ -71,7 +71,7 @@ def test_costs_are_shares_of_the_time_by_requests_and_operations() -> None:
     assert counts(report, "dropped") == {"samples of other processes than --process": 4_000}
     guessed = {line.what: (line.count, line.done, line.places) for line in report.lines("guessed")}
     assert guessed["samples that may be Encr or Decr"] == (520, "half to each of Encr or Decr", [])
-    assert guessed["samples of functions that no rule knows"] == (
+    assert guessed["samples of functions without a rule"] == (
         3_000,
         "counted as application time",
         ["shop::price (25.0 %), shop::discount (5.0 %)"],
@@ -223,7 +223,7 @@ def test_rules_can_name_the_application(tmp_path: Path) -> None:
     options = {"requests": 10, "cores": 1.0, "duration_s": 1.0, "rules": rules}
     _, report = costs_of("folded", FOLDED, **options)
     assert counts(report, "understood")["samples of functions of the application"] == 5_000
-    assert counts(report, "guessed")["samples of functions that no rule knows"] == 14_000 - 8_000
+    assert counts(report, "guessed")["samples of functions without a rule"] == 14_000 - 8_000
 
 
 @pytest.mark.parametrize(

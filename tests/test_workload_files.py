@@ -97,7 +97,7 @@ def test_a_new_file_runs_and_is_not_overwritten(
     assert [one["service"] for one in services] == ["Checkout", "Stock"]
     code, _, messages = invoke(capsys, "service", "new", "shop")
     assert code == 2
-    assert "shop.toml: exists already, and is kept" in messages
+    assert "shop.toml: already exists" in messages
     assert Path("shop.toml").read_text() == written
     code, _, messages = invoke(capsys, "service", "new", "my shop")
     assert code == 2

@@ -49,9 +49,7 @@ _FLOW: Final[dict[str, _Field]] = {
     "accelerator": _Field(
         kind="text", default=..., meaning="The accelerator by name, or storage for the SSDs alone."
     ),
-    "instead": _Field(
-        kind="texts", default=(), meaning="Other accelerators that would do as well."
-    ),
+    "instead": _Field(kind="texts", default=(), meaning="Alternative accelerators."),
     "then": _Field(
         kind="texts",
         default=(),

@@ -118,7 +118,9 @@ def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
     if kernel.rides_on is not None or riders:
         shared = ", ".join(riders) or str(kernel.rides_on)
         raise refused(
-            "parameter", parameter, f"must be another one: {shared} has the same offloads"
+            "parameter",
+            parameter,
+            f"must be another one, since {shared} has the same offloads",
         )
 
 

@@ -170,7 +170,7 @@ def _alternatives(tree: Mapping[str, Any], path: Path) -> dict[str, Service]:
         place = f"{path}: alternatives[{index}]"
         name = row.get("name")
         if not isinstance(name, str) or not name or name in found:
-            raise InputError(f"{place}.name = {name!r}: must be a text that no other one has")
+            raise InputError(f"{place}.name = {name!r}: must be a text, and unique")
         kernels = [dict(kernel) for kernel in tree["kernels"]]
         names = [kernel.get("name", "kernel") for kernel in kernels]
         chosen = row.get("kernel", names[0] if len(names) == 1 else None)

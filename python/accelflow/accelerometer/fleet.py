@@ -92,7 +92,7 @@ def read_fleet(path: Path) -> Fleet:
         servers = _number(row.get("servers"), f"{place}.servers", least=1)
         name = row.get("name", Path(file).stem)
         if not isinstance(name, str) or any(name == member.name for member in members):
-            raise InputError(f"{place}.name = {name!r}: must be a text that no other one has")
+            raise InputError(f"{place}.name = {name!r}: must be a text, and unique")
         members.append(Member(name, servers, read(path.parent / file)))
     return Fleet(
         members=members,

@@ -87,19 +87,19 @@ _OPTIONS: Final = (
     click.option(
         "--arrivals",
         metavar="NAME",
-        help="How requests arrive, as of `accelflow compare`.",
+        help="How requests arrive, as for `accelflow compare`.",
         shell_complete=offered.names(simulation.ARRIVALS),
     ),
     click.option(
         "--placement",
         metavar="NAME",
-        help="colocated (default) or isolated, as of `accelflow compare`.",
+        help="colocated (default) or isolated, as for `accelflow compare`.",
         shell_complete=offered.names(simulation.PLACEMENTS),
     ),
     click.option(
         "--facts",
         metavar="NAME",
-        help="common, drawn or recorded, as of `accelflow compare`.",
+        help="common, drawn or recorded, as for `accelflow compare`.",
         shell_complete=offered.names(simulation.FACTS),
     ),
     click.option(

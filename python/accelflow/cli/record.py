@@ -156,7 +156,7 @@ def _names(services: tuple[str, ...]) -> dict[str, str]:
                 f"--service {text}: must be FUNCTION=NAME, as in Text.ComposeText=CPost"
             )
         if function in names or name in names.values():
-            raise InputError(f"--service {text}: the function or the name is given twice")
+            raise InputError(f"--service {text}: the function and the name must not be repeated")
         names[function] = name
     return names
 

@@ -33,7 +33,7 @@ TIME_LIMIT = click.option(
     "--time-limit",
     "time_limit_s",
     type=_Duration(),
-    help="Stop cleanly after this time, such as 90s, 10m or 2h, and say how far it came.",
+    help="Stop cleanly after this time, such as 90s, 10m or 2h, and report the progress.",
 )
 
 

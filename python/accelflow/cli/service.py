@@ -134,7 +134,7 @@ def new(name: str, like: str | None, out: Path | None) -> None:
     if place.suffix.lower() != ".toml":
         raise InputError(f"--out {place}: must end in .toml")
     if place.exists():
-        raise InputError(f"{place}: exists already, and is kept; --out names another file")
+        raise InputError(f"{place}: already exists; --out writes another file")
     check_file(place)
     try:
         write_whole(place, lambda scratch: scratch.write_text(text, encoding="utf-8"))

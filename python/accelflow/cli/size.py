@@ -23,7 +23,7 @@ _SIMULATIONS_PER_SEARCH: Final = 9
 
 @click.command("size")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--quick", is_flag=True, help="Answer in closed form alone, in about a second.")
+@click.option("--quick", is_flag=True, help="Compute only the closed form, in about a second.")
 @REPORT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def size(plan_file: Path, quick: bool, as_json: bool, report_file: Path | None) -> None:

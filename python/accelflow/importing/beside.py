@@ -42,7 +42,7 @@ def compared(
             name = names[0]
         if name is None:
             raise InputError(
-                f"--service: must say which service {each.name!r} is: {', '.join(names)}"
+                f"--service: must name the service of {each.name!r}: {', '.join(names)}"
             )
         for system in comparison.systems:
             if (result := system.service(name)) is not None:

@@ -136,7 +136,7 @@ class _Parts:
 
     def _take_others(self) -> None:
         """Count samples without a rule as application time, and name the heaviest functions."""
-        what, done = "samples of functions that no rule knows", "counted as application time"
+        what, done = "samples of functions without a rule", "counted as application time"
         samples, weight = self.tally.samples[OTHER], self.tally.weights[OTHER]
         self.application += weight
         heaviest = sorted(self.tally.unknown.items(), key=lambda item: (-item[1], item[0]))

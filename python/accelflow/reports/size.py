@@ -55,7 +55,7 @@ def _answer(answer: Mapping[str, Any], kind: str) -> str:
     for system, side in known:
         fleet = side["fleet"]
         if fleet is None:
-            said.append(f"{system} can have no number of servers that is enough")
+            said.append(f"{system}: no number of servers is enough")
         else:
             money = f"{fleet['cost_per_year']:,.0f} {currency} a year".replace("  ", " ")
             said.append(f"{system} needs {fleet['servers']:,} servers and {money}")

@@ -35,15 +35,15 @@ _NORMAL_95: Final = 1.96
 _NOTABLE: Final = 0.05
 _NOTABLE_P99: Final = 0.25
 
-_WHY_LIMIT: Final = "the answers name the limit that is nearest in each"
+_WHY_LIMIT: Final = "each answer names its own nearest limit"
 _WHY_UTILIZATION: Final = {
-    "cores": "in the simulation alone, cores take operations that fall back, and the branches and "
+    "cores": "only in the simulation, cores run operations that fall back, and the branches and "
     "transformations that a manager leaves them",
     "manager": "only the simulation models repeated requests to a manager after a refusal",
 }
-_WHY_ELEMENTS: Final = "in the simulation alone, operations fall back from elements to cores"
+_WHY_ELEMENTS: Final = "only in the simulation, operations fall back from elements to cores"
 _WHY_P99: Final = (
-    "the simulation alone has drawn sizes, phases that differ in length, queues of accelerators, "
+    "only the simulation has random sizes, phases of different lengths, queues of accelerators, "
     "and data that moves"
 )
 
