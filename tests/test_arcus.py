@@ -380,7 +380,7 @@ def test_what_only_bursts_have_is_refused_of_other_flows(
     field: dict[str, int], policy: str
 ) -> None:
     ((name, value),) = field.items()
-    said = f"flow 'it': {name} = {value}: must be left out, or policy be 'managed-burst'"
+    said = f"flow 'it': {name} = {value}: must be left out unless policy is 'managed-burst'"
     with pytest.raises(InputError, match=said):
         arcus.plan({"flow": [FLOW | field | {"policy": policy}]})
 

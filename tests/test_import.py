@@ -449,7 +449,7 @@ def test_invocations_of_2021_become_functions() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["invocations.csv", "invocations-2021.csv"], "of another year"),
+        (["invocations.csv", "invocations-2021.csv"], "of the same year as"),
         (["invocations.csv"], "must have invocations and durations"),
         (["MSRTQps.csv"], "must be those of the tables of 2019"),
     ],

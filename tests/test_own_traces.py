@@ -116,7 +116,10 @@ def test_accelerators_beside_the_nine_work_on_sockets(interface: Path, tmp_path:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"receive": "my_receive"}, r"receive = 'my_receive': must be given together with its library"),
+        (
+            {"receive": "my_receive"},
+            r"receive = 'my_receive': must be given together with its library",
+        ),
         ({"library": 5}, r"library = 5: must be a Library, an Image, or the path"),
         ({"library": "LIBRARY", "receive": 5}, r"receive = 5: must be the name of a trace"),
         ({"library": "LIBRARY", "receive": "my_recieve"}, "did you mean my_receive"),

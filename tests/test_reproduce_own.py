@@ -135,7 +135,7 @@ def test_the_papers_figures_are_nowhere(shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     lib.write_outcomes(outcomes, scenario, SMALL, out, {"fig15": "It is a suite."})
     page = (out / "evaluation.md").read_text()
-    assert "The paper's figures are of its own services, so they are not shown" in page
+    assert "The paper's figures are not shown, since they belong to its own services" in page
     assert "- fig15: It is a suite." in page
     assert "| `p99_reduction_vs_relief_by_load.rate_x0.37` | fig12, 100 requests | 0." in page
     assert "T1-CPU-2x(T9-T10)-CPU-1x(T8-T7)\\|1x(search-found)-CPU-T2" in page
@@ -223,7 +223,7 @@ def test_the_command_says_what_it_leaves_out(shop: Path) -> None:
     ran = command("table4", "--workload", str(shop))
     assert ran.returncode == 0
     assert "Checkout" in ran.stdout
-    assert "The paper's figures are of its own services" in ran.stdout
+    assert "The paper's figures are not shown" in ran.stdout
     whole = json.loads(command("branches", "--json", "--workload", str(shop)).stdout)
     assert whole["left_out"] == {}
     assert whole["experiments"][0]["scenario"]["workload"] == "shop"

@@ -221,7 +221,7 @@ def test_impossible_points_are_skipped_with_the_reason_or_refused(tmp_path: Path
         ("[axes]", "[axis]", r"key = axis: .*did you mean axes"),
         ("rate_rps", "rate_rsp", r"axis = 'rate_rsp': .*did you mean rate_rps"),
         ("config.pes.TCP", "config.pes.TPC", r"did you mean config.pes.TCP"),
-        ("rate_rps", "seed", r"design.seeds has the seeds"),
+        ("rate_rps", "seed", r"design.seeds sets the seeds"),
         ("from = 1000,", "", r"axes.rate_rps.from = left out: must be a finite number"),
         ("from = 1000", "from = 0", r"must be more than 0 on a logarithmic scale"),
         ("to = 20000", "to = 10", r"axes.rate_rps.to = 10.*must be more than 1000"),
@@ -260,7 +260,7 @@ def test_folders_of_others_are_refused(study_file: Path, tmp_path: Path):
     newer = tmp_path / "newer"
     newer.mkdir()
     (newer / "study.json").write_text('{"schema": "accelflow.study-folder/2"}')
-    with pytest.raises(InputError, match="another version of accelflow has written this folder"):
+    with pytest.raises(InputError, match="written by another version of accelflow"):
         studies.sweep(study, newer)
     with pytest.raises(InputError, match="must be a folder"):
         studies.sweep(study, study_file)
