@@ -22,6 +22,7 @@ mod soft_queue;
 mod topology;
 mod translation;
 mod uncore;
+mod walkers;
 mod ways;
 
 pub(crate) use accelerator::{Sizes, Started, Station};

@@ -20,8 +20,9 @@ pub(crate) struct Network {
     ///
     /// [`LinkKind`]: super::ways::LinkKind
     latencies: [Time; 3],
-    /// No link is slower than an interface, so the end of a way sets the pace.
-    even: bool,
+    /// Whether a way is booked at once: no link is slower than an interface, so the end of a way
+    /// sets the pace, and no observer asks for reservations.
+    at_once: bool,
     link_rate: Bandwidth,
     crossing_rate: Bandwidth,
     links: Vec<Pipe>,
@@ -64,7 +65,7 @@ impl Network {
         let counts = (config.memory.llc_slices, controllers);
         let mut network = Network {
             latencies: [Time::ZERO, hop, crossing],
-            even: false,
+            at_once: false,
             link_rate: Bandwidth::from_bytes_per_s(link_rate)
                 .unwrap_or(network.inter_chiplet_bandwidth),
             crossing_rate: network.inter_chiplet_bandwidth,
@@ -74,7 +75,7 @@ impl Network {
             log: None,
         };
         network.sizes[0] = (TRANSACTION, network.lengths(TRANSACTION));
-        network.even = network.crossing_rate >= network.link_rate;
+        network.at_once = network.crossing_rate >= network.link_rate;
         network
     }
 
@@ -101,19 +102,19 @@ impl Network {
     /// arrives.
     pub(crate) fn transfer(&mut self, from: Site, to: Site, size: Bytes, flow: Flow) -> Flow {
         let way = self.ways.between(from, to);
-        let lengths = self.known_lengths(size);
-        let (latencies, links) = (self.latencies, &mut self.links[..]);
-        let stages = self.ways.stages(way);
-        if self.log.is_some() || !self.even || size == Bytes(0) {
+        let known = self.known_lengths(size);
+        let lengths = &self.sizes[known].1;
+        if !self.at_once || size == Bytes(0) {
+            let lengths = *lengths;
             return self.transfer_by_link(way, lengths, flow);
         }
         // The last byte leaves the last link, an interface, its length after the first, or after it
         // has come: no link before it is slower.
-        let mut head = flow.head;
-        for stage in stages {
+        let (mut head, links) = (flow.head, &mut self.links[..]);
+        for stage in self.ways.stages(way) {
             let kind = stage.kind as usize;
             let start = links[stage.link as usize].take_some(head, lengths[kind]);
-            head = start + latencies[kind];
+            head = start + self.latencies[kind];
         }
         Flow {
             head,
@@ -121,20 +122,18 @@ impl Network {
         }
     }
 
-    /// The same as [`Network::lengths`], of a transaction or the size that was moved last without
-    /// a division.
+    /// The place in `sizes` of a transaction, of the size that was moved last, or of another one,
+    /// which then is the last.
     #[inline]
-    fn known_lengths(&mut self, size: Bytes) -> Lengths {
+    fn known_lengths(&mut self, size: Bytes) -> usize {
         let [transaction, last] = &self.sizes;
         if size == transaction.0 {
-            transaction.1
-        } else if size == last.0 {
-            last.1
-        } else {
-            let lengths = self.lengths(size);
-            self.sizes[1] = (size, lengths);
-            lengths
+            return 0;
         }
+        if size != last.0 {
+            self.sizes[1] = (size, self.lengths(size));
+        }
+        1
     }
 
     /// By kind of link, the time for which `size` occupies it.
@@ -161,6 +160,7 @@ impl Network {
 
     /// Logs the reservations of links from now on.
     pub(crate) fn log_links(&mut self) {
+        self.at_once = false;
         self.log = Some(Vec::new());
     }
 
@@ -348,7 +348,7 @@ mod tests {
         ) {
             let mut at_once = network(&[("network.chiplets", chiplets)]);
             let mut by_link = at_once.clone();
-            by_link.even = false;
+            by_link.at_once = false;
             let place = |number: usize| match number {
                 0..4 => Place::Controller(number as u16),
                 4..31 => Place::Slice(number as u16),

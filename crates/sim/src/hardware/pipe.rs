@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 use accelflow_units::Time;
 
 /// The times at which the first and the last byte of a transfer reach a place.
@@ -32,12 +34,13 @@ impl Flow {
 /// gets the first free interval that is long enough, so an early transfer does not wait for a later
 /// one that reserved first.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Pipe {
-    /// The end of the last interval taken.
-    end: Time,
+    /// The last interval taken: from, until.
+    last: (Time, Time),
     /// Number of intervals.
     count: usize,
-    /// The intervals taken: from, until; in order, and apart from each other.
+    /// The intervals before the last, in order and apart from each other.
     taken: [(Time, Time); KEPT],
     /// The earliest start of a reservation.
     floor: Time,
@@ -49,10 +52,12 @@ pub(crate) struct Pipe {
 /// the free time between, which lies in the past unless many transfers are in flight.
 const KEPT: usize = 8;
 const HALF: usize = KEPT / 2;
+/// The last interval before there is one: nothing comes while it lasts.
+const NONE: (Time, Time) = (Time::MAX, Time::ZERO);
 
 impl Pipe {
     pub(crate) const IDLE: Pipe = Pipe {
-        end: Time::ZERO,
+        last: NONE,
         count: 0,
         taken: [(Time::ZERO, Time::ZERO); KEPT],
         floor: Time::ZERO,
@@ -73,7 +78,8 @@ impl Pipe {
     /// The time served until `now`, without later reservations.
     pub(crate) fn carried_until(&self, now: Time) -> Time {
         let until_now = |&(from, until): &(Time, Time)| until.min(now).saturating_sub(from);
-        let kept: Time = self.taken[..self.count].iter().map(until_now).sum();
+        let mut pipe = *self;
+        let kept: Time = pipe.all().iter().map(until_now).sum();
         self.forgotten + kept
     }
 
@@ -89,33 +95,61 @@ impl Pipe {
     /// The same for a `length` that is not zero.
     #[inline(always)]
     pub(super) fn take_some(&mut self, wanted: Time, length: Time) -> Time {
-        if wanted > self.end {
+        if wanted > self.last.1 {
             // Most transfers come after all others.
             if self.count == KEPT {
                 self.forget();
             }
-            self.end = wanted + length;
-            self.taken[self.count % KEPT] = (wanted, self.end);
+            // Before the first interval this changes a place that is not used yet.
+            self.taken[self.count.wrapping_sub(1) % KEPT] = self.last;
+            self.last = (wanted, wanted + length);
             self.count += 1;
-            return wanted;
+            wanted
+        } else if wanted >= self.last.0 {
+            // Most others come while the last one is served.
+            let start = self.last.1;
+            self.last.1 += length;
+            start
+        } else {
+            self.take_before_last(wanted, length)
         }
-        // Most others come while the last one is served.
-        match self.taken[..self.count].last_mut() {
-            Some(last) if wanted >= last.0 => {
-                let start = self.end;
-                self.end += length;
-                last.1 = self.end;
-                start
+    }
+
+    /// The same for a transfer that is wanted before the last interval: it mostly comes after the one
+    /// before that.
+    #[inline(never)]
+    fn take_before_last(&mut self, wanted: Time, length: Time) -> Time {
+        let Some(place) = self.count.checked_sub(2) else {
+            return self.take_between(wanted, length);
+        };
+        let (from, until) = self.taken[place % KEPT];
+        if wanted < from || wanted < self.floor {
+            return self.take_between(wanted, length);
+        }
+        let start = wanted.max(until);
+        let end = start + length;
+        match (start == until, end.cmp(&self.last.0)) {
+            (_, Ordering::Greater) => {
+                let start = self.last.1;
+                self.last.1 += length;
+                return start;
             }
-            _ => self.take_between(wanted, length),
+            (true, Ordering::Less) => self.taken[place % KEPT].1 = end,
+            (false, Ordering::Equal) => self.last.0 = start,
+            (false, Ordering::Less) if self.count < KEPT => {
+                self.taken[(place + 1) % KEPT] = (start, end);
+                self.count += 1;
+            }
+            _ => return self.take_between(wanted, length),
         }
+        start
     }
 
     /// As [`Pipe::take`], when earlier intervals may overlap the wanted one.
     #[inline(never)]
     fn take_between(&mut self, wanted: Time, length: Time) -> Time {
         let mut start = wanted.max(self.floor);
-        let mut place = self.count;
+        let mut place = self.all().len();
         while place > 0 && self.taken[place - 1].1 > start {
             place -= 1;
         }
@@ -128,12 +162,21 @@ impl Pipe {
         }
         if length > Time::ZERO {
             self.insert(place, (start, start + length));
-            self.end = self.taken[self.count - 1].1;
+            self.last = self.taken[self.count - 1];
         }
         start
     }
 
-    /// Marks an interval as taken, and merges it with those that it touches.
+    /// All intervals, in order.
+    fn all(&mut self) -> &[(Time, Time)] {
+        if let Some(last) = self.count.checked_sub(1) {
+            self.taken[last] = self.last;
+        }
+        &self.taken[..self.count]
+    }
+
+    /// Marks an interval as taken in `taken`, which has all, and merges it with those that it
+    /// touches.
     fn insert(&mut self, place: usize, (from, until): (Time, Time)) {
         let before = place > 0 && self.taken[place - 1].1 == from;
         let after = place < self.count && self.taken[place].0 == until;

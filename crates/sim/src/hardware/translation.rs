@@ -5,6 +5,7 @@ use super::assoc::Associative;
 use super::memory::{Memory, touched};
 use super::network::Network;
 use super::topology::Place;
+use super::walkers::Walkers;
 use super::ways::Site;
 use crate::config::Config;
 
@@ -22,8 +23,7 @@ pub(crate) struct Translation {
     /// By accelerator and instance, after that of the manager.
     tlbs: Vec<Tlb>,
     sets: u64,
-    /// When each walker becomes free.
-    walkers: Vec<Time>,
+    walkers: Walkers,
     /// By chiplet, the fully associative cache of its IOMMU's walkers; `None` without entries.
     directories: Vec<Option<Associative>>,
     pub(crate) counts: TranslationCounts,
@@ -74,7 +74,7 @@ impl Translation {
             levels: tlb.walk_levels,
             tlbs: vec![Tlb::empty(sets, tlb.ways); 1 + Accel::COUNT],
             sets: sets as u64,
-            walkers: vec![Time::ZERO; tlb.walkers],
+            walkers: Walkers::new(tlb.walkers),
             directories: vec![directories; chiplets],
             counts: TranslationCounts::default(),
         }
@@ -146,8 +146,7 @@ impl Translation {
         let way = *tlb
             .walks
             .get_or_insert_with(|| WalkWay::new(network, place));
-        let (walker, free) = self.free_walker();
-        let mut done = (now + way.there).max(free);
+        let mut done = (now + way.there).max(self.walkers.first());
         let directory = page >> LEVEL_BITS;
         let kept = &mut self.directories[usize::from(way.chiplet)];
         let known = kept
@@ -165,7 +164,7 @@ impl Translation {
             let address = table_entry(page, level);
             done = memory.read_word(network, address, way.iommu, done);
         }
-        self.walkers[walker] = done;
+        self.walkers.occupy_first(done);
         if has_directories && self.levels > 0 {
             let block = memory.block(table_entry(page, 0));
             let pages = memory.block_size() / ENTRY_BYTES;
@@ -185,23 +184,10 @@ impl Translation {
     fn walk_beside(&mut self, memory: &mut Memory, last: &LastWalk, now: Time) -> Time {
         self.counts.misses += 1;
         self.counts.table_reads += 1;
-        let (walker, free) = self.free_walker();
-        let asked = (now + last.way.there).max(free);
+        let asked = (now + last.way.there).max(self.walkers.first());
         let done = memory.read_beside(last.slice, asked);
-        self.walkers[walker] = done;
+        self.walkers.occupy_first(done);
         done + last.way.back
-    }
-
-    /// The walker that is free first, and when.
-    #[inline]
-    fn free_walker(&self) -> (usize, Time) {
-        let mut first = (0, Time::MAX);
-        for (walker, &free) in self.walkers.iter().enumerate() {
-            if free < first.1 {
-                first = (walker, free);
-            }
-        }
-        first
     }
 }
 

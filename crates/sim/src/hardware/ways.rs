@@ -123,10 +123,10 @@ impl Ways {
     #[inline]
     pub(crate) fn between(&mut self, from: Site, to: Site) -> Way {
         let index = from.0 as usize * self.stops.len() + to.0 as usize;
-        match self.ways[index] {
-            Way { end: 0, .. } => self.find(index, from, to),
-            way => way,
+        if self.ways[index].end == 0 {
+            self.find(index, from, to);
         }
+        self.ways[index]
     }
 
     /// Time of a command without data from `from` to `to`.
@@ -159,7 +159,7 @@ impl Ways {
     }
 
     #[cold]
-    fn find(&mut self, index: usize, from: Site, to: Site) -> Way {
+    fn find(&mut self, index: usize, from: Site, to: Site) {
         self.find_latency(index, from, to);
         let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);
         let first = self.stages.len() as u32;
@@ -175,7 +175,6 @@ impl Ways {
         });
         let way = &mut self.ways[index];
         (way.first, way.end) = (first, stages.len() as u32);
-        *way
     }
 
     /// Places of accelerators that the chip does not have are at a distance, but no route leads
