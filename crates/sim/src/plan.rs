@@ -453,7 +453,7 @@ impl ChainPlan {
 
     /// The same, with the cost drawn for a request, whose seed and number `request` returns. It is a
     /// function of the arguments alone.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn operation_of(
         &self,
         (trace, accel, receives): (AtmAddress, Accel, bool),

@@ -143,7 +143,7 @@ impl<'r> Engine<'r> {
 
     /// Handles the next event. Returns whether it was the arrival of a load's request; `None` if
     /// there is no event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn step(&mut self) -> Result<Option<bool>, SimError> {
         let Some((now, event)) = self.calendar.pop() else {
             return Ok(None);

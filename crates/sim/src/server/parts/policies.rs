@@ -97,6 +97,7 @@ impl Policies {
     }
 
     /// Decides who handles `completion`.
+    #[inline]
     pub(crate) fn decide(
         &mut self,
         run: &Run<'_>,

@@ -35,11 +35,27 @@ pub(crate) struct Forked {
 impl Requests<'_> {
     /// Reads the trace of `job` up to its next operation, a join, its end or a tail, and updates the
     /// job. Executions that a fork starts are pushed to `forked`.
+    #[inline]
     pub(crate) fn read(
         &self,
         job: &mut Job,
         forked: &mut Vec<Forked>,
     ) -> Result<Reading, SimError> {
+        // Most of the time the next operation is the next instruction.
+        let Some((accel, next)) = self.code.forwards(job.cursor.word, job.cursor.mark) else {
+            return self.read_any(job, forked);
+        };
+        let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
+        let at_start = job.cursor.at_start();
+        job.outlook.meets = false;
+        job.cursor.mark = next;
+        self.go_to(accel, chain, job, at_start)?;
+        Ok(Reading::default())
+    }
+
+    /// The same, whatever the next instruction is.
+    #[inline(never)]
+    fn read_any(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Reading, SimError> {
         let image = &self.plan.image;
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
         let mut reading = Reading::default();
@@ -56,14 +72,7 @@ impl Requests<'_> {
             job.cursor.mark = read.next;
             match read.action {
                 Action::Forward(accel) => {
-                    job.set_accel(accel);
-                    job.outlook.next = Next::Forward(accel);
-                    let receives = at_start && accel == Accel::Tcp;
-                    job.operation = match self.operation(chain, job, receives) {
-                        Some(operation) => operation,
-                        None => return Err(self.no_cost(job)),
-                    };
-                    job.payload.compressed = self.form(job).after(accel);
+                    self.go_to(accel, chain, job, at_start)?;
                     return Ok(reading);
                 }
                 Action::Transform(_) => reading.transforms += 1,
@@ -90,6 +99,27 @@ impl Requests<'_> {
                 }
             }
         }
+    }
+
+    /// Sets the next operation of `job`, of `accel`; `at_start`: whether it is the first instruction
+    /// of its trace.
+    #[inline(always)]
+    fn go_to(
+        &self,
+        accel: Accel,
+        chain: &ChainPlan,
+        job: &mut Job,
+        at_start: bool,
+    ) -> Result<(), SimError> {
+        job.set_accel(accel);
+        job.outlook.next = Next::Forward(accel);
+        let receives = at_start && accel == Accel::Tcp;
+        job.operation = match self.operation(chain, job, receives) {
+            Some(operation) => operation,
+            None => return Err(self.no_cost(job)),
+        };
+        job.payload.compressed = self.form(job).after(accel);
+        Ok(())
     }
 
     /// Moves `job` to the beginning of the next trace of its chain. Returns whether that waits for
