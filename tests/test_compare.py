@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from accelflow import AccelflowError, arcus, simulation
+from accelflow import AccelflowError, Shaping, arcus, simulation
 from accelflow.calibration import calibration_of, measure
 from accelflow.cli.compare import compare as compare_command
 from accelflow.errors import InputError
@@ -563,6 +563,48 @@ def test_a_tenant_can_be_shaped_in_traces_and_bytes() -> None:
     registers = {"refill": 65_536, "bucket": 131_072, "interval": 250}
     assert results["shaping"]["1"]["unit"] == "operations"
     assert results["shaping"]["1"]["also"] == {"unit": "bytes", **registers}
+
+
+def test_a_tenant_can_be_shaped_in_accelerator_time() -> None:
+    def row(*limits: arcus.RateLimiter | Shaping) -> dict[str, Any]:
+        return shaped(shaping={1: limits} if limits else {})["UniqId"]
+
+    free, wide = row(), row(Shaping(accelerator_s_per_s=400))
+    assert "accelerator_us" not in free["tenant"]
+    each_us = wide["tenant"]["accelerator_us"] / wide["responded"]
+    assert wide["tenant"]["shaped_traces"] == 2 * wide["responded"]
+    assert wide["p99_us"] < free["p99_us"] * 1.5
+    # Half of what its 13,400 requests a second take.
+    half = 13_400 * each_us * 1e-6 / 2
+    tight = row(Shaping(accelerator_s_per_s=half, burst_accelerator_s=1e-4))
+    assert tight["p99_us"] > 10 * wide["p99_us"]
+    # The same operations; elements are cleared between tenants more or less often.
+    spent = [one["tenant"]["accelerator_us"] for one in (tight, wide)]
+    assert spent[0] == pytest.approx(spent[1], rel=0.3)
+    few = arcus.RateLimiter(refill=1, bucket=16, interval=12_500, unit="operations")
+    results = simulation.run(
+        small(tenants={"UniqId": 1}, shaping={1: [few, Shaping(accelerator_s_per_s=half)]})
+    )
+    assert results["shaping"]["1"]["unit"] == "operations"
+    assert results["shaping"]["1"]["accelerator_s_per_s"] == half
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (Shaping(), r"shaping\[1\]\[0\].accelerator_s_per_s = null: must be a number from"),
+        (Shaping(accelerator_s_per_s=-1), "accelerator_s_per_s = -1: must be a number from"),
+        (Shaping(burst_accelerator_s=1), "accelerator_s_per_s = null: must be a number"),
+        (Shaping(requests_per_s=5), "shaping: requests_per_s = 5: must be None: the simulated"),
+        (
+            Shaping(accelerator_s_per_s=400, burst_accelerator_s=1e-9),
+            "with a bucket of 1: must be above 0",
+        ),
+    ],
+)
+def test_limits_in_accelerator_time_that_cannot_be_are_refused(limit: Shaping, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        simulation.run(small(shaping={1: limit}))
 
 
 @pytest.mark.parametrize("count", [0, 2, 3])

@@ -49,6 +49,7 @@ def test_every_engine_is_listed_and_no_key_twice() -> None:
         "cerebros",
         "cerebros.analytic",
         "arcus",
+        "server",
         "relief_suite",
         "profile",
     ]

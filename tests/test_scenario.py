@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accelflow import arcus, simulation
+from accelflow import Shaping, arcus, simulation
 from accelflow.cli import main
 from accelflow.errors import InputError
 from accelflow.simulation import Scenario
@@ -34,6 +34,10 @@ unit = "operations"
 refill = 1
 bucket = 4
 interval = 250
+
+[[shaping.1]]
+accelerator_s_per_s = 0.5
+burst_accelerator_s = 0.002
 """
 
 
@@ -48,7 +52,7 @@ def small() -> Scenario:
         slo_us={"Login": 400},
         tenants={"UniqId": 1},
         config={"accelerator.pes": 4, "core.balancing": "random"},
-        shaping={1: limiter},
+        shaping={1: [limiter, Shaping(accelerator_s_per_s=0.5, burst_accelerator_s=0.002)]},
     )
 
 

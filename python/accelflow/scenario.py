@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final, Protocol, TypedDict
+from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from accelflow import _native, arcus
 from accelflow.chips import Chip, named_chips
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.files import parse_json, parse_toml, read_text, why, write_whole
 from accelflow.parameters import flattened
+from accelflow.tenants import Shaping
 from accelflow.workload import check_suite, is_file, load_workload, located, native_workload
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "WORKLOADS",
     "Fields",
     "HasDocument",
+    "Limit",
     "Scenario",
     "document",
     "hashed",
@@ -68,6 +70,10 @@ REMOTES: Final = _CHOICES["remote"]
 ASSUMED_TCP_COST_NS: Final = 7_000.0
 #: "We define the SLO to be 5x the service execution time on an unloaded system" (section VII.A.3).
 PAPER_SLO_FACTOR: Final = 5.0
+
+
+#: A limit on a tenant's traffic: in traces or bytes, or in accelerator time.
+Limit: TypeAlias = arcus.RateLimiter | Shaping
 
 
 class HasDocument(Protocol):
@@ -123,8 +129,10 @@ class Scenario:
     `slo_factor` times the mean response time on an idle server with AccelFlow (None: no SLO).
     `tenants` and `priorities` (higher goes first) are numbers by service, 0 for those that are not
     named. `shaping` maps tenants to limits of ARCUS's traffic shaper. A starting trace takes one
-    token, or with the unit bytes one per byte that its first operation reads. With a limit in each
-    unit, it starts when both have enough tokens.
+    token, or with the unit bytes one per byte that its first operation reads.
+    ``Shaping(accelerator_s_per_s=...)`` limits a tenant's accelerator time as in a server: the time
+    that processing elements work for it, predicted when a trace starts and corrected when it has
+    ended. With several limits, one in each unit, a trace starts when all have enough tokens.
     """
 
     workload: str | PathLike[str] | Mapping[str, Any] | HasDocument = "socialnetwork"
@@ -153,9 +161,7 @@ class Scenario:
     slo_factor: float | None = PAPER_SLO_FACTOR
     tenants: Mapping[str, int] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
-    shaping: Mapping[int, arcus.RateLimiter | Sequence[arcus.RateLimiter]] = field(
-        default_factory=dict
-    )
+    shaping: Mapping[int, Limit | Sequence[Limit]] = field(default_factory=dict)
 
     @property
     def costs(self) -> str:
@@ -220,7 +226,7 @@ class Fields(TypedDict, total=False):
     slo_factor: float | None
     tenants: Mapping[str, int]
     priorities: Mapping[str, int]
-    shaping: Mapping[int, arcus.RateLimiter | Sequence[arcus.RateLimiter]]
+    shaping: Mapping[int, Limit | Sequence[Limit]]
 
 
 def resolved(scenario: Scenario) -> dict[str, Any]:
@@ -283,7 +289,7 @@ def document(scenario: Scenario) -> str:
         check_suite(workload)
     if isinstance(scenario.shaping, Mapping):
         values["shaping"] = {
-            tenant: [limits] if isinstance(limits, arcus.RateLimiter) else limits
+            tenant: [limits] if isinstance(limits, Limit) else limits
             for tenant, limits in scenario.shaping.items()
         }
     try:
@@ -324,16 +330,8 @@ def _refused(name: str, value: object) -> InputError:
 
 def _plain(value: object) -> object:
     """The form in JSON of a value of a type that JSON does not have."""
-    if isinstance(value, arcus.RateLimiter):
-        if value.clock_mhz != arcus.CLOCK_MHZ:
-            raise InputError(
-                f"shaping: clock_mhz = {value.clock_mhz!r}: must be {arcus.CLOCK_MHZ:g}, the clock "
-                "of the simulated server's shaper"
-            )
-        return {
-            attribute: getattr(value, attribute)
-            for attribute in ("unit", "refill", "bucket", "interval")
-        }
+    if isinstance(value, Limit):
+        return _plain_limit(value)
     if isinstance(value, PathLike):
         return fspath(value)
     if callable(to_document := getattr(value, "to_document", None)):
@@ -343,6 +341,38 @@ def _plain(value: object) -> object:
     if isinstance(value, Sequence | Set) and not isinstance(value, bytes | bytearray | memoryview):
         return list(value)
     return _plain_number(value)
+
+
+def _plain_limit(limit: Limit) -> dict[str, Any]:
+    if isinstance(limit, Shaping):
+        return _plain_time(limit)
+    if limit.clock_mhz != arcus.CLOCK_MHZ:
+        raise InputError(
+            f"shaping: clock_mhz = {limit.clock_mhz!r}: must be {arcus.CLOCK_MHZ:g}, the clock "
+            "of the simulated server's shaper"
+        )
+    return {
+        attribute: getattr(limit, attribute)
+        for attribute in ("unit", "refill", "bucket", "interval")
+    }
+
+
+def _plain_time(shaping: Shaping) -> dict[str, Any]:
+    given = {
+        attribute.name: getattr(shaping, attribute.name)
+        for attribute in fields(Shaping)
+        if getattr(shaping, attribute.name) is not None
+    }
+    time = ("accelerator_s_per_s", "burst_accelerator_s")
+    for name, value in given.items():
+        if name not in time:
+            raise refused(
+                f"shaping: {name}",
+                value,
+                "must be None: the simulated server counts traces and the bytes of their first "
+                "operations, with accelflow.arcus.RateLimiter",
+            )
+    return {"accelerator_s_per_s": None, **given}
 
 
 def _plain_number(value: object) -> int | float:
@@ -393,10 +423,14 @@ def _from_tree(tree: Mapping[str, Any]) -> Scenario:
     values = {attribute.name: tree[attribute.name] for attribute in fields(Scenario)}
     values["chips"] = {chip["name"]: chip["config"] for chip in tree["chips"]} or ()
     values["shaping"] = {
-        int(tenant): [arcus.RateLimiter(**limit) for limit in limits]
+        int(tenant): [_limit(limit) for limit in limits]
         for tenant, limits in tree["shaping"].items()
     }
     return Scenario(**values)
+
+
+def _limit(tree: Mapping[str, Any]) -> Limit:
+    return arcus.RateLimiter(**tree) if "unit" in tree else Shaping(**tree)
 
 
 def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:

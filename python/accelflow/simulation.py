@@ -284,8 +284,10 @@ def _calibration(recording: str | None) -> dict[str, Any] | None:
 
 def _shown(limits: list[dict[str, Any]]) -> dict[str, Any]:
     """Limits as results show them."""
-    first, *also = limits
-    return {**first, "also": also[0]} if also else first
+    shown: dict[str, Any] = {}
+    for limit in limits:
+        shown |= {"also": limit} if "unit" in limit and "unit" in shown else limit
+    return shown
 
 
 def dwell_s(arrivals: str) -> float | None:

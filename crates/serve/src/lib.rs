@@ -81,6 +81,7 @@ pub use scope::{
 pub use server::running::Running;
 pub use server::setup::Server;
 pub use server::steering::settings::{Steering, SteeringPolicy};
+pub use server::tenants::parameters::PARAMETERS;
 pub use server::tenants::settings::{
     Control, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, TenantSlo,
 };

@@ -2,8 +2,8 @@
 
 use accelflow_units::{Bytes, Time};
 
-/// The share of a new measurement in a moving mean (assumed).
-const SHARE: f64 = 1.0 / 16.0;
+/// The share of a new measurement in a moving mean.
+pub(crate) const SHARE: f64 = 1.0 / 16.0;
 
 /// The classes of sizes: up to 1 byte, 2, 4, and so on.
 const CLASSES: usize = 65;

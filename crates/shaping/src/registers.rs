@@ -77,6 +77,9 @@ impl Registers {
     /// The largest burst of accelerator time, in seconds: what a bucket of nanoseconds holds.
     pub const MAX_BURST_ACCELERATOR_S: f64 = 4.0;
 
+    /// How far a rate may be off, as a share, for a refill to fit the bucket: the paper's 1 %.
+    const MOST_OFF: f64 = 0.01;
+
     /// The default burst of a limit, as a share of a second's traffic.
     pub const BURST_S: f64 = 0.01;
 
@@ -100,7 +103,8 @@ impl Registers {
 
     /// Registers for a rate of `tokens_per_s` under `clock`, with bursts of `bucket` tokens: the
     /// shortest interval whose whole number of tokens is within a millionth of the rate, or else
-    /// the nearest rate that registers can hold.
+    /// the nearest rate that registers can hold. If a refill of so many tokens does not fit the
+    /// bucket, it is the nearest of those that do, within a hundredth of the rate.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
@@ -118,9 +122,13 @@ impl Registers {
         if !per_cycle.is_finite() || per_cycle < 0.5 / f64::from(Registers::MAX) {
             return Err(impossible);
         }
-        let (refill, interval) = nearest_fraction(per_cycle);
+        let (mut refill, mut interval) = nearest_fraction(per_cycle, u64::from(Registers::MAX));
         if refill > bucket {
-            return Err(impossible);
+            (refill, interval) = nearest_fraction(per_cycle, bucket);
+            let kept = refill as f64 / interval as f64 / per_cycle;
+            if refill > bucket || (kept - 1.0).abs() > Registers::MOST_OFF {
+                return Err(impossible);
+            }
         }
         Registers::new(refill, bucket, interval)
     }
@@ -187,8 +195,8 @@ impl Registers {
 }
 
 /// The first convergent of the continued fraction of `value` that is within a millionth of it, or
-/// the last one whose parts fit registers; none of them is zero.
-fn nearest_fraction(value: f64) -> (u64, u64) {
+/// the last one whose parts fit registers, the upper one at most `most`; none of them is zero.
+fn nearest_fraction(value: f64, most: u64) -> (u64, u64) {
     let fits = |part: u64| part <= u64::from(Registers::MAX);
     let (mut before, mut last) = ((1, 0), (value as u64, 1));
     let mut rest = value.fract();
@@ -204,7 +212,7 @@ fn nearest_fraction(value: f64) -> (u64, u64) {
             whole.saturating_mul(last.0).saturating_add(before.0),
             whole.saturating_mul(last.1).saturating_add(before.1),
         );
-        if !fits(next.0) || !fits(next.1) {
+        if next.0 > most || !fits(next.0) || !fits(next.1) {
             break;
         }
         (before, last) = (last, next);

@@ -327,3 +327,9 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn parameters_are_those_that_the_plane_has() {
+    let faults = accelflow_shaping::control::PARAMETERS.faults(|| ControlSettings::new(1.0));
+    assert_eq!(faults, Vec::<String>::new());
+}

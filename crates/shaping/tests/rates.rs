@@ -22,6 +22,28 @@ fn round_rates_have_the_shortest_interval() {
 }
 
 #[test]
+fn a_refill_fits_the_bucket_of_any_rate() {
+    let clock = Clock::from_hz(MEGAHERTZ).expect("a clock");
+    for rate in [
+        1_234.567,
+        2_001.0,
+        4_538.528_371_338_166,
+        99_991.0,
+        333_333.3,
+    ] {
+        for bucket in [(rate * 0.01) as u64, 12] {
+            let found = Registers::for_rate(rate, bucket, clock).expect("registers");
+            assert!(u64::from(found.refill()) <= bucket, "{found:?}");
+            let given = found.tokens_per_s(clock.frequency());
+            assert!((given / rate - 1.0).abs() < 0.01, "{given} for {rate}");
+        }
+    }
+    // A token a cycle is half as much again, and one each two cycles three quarters.
+    let refused = Registers::for_rate(666_667.0, 1, clock);
+    assert!(matches!(refused, Err(ShapingError::ImpossibleRate { .. })));
+}
+
+#[test]
 fn rates_that_cannot_be_are_refused() {
     for (rate, bucket) in [
         (0.0, 1),

@@ -21,7 +21,7 @@ struct Engine {
 
 /// The engines in the order in which they are listed; the profile, whose numbers follow from its
 /// options, is not among them.
-const ENGINES: [Engine; 7] = [
+const ENGINES: [Engine; 8] = [
     Engine {
         name: "simulation",
         prefix: "",
@@ -63,6 +63,12 @@ const ENGINES: [Engine; 7] = [
         parameters: arcus,
     },
     Engine {
+        name: "server",
+        prefix: "server.",
+        title: "The server on bytes: tenants and their control plane",
+        parameters: server,
+    },
+    Engine {
         name: "relief_suite",
         prefix: "relief_suite.",
         title: "RELIEF's suite of applications",
@@ -79,6 +85,13 @@ pub(crate) fn arcus() -> Vec<&'static Parameter> {
     let host = accelflow_arcus::parameters::PARAMETERS;
     let shaper = accelflow_shaping::PARAMETERS;
     shaper.parameters().chain(host.parameters()).collect()
+}
+
+/// The parameters of the server's shapers and of its control plane.
+fn server() -> Vec<&'static Parameter> {
+    let plane = accelflow_shaping::control::PARAMETERS;
+    let tenants = accelflow_serve::PARAMETERS;
+    tenants.iter().chain(plane.parameters()).collect()
 }
 
 /// The engines with their parameters, as a JSON list; the profile `paper` is the last one if

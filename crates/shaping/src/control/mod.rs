@@ -29,10 +29,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod numbers;
+mod parameters;
 mod plane;
 mod slo;
 mod status;
 
+pub use parameters::PARAMETERS;
 pub use plane::{ControlPlane, ControlSettings, Counters};
 pub use slo::{ControlError, LatencySlo, Limit, Slo};
 pub use status::{TenantStatus, Verdict};

@@ -2,25 +2,11 @@
 
 use accelflow_units::Time;
 
+use super::numbers::{
+    CATCH_UP, CUT, GROWTH, KEPT, MOST, PERIOD, RECOVERY, SMOOTHING, TOLERANCE, TRICKLE,
+};
 use super::slo::seconds;
 use super::{ControlError, Limit, Slo, TenantStatus};
-
-/// The shortfall of a period that is no miss: the paper's 1 %.
-const TOLERANCE: f64 = 0.01;
-/// The weight of the latest period in measured rates (assumed).
-const SMOOTHING: f64 = 0.25;
-/// The most by which a rate is raised above its promise to make up for a shortfall (assumed).
-const CATCH_UP: f64 = 1.05;
-/// The part of its promise that is kept free for a tenant that sends nothing (assumed).
-const KEPT: f64 = 0.25;
-/// How much more than it used lately is kept free for a tenant: it may double within a period (assumed).
-const GROWTH: f64 = 2.0;
-/// What tenants without promises keep of their rate when a promise was missed, and what they get back of
-/// it in each period without a miss (assumed: additive increase, multiplicative decrease).
-const CUT: f64 = 0.5;
-const RECOVERY: f64 = 0.05;
-/// The part of the capacity below which nobody is shaped: a rate of nothing would never end (assumed).
-const TRICKLE: f64 = 0.001;
 
 /// The settings of a control plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,8 +25,8 @@ impl ControlSettings {
     pub const fn new(capacity: f64) -> ControlSettings {
         ControlSettings {
             capacity,
-            most: 0.8,
-            period: Time::from_us(100_000),
+            most: MOST,
+            period: PERIOD,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use accelflow_units::{Bytes, Time};
 
+use super::numbers::PERIODS;
+
 /// The largest rate and capacity; no server is near it.
 const LARGEST: f64 = 1e9;
 
@@ -51,7 +53,7 @@ impl Slo {
             requests_per_s,
             time,
             size: None,
-            periods: 0.99,
+            periods: PERIODS,
             latency: None,
         }
     }

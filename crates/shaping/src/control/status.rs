@@ -3,9 +3,7 @@
 use accelflow_units::Time;
 
 use super::Slo;
-
-/// Requests or periods beyond a promised share without which it is not known.
-const BEYOND: f64 = 1.0;
+use super::numbers::BEYOND;
 
 /// Whether a promise was kept so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,9 +8,6 @@ use pyo3::prelude::*;
 
 use crate::errors::{AccelflowError, seconds};
 
-/// The default burst, as a share of a second's traffic.
-const BURST_S: f64 = 0.01;
-
 /// `accelflow.tenants.Shaping`.
 #[derive(FromPyObject)]
 pub(crate) struct PyShaping {
@@ -79,37 +76,32 @@ pub(crate) fn shaping(name: &str, given: &PyShaping) -> PyResult<Shaping> {
     })
 }
 
-/// The most seconds of accelerators a second: a hundredth of it fits a bucket of nanoseconds.
-const MOST_S_PER_S: f64 = 400.0;
-
-/// The largest burst of accelerator time: what a bucket of nanoseconds holds.
-const MOST_BURST_S: f64 = 4.0;
-
 /// Registers whose tokens are nanoseconds of accelerator time.
 fn time(name: &str, given: &PyShaping) -> PyResult<Option<Registers>> {
-    let ns = |setting: &str, value: Option<f64>, most: f64| match value {
-        Some(value) if !(1e-9..=most).contains(&value) => {
+    let check = |setting: &str, value: Option<f64>, most: f64| match value {
+        Some(value) if !(Registers::MIN_ACCELERATOR_S..=most).contains(&value) => {
             let place = format!("tenant '{name}': {setting} = {value}");
             Err(refused(&place, format!("must be from 1e-9 to {most}")))
         }
-        value => Ok(value.map(|value| value * 1e9)),
+        value => Ok(value),
     };
-    let per_s = ns(
+    let per_s = check(
         "accelerator_s_per_s",
         given.accelerator_s_per_s,
-        MOST_S_PER_S,
+        Registers::MAX_ACCELERATOR_S_PER_S,
     )?;
-    let burst = ns(
+    let burst = check(
         "burst_accelerator_s",
         given.burst_accelerator_s,
-        MOST_BURST_S,
+        Registers::MAX_BURST_ACCELERATOR_S,
     )?;
     let place = format!("tenant '{name}': accelerator time");
     match (per_s, burst) {
         (None, None) => Ok(None),
         (None, Some(_)) => Err(refused(&place, "a burst needs a rate")),
         (Some(per_s), burst) => {
-            let made = registers(per_s, burst.map(|burst| burst.round() as u64));
+            let clock = Clock::from_hz(SHAPING_CLOCK_HZ);
+            let made = clock.and_then(|clock| Registers::for_accelerator_time(per_s, burst, clock));
             Ok(Some(made.map_err(|error| refused(&place, error))?))
         }
     }
@@ -119,7 +111,7 @@ fn registers(per_s: f64, burst: Option<u64>) -> Result<Registers, ShapingError> 
     let clock = Clock::from_hz(SHAPING_CLOCK_HZ)?;
     // The default bucket holds at least the refill of a cycle: a hundredth of a second is 10,000
     // cycles.
-    let burst = burst.unwrap_or_else(|| (per_s * BURST_S).max(1.0) as u64);
+    let burst = burst.unwrap_or_else(|| (per_s * Registers::BURST_S).max(1.0) as u64);
     Registers::for_rate(per_s, burst, clock)
 }
 

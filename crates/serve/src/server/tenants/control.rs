@@ -11,20 +11,8 @@ use accelflow_units::Time;
 use serde_json::{Value as Json, json};
 
 use super::gates::Tenants;
-use super::settings::{Control, TenantError, TenantSlo};
-
-/// The interval of the refills that the control plane writes, in cycles of the shaping clock.
-const INTERVAL: u64 = 100;
-
-/// Refills in a second.
-const REFILLS_PER_S: f64 = 1e4;
-
-/// A bucket holds what a tenant may use in this time (assumed): bursts of all tenants together are no
-/// longer.
-const BURST_S: f64 = 0.005;
-
-/// Relative changes of a rate that are worth new registers.
-const WORTH: f64 = 0.01;
+use super::parameters::{BURST_S, INTERVAL, WORTH};
+use super::settings::{Control, SHAPING_CLOCK_HZ, TenantError, TenantSlo};
 
 /// The control plane of a server, and its tenants.
 pub(crate) struct Controlled {
@@ -197,7 +185,9 @@ impl Controlled {
 
 /// Registers for so many seconds of accelerators a second.
 fn registers(share: f64) -> Result<Registers, TenantError> {
-    let refill = (share * 1e9 / REFILLS_PER_S).round().max(1.0);
+    let refill = (share * 1e9 * INTERVAL as f64 / SHAPING_CLOCK_HZ as f64)
+        .round()
+        .max(1.0);
     let bucket = (share * 1e9 * BURST_S).max(refill);
     Ok(Registers::new(refill as u64, bucket as u64, INTERVAL)?)
 }

@@ -17,6 +17,7 @@ use accelflow_shaping::control::{Counters, Slo};
 use accelflow_shaping::{Clock, CostTable, Registers, TokenBucket};
 use accelflow_units::{Bytes, Cycles, Time};
 
+use super::parameters::LOOKS_EVERY;
 use super::settings::{OTHERS, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, TenantSlo, check};
 use crate::observe::metrics::{Metrics, TenantMetrics};
 
@@ -81,9 +82,6 @@ impl Drop for Waits<'_> {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
-
-/// How soon requests that wait without a thread notice new registers.
-const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
 struct Buckets {

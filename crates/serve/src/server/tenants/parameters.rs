@@ -1,0 +1,75 @@
+//! The numbers of the shapers and of the control plane's thread that are not settings.
+
+use std::time::Duration;
+
+use accelflow_parameters::{Kind, Parameter, Provenance};
+
+use super::settings::SHAPING_CLOCK_HZ;
+
+/// The interval of the refills that the control plane writes, in cycles of the shaping clock.
+pub(super) const INTERVAL: u64 = 100;
+/// A bucket of the control plane holds what a tenant may use in this time.
+pub(super) const BURST_S: f64 = 0.005;
+/// Relative changes of a rate that are worth new registers.
+pub(super) const WORTH: f64 = 0.01;
+/// How soon requests that wait without a thread notice new registers.
+pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(50);
+
+/// Every constant of tenants' shapers and of the control plane's thread, with its source. Those of the
+/// control plane itself are in [`accelflow_shaping::control::PARAMETERS`].
+pub const PARAMETERS: &[Parameter] = &[
+    constant(
+        "shaping.clock",
+        SHAPING_CLOCK_HZ as f64,
+        "Hz",
+        "operating systems wake threads no more precisely than a microsecond",
+        "The paper's FPGA has 250 MHz (arcus.shaping.clock).",
+    ),
+    constant(
+        "control.interval_cycles",
+        INTERVAL as f64,
+        "cycles",
+        "refills every 100 us, as often as a thread can be woken for them",
+        "",
+    ),
+    constant(
+        "control.burst_s",
+        BURST_S,
+        "s",
+        "a bucket of the control plane holds what its tenant may use in this time",
+        "Bursts of all tenants together are no longer than that.",
+    ),
+    constant(
+        "control.worth",
+        WORTH,
+        "",
+        "smaller relative changes of a rate are not written",
+        "Half of arcus.control.worth: a write is a lock here, and no round trip over PCIe.",
+    ),
+    constant(
+        "control.looks_every_s",
+        LOOKS_EVERY.as_millis() as f64 / 1e3,
+        "s",
+        "how soon requests that wait without a thread notice new registers",
+        "",
+    ),
+];
+
+/// A number that cannot be set.
+const fn constant(
+    key: &'static str,
+    value: f64,
+    unit: &'static str,
+    source: &'static str,
+    why: &'static str,
+) -> Parameter {
+    Parameter {
+        key,
+        unit,
+        kind: Kind::Fixed,
+        default: value,
+        provenance: Provenance::Assumed,
+        source,
+        why,
+    }
+}

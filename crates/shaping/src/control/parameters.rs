@@ -1,0 +1,170 @@
+//! The parameters of the control plane.
+
+use accelflow_parameters::{Kind, Parameter, Provenance, Row, Table};
+use accelflow_units::Time;
+
+use crate::Registers;
+use crate::costs::SHARE;
+
+use super::ControlSettings;
+use super::numbers::{
+    BEYOND, CATCH_UP, CUT, GROWTH, KEPT, MOST, PERIOD, PERIODS, RECOVERY, SMOOTHING, TOLERANCE,
+    TRICKLE,
+};
+
+/// Every constant of the control plane that is not an input, with its source.
+///
+/// The paper prints what its runtime does (Algorithm 1) and none of its numbers but the variance.
+pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
+    Row {
+        parameter: Parameter {
+            key: "control.most",
+            unit: "",
+            kind: Kind::number(1e-9, 1.0),
+            default: MOST,
+            provenance: Provenance::Assumed,
+            source: "part of the capacity that may be promised",
+            why: "The rest is for handlers, the operating system and errors of prediction.",
+        },
+        get: |settings| settings.most,
+        set: |settings, value| settings.most = value,
+    },
+    Row {
+        parameter: Parameter {
+            key: "control.period_s",
+            unit: "s",
+            kind: Kind::number(0.001, 60.0),
+            default: PERIOD.as_ps() as f64 / 1e12,
+            provenance: Provenance::Assumed,
+            source: "ARCUS, Algorithm 1, line 2: \"periodically\"",
+            why: "Long enough to hold hundreds of requests, short enough that operators see what they changed.",
+        },
+        get: |settings| settings.period.as_s_f64(),
+        set: |settings, value| settings.period = Time::from_ns_f64(value * 1e9),
+    },
+    constant(
+        "control.periods",
+        PERIODS,
+        Provenance::Paper,
+        "ARCUS, section 5.2: \"Both SLOs should be under 99th% guarantee\"",
+        "With 99 % a promise is judged after a hundred periods.",
+        |_| PERIODS,
+    ),
+    constant(
+        "control.tolerance",
+        TOLERANCE,
+        Provenance::Paper,
+        "ARCUS, abstract: throughput variance below 1 %",
+        "",
+        |_| TOLERANCE,
+    ),
+    constant(
+        "control.beyond",
+        BEYOND,
+        Provenance::Assumed,
+        "misses that a promise allows before its verdict is known",
+        "One of few says nothing of a hundred.",
+        |_| BEYOND,
+    ),
+    constant(
+        "control.smoothing",
+        SMOOTHING,
+        Provenance::Assumed,
+        "weight of the last period in a measured rate, as in arcus.control.smoothing",
+        "",
+        |_| SMOOTHING,
+    ),
+    constant(
+        "control.catch_up",
+        CATCH_UP,
+        Provenance::Assumed,
+        "the most above its promise that a late tenant is shaped to, as in arcus.control.catch_up",
+        "",
+        |_| CATCH_UP,
+    ),
+    constant(
+        "control.kept",
+        KEPT,
+        Provenance::Assumed,
+        "part of its promise that is kept free for a tenant that sends nothing",
+        "What is kept idles; what is lent is back after a period.",
+        |_| KEPT,
+    ),
+    constant(
+        "control.growth",
+        GROWTH,
+        Provenance::Assumed,
+        "a tenant may double what it uses within a period",
+        "",
+        |_| GROWTH,
+    ),
+    constant(
+        "control.cut",
+        CUT,
+        Provenance::Assumed,
+        "additive increase, multiplicative decrease: what others keep after a missed promise",
+        "As congestion control of TCP does.",
+        |_| CUT,
+    ),
+    constant(
+        "control.recovery",
+        RECOVERY,
+        Provenance::Assumed,
+        "additive increase, multiplicative decrease: what they get back in a period without a miss",
+        "From the least to all in 20 periods, 2 s.",
+        |_| RECOVERY,
+    ),
+    constant(
+        "control.trickle",
+        TRICKLE,
+        Provenance::Assumed,
+        "registers cannot hold a rate of 0, as in arcus.control.trickle",
+        "",
+        |_| TRICKLE,
+    ),
+    constant(
+        "costs.share",
+        SHARE,
+        Provenance::Assumed,
+        "share of a new measurement in the moving mean that predicts what a request takes",
+        "Sixteen requests of a size are enough to follow a change, and one outlier moves it little.",
+        |_| SHARE,
+    ),
+    Row {
+        parameter: Parameter {
+            key: "shaping.burst_s",
+            unit: "s",
+            kind: Kind::Fixed,
+            default: Registers::BURST_S,
+            provenance: Provenance::Assumed,
+            source: "a bucket without a size of its own holds the traffic of this time",
+            why: "The paper gives no rule for sizes of buckets.",
+        },
+        get: |_| Registers::BURST_S,
+        set: |_, _| {},
+    },
+]]);
+
+/// A number that cannot be set.
+const fn constant(
+    key: &'static str,
+    value: f64,
+    provenance: Provenance,
+    source: &'static str,
+    why: &'static str,
+    get: fn(&ControlSettings) -> f64,
+) -> Row<ControlSettings> {
+    Row {
+        parameter: Parameter {
+            key,
+            unit: "",
+            kind: Kind::Fixed,
+            default: value,
+            provenance,
+            source,
+            why,
+        },
+        get,
+        set: |_, _| {},
+    }
+}
