@@ -1,17 +1,17 @@
-//! The one interface of all accelerators.
+//! The interface that all accelerators implement.
 
 use accelflow_trace::Accel;
 
 use crate::error::AccelError;
 use crate::job::Job;
 
-/// One accelerator: a function on the bytes of a job.
+/// An accelerator: a function on the bytes of a job.
 ///
 /// Contract:
 /// - `run` reads `job.bytes` and those parts of the job that the body documents, and replaces
 ///   `job.bytes` by its output. LdB leaves the bytes alone and sets `job.core`.
-/// - On an error the job is unchanged, so that a core can take over the same input
-///   (`cpu_fallback` in the paper's Listing 2): outputs are built aside and swapped in last.
+/// - On an error the job is unchanged, so that a core can take over the same input (`cpu_fallback`
+///   in the paper's Listing 2): outputs are built separately and swapped in at the end.
 /// - No input makes it panic or allocate beyond its [`Limits`](crate::Limits).
 /// - The result depends only on the job and the accelerator's settings. Instances keep scratch
 ///   memory between jobs, but no later job can see its contents; only LdB has state (its policy).

@@ -3,8 +3,8 @@
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// The part of [`Limits::max_elements`] and [`Limits::max_value_bytes`] that a message has left.
-/// A reader charges values before it allocates memory for them.
+/// What remains of [`Limits::max_elements`] and [`Limits::max_value_bytes`] for one message. A
+/// reader charges values before it allocates memory for them.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
     elements_left: usize,

@@ -5,10 +5,10 @@ use crate::protocols::http::HttpCall;
 use crate::protocols::storage::StorageCall;
 use crate::protocols::thrift::ThriftCall;
 
-/// The kind of a message. It tells RPC, Ser and Dser what to read and write.
+/// The kind of a message, which determines what RPC, Ser and Dser read and write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Call {
-    /// Not known yet: RPC reads it from the message header.
+    /// Not known yet. RPC reads it from the message header.
     #[default]
     None,
     /// A Thrift RPC message.

@@ -60,7 +60,7 @@ impl Codec {
         })
     }
 
-    /// The refusal of data by this method's library, in its own words.
+    /// Creates the error for data that this method's library rejects, with the library's message.
     pub(crate) fn corrupt(self, why: impl std::fmt::Display) -> AccelError {
         AccelError::CorruptData {
             codec: self.name(),

@@ -26,18 +26,18 @@ use crate::transform;
 pub struct Settings {
     /// Limits on messages.
     pub limits: Limits,
-    /// The interface that RPC, Ser and Dser know.
+    /// The interface that RPC, Ser and Dser use.
     pub schema: Arc<Schema>,
     /// The method of Cmp.
     pub codec: Codec,
     /// The Zstandard level, 1 to 22.
     pub level: i32,
-    /// The functions, or the gRPC methods by index, whose arguments Dser delivers as records
-    /// instead of JSON text.
+    /// The functions whose arguments Dser delivers as records instead of JSON text. For gRPC, the
+    /// methods by index.
     pub records: FunctionSet,
-    /// Whether Dser records the addresses of the containers and structs in Thrift records, so that
-    /// an application can skip those it does not read. This is the per-message half of Cerebros's
-    /// split schema. Default no.
+    /// Whether Dser stores the addresses of containers and structs in Thrift records, so that an
+    /// application can skip parts that it does not read. This is the per-message half of Cerebros's
+    /// split schema. Default false.
     pub split_schema: bool,
 }
 
@@ -55,8 +55,8 @@ impl Default for Settings {
     }
 }
 
-/// One software body of each of the nine accelerators, bodies of further accelerators, and the
-/// transformation engine.
+/// Software bodies of the nine accelerators, bodies of custom accelerators, and the transformation
+/// engine.
 pub struct Ensemble {
     bodies: [Box<dyn Accelerator>; Accel::COUNT],
     own: Vec<Box<dyn OwnBody>>,
@@ -67,7 +67,7 @@ impl Ensemble {
     /// Creates an ensemble of nine software bodies; its LdB chooses among the cores of `loads` by `policy`.
     ///
     /// # Errors
-    /// `out_of_range` for a compression level that does not exist.
+    /// `out_of_range` for an invalid compression level.
     pub fn software(
         settings: &Settings,
         policy: Box<dyn BalancingPolicy>,
@@ -98,34 +98,34 @@ impl Ensemble {
         })
     }
 
-    /// Software bodies with default settings, balancing round robin over `cores` cores.
+    /// Creates software bodies with default settings. LdB balances round robin over `cores` cores.
     ///
     /// # Errors
-    /// None with these settings; the signature is that of [`Ensemble::software`].
+    /// None with these settings.
     pub fn with_cores(cores: usize) -> Result<Ensemble, AccelError> {
         let policy = Box::new(RoundRobin::default());
         Ensemble::software(&Settings::default(), policy, CoreLoads::idle(cores))
     }
 
-    /// Replaces the body of the same kind, for instance by a device.
+    /// Replaces the body of the same kind, for example with a device.
     pub fn replace(&mut self, body: Box<dyn Accelerator>) {
         let place = body.kind().index();
         self.bodies[place] = body;
     }
 
-    /// Adds the body of an accelerator other than the nine, replacing one of the same name.
+    /// Adds the body of a custom accelerator, replacing one of the same name.
     pub fn add(&mut self, body: Box<dyn OwnBody>) {
         self.own
             .retain(|known| known.kind().name() != body.kind().name());
         self.own.push(body);
     }
 
-    /// Runs on a job the accelerator that traces declare as `kind`, which is not one of the nine.
+    /// Runs the custom accelerator that traces declare as `kind` on a job.
     ///
     /// # Errors
-    /// The error of its body; `no_body` if it has none, `other_kind` if its body has another
-    /// declaration; `wrong_direction`, `wrong_facts` and `too_large` if the declaration or the
-    /// limits do not allow the message. The job is then unchanged.
+    /// `no_body` if the accelerator has no body, `other_kind` if its body has a different
+    /// declaration, the error of its body, and `wrong_direction`, `wrong_facts` or `too_large` if
+    /// the declaration or the limits do not allow the message. The job is then unchanged.
     pub fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
         let mut bodies = self.own.iter_mut();
         let body = bodies.find(|body| body.kind().name() == kind.name());
@@ -133,7 +133,7 @@ impl Ensemble {
         own::run(body.as_mut(), kind, job, &self.limits)
     }
 
-    /// The ensemble with `wrap` around each body.
+    /// Applies `wrap` to each body.
     #[must_use]
     pub fn wrapped(
         self,
@@ -146,11 +146,11 @@ impl Ensemble {
     /// Runs one of the nine accelerators on a job.
     ///
     /// # Errors
-    /// That of the accelerator; the job is then unchanged.
+    /// The accelerator's error. The job is then unchanged.
     pub fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         match self.bodies.get_mut(accel.index()) {
             Some(body) => body.run(job),
-            // Only a trace memory knows its name and declaration: see `run_own`.
+            // Only a trace memory has its name and declaration: see `run_own`.
             None => Err(AccelError::own(
                 &accel.to_string(),
                 "the accelerator is not one of the nine",
@@ -166,7 +166,7 @@ impl Ensemble {
     /// Runs one transformation on a job.
     ///
     /// # Errors
-    /// Those of [`transform::run`]; the job is then unchanged.
+    /// The errors of [`transform::run`]; the job is then unchanged.
     pub fn transform(&mut self, step: Transform, job: &mut Job) -> Result<(), AccelError> {
         transform::run(job, step, &self.limits)
     }
@@ -176,7 +176,7 @@ impl Ensemble {
         self.bodies.iter_mut().for_each(|body| body.forget());
     }
 
-    /// The nine bodies in the order of [`Accel::ALL`], to run them elsewhere.
+    /// Returns the nine bodies in the order of [`Accel::ALL`].
     pub fn into_bodies(self) -> [Box<dyn Accelerator>; Accel::COUNT] {
         self.bodies
     }

@@ -1,5 +1,4 @@
-//! The JSON envelope of data that are not JSON: `{..., "data": "<base64>"}`
-//! (`docs/message-conventions.md`).
+//! The JSON envelope of non-JSON data: `{..., "data": "<base64>"}` (`docs/message-conventions.md`).
 
 use std::borrow::Cow;
 
@@ -38,7 +37,7 @@ pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, AccelError> {
         })
 }
 
-/// The envelope of the compressed body of a Thrift message.
+/// Writes the envelope of a Thrift message's compressed body.
 pub(crate) fn write_compressed(codec: Codec, data: &[u8]) -> Vec<u8> {
     let mut json = Vec::with_capacity(data.len() / 3 * 4 + 64);
     json.extend_from_slice(b"{\"compressed\":1,\"codec\":\"");

@@ -1,11 +1,11 @@
-//! The one error type of the accelerators.
+//! The error type of the accelerators.
 
 use accelflow_trace::Format;
 
-/// Why an accelerator refused its input.
+/// The error of an accelerator that refused its input.
 ///
 /// Messages name the place (byte offset in the accelerator's input), the value found and what is
-/// allowed. [`AccelError::reason`] is the stable name to count by.
+/// allowed. [`AccelError::reason`] is a stable name for counters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccelError {
@@ -211,7 +211,7 @@ pub enum AccelError {
         found: u8,
     },
     /// The function table has no such method.
-    #[error("unknown method '{name}'; known are {known}")]
+    #[error("method = '{name}': must be {known}")]
     UnknownMethod {
         /// The name in the message.
         name: String,
@@ -219,7 +219,7 @@ pub enum AccelError {
         known: String,
     },
     /// The schema has no such service.
-    #[error("unknown service '{name}'; known are {known}")]
+    #[error("service = '{name}': must be {known}")]
     UnknownService {
         /// The name in the message.
         name: String,
@@ -235,7 +235,7 @@ pub enum AccelError {
         found: u8,
     },
     /// A field, element or key has a type that differs from the schema.
-    #[error("'{field}' at byte {at} has type {found}; the schema says {expected}")]
+    #[error("'{field}' at byte {at} has type {found}: must be {expected}, as in the schema")]
     WrongFieldType {
         /// Offset of the value.
         at: usize,
@@ -247,7 +247,7 @@ pub enum AccelError {
         expected: &'static str,
     },
     /// A length or count is negative.
-    #[error("{what} at byte {at} is {found}; it must not be negative")]
+    #[error("{what} at byte {at} = {found}: must not be negative")]
     NegativeLength {
         /// The kind of length.
         what: &'static str,
@@ -265,7 +265,7 @@ pub enum AccelError {
         limit: usize,
     },
     /// An integer does not fit its type.
-    #[error("'{field}' is {found}; allowed is {allowed}")]
+    #[error("'{field}' = {found}: must be {allowed}")]
     OutOfRange {
         /// The field.
         field: String,
@@ -291,7 +291,7 @@ pub enum AccelError {
         field: String,
     },
     /// A JSON member is not a field of the struct.
-    #[error("'{container}' has no field '{field}'; known are {known}")]
+    #[error("'{container}': unknown field '{field}': must be one of {known}")]
     UnknownField {
         /// The struct.
         container: String,
@@ -301,7 +301,7 @@ pub enum AccelError {
         known: String,
     },
     /// A union has no field, or more than one.
-    #[error("union '{container}' has {found} fields set; exactly 1 must be")]
+    #[error("union '{container}': fields set = {found}: must be exactly 1")]
     BadUnion {
         /// The union.
         container: String,
@@ -341,7 +341,7 @@ pub enum AccelError {
         why: String,
     },
     /// A JSON value has a type that differs from the schema.
-    #[error("'{field}' is {found} in the JSON; the schema says {expected}")]
+    #[error("'{field}' is {found} in the JSON: must be {expected}, as in the schema")]
     WrongJsonType {
         /// The field.
         field: String,
@@ -373,7 +373,7 @@ pub enum AccelError {
         why: String,
     },
     /// The compression method is not built in.
-    #[error("unknown codec '{found}'; known are zstd (1), snappy (2), gzip (3)")]
+    #[error("codec = '{found}': must be zstd (1), snappy (2) or gzip (3)")]
     UnknownCodec {
         /// Name or number.
         found: String,
@@ -400,8 +400,7 @@ pub enum AccelError {
         /// How to convert the payload, or empty.
         hint: &'static str,
     },
-    /// An accelerator other than the paper's nine cannot process the message: see
-    /// [`AccelError::own`].
+    /// A custom accelerator cannot process the message: see [`AccelError::own`].
     #[error("{name}: {why}")]
     Own {
         /// Its name.
@@ -411,12 +410,12 @@ pub enum AccelError {
         /// The fault.
         why: String,
     },
-    /// The job lacks what the step must know about the message.
+    /// The job lacks information about the message that the step needs.
     #[error("{step} cannot process this message: {why}")]
     NoCall {
         /// The accelerator.
         step: &'static str,
-        /// What the step lacks.
+        /// The missing information.
         why: &'static str,
     },
 }
@@ -488,8 +487,8 @@ impl AccelError {
     }
 }
 
-/// An [`AccelError`] as an error of serde: a value cannot be read as the requested type, or
-/// written.
+/// An [`AccelError`] as a serde error, for a value that cannot be written, or cannot be read as the
+/// requested type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValueError(pub(crate) AccelError);
 

@@ -58,8 +58,8 @@ impl From<Arc<str>> for FactName {
 /// Named numbers that branch conditions read, ordered by name, and a few named texts.
 ///
 /// RPC sets `message_type`, `seqid` and the texts `service` and `method`. Dser sets the integer,
-/// enum and boolean fields at the top level of the message, then the conditions of the twelve
-/// traces, which replace fields of the same name: `compressed`, `exception` (RPC); `hit`, `found`,
+/// enum and boolean fields at the top level of the message, then the facts that the twelve traces
+/// test, which replace fields of the same name: `compressed`, `exception` (RPC); `hit`, `found`,
 /// `compressed`, `c_compressed`, `exception` (storage); `compressed`, `status` (HTTP).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -80,7 +80,7 @@ impl Facts {
         }
     }
 
-    /// The number called `name`.
+    /// The number with this name.
     pub fn get(&self, name: &str) -> Option<i64> {
         let place = self
             .numbers
@@ -108,7 +108,7 @@ impl Facts {
         }
     }
 
-    /// The text called `name`.
+    /// The text with this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         let place = self
             .texts

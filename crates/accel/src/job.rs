@@ -1,4 +1,4 @@
-//! A message on its way from accelerator to accelerator.
+//! Jobs: messages that move from accelerator to accelerator.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use crate::facts::Facts;
 use crate::record::Record;
 use crate::session::Session;
 
-/// One message on its way through a trace: the queue entry of the paper's Figure 8, in software.
+/// A message that moves through a trace: the queue entry of the paper's Figure 8, in software.
 #[derive(Debug)]
 pub struct Job {
     /// The current payload.
     pub bytes: Vec<u8>,
-    /// The format of the payload, where it is application data; `Str` for protocol data.
+    /// The format of the payload if it is application data; `Str` for protocol data.
     pub format: Format,
     /// Whether the message is being received or sent.
     ///
@@ -28,15 +28,16 @@ pub struct Job {
     pub facts: Facts,
     /// The kind of the message.
     pub call: Call,
-    /// How the payload, or the data in its envelope, is compressed; `None` if it is not.
+    /// The compression of the payload, or of the data in its envelope; `None` if it is not
+    /// compressed.
     pub packed: Option<Packed>,
     /// The format of the data in the envelope; `None` if the payload is not an envelope. An
-    /// envelope is a JSON object whose member `data` holds the payload proper in base64
+    /// envelope is a JSON object whose member `data` has the actual payload in base64
     /// (`docs/message-conventions.md`). The transformation from JSON to string, Cmp, Dcmp and Ser
     /// take the data out.
     pub envelope: Option<Format>,
-    /// Set if the payload, of format JSON, is a [`Record`] and not yet JSON text. Transformations
-    /// and Cmp convert it to text; RPC, Ser and LdB do not need to.
+    /// The type of the payload if it is a [`Record`] instead of JSON text. The format is JSON in
+    /// both cases. Transformations and Cmp convert it to text; RPC, Ser and LdB leave it.
     pub record: Option<Record>,
     /// The connection's state.
     pub session: Session,
@@ -65,7 +66,7 @@ impl Default for Job {
 }
 
 impl Job {
-    /// A job that receives `bytes` from a connection.
+    /// Creates a job that receives `bytes` from a connection.
     pub fn receive(bytes: Vec<u8>, session: Session) -> Job {
         Job {
             bytes,
@@ -75,7 +76,7 @@ impl Job {
         }
     }
 
-    /// A job that sends application data as a message of kind `call`.
+    /// Creates a job that sends application data as a message of kind `call`.
     pub fn send(bytes: Vec<u8>, format: Format, call: Call, session: Session) -> Job {
         Job {
             bytes,
@@ -88,10 +89,10 @@ impl Job {
     }
 
     /// The application data and their format: the content of an envelope, else the payload.
-    /// Compressed data stay compressed; `packed` then says how.
+    /// Compressed data stay compressed; `packed` has the codec.
     ///
     /// # Errors
-    /// `bad_json`, `bad_base64` for a malformed envelope; those of [`Record::to_json`].
+    /// `bad_json`, `bad_base64` for a malformed envelope; the errors of [`Record::to_json`].
     pub fn data(&self) -> Result<(Cow<'_, [u8]>, Format), AccelError> {
         if let Some(record) = &self.record {
             return Ok((Cow::Owned(record.to_json(&self.bytes)?), self.format));
@@ -111,12 +112,13 @@ impl Job {
         }
     }
 
-    /// Joins the other arms of a fork to this job, the first arm: appends their payloads in order.
-    /// The result is neither compressed, an envelope nor a record. All else stays as in this job.
+    /// Appends the payloads of the other arms of a fork, in order, to this job, which is the first
+    /// arm. The result is not compressed and is no envelope or record. Everything else is
+    /// unchanged.
     ///
     /// # Errors
-    /// `wrong_format` unless all payloads are protocol data: concatenated texts or documents are
-    /// neither text nor document. The job is then unchanged.
+    /// `wrong_format` unless all payloads are protocol data, since application data cannot be
+    /// concatenated. The job is then unchanged.
     pub fn join(&mut self, others: &[Job]) -> Result<(), AccelError> {
         let mut arms = std::iter::once(&*self).chain(others);
         if let Some(arm) = arms.find(|arm| arm.format != Format::Str) {
@@ -134,7 +136,7 @@ impl Job {
         Ok(())
     }
 
-    /// A second job with the same data, for a parallel arm of a trace.
+    /// Creates a second job with the same data, for a parallel arm of a trace.
     ///
     /// The caller provides its session: two copies of one set of write keys would use a nonce
     /// twice.

@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// Bytes that are searched for escapes at once.
+/// The number of bytes that are searched for escapes at a time.
 const BLOCK: usize = 32;
 
 /// Whether JSON must escape this byte of a string (RFC 8259, section 7).
@@ -16,7 +16,7 @@ fn needs_escape(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// The number of bytes at the start of `bytes` that a JSON string holds unescaped.
+/// The number of bytes at the start of `bytes` that need no escape in a JSON string.
 pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
     for block in bytes.chunks_exact(BLOCK) {
@@ -54,8 +54,8 @@ pub(crate) fn string_len(text: &str) -> usize {
     }
 }
 
-/// An upper bound on the fields and elements in JSON text, the outermost value not counted: an
-/// empty list or object counts as one. The count means nothing for text that is not JSON.
+/// An upper bound on the fields and elements in JSON text, without the outermost value. An empty
+/// list or object counts as one. The count is meaningless for text that is not JSON.
 pub(crate) fn elements(json: &[u8]) -> usize {
     let (mut found, mut at) = (0, 0);
     while let Some(byte) = json.get(at) {
@@ -68,7 +68,7 @@ pub(crate) fn elements(json: &[u8]) -> usize {
     found
 }
 
-/// The position behind the closing quote of the string whose content begins at `at`.
+/// The position after the closing quote of the string whose content begins at `at`.
 pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
         at += bytes.get(at..).map_or(0, plain_prefix);
@@ -81,7 +81,7 @@ pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Appends `text` as a JSON string, quotes included; escapes are those that `serde_json` writes.
+/// Appends `text` as a JSON string, including quotes, with the escapes of `serde_json`.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     out.reserve(rest.len() + 2);

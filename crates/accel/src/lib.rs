@@ -1,9 +1,8 @@
 //! Software bodies of the nine accelerators of AccelFlow, working on real bytes.
 //!
 //! A [`Job`] travels between accelerators: a payload of bytes, as in the paper's queue entries, and
-//! the facts known about it. An accelerator is an [`Accelerator`]: it replaces the payload by its
-//! output, or leaves the job unchanged and returns an [`AccelError`] that names place, value and
-//! what is allowed.
+//! the facts known about it. An [`Accelerator`] replaces the payload with its output, or leaves the
+//! job unchanged and returns an [`AccelError`] with the place, the value and what is allowed.
 //!
 //! | accelerator | module | receiving | sending |
 //! |---|---|---|---|
@@ -17,7 +16,7 @@
 //! Between them, [`transform`] changes payloads between string, JSON and BSON. [`Ensemble`] has
 //! one body of each accelerator. `docs/message-conventions.md` describes the messages.
 //!
-//! The files are in layers; each imports from those above it alone:
+//! The files are in layers. Each layer imports only from those above it:
 //!
 //! | files | contents |
 //! |---|---|
@@ -25,8 +24,8 @@
 //! | `protocols/` | the wire formats of messages; no job, no accelerator |
 //! | `call`, `record`, `session`, `facts`, `job`, `read`, `accelerator` | the message that travels, and the interface of a body |
 //! | `transform`, `bodies/` | the transformations and the accelerators, one per file |
-//! | `own` | accelerators other than the nine, whose bodies are supplied by users |
-//! | `ensemble` | all of them together |
+//! | `own` | custom accelerators, whose bodies users supply |
+//! | `ensemble` | all accelerators together |
 //!
 //! `messages` makes realistic messages for tests and demonstrations, from the shared files alone.
 

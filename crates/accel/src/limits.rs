@@ -1,12 +1,12 @@
-//! Limits on messages: hostile input costs a named error and no memory.
+//! Limits on messages, so that malicious input causes an error and does not exhaust memory.
 
 use crate::error::AccelError;
 
 /// Limits that every accelerator checks before it allocates.
 ///
 /// The defaults are assumptions of this project: large enough for every message of the twelve
-/// traces (the median is a few KB, the tail tens of KB; AccelFlow, section VII), small enough
-/// that a single message cannot exhaust a server.
+/// traces, with a median of a few KB and a tail of tens of KB (AccelFlow, section VII), and small
+/// enough that a single message cannot exhaust a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Largest input or output of one accelerator, in bytes. Default 16 MiB, which is also the
@@ -19,18 +19,18 @@ pub struct Limits {
     pub max_decompression_ratio: usize,
     /// Deepest nesting of structs and containers. Default 64, as in Apache Thrift.
     pub max_depth: usize,
-    /// Most elements of one message. Elements are: fields of structs, unknown ones included;
-    /// elements of lists and sets; keys and values of maps; and absent fields that the receiver
-    /// fills in with their default value.
+    /// Largest number of elements of one message. Elements are fields of structs, including unknown
+    /// ones; elements of lists and sets; keys and values of maps; and absent fields that the
+    /// receiver fills with their default values.
     ///
     /// Default 131,072. One element is assumed to cost up to 512 bytes as a value (measured: 143
     /// and 155 bytes as Python dicts of one number, 385 in the tree for the JSON of gRPC). The
-    /// elements of a message then take at most 64 MiB, 4 times [`Limits::max_message_bytes`],
-    /// which is the memory that one connection may cost.
+    /// elements of a message then take at most 64 MiB, 4 times [`Limits::max_message_bytes`], which
+    /// is the largest amount of memory for one connection.
     pub max_elements: usize,
-    /// Most bytes of text and binary data in the values of one message. `binary` counts as base64;
-    /// the text of a default value counts in each struct that receives it. Default 32 MiB: the
-    /// base64 of a message of the largest size, and half as much again.
+    /// Largest total size of text and binary data in one message, in bytes. Binary data counts with
+    /// its size in base64. The text of a default value counts in each struct that receives it.
+    /// Default 32 MiB: 1.5 times the base64 size of the largest message.
     pub max_value_bytes: usize,
     /// Longest method or service name, in bytes. Default 256.
     pub max_name_bytes: usize,
@@ -42,7 +42,7 @@ impl Limits {
         64 * 1024
     }
 
-    /// These limits with messages of at most `bytes`.
+    /// Returns these limits, but with messages of at most `bytes`.
     pub(crate) fn of_at_most(&self, bytes: usize) -> Limits {
         Limits {
             max_message_bytes: self.max_message_bytes.min(bytes),
@@ -50,7 +50,7 @@ impl Limits {
         }
     }
 
-    /// The largest output, in bytes, of `compressed_bytes` of compressed input.
+    /// The largest allowed output, in bytes, for `compressed_bytes` of compressed input.
     pub fn decompressed_limit(&self, compressed_bytes: usize) -> usize {
         compressed_bytes
             .saturating_mul(self.max_decompression_ratio)

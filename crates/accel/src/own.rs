@@ -1,4 +1,4 @@
-//! Bodies of accelerators other than the paper's nine.
+//! Bodies of custom accelerators.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::job::{Direction, Job};
 use crate::limits::Limits;
 
-/// The body of an accelerator other than the nine: a function on the bytes of a message.
+/// The body of a custom accelerator: a function on the bytes of a message.
 ///
 /// Its output takes effect only if all of it conforms to the declaration. Otherwise, and after an
 /// error or a panic, the message is unchanged, so that a core can take over.
@@ -21,7 +21,7 @@ pub trait OwnBody: Send {
     /// Processes one message.
     ///
     /// # Errors
-    /// [`AccelError::own`] with the reason why it cannot be processed.
+    /// [`AccelError::own`] with the reason why the message cannot be processed.
     fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError>;
 }
 
@@ -41,9 +41,9 @@ pub struct Input<'j> {
 /// The output of an [`OwnBody`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The payload and its format; `None` leaves them as they are.
+    /// The new payload and its format; `None` leaves both unchanged.
     pub payload: Option<(Vec<u8>, Format)>,
-    /// The facts: exactly those that the declaration names.
+    /// The facts, which must be exactly those of the declaration.
     pub facts: Vec<(String, Fact)>,
 }
 
@@ -66,7 +66,7 @@ impl Fact {
 }
 
 impl AccelError {
-    /// The error of the body of the accelerator `name`, which is not one of the nine.
+    /// Creates the error of the body of the custom accelerator `name`.
     pub fn own(name: &str, why: impl ToString) -> AccelError {
         AccelError::Own {
             name: name.to_owned(),
@@ -75,7 +75,7 @@ impl AccelError {
         }
     }
 
-    /// No body is registered for `kind`.
+    /// Creates the error of a custom accelerator without a registered body.
     pub fn no_body(kind: &Kind) -> AccelError {
         AccelError::Own {
             name: kind.name().to_owned(),
@@ -85,7 +85,7 @@ impl AccelError {
     }
 }
 
-/// Runs `body` on a job if its declaration equals that of the trace.
+/// Runs `body` on a job. The body's declaration must equal the trace's.
 pub(crate) fn run(
     body: &mut dyn OwnBody,
     kind: &Kind,
@@ -94,7 +94,7 @@ pub(crate) fn run(
 ) -> Result<(), AccelError> {
     if body.kind() != kind {
         let why = format!(
-            "the trace declares '{kind}', but its body '{}'",
+            "the trace declares '{kind}', but the body declares '{}'",
             body.kind()
         );
         return Err(refusal(kind, "other_kind", why));
@@ -112,10 +112,7 @@ pub(crate) fn run(
     let payload = text
         .transpose()?
         .map_or(Cow::Borrowed(&job.bytes), Cow::Owned);
-    limits.check_size(
-        "message of an accelerator other than the nine",
-        payload.len(),
-    )?;
+    limits.check_size("message of a custom accelerator", payload.len())?;
     let input = Input {
         bytes: &payload,
         format: job.format,
@@ -124,7 +121,7 @@ pub(crate) fn run(
     };
     let output = body.run(&input)?;
     if let Some((bytes, _)) = &output.payload {
-        limits.check_size("output of an accelerator other than the nine", bytes.len())?;
+        limits.check_size("output of a custom accelerator", bytes.len())?;
     }
     check_facts(kind, &output.facts)?;
     for (name, fact) in output.facts {
@@ -142,7 +139,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Refuses facts that are not exactly those of the declaration.
+/// Checks that facts are exactly those of the declaration.
 fn check_facts(kind: &Kind, facts: &[(String, Fact)]) -> Result<(), AccelError> {
     let declared = |name: &str| kind.yields().iter().find(|known| known.0 == name);
     let keeps = facts.len() == kind.yields().len()
@@ -156,7 +153,7 @@ fn check_facts(kind: &Kind, facts: &[(String, Fact)]) -> Result<(), AccelError> 
             .map(|(name, fact)| format!("{name} {}", fact.of().name()))
             .collect();
         let why = format!(
-            "its body yields '{}', which differs from its declaration '{kind}'",
+            "facts of the body's output = '{}': must be those of its declaration '{kind}'",
             found.join(", ")
         );
         return Err(refusal(kind, "wrong_facts", why));

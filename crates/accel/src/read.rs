@@ -1,4 +1,4 @@
-//! Reading the operands of branch conditions from a job.
+//! Reads the operands of branch conditions from a job.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,9 +9,10 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::job::Job;
 
 impl Job {
-    /// The value of a condition's operand in the output of the previous accelerator: a fact, bytes
-    /// of the payload, or whether a text equals another. A text that no body has extracted is the
-    /// string of that name at the top level of a JSON payload. `None` if the job has no such value.
+    /// Returns the value of a condition's operand in the output of the previous accelerator: a
+    /// fact, bytes of the payload, or whether a text equals another. A text that no body has
+    /// extracted is the string of that name at the top level of a JSON payload. `None` if the job
+    /// has no such value.
     pub fn read(&self, operand: Operand<'_>) -> Option<i64> {
         match operand {
             Operand::Field(name) => self.facts.get(name),
@@ -33,8 +34,7 @@ impl Job {
         }
     }
 
-    /// The payload as the previous accelerator wrote it; `None` for a record that cannot be
-    /// converted to JSON.
+    /// The previous accelerator's output; `None` for a record that cannot be converted to JSON.
     fn payload(&self) -> Option<Cow<'_, [u8]>> {
         match &self.record {
             Some(record) => record.to_json(&self.bytes).ok().map(Cow::Owned),

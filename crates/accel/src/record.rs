@@ -11,8 +11,8 @@ use crate::protocols::{protobuf, thrift};
 
 /// The type of a record's bytes.
 ///
-/// A record is a checked message in its wire form, and stands for the JSON text of that message.
-/// Dser delivers records to applications that read the fields themselves.
+/// A record is a checked message in its wire form, used instead of the message's JSON text. Dser
+/// delivers records to applications that read the fields themselves.
 #[derive(Clone, Debug)]
 pub enum Record {
     /// A Thrift struct.
@@ -25,8 +25,8 @@ impl Record {
     /// The JSON text of the record in `bytes`.
     ///
     /// # Errors
-    /// `too_large` for text beyond the limits; for bytes that Dser has not checked, those of
-    /// [`thrift::struct_to_json`] and [`protobuf::message_to_json`].
+    /// `too_large` for text beyond the limits. For bytes that Dser has not checked, also the errors
+    /// of [`thrift::struct_to_json`] and [`protobuf::message_to_json`].
     pub fn to_json(&self, bytes: &[u8]) -> Result<Vec<u8>, AccelError> {
         match self {
             Record::Thrift(record) => record.to_json(bytes),
@@ -37,8 +37,9 @@ impl Record {
     /// Reads the record in `bytes` as a value of an application's type, which may borrow text.
     ///
     /// # Errors
-    /// `bad_value` if the type does not fit the interface. With gRPC also for types that borrow
-    /// text with another form on the wire, such as 64-bit integers: read those from the JSON.
+    /// `bad_value` if the type does not fit the interface. With gRPC also if the type borrows text
+    /// that has a different form on the wire, such as 64-bit integers. Read such types from the
+    /// JSON instead.
     pub fn read<'a, T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<T, AccelError> {
         self.read_seed(bytes, PhantomData)
     }
@@ -46,7 +47,7 @@ impl Record {
     /// Reads like [`Record::read`], with a seed that builds the value.
     ///
     /// # Errors
-    /// Those of [`Record::read`].
+    /// The errors of [`Record::read`].
     pub fn read_seed<'a, S: DeserializeSeed<'a>>(
         &self,
         bytes: &'a [u8],
@@ -58,14 +59,14 @@ impl Record {
         }
     }
 
-    /// The record of the result `value` of `function`; this is the record of its arguments. The
-    /// bytes of the result replace the content of `out`.
+    /// Encodes the result `value` of `function` as a record. `self` is the record of the function's
+    /// arguments. The bytes of the result replace the content of `out`.
     ///
     /// # Errors
-    /// Thrift: `unknown_method` for a function of another schema, `unknown_field` for one that
-    /// returns nothing, and every way in which the value does not fit the interface. gRPC:
-    /// `bad_value` and others for a value that does not fit, or that only its JSON can encode
-    /// ([`Record::may_fit_as_json`]).
+    /// Thrift: `unknown_method` for a function of another schema, `unknown_field` for a function
+    /// that returns nothing, and every error of a value that does not fit the interface. gRPC:
+    /// `bad_value` and others for a value that does not fit, or that can only be encoded through
+    /// JSON ([`Record::may_fit_as_json`]).
     pub fn result<T: Serialize + ?Sized>(
         &self,
         function: FunctionId,
@@ -75,10 +76,10 @@ impl Record {
         self.result_within(function, value, usize::MAX, out)
     }
 
-    /// Writes like [`Record::result`], limited to `most` bytes.
+    /// Like [`Record::result`], limited to `most` bytes.
     ///
     /// # Errors
-    /// Those of [`Record::result`], and `too_large` before more than `most` bytes are written.
+    /// The errors of [`Record::result`], and `too_large` before more than `most` bytes are written.
     pub fn result_within<T: Serialize + ?Sized>(
         &self,
         function: FunctionId,

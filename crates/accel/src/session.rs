@@ -3,7 +3,7 @@
 use crate::protocols::tcp::TcpSession;
 use crate::protocols::tls::TlsSession;
 
-/// The state of the connection that a message belongs to.
+/// The state of a message's connection.
 ///
 /// Not `Clone` on purpose: two copies of one set of write keys would use a nonce twice.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Transformations between string, JSON and BSON (AccelFlow, section V.2).
 //!
-//! - A *string* is the text of a value. Both directions between JSON and string check that the text
+//! - A *string* is the text of a value. Transformations between JSON and string check that the text
 //!   is JSON and leave the bytes unchanged.
 //! - BSON to JSON (or string) writes relaxed MongoDB Extended JSON version 2; JSON to BSON reads
 //!   it, so that dates, object identifiers and binary data survive a round trip.
@@ -22,7 +22,7 @@ use crate::json::check_bounds;
 use crate::limits::Limits;
 
 /// Transforms the payload of a job. A payload that is already in the requested format is left
-/// unchanged, so that one trace serves messages with and without an envelope.
+/// unchanged, so that one trace can process messages with and without an envelope.
 ///
 /// # Errors
 /// `wrong_format` if the payload is not in `transform.src`; `bad_json`, `bad_bson`, `bad_base64`,
@@ -62,7 +62,7 @@ pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), A
     Ok(())
 }
 
-/// Converts bytes from `transform.src` to `transform.dst`; an envelope counts as plain JSON.
+/// Converts bytes from `transform.src` to `transform.dst`; an envelope is treated as plain JSON.
 ///
 /// # Errors
 /// `bad_json`, `bad_bson`, `bad_utf8`, `too_deep`, `too_large`.
@@ -101,7 +101,7 @@ fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
         Bson::Document(document) => document.to_vec().map_err(bad_bson),
         other => {
             let why = format!(
-                "the top of a BSON document is an object, not {:?}",
+                "top of the BSON document = {:?}: must be an object",
                 other.element_type()
             );
             Err(AccelError::BadBson { why })
@@ -120,8 +120,8 @@ fn bson_to_json(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
 /// text for dates after it.
 const LAST_TEXT_DATE_MS: i64 = 253_402_300_799_999;
 
-/// Converts to relaxed Extended JSON. The library replaces dates after the year 9999 by its last
-/// date, so those are written here.
+/// Converts to relaxed Extended JSON. The library replaces dates after the year 9999 with its last
+/// date, so this function writes them itself.
 fn relaxed(value: Bson) -> Value {
     match value {
         Bson::Document(document) => {

@@ -1,5 +1,5 @@
 //! Macros for the serde readers and writers of records: methods for types that JSON does not
-//! distinguish, and traits that differ in name alone.
+//! distinguish, and traits that differ only in name.
 
 /// Methods of a `Serializer` whose `Ok` says whether a value was written, by its methods `array`
 /// and `object`.

@@ -152,7 +152,7 @@ fn malformed_messages_are_named() {
     let named = json_of(b"\x30\x01\x08\x01", &Limits::default()).unwrap_err();
     assert_eq!(
         named.to_string(),
-        "'shop.v1.Item.text' at byte 2 has type varint; the schema says length-delimited"
+        "'shop.v1.Item.text' at byte 2 has type varint: must be length-delimited, as in the schema"
     );
 }
 

@@ -1,22 +1,23 @@
-//! The nine accelerators, further ones, and the pairs that may follow one another (AccelFlow, Table
-//! I).
+//! The nine accelerators, custom accelerators, and the pairs that may follow one another
+//! (AccelFlow, Table I).
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::limits::MAX_KINDS;
 
-/// An accelerator that a trace calls: one of the nine of the ensemble (AccelFlow, section III), or
-/// one of the [`Kind`](crate::Kind)s that a trace memory declares beside them.
+/// An accelerator that a trace calls. It is one of the ensemble's nine (AccelFlow, section III), or
+/// a custom accelerator, which a trace memory declares as a [`Kind`](crate::Kind).
 ///
-/// The nine are the same in every memory. Any other is a number in the memory's table of kinds.
+/// The nine are the same in every memory. A custom accelerator is an index in its memory's table of
+/// kinds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Accel(u8);
 
-/// The nine, under the names of the paper.
+/// The nine, under the paper's names.
 #[allow(non_upper_case_globals)]
 impl Accel {
-    /// Transport: receives when first in a trace, sends when last on a path.
+    /// Transport. Receives if it is first in a trace, sends if it is last on a path.
     pub const Tcp: Accel = Accel(1);
     /// Encryption.
     pub const Encr: Accel = Accel(2);
@@ -32,11 +33,11 @@ impl Accel {
     pub const Cmp: Accel = Accel(7);
     /// Decompression.
     pub const Dcmp: Accel = Accel(8);
-    /// Load balancing: picks the core that gets the result.
+    /// Load balancing: chooses the core that receives the result.
     pub const Ldb: Accel = Accel(9);
 }
 
-/// Constants of the nine, for import by name.
+/// The nine as constants, for import by name.
 #[allow(non_upper_case_globals, missing_docs)]
 pub mod nine {
     use super::Accel;
@@ -55,7 +56,7 @@ pub mod nine {
 /// An accelerator name that is not one of the nine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown accelerator '{0}'; known are TCP, Encr, Decr, RPC, Ser, Dser (or Deser), Cmp, Dcmp, LdB"
+    "accelerator = '{0}': must be TCP, Encr, Decr, RPC, Ser, Dser (or Deser), Cmp, Dcmp or LdB"
 )]
 pub struct UnknownAccelerator(pub String);
 
@@ -76,10 +77,11 @@ impl Accel {
     /// The number of the paper's accelerators.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The largest number of accelerators of one trace memory: the nine, and [`MAX_KINDS`] others.
+    /// The largest number of accelerators of one trace memory: the nine and [`MAX_KINDS`] custom
+    /// ones.
     pub const MOST: usize = Self::COUNT + MAX_KINDS;
 
-    /// The nine and all further ones that a memory may have, in the order of their indices.
+    /// All accelerators that a memory may have, in the order of their indices.
     pub const EVERY: [Accel; Self::MOST] = {
         let mut every = [Accel(1); Self::MOST];
         let mut index = 0;
@@ -90,13 +92,13 @@ impl Accel {
         every
     };
 
-    /// A dense index, for tables: 0 to 8 for the nine, from 9 on for others.
+    /// A dense index for tables: 0 to 8 for the nine, 9 and up for custom accelerators.
     pub const fn index(self) -> usize {
         self.0 as usize - 1
     }
 
-    /// The accelerator with number `number` in the table of kinds of a trace memory; `None` beyond
-    /// the largest number.
+    /// Returns the custom accelerator with index `number` in the memory's table of kinds; `None`
+    /// beyond the largest index.
     pub const fn own(number: usize) -> Option<Accel> {
         if number < MAX_KINDS {
             Some(Accel((Self::COUNT + 1 + number) as u8))
@@ -105,12 +107,12 @@ impl Accel {
         }
     }
 
-    /// The accelerator's number in the table of kinds of its trace memory; `None` for the nine.
+    /// The accelerator's index in its memory's table of kinds; `None` for the nine.
     pub const fn own_number(self) -> Option<usize> {
         self.index().checked_sub(Self::COUNT)
     }
 
-    /// The accelerator whose nibble is `nibble`, if there is one.
+    /// Returns the accelerator that `nibble` encodes, if there is one.
     pub fn from_nibble(nibble: u8) -> Option<Accel> {
         Self::ALL.get(usize::from(nibble).checked_sub(1)?).copied()
     }
@@ -123,8 +125,8 @@ impl Accel {
         }
     }
 
-    /// The name the paper uses; `own` for another, whose name its trace memory knows
-    /// ([`Image::accel_name`](crate::Image::accel_name)).
+    /// The paper's name. For a custom accelerator `own`;
+    /// [`Image::accel_name`](crate::Image::accel_name) returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Accel::Tcp => "TCP",
@@ -142,13 +144,13 @@ impl Accel {
 
     /// Whether Table I names `next` as a destination of `self`, or `self` as a source of `next`.
     ///
-    /// The two columns of the printed table disagree in places (Cmp lists LdB as a destination,
-    /// LdB does not list Cmp as a source), so a pair that either column names is legal.
+    /// A pair is legal if either column of the table lists it, since the columns disagree in places
+    /// (Cmp lists LdB as a destination, but LdB does not list Cmp as a source).
     pub fn may_feed(self, next: Accel) -> bool {
         destinations(self).contains(&next) || sources(next).contains(&self)
     }
 
-    /// Whether Table I lets a core start a sequence here or names no source at all.
+    /// Whether Table I lists a core as a source, or lists no source at all.
     pub fn may_start(self) -> bool {
         matches!(self, Accel::Tcp | Accel::Ser | Accel::Cmp | Accel::Dcmp)
     }
@@ -203,8 +205,8 @@ impl fmt::Debug for Accel {
 impl FromStr for Accel {
     type Err = UnknownAccelerator;
 
-    /// Reads the paper's names, in any case; "Deser" and "Decmp" style long forms are accepted
-    /// only where the paper itself uses them.
+    /// Parses the paper's names, in any case. Long forms such as "Deser" are accepted only where
+    /// the paper uses them.
     fn from_str(name: &str) -> Result<Accel, UnknownAccelerator> {
         let known = Self::ALL
             .into_iter()

@@ -1,4 +1,4 @@
-//! The assembler: encodes parts as words, once every name has an address.
+//! The assembler, which encodes parts as words once every name has an address.
 
 use crate::compile::{Exit, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit};
 use crate::kind::Kind;
@@ -14,7 +14,7 @@ pub(crate) trait Symbols {
     fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError>;
 }
 
-/// The word of `nodes`, which fit since [`crate::compile::split`] made them.
+/// Encodes `nodes` as a word. They fit a word, since [`crate::compile::split`] made them.
 pub(crate) fn assemble(nodes: &[Node], symbols: &mut dyn Symbols) -> Result<Word, LinkError> {
     let mut assembler = Assembler {
         symbols,
@@ -112,8 +112,8 @@ impl Assembler<'_> {
         self.sequence(on_false, exit)
     }
 
-    /// Assembles the arms of a join, one behind the other, and their meeting point, unless each arm
-    /// `ends` with a link to the part that begins there.
+    /// Assembles the arms of a join, one after another, and their meeting point. If `ends`, there
+    /// is no meeting point here: each arm ends with a link to the part that begins with it.
     fn join(&mut self, arms: &[Nodes], ends: bool) -> Result<(), LinkError> {
         let last = arms.len().saturating_sub(1);
         let lengths = arms.iter().enumerate();

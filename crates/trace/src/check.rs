@@ -1,8 +1,8 @@
 //! Checks of sources.
 //!
-//! Impossible traces are errors: nothing can follow LdB (it hands the result to a core), nothing
-//! but an end can follow a TCP that sends, nothing can follow an end. A pair of accelerators
-//! outside Table I is a warning: the paper's own T6 has one (Dcmp to Cmp).
+//! Impossible traces are errors: nothing can follow LdB, which passes the result to a core; only an
+//! end can follow a TCP that sends; nothing can follow an end. A pair of accelerators outside Table
+//! I is a warning, since the paper's own T6 has one (Dcmp to Cmp).
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use crate::{Accel, Transform};
 pub enum CheckError {
     /// A string that cannot be a name.
     #[error(
-        "'{0}' is not a trace name: 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
+        "trace name = '{0}': must be 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
     )]
     Name(String),
-    /// A tail to a name that cannot be registered, such as that of a part that the compiler made.
+    /// A tail to a name that cannot be registered, such as the name of a part of a split trace.
     #[error(
-        "tail '{0}' names no trace: a name is 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
+        "tail = '{0}': must be a trace name of 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
     )]
     TailName(String),
     /// An empty trace.
@@ -37,13 +37,13 @@ pub enum CheckError {
     AfterLdb(String),
     /// Something after a send.
     #[error(
-        "this TCP sends, so only a tail or the end can follow it, not {0}; put what handles the response in a trace of its own and name it in the tail"
+        "this TCP sends, so only a tail or the end can follow it, not {0}; put the handling of the response into a separate trace and name it in the tail"
     )]
     AfterSend(String),
     /// A transformation that nothing consumes.
     #[error("trans {0} must be followed by an accelerator on every path")]
     DanglingTransform(Transform),
-    /// Two transformations that do not fit together.
+    /// Two consecutive transformations whose formats do not match.
     #[error("trans {1} cannot follow trans {0}: the formats do not match")]
     TransformMismatch(Transform, Transform),
     /// A branch without any effect.
@@ -57,51 +57,49 @@ pub enum CheckError {
     EmptyJoin,
     /// An arm of a join that does not reach the join.
     #[error(
-        "arm {0} of a join ends by a tail, a notification or a fork; every path of every arm must reach the join"
+        "arm {0} of a join ends in a tail, a notification or a fork; every path of every arm must reach the join"
     )]
     ArmEnds(usize),
-    /// A node other than an accelerator after a join.
-    #[error(
-        "only an accelerator can follow a join, since its arms meet in an input queue: not {0}"
-    )]
+    /// A node after a join that is not an accelerator.
+    #[error("{0} follows a join: must be an accelerator, since the arms meet in an input queue")]
     AfterJoin(String),
     /// A meeting point that the compiler did not write.
-    #[error("the arms of a join can meet only at the beginning of a part")]
+    #[error("a meeting point of a join must be at the beginning of a part")]
     Meet,
     /// A branch tests a fact that no accelerator before it yields.
     #[error(
-        "branch {condition} tests {fact}, but the accelerators before it yield {yields}; Dser yields the fields of the message, and any accelerator bytes, as out[0]"
+        "branch {condition} tests {fact}: must be a fact that the accelerators before it yield ({yields}); Dser yields the fields of the message, and every accelerator yields bytes such as out[0]"
     )]
     NotYielded {
         /// The condition.
         condition: String,
         /// The missing fact.
         fact: String,
-        /// The facts that the accelerators on the way to the branch yield.
+        /// The facts that the accelerators before the branch yield.
         yields: String,
     },
     /// An accelerator that processes no messages of this direction.
     #[error(
-        "{name} {processes} only, but here the message is of the other direction (a trace that begins with TCP receives, up to a Ser)"
+        "{name} {processes} only, but this message has the other direction (a trace that begins with TCP receives, up to a Ser)"
     )]
     Direction {
         /// The accelerator.
         name: String,
-        /// The direction of its messages.
+        /// The direction of messages that it processes.
         processes: &'static str,
     },
     /// Nesting beyond the limit.
-    #[error("branches and forks nest deeper than {MAX_DEPTH}")]
+    #[error("branches and forks: must nest at most {MAX_DEPTH} levels deep")]
     TooDeep,
     /// More nodes than the limit.
-    #[error("{0} nodes in one trace; at most {MAX_NODES}")]
+    #[error("nodes of the trace = {0}: must be at most {MAX_NODES}")]
     TooLong(usize),
 }
 
 /// A pair of accelerators that Table I does not list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
-    /// `.0` feeds `.1`.
+    /// The first accelerator feeds the second.
     Pair(Accel, Accel),
     /// A core starts a trace at this accelerator.
     Start(Accel),
@@ -126,16 +124,16 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// The way in which a sequence of nodes is entered.
+/// How a sequence of nodes is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// By a core's Enqueue, a message or a tail: position 0 of a trace.
+    /// At the start of a trace: by a core's Enqueue, a message or a tail.
     Trace,
     /// From the middle of another word of the same trace.
     Part,
 }
 
-/// Whether `name` can name a trace.
+/// Whether `name` is a valid trace name.
 pub fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME_CHARS
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -198,15 +196,15 @@ enum Before {
     Unknown,
     /// TCP received a message.
     Received,
-    /// TCP sent one.
+    /// TCP sent a message.
     Sent,
     /// Another accelerator.
     Called(Accel),
-    /// An accelerator other than the nine, for which Table I has no entry.
+    /// A custom accelerator, for which Table I has no entry.
     CalledOwn,
-    /// A join, so an accelerator must follow; with the last accelerator of an arm.
+    /// A join, which an accelerator must follow. Has the last accelerator of an arm.
     Joined(Option<Accel>),
-    /// A transformation, so an accelerator must follow; with the accelerator before it.
+    /// A transformation, which an accelerator must follow. Has the accelerator before it.
     Transformed(Transform, Option<Accel>),
 }
 
@@ -215,7 +213,7 @@ struct Checker {
 }
 
 impl Checker {
-    /// The possible situations after `nodes`, empty if every path has ended inside.
+    /// Returns the possible situations after `nodes`; empty if every path ends within them.
     fn walk(
         &mut self,
         nodes: &[Node],
@@ -393,7 +391,7 @@ fn require_no_join(before: &BTreeSet<Before>, next: &str) -> Result<(), CheckErr
     }
 }
 
-/// The ways in which paths leave nodes other than by running off their end.
+/// How paths leave a sequence of nodes, other than past its end.
 #[derive(Clone, Copy, Default)]
 struct Exits {
     ends: bool,
@@ -459,9 +457,9 @@ fn require_no_transform(before: &BTreeSet<Before>) -> Result<(), CheckError> {
 fn kind(node: &Node) -> &'static str {
     match node {
         Node::Accel(_) | Node::Kind(_) => "an accelerator",
-        Node::Branch { .. } => "a branch: no accelerator has run yet whose output it could test",
+        Node::Branch { .. } => "a branch, which tests the output of an accelerator before it",
         Node::Transform(_) => {
-            "a transformation: no accelerator has run yet whose output it could change"
+            "a transformation, which changes the output of an accelerator before it"
         }
         Node::Fork(_) => "a fork",
         Node::Join(_) | Node::Meet => "a join",

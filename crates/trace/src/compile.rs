@@ -1,5 +1,5 @@
-//! The compiler: sources into parts that each fit a word, by the rules of AccelFlow, section IV.A:
-//! split where the paths diverge, move the rarer arm out, chain through the trace memory.
+//! The compiler, which splits a source into parts that each fit a word. It follows AccelFlow,
+//! section IV.A: split where paths diverge, move the rarer arm out, chain through the trace memory.
 
 use crate::source::{Node, Nodes, ends};
 use crate::word::NIBBLES;
@@ -7,20 +7,20 @@ use crate::word::NIBBLES;
 /// A piece of a trace that fits one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The trace's name for the first part, `NAME.1`, `NAME.2` ... for the others.
+    /// The trace's name for the first part; `NAME.1`, `NAME.2` ... for the others.
     pub name: String,
-    /// The nodes of the word, with names in the place of addresses.
+    /// The nodes of the word, with names instead of addresses.
     pub nodes: Nodes,
 }
 
 /// Nibbles of a join.
 const JOIN: usize = 2;
-/// Nibbles of a call of an accelerator beside the nine.
+/// Nibbles of a call of a custom accelerator.
 const OWN_CALL: usize = 3;
 /// Nibbles of a tail or continuation.
 const LINK: usize = 4;
 
-/// Splits `nodes` into parts, the entry first.
+/// Splits `nodes` into parts. The entry is the first.
 pub(crate) fn split(name: &str, nodes: &[Node]) -> Vec<Part> {
     let mut splitter = Splitter {
         name,
@@ -31,18 +31,18 @@ pub(crate) fn split(name: &str, nodes: &[Node]) -> Vec<Part> {
     splitter.parts
 }
 
-/// The continuation of a path that runs off the end of a node sequence.
+/// What follows a path that runs past the end of a node sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The trace ends there, and so does the word: no end is needed.
+    /// The end of the trace and of the word. No end instruction is needed.
     Last,
-    /// The trace ends there, but other code stands behind.
+    /// The end of the trace, but more code of the word follows.
     End,
-    /// It falls through to the code behind.
+    /// The code that follows in the word.
     Fall,
 }
 
-/// Nibbles that `nodes` take, without the end that a path running off them may need.
+/// Nibbles that `nodes` take, without the end instruction that a path past their end may need.
 pub(crate) fn size(nodes: &[Node], exit: Exit) -> usize {
     let last = nodes.len().saturating_sub(1);
     let exit_of = |i| if i == last { exit } else { Exit::Fall };
@@ -83,8 +83,8 @@ fn node_size(node: &Node, exit: Exit) -> usize {
     }
 }
 
-/// Nibbles before arm `index` of a join, of which `last` is the last: a scatter before the first,
-/// a fork before each other, nothing before the last.
+/// Nibbles before arm `index` of a join whose last arm is `last`. A scatter precedes the first arm,
+/// a fork the others, and nothing the last.
 pub(crate) fn arm_start(index: usize, last: usize) -> usize {
     match index {
         _ if index == last => 0,
@@ -93,8 +93,8 @@ pub(crate) fn arm_start(index: usize, last: usize) -> usize {
     }
 }
 
-/// Nibbles of an arm of a join with its jump to the meeting point. The last arm needs no jump, nor
-/// does any arm if the join `ends` with a link to the part that begins there.
+/// Nibbles of an arm of a join with its jump to the meeting point. The last arm needs no jump. If
+/// `ends`, no arm does, since each ends with a link to the part that begins at the meeting point.
 pub(crate) fn join_arm(arm: &[Node], index: usize, last: usize, ends: bool) -> usize {
     match ends {
         true => size(arm, arm_exit(index, last + 1, Exit::End)),
@@ -102,7 +102,7 @@ pub(crate) fn join_arm(arm: &[Node], index: usize, last: usize, ends: bool) -> u
     }
 }
 
-/// The continuation of a true arm that runs off its end.
+/// What follows a true arm that runs past its end.
 pub(crate) fn true_exit(on_false: &[Node], exit: Exit) -> Exit {
     match exit {
         Exit::Last if !on_false.is_empty() => Exit::End,
@@ -110,7 +110,7 @@ pub(crate) fn true_exit(on_false: &[Node], exit: Exit) -> Exit {
     }
 }
 
-/// Nibbles that lead from the end of a true arm past the false arm.
+/// Nibbles of the jump or end after a true arm, which skips the false arm.
 pub(crate) fn leave(on_true: &[Node], on_false: &[Node], exit: Exit) -> usize {
     match exit {
         _ if on_false.is_empty() || !runs_off(on_true, true_exit(on_false, exit)) => 0,
@@ -119,7 +119,7 @@ pub(crate) fn leave(on_true: &[Node], on_false: &[Node], exit: Exit) -> usize {
     }
 }
 
-/// The continuation of arm `index` of a fork of `arms`. Nothing follows a fork, but its arms stand
+/// What follows arm `index` of a fork of `arms`. Nothing follows a fork, but its arms are stored
 /// one after another.
 pub(crate) fn arm_exit(index: usize, arms: usize, fork: Exit) -> Exit {
     if index + 1 == arms && fork == Exit::Last {
@@ -134,7 +134,8 @@ pub(crate) fn arm_needs_end(arm: &[Node], exit: Exit) -> bool {
     exit == Exit::End && runs_off(arm, exit)
 }
 
-/// Whether a path runs off the end of `nodes` once its branches have the ends that they need.
+/// Whether a path runs past the end of `nodes` once their branches have the end instructions that
+/// they need.
 fn runs_off(nodes: &[Node], exit: Exit) -> bool {
     match nodes.last() {
         Some(Node::Branch { on_false, .. }) if exit != Exit::Fall && !on_false.is_empty() => {
@@ -144,8 +145,8 @@ fn runs_off(nodes: &[Node], exit: Exit) -> bool {
     }
 }
 
-/// Removes a notification at the end of a word, since the end itself means the same. With only one
-/// spelling, disassembly is exact.
+/// Removes a notification at the end of a word, where it is implied. So each program has one
+/// encoding, and disassembly is exact.
 fn imply_last_notification(nodes: &mut Nodes) {
     while nodes.len() > 1 && nodes.last() == Some(&Node::Notify) {
         nodes.pop();
@@ -156,8 +157,8 @@ fn imply_last_notification(nodes: &mut Nodes) {
                 imply_last_notification(arm);
             }
         }
-        // A true arm without a false arm stands last as well, but its end is the branch's target,
-        // so either spelling is disassembled unchanged.
+        // A true arm without a false arm is also last, but its end is the branch's target, so both
+        // encodings are disassembled unchanged.
         Some(Node::Branch { on_false, .. }) => imply_last_notification(on_false),
         _ => {}
     }
@@ -184,7 +185,7 @@ impl Splitter<'_> {
         self.parts[slot].nodes = nodes;
     }
 
-    /// Moves one piece of `nodes` into a part of its own.
+    /// Moves one piece of `nodes` into a separate part.
     fn shrink(&mut self, nodes: &mut Nodes) {
         if let Some(arm) = movable_arm(nodes) {
             let moved = std::mem::take(arm);
@@ -205,7 +206,7 @@ impl Splitter<'_> {
             return;
         }
         match nodes.first_mut() {
-            // There are many short arms: all but the first move together.
+            // With many short arms, all but the first move together.
             Some(Node::Fork(arms)) => {
                 let others = arms.split_off(1);
                 arms.push(vec![self.outline(vec![Node::Fork(others)])]);
@@ -214,8 +215,8 @@ impl Splitter<'_> {
                 let others = arms.split_off(1);
                 arms.push(vec![self.outline(vec![Node::Fork(others)])]);
             }
-            // The same for a join: the nodes after it become a part of their own, which begins with
-            // the meeting point.
+            // For a join, the nodes after it become a separate part, which begins with the meeting
+            // point.
             Some(Node::Join(_)) => {
                 let mut rest = vec![Node::Meet];
                 rest.extend(nodes.split_off(1));
@@ -224,7 +225,7 @@ impl Splitter<'_> {
                     arms.iter_mut().for_each(|arm| arm.push(link.clone()));
                 }
             }
-            // A branch whose arms rejoin: move the nodes after it to a part of their own, so that
+            // For a branch whose arms rejoin, the nodes after it become a separate part, so that
             // each arm ends with a link and can be moved.
             _ => {
                 let rest = nodes.split_off(1);
@@ -255,8 +256,8 @@ impl Splitter<'_> {
     }
 }
 
-/// The arm to move out next, if the last node ends all its paths: its unlikely arm or else its
-/// longest one, provided that a link is shorter.
+/// Returns the arm to move out next, if the last node ends all its paths. It is the unlikely arm,
+/// or else the longest one, if a link is shorter.
 fn movable_arm(nodes: &mut Nodes) -> Option<&mut Nodes> {
     let last = nodes.len().checked_sub(1)?;
     let candidates = nodes

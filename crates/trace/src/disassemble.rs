@@ -1,4 +1,4 @@
-//! The disassembler: words back into sources.
+//! The disassembler, which turns words back into sources.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use crate::source::{Node, Nodes, ends};
 use crate::word::{AtmAddress, DecodeError, Instruction, NIBBLES, PositionMark, Word};
 use crate::{Accel, PredicateTable};
 
-/// Errors of a word that has no source.
+/// The error of a word to which no source compiles.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unstructured {
-    /// Nibbles without meaning.
+    /// Invalid nibbles.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// Jumps that do not nest.
@@ -19,18 +19,20 @@ pub enum Unstructured {
     /// Unreachable nibbles.
     #[error("the nibbles from position {0} on can never run")]
     Unreachable(usize),
-    /// A predicate that is not in the table or is not a condition.
-    #[error("predicate {0} is not a condition of the table")]
+    /// A predicate that is not in the table, or is not the code of a condition.
+    #[error("predicate = {0}: must be a condition of the table")]
     Predicate(u8),
-    /// An accelerator that the table does not have.
-    #[error("accelerator {0} is not in the table of the accelerators beside the nine")]
+    /// A custom accelerator that is not in the table.
+    #[error(
+        "custom accelerator = {0}: must be an index of the memory's table of custom accelerators"
+    )]
     Kind(usize),
     /// An address outside the memory.
-    #[error("address {0} is outside the trace memory")]
+    #[error("address = {0}: must be inside the trace memory")]
     Dangling(AtmAddress),
 }
 
-/// The source of `word`, whose links are spelled with `names`.
+/// Returns the source of `word`. `names` are the names of its links' targets.
 pub(crate) fn disassemble(
     word: Word,
     predicates: &PredicateTable,
@@ -58,8 +60,8 @@ struct Reader<'i> {
 }
 
 impl Reader<'_> {
-    /// The nodes of the nibbles from `at` up to `limit`. The outermost region may end early,
-    /// followed by zeros.
+    /// Returns the nodes of the nibbles from `at` to `limit`, exclusive. The outermost region may
+    /// end early, followed by zeros.
     fn region(&self, mut at: usize, limit: usize, outermost: bool) -> Result<Nodes, Unstructured> {
         let mut nodes = Nodes::new();
         while at < limit {
@@ -111,7 +113,7 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    /// A branch whose true arm begins at `at`, and the position after it.
+    /// Returns the branch whose true arm begins at `at`, and the position after the branch.
     fn branch(
         &self,
         predicate: u8,
@@ -149,7 +151,7 @@ impl Reader<'_> {
         ))
     }
 
-    /// The jump that stands last before `end`, if one does, and its target.
+    /// Returns the position and the target of the jump just before `end`, if there is one.
     fn leaving_jump(
         &self,
         start: usize,
@@ -199,7 +201,8 @@ impl Reader<'_> {
         Ok(Node::Fork(arms))
     }
 
-    /// The arms of a join, the first at `first`, and the position after it.
+    /// Returns the arms of a join whose first arm begins at `first`, and the position after the
+    /// join.
     fn join(
         &self,
         first: usize,

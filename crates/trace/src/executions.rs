@@ -1,5 +1,5 @@
-//! Analysis of how parts of traces lead to one another: the number of executions that forks create
-//! along a chain of tails, and a check that all arms of each join meet at the same place.
+//! Analysis of chains of parts: counts the executions that forks create along a chain of tails, and
+//! checks that all arms of each join meet at the same place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,16 @@ use crate::compile::Part;
 use crate::link_error::LinkError;
 use crate::source::Node;
 
-/// The executions from the start of a part, or of a sequence in it.
+/// A summary of the executions that start at a part or at a sequence in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
-    /// The most executions at a time.
+    /// The largest number of concurrent executions.
     pub executions: u64,
-    /// Whether a path runs off the end.
+    /// Whether a path runs past the end.
     falls: bool,
     /// Whether a path ends the trace.
     ends: bool,
-    /// The parts that paths lead to where the arms of a join meet around the whole.
+    /// The parts at which paths reach the meeting point of a surrounding join.
     meets: BTreeSet<String>,
     /// Whether it forks executions that meet.
     forks: bool,
@@ -44,7 +44,7 @@ impl Summary {
         self
     }
 
-    /// Combines a sequence: the second part may run after the first.
+    /// Combines a sequence, in which `next` may run after `self`.
     fn then(self, next: &Summary) -> Summary {
         let falls = next.falls;
         Summary {
@@ -54,7 +54,7 @@ impl Summary {
     }
 }
 
-/// A summary of each part, by name. `parts` must not contain cycles.
+/// Returns a summary of each part, by name. `parts` must not contain cycles.
 ///
 /// # Errors
 /// [`LinkError::Memory`] for an impossible join, which the compiler does not write.
@@ -132,7 +132,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Combines arms that run at the same time.
+    /// Combines arms that run in parallel.
     fn arms(&self, arms: &[Vec<Node>]) -> Result<Summary, LinkError> {
         let mut arms = arms.iter().map(|arm| self.sequence(arm));
         let first = arms.next().unwrap_or_else(|| Ok(Summary::empty()))?;

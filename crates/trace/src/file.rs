@@ -11,38 +11,38 @@ use crate::{PredicateError, PredicateTable};
 
 /// The first eight bytes of a trace file.
 pub const MAGIC: [u8; 8] = *b"AFTRACE\0";
-/// The version this library writes, and the only one it reads.
+/// The version that this library writes, and the only one that it reads.
 pub const VERSION: u16 = 1;
 
 const HEADER: usize = 24;
 const CHECKSUM: usize = 4;
 
-/// Errors of bytes that are not a trace file.
+/// The error of bytes that are not a valid trace file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// Not a trace file at all.
-    #[error("not a trace file: it begins with {found:02x?}, a trace file with {MAGIC:02x?}")]
+    #[error("not a trace file: first bytes = {found:02x?}: must be {MAGIC:02x?}")]
     Magic {
         /// The first bytes.
         found: Vec<u8>,
     },
     /// Another version.
-    #[error("trace file version {found}; this program reads version {VERSION}")]
+    #[error("trace file: version = {found}: must be {VERSION}")]
     Version {
         /// The file's version.
         found: u16,
     },
     /// Cut off or extended.
-    #[error("the trace file is {found} bytes long; its header says {expected}")]
+    #[error("trace file: length = {found} bytes: must be {expected}, as its header states")]
     Length {
-        /// Bytes given.
+        /// The length of the given bytes.
         found: usize,
-        /// Bytes announced.
+        /// The length in the header.
         expected: usize,
     },
     /// Damaged.
     #[error(
-        "the trace file is damaged: its checksum is {found:08x}, its bytes give {computed:08x}"
+        "the trace file is damaged: checksum = {found:08x}: must be {computed:08x} for its bytes"
     )]
     Checksum {
         /// The stored checksum.
@@ -58,10 +58,10 @@ pub enum FileError {
         /// The problem.
         message: String,
     },
-    /// A predicate that is not the code of any condition.
+    /// An invalid predicate.
     #[error(transparent)]
     Predicate(#[from] PredicateError),
-    /// An invalid declaration of an accelerator beside the nine.
+    /// An invalid declaration of a custom accelerator.
     #[error(transparent)]
     Kind(#[from] KindError),
     /// Words that break a rule of the language.
@@ -70,7 +70,7 @@ pub enum FileError {
 }
 
 impl Image {
-    /// The image as the bytes of a trace file.
+    /// Encodes the image as a trace file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let table = self.predicates();
         let mut body = Vec::new();
@@ -113,10 +113,10 @@ impl Image {
         bytes
     }
 
-    /// The image in the bytes of a trace file.
+    /// Decodes the image from the bytes of a trace file.
     ///
     /// # Errors
-    /// [`FileError`] for anything that [`Image::to_bytes`] could not have written.
+    /// [`FileError`] for bytes that [`Image::to_bytes`] does not write.
     pub fn from_bytes(bytes: &[u8]) -> Result<Image, FileError> {
         if !bytes.starts_with(&MAGIC) {
             return Err(FileError::Magic {
@@ -127,7 +127,7 @@ impl Image {
         let (fields, predicates) = (reader.u16()?, reader.u16()?);
         let (words, kinds) = (reader.u16()?, reader.u16()?);
         if usize::from(words) > MAX_WORDS {
-            return Err(reader.malformed(format!("{words} words; at most {MAX_WORDS}")));
+            return Err(reader.malformed(format!("words = {words}: must be at most {MAX_WORDS}")));
         }
         let fields = (0..fields)
             .map(|_| reader.text())
@@ -184,7 +184,8 @@ fn write_kind(kind: &Kind, into: &mut Vec<u8>) {
     }
 }
 
-/// Names are at most 48 characters and fields at most a condition's length, so a u16 holds both.
+/// Appends a text with its length, which fits a u16: names have at most 48 characters, and fields
+/// at most a condition's length.
 fn text(text: &str, into: &mut Vec<u8>) {
     into.extend((text.len() as u16).to_be_bytes());
     into.extend(text.as_bytes());
@@ -197,8 +198,7 @@ struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    /// A reader behind the version and length of a file, after checking version, length and
-    /// checksum.
+    /// Checks version, length and checksum of a file. Returns a reader of the body after them.
     fn of_body(bytes: &'b [u8]) -> Result<Reader<'b>, FileError> {
         let mut reader = Reader {
             bytes,
@@ -241,9 +241,10 @@ impl<'b> Reader<'b> {
     fn take(&mut self, count: usize) -> Result<&[u8], FileError> {
         let stop = self.at.checked_add(count).filter(|&stop| stop <= self.end);
         let Some(stop) = stop else {
-            return Err(
-                self.malformed(format!("{count} bytes wanted, {} left", self.end - self.at))
-            );
+            return Err(self.malformed(format!(
+                "{count} bytes expected, {} left",
+                self.end - self.at
+            )));
         };
         let taken = &self.bytes[self.at..stop];
         self.at = stop;
@@ -275,7 +276,7 @@ impl<'b> Reader<'b> {
     fn reserved(&mut self) -> Result<(), FileError> {
         match self.u16()? {
             0 => Ok(()),
-            found => Err(self.malformed(format!("reserved field is {found}, not 0"))),
+            found => Err(self.malformed(format!("reserved field = {found}: must be 0"))),
         }
     }
 

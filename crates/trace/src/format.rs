@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A payload format that the data transformation engine knows.
+/// A payload format of the data transformation engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Format {
@@ -15,9 +15,9 @@ pub enum Format {
     Bson = 2,
 }
 
-/// A format name that is not one of the three.
+/// The error of an unknown format name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format '{0}'; known are str (or string), JSON, BSON")]
+#[error("format = '{0}': must be str (or string), JSON or BSON")]
 pub struct UnknownFormat(pub String);
 
 impl Format {
@@ -53,12 +53,12 @@ impl FromStr for Format {
     }
 }
 
-/// A change of payload format: `src` into a different `dst`.
+/// A change of the payload's format from `src` to a different `dst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transform {
-    /// Format of the data before.
+    /// The format before.
     pub src: Format,
-    /// Format of the data after.
+    /// The format after.
     pub dst: Format,
 }
 
@@ -68,7 +68,7 @@ impl Transform {
         ((self.src as u8) << 2) | self.dst as u8
     }
 
-    /// The transformation whose nibble is `nibble`, if it names two different known formats.
+    /// Returns the transformation with this nibble, if the nibble states two different formats.
     pub fn from_nibble(nibble: u8) -> Option<Transform> {
         let src = *Format::ALL.get(usize::from(nibble >> 2))?;
         let dst = *Format::ALL.get(usize::from(nibble & 3))?;

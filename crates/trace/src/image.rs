@@ -1,4 +1,4 @@
-//! The accelerator trace memory (ATM): words, predicate table and names.
+//! The accelerator trace memory (ATM): words, a predicate table and names.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, Instruction, NIBBLES, PositionMark, Word};
 use crate::{Accel, Fault, PredicateTable};
 
-/// A linked trace memory. Every image obeys the rules of the language: all its traces end, for
-/// every payload.
+/// A linked trace memory. It obeys the rules of the language, so all its traces end for every
+/// payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     words: Vec<Word>,
@@ -21,7 +21,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// An image whose rules the caller checks.
+    /// Creates an image. The caller must check the rules.
     pub(crate) fn new(
         words: Vec<Word>,
         predicates: PredicateTable,
@@ -52,17 +52,18 @@ impl Image {
         &self.words
     }
 
-    /// The name of each word: a trace's name, or that of one of its parts.
+    /// The name of each word, which is the name of a trace or of one of its parts.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The accelerators beside the nine that its traces call, by number.
+    /// The custom accelerators that its traces call, by number.
     pub fn kinds(&self) -> &[Arc<Kind>] {
         &self.kinds
     }
 
-    /// The declaration of `accel`; `None` for the nine, and for one of another memory.
+    /// The declaration of the custom accelerator `accel`; `None` for the nine and for an
+    /// accelerator of another memory.
     pub fn kind(&self, accel: Accel) -> Option<&Arc<Kind>> {
         self.kinds.get(accel.own_number()?)
     }
@@ -72,7 +73,7 @@ impl Image {
         self.kind(accel).map_or(accel.name(), |kind| kind.name())
     }
 
-    /// The accelerator called `name` in this memory, in any case.
+    /// Returns the accelerator with this name, in any case, in this memory.
     pub fn accelerator(&self, name: &str) -> Option<Accel> {
         name.parse().ok().or_else(|| {
             let mut kinds = self.kinds.iter();
@@ -80,7 +81,7 @@ impl Image {
         })
     }
 
-    /// All accelerators of this memory: the nine, then its own.
+    /// All accelerators of this memory: the nine, then the custom ones.
     pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
         let own = (0..self.kinds.len()).filter_map(Accel::own);
         Accel::ALL.into_iter().chain(own)
@@ -91,7 +92,7 @@ impl Image {
         &self.predicates
     }
 
-    /// The address at which the trace called `name` begins.
+    /// The address at which the trace `name` begins.
     pub fn entry(&self, name: &str) -> Option<AtmAddress> {
         AtmAddress::new(self.names.iter().position(|n| n == name)?).filter(|_| is_name(name))
     }
@@ -101,16 +102,15 @@ impl Image {
         self.names.get(address.index()).map_or("?", String::as_str)
     }
 
-    /// Whether the word at `address` is a trace's beginning, not a later part.
+    /// Whether the word at `address` is the beginning of a trace.
     pub fn is_entry(&self, address: AtmAddress) -> bool {
         is_name(self.name(address))
     }
 
-    /// The sources of all words, in order; linking them again gives the same image.
+    /// Returns the sources of all words, in order. Linking them again yields the same image.
     ///
     /// # Errors
-    /// [`LinkError`] for words that are not the code of any source, which a linked image does not
-    /// have.
+    /// [`LinkError`] for words to which no source compiles. A linked image has none.
     pub fn disassemble(&self) -> Result<Vec<Part>, LinkError> {
         (0..self.words.len())
             .map(|i| self.disassemble_word(i))
@@ -132,8 +132,7 @@ impl Image {
         Ok(Part { name, nodes })
     }
 
-    /// Checks that no cycle of words exists. A trace could run for ever on a cycle, whether or not
-    /// it contains accelerators.
+    /// Checks that there is no cycle of words, on which a trace could run forever.
     pub(crate) fn check_cycles(&self) -> Result<(), LinkError> {
         let edges: Vec<Vec<usize>> = (0..self.words.len())
             .map(|i| {
@@ -182,7 +181,8 @@ pub(crate) enum Edge {
     Continue,
 }
 
-/// A cycle in the graph, as the nodes on it with the first repeated, if there is one.
+/// Returns the nodes of a cycle in the graph, with the first repeated at the end, if there is a
+/// cycle.
 fn find_cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -192,7 +192,7 @@ fn find_cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     }
     let mut marks = vec![Mark::New; edges.len()];
     for start in 0..edges.len() {
-        // An explicit stack: a chain may be as long as the memory.
+        // An explicit stack: a chain can have as many words as the memory.
         let mut stack = vec![(start, 0)];
         while let Some((node, next)) = stack.pop() {
             if next == 0 {

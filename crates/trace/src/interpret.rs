@@ -1,4 +1,4 @@
-//! An interpreter of sources: the reference that the compiled form is tested against.
+//! An interpreter of sources, the reference for tests of the compiled form.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::source::{Node, Nodes};
 use crate::walk::Visit;
 use crate::{Accel, Condition, Field};
 
-/// Interprets the sources of `library` from the trace called `name` on, without any words.
-/// `facts` gets the name of the trace in which a condition stands, and the field.
+/// Interprets the sources of `library` from the trace `name` on, without compiling them. `facts` is
+/// called with the name of the trace that contains a condition, and the field.
 ///
 /// # Errors
-/// The name of a trace or of a field that is missing, with what was visited before.
+/// The name of a missing trace or field, and the visits before it.
 pub fn interpret(
     library: &Library,
     name: &str,
@@ -46,7 +46,7 @@ struct Interpreter<'l> {
     visits: Vec<Visit>,
     waiting: VecDeque<Execution>,
     joins: Joins<()>,
-    /// The accelerators beside the nine, by number.
+    /// The custom accelerators, by number.
     kinds: Vec<Arc<Kind>>,
 }
 
@@ -54,7 +54,7 @@ struct Execution {
     trace: String,
     rest: VecDeque<Node>,
     seat: Option<Seat>,
-    /// Whether it is at the beginning of its trace.
+    /// Whether the execution is at the beginning of its trace.
     first: bool,
 }
 
@@ -144,7 +144,7 @@ impl Interpreter<'_> {
         condition.holds(&|field: Field<'_>| (self.facts)(trace, field.name))
     }
 
-    /// Goes on with the first arm; the others wait. A fork is binary in the words: the second
+    /// Continues with the first arm; the others wait. Forks in words are binary, so the second
     /// execution starts the third.
     fn part(
         &mut self,
@@ -168,7 +168,8 @@ impl Interpreter<'_> {
         execution.rest = arms.pop().unwrap_or_default().into();
     }
 
-    /// Lets the execution arrive at a join. Returns whether it is the last one, which continues.
+    /// Handles the arrival of the execution at a join. Returns whether it is the last one, which
+    /// continues.
     fn meet(&mut self, execution: &mut Execution) -> bool {
         let arrived = execution.seat.and_then(|seat| self.joins.arrive(seat, ()));
         self.visits.push(match arrived {

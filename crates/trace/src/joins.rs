@@ -1,14 +1,14 @@
-//! Open joins: the state that every executor of traces keeps beside [`step`](crate::step).
+//! Open joins, the state that every executor of traces needs in addition to [`step`](crate::step).
 
-/// The place of an execution among those that a join waits for.
+/// The seat of an execution: its place among those that a join waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seat {
     join: u32,
-    /// Its number, from 0, in the order in which they were started.
+    /// The execution's number, from 0, in the order of starts.
     pub arm: u8,
 }
 
-/// The open joins of one run: those whose arms have not all arrived.
+/// The open joins of one run, whose arms have not all arrived.
 ///
 /// `T` is the value that an arm brings.
 #[derive(Clone, Debug)]
@@ -19,9 +19,9 @@ pub struct Joins<T> {
 
 #[derive(Clone, Debug)]
 struct Open<T> {
-    /// The place that the execution before the scatter has in the join around it.
+    /// The seat of the scattering execution in the surrounding join.
     outer: Option<Seat>,
-    /// The values brought, by arm.
+    /// The values of the arms that have arrived, by arm.
     arms: Vec<Option<T>>,
 }
 
@@ -35,8 +35,8 @@ impl<T> Default for Joins<T> {
 }
 
 impl<T> Joins<T> {
-    /// Opens a join at a scatter, where an execution with the place `outer` becomes two. Returns
-    /// their places.
+    /// Opens a join at a scatter, where an execution with the seat `outer` becomes two. Returns
+    /// their seats.
     pub fn scatter(&mut self, outer: Option<Seat>) -> [Seat; 2] {
         let open = Open {
             outer,
@@ -55,7 +55,7 @@ impl<T> Joins<T> {
         [0, 1].map(|arm| Seat { join, arm })
     }
 
-    /// Adds an arm to the join of the execution at `seat` and returns the place of the new arm;
+    /// Adds an arm to the join of the execution at `seat` and returns the seat of the new arm.
     /// `None` if the execution is in no join.
     pub fn fork(&mut self, seat: Option<Seat>) -> Option<Seat> {
         let join = seat?.join;
@@ -65,8 +65,8 @@ impl<T> Joins<T> {
         Some(Seat { join, arm })
     }
 
-    /// Notes that an execution has reached its join. If it is the last, returns the values of all,
-    /// in the order of their places, and the place of the execution that goes on.
+    /// Records that an execution has reached its join with the value `brings`. If it is the last,
+    /// returns the values of all in order, and the seat of the execution that continues.
     pub fn arrive(&mut self, seat: Seat, brings: T) -> Option<(Vec<T>, Option<Seat>)> {
         let open = &mut self.joins[seat.join as usize];
         open.arms[usize::from(seat.arm)] = Some(brings);
@@ -79,7 +79,7 @@ impl<T> Joins<T> {
         Some((all.into_iter().flatten().collect(), outer))
     }
 
-    /// Takes the values at joins that will not be completed.
+    /// Returns the values at joins that are not complete.
     pub fn into_waiting(self) -> Vec<T> {
         let arms = self.joins.into_iter().flat_map(|open| open.arms);
         arms.flatten().collect()

@@ -1,5 +1,5 @@
-//! Accelerators beside the paper's nine: "any accelerator with the standard interface can be
-//! seamlessly integrated into AccelFlow" (section VIII).
+//! Custom accelerators: "any accelerator with the standard interface can be seamlessly integrated
+//! into AccelFlow" (section VIII).
 
 use std::fmt;
 
@@ -7,9 +7,10 @@ use crate::Accel;
 use crate::condition::Operand;
 use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
 
-/// The declaration of an accelerator in addition to the paper's nine: its name, the directions of
-/// messages that it processes, and the facts that it yields. Every body (software implementation)
-/// of that name must conform to it. The runtime supplies the body, and the simulator its cost.
+/// The declaration of a custom accelerator, which is one in addition to the paper's nine. It states
+/// the name, the directions of messages that the accelerator processes, and the facts that it
+/// yields. Every body (software implementation) of that name must conform to it. The runtime
+/// supplies the body, and the simulator its cost.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     name: String,
@@ -40,22 +41,24 @@ pub enum FactType {
     Text = 1,
 }
 
-/// Refusals of a declaration.
+/// The error of an invalid declaration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KindError {
     /// A string that cannot be a name.
     #[error(
-        "'{0}' is not a name of an accelerator: 1 to {MAX_KIND_CHARS} letters and digits, starting with a letter, and no word of the trace language"
+        "accelerator name = '{0}': must be 1 to {MAX_KIND_CHARS} letters and digits, start with a letter, and not be a keyword of the trace language"
     )]
     Name(String),
-    /// One of the nine.
-    #[error("'{0}' is one of the paper's nine accelerators; a further one needs another name")]
+    /// The name of one of the nine.
+    #[error(
+        "accelerator name = '{0}': must differ from the names of the paper's nine accelerators"
+    )]
     Taken(String),
     /// A string that cannot be a fact's name.
-    #[error("'{0}' is not the name of a fact: letters, digits and '_', each once")]
+    #[error("fact = '{0}': must be letters, digits and '_', and occur once")]
     Fact(String),
     /// Too many facts.
-    #[error("{0} facts; an accelerator yields at most {MAX_YIELDS}")]
+    #[error("facts = {0}: an accelerator must yield at most {MAX_YIELDS}")]
     TooManyFacts(usize),
 }
 
@@ -66,10 +69,10 @@ const WORDS: [&str; 15] = [
 ];
 
 impl Kind {
-    /// Declares the accelerator `name`, which extracts the facts `yields` from a message.
+    /// Declares the custom accelerator `name`, which extracts the facts `yields` from a message.
     ///
     /// # Errors
-    /// [`KindError`] for a name that it cannot have, and for impossible facts.
+    /// [`KindError`] for an invalid name or invalid facts.
     pub fn new(
         name: &str,
         directions: Directions,
@@ -101,7 +104,7 @@ impl Kind {
         })
     }
 
-    /// The name, by which sources, bodies and costs refer to it.
+    /// The accelerator's name in sources, bodies and costs.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -111,7 +114,7 @@ impl Kind {
         self.directions
     }
 
-    /// The facts that it extracts from each message, which later branches may test.
+    /// The facts that it extracts from each message. Later branches may test them.
     pub fn yields(&self) -> &[(String, FactType)] {
         &self.yields
     }
@@ -121,7 +124,7 @@ impl Directions {
     /// All values, in code order.
     pub const ALL: [Directions; 3] = [Directions::Both, Directions::Receives, Directions::Sends];
 
-    /// The word of a declaration.
+    /// The keyword in declarations.
     pub const fn name(self) -> &'static str {
         match self {
             Directions::Both => "both",
@@ -135,7 +138,7 @@ impl FactType {
     /// All values, in code order.
     pub const ALL: [FactType; 2] = [FactType::Number, FactType::Text];
 
-    /// The word of a declaration.
+    /// The keyword in declarations.
     pub const fn name(self) -> &'static str {
         match self {
             FactType::Number => "number",
@@ -145,7 +148,7 @@ impl FactType {
 }
 
 impl fmt::Display for Kind {
-    /// The declaration, as the text of traces has it: `kind Hash yields size number, digest text`.
+    /// Writes the declaration as in a text of traces: `kind Hash yields size number, digest text`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kind {}", self.name)?;
         if self.directions != Directions::Both {

@@ -1,4 +1,4 @@
-//! The table of the accelerators beside the nine that the traces of one memory call.
+//! The table of the custom accelerators that the traces of one memory call.
 
 use std::sync::Arc;
 
@@ -6,28 +6,30 @@ use crate::kind::Kind;
 use crate::limits::MAX_KINDS;
 use crate::source::{Node, Nodes};
 
-/// Two declarations that do not fit together, or too many.
+/// The error of conflicting declarations or too many declarations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KindsError {
-    /// Two declarations of one name.
-    #[error("the accelerator '{name}' is declared as '{one}' and as '{other}'")]
+    /// Two different declarations of one name.
+    #[error("accelerator '{name}' is declared twice: as '{one}' and as '{other}'")]
     Differ {
-        /// The name.
+        /// The accelerator's name.
         name: String,
-        /// A declaration.
+        /// The first declaration.
         one: String,
-        /// Another.
+        /// The second declaration.
         other: String,
     },
-    /// More accelerators than a nibble can number.
-    #[error("one trace memory has at most {MAX_KINDS} accelerators beside the nine; '{0}' is more")]
+    /// More accelerators than a nibble can count; has the first one too many.
+    #[error(
+        "custom accelerators of one trace memory: must be at most {MAX_KINDS}; '{0}' is one too many"
+    )]
     TooMany(String),
 }
 
-/// Adds the accelerators beside the nine that `nodes` call to `found`, in their order.
+/// Adds the custom accelerators that `nodes` call to `found`, in order.
 ///
 /// # Errors
-/// [`KindsError`] for two declarations of one name, and for too many names.
+/// [`KindsError`] for conflicting declarations of one name, or too many names.
 pub(crate) fn collect(nodes: &[Node], found: &mut Vec<Arc<Kind>>) -> Result<(), KindsError> {
     nodes.iter().try_for_each(|node| match node {
         Node::Kind(kind) => add(kind, found),

@@ -9,7 +9,7 @@ use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
 use crate::yields::check_trace;
 
-/// Refusals of a trace by a library.
+/// The error of a trace that a library does not accept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
     /// The trace itself is impossible.
@@ -20,8 +20,7 @@ pub enum RegisterError {
         /// The problem.
         error: CheckError,
     },
-    /// An accelerator beside the nine that other traces declare differently, or more of them than
-    /// allowed.
+    /// A custom accelerator that other traces declare differently, or too many custom accelerators.
     #[error("trace '{trace}': {error}")]
     Kinds {
         /// The trace.
@@ -29,15 +28,15 @@ pub enum RegisterError {
         /// The problem.
         error: KindsError,
     },
-    /// Another trace has the name.
+    /// Another trace already has the name.
     #[error("a different trace is already registered as '{0}'")]
     Duplicate(String),
-    /// The name is of a trace that a service may not change.
+    /// A service tried to replace or remove a trace that it does not own.
     #[error("trace '{trace}' belongs to {}: no other service can replace or remove it", owner_text(.owner))]
     Owned {
         /// The trace.
         trace: String,
-        /// The service that it belongs to; `None` if all use it.
+        /// The service that owns the trace; `None` if all services use it.
         owner: Option<String>,
     },
 }
@@ -49,29 +48,29 @@ fn owner_text(owner: &Option<String>) -> String {
     }
 }
 
-/// A registered trace: its source, its parts, and warnings.
+/// A registered trace with its source, parts and warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registered {
     /// The name.
     pub name: String,
     /// The source as registered.
     pub source: Nodes,
-    /// Pairs outside Table I.
+    /// Warnings, such as pairs outside Table I.
     pub warnings: Vec<Warning>,
-    /// The parts, the entry first.
+    /// The parts. The first is the entry.
     pub parts: Vec<Part>,
-    /// The service that it belongs to; `None` for a trace that all services may use.
+    /// The service that owns the trace; `None` for a trace that all services may use.
     pub owner: Option<String>,
 }
 
 impl Registered {
-    /// Whether a service may run the trace; `None` stands for the operator, who may run all.
+    /// Whether a service may run the trace. `None` means the operator, who may run all traces.
     pub fn is_for(&self, service: Option<&str>) -> bool {
         service.is_none() || self.owner.is_none() || self.owner.as_deref() == service
     }
 }
 
-/// Named traces that may refer to one another in any order of registration.
+/// A collection of named traces. Traces may refer to one another in any order of registration.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     traces: Vec<Registered>,
@@ -83,19 +82,19 @@ impl Library {
         Library::default()
     }
 
-    /// Checks `source` and adds it as `name`. Registering the same source twice is harmless.
+    /// Checks `source` and adds it as `name`. Registering the same source again has no effect.
     ///
     /// # Errors
-    /// [`RegisterError`] for an impossible trace or a name that is taken by another one.
+    /// [`RegisterError`] for an impossible trace, or a name that another trace has.
     pub fn register(&mut self, name: &str, source: Nodes) -> Result<&[Warning], RegisterError> {
         self.add(None, name, source, check_trace)
     }
 
-    /// As [`Library::register`], for a trace whose facts a workload states: its branches may test
-    /// facts that no accelerator before them yields. On real bytes the trace would fail there.
+    /// Like [`Library::register`], for a trace whose facts a workload states. Its branches may test
+    /// facts that no accelerator before them yields. On real bytes such a branch fails.
     ///
     /// # Errors
-    /// As [`Library::register`].
+    /// The errors of [`Library::register`].
     pub fn register_for_stated_facts(
         &mut self,
         name: &str,
@@ -104,12 +103,12 @@ impl Library {
         self.add(None, name, source, |nodes| check(nodes, Role::Trace))
     }
 
-    /// Registers a trace that belongs to `service`: no other can run, replace or remove it.
-    /// Otherwise as [`Library::register`].
+    /// Like [`Library::register`], for a trace that `service` owns. No other service can run,
+    /// replace or remove it.
     ///
     /// # Errors
-    /// Those of [`Library::register`], and [`RegisterError::Owned`] for the name of a different
-    /// trace that is not the service's.
+    /// The errors of [`Library::register`], and [`RegisterError::Owned`] if the name belongs to a
+    /// different trace that the service does not own.
     pub fn register_for(
         &mut self,
         service: Option<&str>,
@@ -161,24 +160,26 @@ impl Library {
         Ok(self.traces.last().map_or(&[], |t| &t.warnings))
     }
 
-    /// Removes `name`, so that it can be registered anew. Returns whether it was registered.
+    /// Removes the trace `name`, so that it can be registered again. Returns whether it was
+    /// registered.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.traces.len();
         self.traces.retain(|t| t.name != name);
         self.traces.len() < before
     }
 
-    /// Removes `name` for `service`. Returns whether it was registered. `None` stands for the
-    /// operator, who may remove all traces.
+    /// Removes the trace `name` on behalf of `service`. Returns whether it was registered. `None`
+    /// means the operator, who may remove all traces.
     ///
     /// # Errors
-    /// [`RegisterError::Owned`] for a trace that is not the service's.
+    /// [`RegisterError::Owned`] for a trace that the service does not own.
     pub fn remove_for(&mut self, service: Option<&str>, name: &str) -> Result<bool, RegisterError> {
         self.may_change(service, name)?;
         Ok(self.remove(name))
     }
 
-    /// Checks that `service` may replace or remove `name`: it may change only its own traces.
+    /// Checks that `service` may replace or remove the trace `name`. It may change only its own
+    /// traces.
     fn may_change(&self, service: Option<&str>, name: &str) -> Result<(), RegisterError> {
         let own = |trace: &&Registered| service.is_none() || trace.owner.as_deref() == service;
         match self.get(name) {
@@ -190,7 +191,7 @@ impl Library {
         }
     }
 
-    /// The trace called `name`.
+    /// The trace with this name.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         self.traces.iter().find(|t| t.name == name)
     }
@@ -200,10 +201,11 @@ impl Library {
         &self.traces
     }
 
-    /// Lays all traces out in a trace memory.
+    /// Links all traces into a trace memory.
     ///
     /// # Errors
-    /// [`LinkError`] for a tail to nothing, a chain that never ends, or a full memory.
+    /// [`LinkError`] for a tail to an unregistered trace, a chain that never ends, or a full
+    /// memory.
     pub fn link(&self) -> Result<Image, LinkError> {
         let parts = self
             .traces
@@ -213,18 +215,17 @@ impl Library {
         link(parts)
     }
 
-    /// Lays out the traces that `service` may run: its own and those without an owner.
+    /// Links the traces that `service` may run: its own traces and those without an owner.
     ///
     /// # Errors
-    /// [`LinkError`], as for [`Library::link`]; a tail to another service's trace counts as a tail
-    /// to nothing.
+    /// [`LinkError`], as for [`Library::link`]. Traces of other services count as unregistered.
     pub fn link_for(&self, service: Option<&str>) -> Result<Image, LinkError> {
         let usable = self.traces.iter().filter(|t| t.is_for(service));
         link(usable.flat_map(|t| t.parts.iter().cloned()).collect())
     }
 
-    /// Lays out the trace called `name` and those that its tails lead to, and no others, so errors
-    /// of other traces do not matter.
+    /// Links only the trace `name` and the traces that its tails lead to. Errors of other traces do
+    /// not matter.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -232,8 +233,7 @@ impl Library {
         self.link_for_from(None, name)
     }
 
-    /// Lays out the trace called `name` as [`Library::link_from`] does, for a service: traces of
-    /// other services do not exist for it.
+    /// Like [`Library::link_from`], for a service. Traces of other services count as unregistered.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -253,7 +253,7 @@ impl Library {
     }
 }
 
-/// The named traces that `nodes` end with.
+/// The names of the tails of `nodes`.
 pub fn tails(nodes: &[Node]) -> Vec<&str> {
     let mut names = Vec::new();
     let mut stack: Vec<&Node> = nodes.iter().rev().collect();

@@ -1,4 +1,4 @@
-//! The linker: parts of traces into a trace memory.
+//! The linker, which lays parts of traces out in a trace memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, MAX_WORDS};
 use crate::{Accel, Condition, PredicateError, PredicateTable};
 
-/// Lays `parts` out in a trace memory, in their order.
+/// Lays `parts` out in a trace memory, in order.
 ///
 /// # Errors
 /// [`LinkError`], as for [`Library::link`].

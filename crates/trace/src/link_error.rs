@@ -1,4 +1,4 @@
-//! Refusals of the linker.
+//! Errors of the linker.
 
 use crate::PredicateError;
 use crate::check::CheckError;
@@ -7,13 +7,11 @@ use crate::kinds::KindsError;
 use crate::limits::MAX_EXECUTIONS;
 use crate::word::{DecodeError, MAX_WORDS};
 
-/// Errors of linking traces that are correct one by one.
+/// The error of linking traces that are valid individually.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// A tail to nothing.
-    #[error(
-        "trace '{trace}' has a tail to '{tail}', which is not registered; registered are {known}"
-    )]
+    /// A tail to an unregistered trace.
+    #[error("trace '{trace}': tail = '{tail}': must be a registered trace: {known}")]
     UnknownTail {
         /// The trace.
         trace: String,
@@ -23,20 +21,20 @@ pub enum LinkError {
         known: String,
     },
     /// A chain of traces that returns to itself.
-    #[error("this chain of traces never ends: {0}")]
+    #[error("chain of traces = {0}: must end")]
     NeverEnds(String),
-    /// Forks that multiply along a chain of tails.
+    /// Too many executions from forks along a chain of tails.
     #[error(
-        "trace '{trace}' can turn into {executions} parallel executions; at most {MAX_EXECUTIONS}"
+        "trace '{trace}': parallel executions = {executions}: must be at most {MAX_EXECUTIONS}"
     )]
     TooManyExecutions {
         /// The trace.
         trace: String,
-        /// Its executions.
+        /// The number of its executions.
         executions: u64,
     },
-    /// More words than 12 bits address.
-    #[error("{0} words do not fit the trace memory of {MAX_WORDS}")]
+    /// More words than 12 bits can address.
+    #[error("words of the trace memory = {0}: must be at most {MAX_WORDS}")]
     MemoryFull(usize),
     /// Too many conditions, or one that is too large.
     #[error("trace '{trace}': {error}")]
@@ -46,13 +44,13 @@ pub enum LinkError {
         /// The problem.
         error: PredicateError,
     },
-    /// Accelerators beside the nine that do not fit together.
+    /// Conflicting or too many custom accelerators.
     #[error(transparent)]
     Kinds(#[from] KindsError),
-    /// A part that does not fit its word: a bug of the compiler, never of the input.
+    /// A part that does not fit its word. This is a bug in the compiler, not an error in the input.
     #[error("a part of a trace does not fit a word")]
     PartTooLong,
-    /// A memory read from elsewhere that breaks a rule of the language.
+    /// A memory from a file that breaks a rule of the language.
     #[error("word '{word}': {error}")]
     Check {
         /// The word's name.
@@ -60,7 +58,7 @@ pub enum LinkError {
         /// The rule.
         error: CheckError,
     },
-    /// Nibbles without meaning.
+    /// Invalid nibbles.
     #[error("word '{word}': {error}")]
     Decode {
         /// The word's name.
@@ -68,7 +66,7 @@ pub enum LinkError {
         /// The problem.
         error: DecodeError,
     },
-    /// Jumps that are not the code of any source.
+    /// Jumps to which no source compiles.
     #[error("word '{word}': {error}")]
     Unstructured {
         /// The word's name.

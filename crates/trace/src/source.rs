@@ -17,7 +17,7 @@ pub type Nodes = Vec<Node>;
 pub enum Node {
     /// Call one of the nine accelerators.
     Accel(Accel),
-    /// Call an accelerator beside the nine.
+    /// Call a custom accelerator.
     Kind(Arc<Kind>),
     /// Test the output of the previous accelerator, and continue with one of two arms, then with
     /// the nodes after the branch.
@@ -28,30 +28,30 @@ pub enum Node {
         on_true: Nodes,
         /// Run if the condition does not hold; may be empty.
         on_false: Nodes,
-        /// Which arm the author expects. The compiler moves the other one out of the word first
-        /// when the trace does not fit.
+        /// The arm that the author expects: `Some(true)` for the true arm. If the trace does not
+        /// fit a word, the compiler moves the other arm out first.
         likely: Option<bool>,
     },
     /// Change the format of the payload.
     Transform(Transform),
-    /// Run all arms in parallel; each ends on its own, so nothing may follow a fork.
+    /// Run all arms in parallel. Each arm ends separately, so nothing may follow a fork.
     Fork(Vec<Nodes>),
-    /// Run all arms in parallel and go on, at the accelerator that follows, when all have arrived:
-    /// it gets the data of all, in the order of the arms.
+    /// Run all arms in parallel and wait for all of them. The accelerator that follows receives the
+    /// data of all arms, in order.
     Join(Vec<Nodes>),
     /// The meeting point of a join in another part. Written by the compiler when it splits a trace.
     Meet,
-    /// End this trace and load the named one from the trace memory. If that one begins with TCP,
-    /// it waits there for a message.
+    /// End this trace and load the named one from the trace memory. If the loaded trace begins with
+    /// TCP, it waits there for a message.
     Tail(String),
-    /// The rest of this trace is stored as the named part. Written by the compiler when it splits
-    /// a trace; a continued trace does not wait.
+    /// The rest of this trace is stored as the named part. Written by the compiler when it splits a
+    /// trace. A continued trace does not wait.
     Continue(String),
-    /// End this trace and notify the core that started it. Implied where a path just ends.
+    /// End this trace and notify the core that started it. Implied at the end of a path.
     Notify,
 }
 
-/// A malformed part of a trace's source.
+/// The error of a malformed node in a trace's source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     /// An unknown accelerator.
@@ -64,11 +64,11 @@ pub enum SourceError {
     #[error(transparent)]
     Condition(#[from] ConditionError),
     /// A transformation that changes nothing.
-    #[error("trans({0}, {0}) changes nothing; the two formats must differ")]
+    #[error("trans({0}, {0}): the two formats must differ")]
     SameFormat(Format),
 }
 
-/// A node that calls the accelerator called `name`.
+/// Creates a node that calls one of the nine accelerators by name.
 ///
 /// # Errors
 /// [`SourceError::Accelerator`] for any name but the nine.
@@ -76,7 +76,7 @@ pub fn accel(name: &str) -> Result<Node, SourceError> {
     Ok(Node::Accel(name.parse()?))
 }
 
-/// A linear chain of the accelerators called `names`: the paper's `seq(*accels)`.
+/// Creates a linear chain of accelerators by name (the paper's `seq(*accels)`).
 ///
 /// # Errors
 /// [`SourceError::Accelerator`] for the first unknown name.
@@ -84,7 +84,7 @@ pub fn seq(names: &[&str]) -> Result<Nodes, SourceError> {
     names.iter().map(|name| accel(name)).collect()
 }
 
-/// A conditional: the paper's `branch(condition-op, on-true, on-false)`.
+/// Creates a conditional (the paper's `branch(condition-op, on-true, on-false)`).
 ///
 /// # Errors
 /// [`SourceError::Condition`] if `condition` does not parse or type-check.
@@ -97,7 +97,7 @@ pub fn branch(condition: &str, on_true: Nodes, on_false: Nodes) -> Result<Node, 
     })
 }
 
-/// A format change: the paper's `trans(src, dst)`.
+/// Creates a format change (the paper's `trans(src, dst)`).
 ///
 /// # Errors
 /// [`SourceError::Format`] for an unknown format, [`SourceError::SameFormat`] for equal ones.
@@ -109,25 +109,25 @@ pub fn trans(src: &str, dst: &str) -> Result<Node, SourceError> {
     Ok(Node::Transform(Transform { src, dst }))
 }
 
-/// Arms that run in parallel, each to its own end.
+/// Creates a fork, whose arms run in parallel and end separately.
 pub fn fork(arms: Vec<Nodes>) -> Node {
     Node::Fork(arms)
 }
 
-/// Arms that run in parallel until all have reached the next node: "if an input queue entry needs
-/// data from multiple source accelerators, the dispatcher marks the entry as ready when all data
-/// has arrived" (AccelFlow, section IV.A).
+/// Creates a join, whose arms run in parallel until all have reached the next node: "if an input
+/// queue entry needs data from multiple source accelerators, the dispatcher marks the entry as
+/// ready when all data has arrived" (AccelFlow, section IV.A).
 pub fn join(arms: Vec<Nodes>) -> Node {
     Node::Join(arms)
 }
 
-/// The end of a trace that is followed by the trace called `next`.
+/// Creates the end of a trace that continues with the trace `next`.
 pub fn tail(next: &str) -> Node {
     Node::Tail(next.to_owned())
 }
 
 impl Node {
-    /// Sets the hint of a branch, the arm that is expected. Other nodes are returned unchanged.
+    /// Sets the expected outcome of a branch's condition. Other nodes are returned unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {
@@ -136,26 +136,26 @@ impl Node {
         self
     }
 
-    /// Whether no path leaves this node for the one after it.
+    /// Whether no path continues after this node.
     pub fn is_terminal(&self) -> bool {
         match self {
             Node::Tail(_) | Node::Continue(_) | Node::Notify | Node::Fork(_) => true,
             Node::Branch {
                 on_true, on_false, ..
             } => ends(on_true) && ends(on_false),
-            // A split trace goes on in another part.
+            // A split trace continues in another part.
             Node::Join(arms) => arms.iter().all(|arm| ends(arm)),
             Node::Accel(_) | Node::Kind(_) | Node::Transform(_) | Node::Meet => false,
         }
     }
 }
 
-/// Whether no path runs off the end of `nodes`.
+/// Whether no path runs past the end of `nodes`.
 pub fn ends(nodes: &[Node]) -> bool {
     nodes.last().is_some_and(Node::is_terminal)
 }
 
-/// The source text of `nodes`, indented, as `accelflow trace show` prints it.
+/// Returns the indented source text of `nodes`, as `accelflow trace show` prints it.
 pub fn listing(nodes: &[Node]) -> String {
     let mut text = String::new();
     for node in nodes {

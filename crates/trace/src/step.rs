@@ -1,8 +1,7 @@
-//! The one state machine: what an output dispatcher does at one field of a trace
-//! (AccelFlow, Fig. 8).
+//! The state machine that determines an output dispatcher's next action (AccelFlow, Fig. 8).
 //!
-//! Everything that executes a trace goes through [`step`]: the runtime gives it facts read from
-//! real bytes, the simulator facts drawn from a workload, the models the facts of a stated path.
+//! Everything that executes traces uses [`step`]. The runtime passes facts from real bytes, the
+//! simulator passes facts drawn from a workload, and the models pass the facts of a stated path.
 
 use crate::word::{AtmAddress, DecodeError, Instruction, PositionMark, Word};
 use crate::{Accel, Facts, PredicateTable, Transform};
@@ -14,8 +13,8 @@ pub enum Action {
     Forward(Accel),
     /// Change the payload's format in the transformation engine.
     Transform(Transform),
-    /// Start a second execution of this word at `arm` on a copy of the payload. If a join waits for
-    /// the first, it waits for the second as well.
+    /// Start a second execution of this word at `arm` on a copy of the payload. A join that waits
+    /// for the first also waits for the second.
     Fork {
         /// The position at which the second execution starts.
         arm: PositionMark,
@@ -26,26 +25,26 @@ pub enum Action {
         /// The position at which the second execution starts.
         arm: PositionMark,
     },
-    /// Wait for the other executions that the join waits for: one goes on, with the payloads of
-    /// all, in the order in which they were started. [`Joins`](crate::Joins) counts them.
+    /// Wait for the other executions of the join. One of them continues with the payloads of all,
+    /// in the order of their starts. [`Joins`](crate::Joins) counts them.
     Join,
     /// Read the trace memory.
     LoadAtm {
         /// The word to load.
         address: AtmAddress,
-        /// Whether it is the next trace or the rest of this one.
+        /// Whether the word is the next trace or the rest of this one.
         link: Link,
     },
-    /// The trace has ended: move the result to memory and notify the core.
+    /// End the trace: move the result to memory and notify the core.
     Notify,
 }
 
 /// The relation of a loaded word to the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// A new trace: if it begins with TCP, it is parked there until a message arrives.
+    /// A new trace. If it begins with TCP, it is parked there until a message arrives.
     Next,
-    /// The rest of a trace that was split: it runs on at once.
+    /// The rest of a split trace, which continues at once.
     Continue,
 }
 
@@ -54,19 +53,19 @@ pub enum Link {
 pub struct Step {
     /// The action.
     pub action: Action,
-    /// The position to read next in this word. After [`Action::LoadAtm`] reading starts anew at
+    /// The next position in this word. After [`Action::LoadAtm`] reading starts at
     /// [`PositionMark::START`] of the loaded word.
     pub next: PositionMark,
-    /// Branches that were resolved on the way, for the cost of the dispatcher.
+    /// The number of branches resolved before the action, for the dispatcher's cost.
     pub branches: u8,
 }
 
-/// The effect of an instruction: an action, or the choice of the next instruction of its word.
+/// The effect of an instruction: an action, or a choice of the next instruction in the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Act, and stop reading.
     Act(Action),
-    /// Go on if the predicate holds, else continue at the mark.
+    /// Continue with the next instruction if the predicate holds, else at the mark.
     Branch {
         /// Index in the predicate table.
         predicate: u8,
@@ -113,29 +112,29 @@ impl Effect {
 /// An error that stops a trace; the core takes over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Nibbles without meaning.
+    /// Invalid nibbles.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// A predicate that the table does not have.
-    #[error("predicate {0} is not in the table")]
+    #[error("predicate = {0}: must be in the table")]
     UnknownPredicate(u8),
     /// A condition tests a field that the payload does not have.
-    #[error("the payload has no field '{0}', which a branch tests")]
+    #[error("a branch tests field '{0}', which the payload does not have")]
     MissingField(String),
     /// A join without a scatter before it.
-    #[error("the trace reaches a join, but no arm was started before it")]
+    #[error("the trace reaches a join without a scatter before it")]
     NoJoin,
-    /// An address without a word.
-    #[error("address {0} is outside the trace memory")]
+    /// An address outside the trace memory.
+    #[error("address = {0}: must be inside the trace memory")]
     DanglingAddress(AtmAddress),
 }
 
-/// Reads `word` from `at`, resolving branches with `facts`, up to the next action.
+/// Executes `word` from `at` up to the next action. Resolves branches with `facts`.
 ///
-/// Pure: the same arguments give the same outcome, and nothing else is touched.
+/// The function is pure: it has no side effects, and its result depends only on its arguments.
 ///
 /// # Errors
-/// [`Fault`] where the word, the table or the payload do not fit together.
+/// [`Fault`] for an invalid word, or if the table or the payload lacks what the word refers to.
 pub fn step<F: Facts + ?Sized>(
     word: Word,
     at: PositionMark,

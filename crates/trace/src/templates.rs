@@ -1,7 +1,7 @@
 //! The twelve traces of AccelFlow's Table II (Figs. 2, 4 and 7) and their error subtraces.
 //!
-//! Where the core decides before it starts a trace whether to compress (T8, T9, T11), there are
-//! two entry points, `T8` and `T8+Cmp`: the paper has no branch there.
+//! For T8, T9 and T11 the core decides before the start whether to compress. They have two entry
+//! points, such as `T8` and `T8+Cmp`, since the paper has no branch there.
 
 use crate::library::{Library, RegisterError};
 use crate::source::{Node, Nodes, SourceError, branch, fork, seq, tail, trans};
@@ -20,7 +20,7 @@ impl Template {
     /// The template's source.
     ///
     /// # Errors
-    /// None in practice: the same builders can fail for sources that users give.
+    /// None in practice: the builders fail only for invalid sources.
     pub fn source(&self) -> Result<Nodes, SourceError> {
         (self.source)()
     }
@@ -37,7 +37,7 @@ pub enum TemplateError {
     Register(#[from] RegisterError),
 }
 
-/// All templates, in the paper's order; the list that `accelflow trace list` prints.
+/// All templates, in the paper's order, as `accelflow trace list` prints them.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "T1",
@@ -136,7 +136,7 @@ const SEND_RPC: [&str; 4] = ["Ser", "RPC", "Encr", "TCP"];
 /// Registers all templates in `library`.
 ///
 /// # Errors
-/// [`TemplateError`] if `library` uses one of the names for something else.
+/// [`TemplateError`] if `library` has a different trace of the same name.
 pub fn register_templates(library: &mut Library) -> Result<(), TemplateError> {
     for template in TEMPLATES {
         library.register(template.name, template.source()?)?;
@@ -144,7 +144,7 @@ pub fn register_templates(library: &mut Library) -> Result<(), TemplateError> {
     Ok(())
 }
 
-/// A library of all templates.
+/// Creates a library of all templates.
 ///
 /// # Errors
 /// None in practice, as for [`Template::source`].

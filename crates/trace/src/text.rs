@@ -1,4 +1,5 @@
-//! The text of traces: what [`crate::source::listing`] prints, under the name of each trace.
+//! The text form of traces: the listing that [`crate::source::listing`] prints, under the name of
+//! each trace.
 //!
 //! ```text
 //! trace receive:
@@ -10,8 +11,8 @@
 //!     LdB
 //! ```
 //!
-//! Accelerators beside the nine are declared before the traces that call them, with the directions
-//! of their messages (both, if none is said) and the facts that they yield:
+//! Custom accelerators are declared before the traces that call them, with the directions of their
+//! messages (default: both) and the facts that they yield:
 //!
 //! ```text
 //! kind Thumbnail sends yields width number, format text
@@ -19,8 +20,8 @@
 //!
 //! A line has accelerators, `trans FROM>TO`, `branch CONDITION`, `fork`, `join`, `tail NAME` or
 //! `notify`; the arms of branches (`on true:`, `on false:`), forks and joins (`arm 1:`, `arm 2:`
-//! ...) are the lines that are indented more. What follows `#` is a comment. `continue PART` and
-//! `meet` are of the parts of traces that a compiler has split.
+//! ...) are the lines that are indented more. A `#` begins a comment. `continue PART` and `meet`
+//! occur only in parts of traces that the compiler has split.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,20 +50,20 @@ pub struct TextError {
 /// The error in a line of a text of traces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextCause {
-    /// A line before the first trace.
+    /// A line outside of a trace, before the first `trace NAME:`.
     #[error("'{0}': must be 'trace NAME:', which begins a trace")]
     NoTrace(String),
     /// A malformed declaration.
     #[error(
-        "'{0}': must be 'kind NAME', then receives or sends if it does only one, then 'yields' \
+        "'{0}': must be 'kind NAME', optionally 'receives' or 'sends' for a single direction, then 'yields' \
          and facts such as 'size number, digest text'"
     )]
     Declaration(String),
     /// An invalid declaration.
     #[error(transparent)]
     Kind(#[from] KindError),
-    /// An accelerator that is neither one of the nine nor declared.
-    #[error("{error}, or one that is declared before, as 'kind {}': {declared}", .error.0)]
+    /// An unknown accelerator, neither one of the nine nor declared.
+    #[error("{error}, or be declared before as 'kind {}'; declared: {declared}", .error.0)]
     Undeclared {
         /// The name.
         error: UnknownAccelerator,
@@ -76,30 +77,30 @@ pub enum TextCause {
     )]
     Unknown(String),
     /// A branch, fork or join without arms.
-    #[error("a {0} must have arms below it, indented more")]
+    #[error("{0}: must have arms below it, indented more")]
     NoArms(&'static str),
     /// Nesting beyond the limit.
     #[error("branches, forks and joins must not nest deeper than {MAX_DEPTH}")]
     Deep,
     /// Too many lines.
-    #[error("a text of traces must have at most {MAX_TEXT_LINES} lines")]
+    #[error("text of traces: must have at most {MAX_TEXT_LINES} lines")]
     Long,
     /// An invalid node.
     #[error(transparent)]
     Source(#[from] SourceError),
 }
 
-/// A line without its comment.
+/// A line of the text, without its comment.
 struct Line<'t> {
     number: usize,
     indent: usize,
     text: &'t str,
 }
 
-/// The traces in `text`, each with its name.
+/// Parses `text` and returns its traces with their names.
 ///
 /// # Errors
-/// [`TextError`] of the first invalid line.
+/// [`TextError`] for the first invalid line.
 pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
     let lines = lines(text)?;
     let mut traces = Vec::new();
@@ -128,7 +129,7 @@ pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
     Ok(traces)
 }
 
-/// The accelerators beside the nine that texts have declared so far, by name in lower case.
+/// The custom accelerators that texts have declared so far, by name in lower case.
 #[derive(Default)]
 struct Kinds(BTreeMap<String, Arc<Kind>>);
 
@@ -150,7 +151,7 @@ impl Kinds {
     }
 }
 
-/// The accelerator that `text`, the rest of a line after `kind`, declares.
+/// Parses a declaration. `text` is the rest of the line after `kind`.
 fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
     let wrong = || line.error(TextCause::Declaration(line.text.to_owned()));
     let (head, yields) = match text.split_once(" yields ") {
@@ -181,11 +182,11 @@ fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
     Kind::new(name, directions, yields).map_err(|error| line.error(error))
 }
 
-/// The declarations of the accelerators beside the nine that `traces` call, one per line, as
-/// [`parse`] reads them.
+/// Returns the declarations of the custom accelerators that `traces` call, one per line, for
+/// [`parse`].
 ///
 /// # Errors
-/// [`KindsError`] for declarations that do not fit together.
+/// [`KindsError`] for conflicting declarations.
 pub fn declarations<'n>(
     traces: impl IntoIterator<Item = &'n [Node]>,
 ) -> Result<String, KindsError> {
@@ -196,7 +197,7 @@ pub fn declarations<'n>(
     Ok(kinds.iter().map(|kind| format!("{kind}\n")).collect())
 }
 
-/// The text of a trace called `name`, as [`parse`] reads it.
+/// Returns the text of the trace `name`, for [`parse`].
 pub fn text(name: &str, nodes: &[Node]) -> String {
     let mut text = format!("trace {name}:\n");
     for line in source::listing(nodes).lines() {
@@ -205,8 +206,7 @@ pub fn text(name: &str, nodes: &[Node]) -> String {
     text
 }
 
-/// Whether `nodes` belong to a trace that the compiler has split: they continue, or meet, in other
-/// parts.
+/// Whether `nodes` are a part of a split trace, which continues or meets in other parts.
 pub fn has_parts(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Continue(_) | Node::Meet => true,
@@ -239,7 +239,7 @@ fn lines(text: &str) -> Result<Vec<Line<'_>>, TextError> {
     Ok(lines)
 }
 
-/// `line` without its comment, which begins at a `#` outside quotes.
+/// Returns `line` without its comment. A comment begins at a `#` outside quotes.
 fn without_comment(line: &str) -> &str {
     let end = outside_quotes(line).find(|(_, c)| *c == '#');
     &line[..end.map_or(line.len(), |(at, _)| at)]
@@ -283,7 +283,7 @@ impl Line<'_> {
     }
 }
 
-/// The first of `lines` that are indented more than `indent`, and the others.
+/// Splits `lines` after the first ones that are indented more than `indent`.
 fn indented<'l, 't>(lines: &'l [Line<'t>], indent: usize) -> (&'l [Line<'t>], &'l [Line<'t>]) {
     let ends = lines.iter().position(|line| line.indent <= indent);
     lines.split_at(ends.unwrap_or(lines.len()))

@@ -1,4 +1,4 @@
-//! Verification of images from elsewhere: only images that the linker could have made are accepted.
+//! Verification of images from files. Only images that the linker could have made are accepted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 
 impl Image {
-    /// Makes an image from words, predicates, a name for each word, and the accelerators beside the
-    /// nine, as read from a file.
+    /// Creates an image from the contents of a file: words, predicates, the name of each word, and
+    /// the custom accelerators.
     ///
     /// # Errors
     /// [`LinkError`] for anything that [`Library::link`] could not have made.
@@ -50,7 +50,10 @@ impl Image {
                     .strip_prefix('.')
                     .is_some_and(|n| n.parse::<u16>().is_ok_and(|n| n > 0));
             if !is_name(base) || !numbered {
-                return fault(name, "not a trace's name or NAME.1, NAME.2 ... of a part");
+                return fault(
+                    name,
+                    "must be a trace's name, or NAME.1, NAME.2 ... for a part",
+                );
             }
             if !seen.insert(name) {
                 return fault(name, "the name occurs twice");
@@ -70,14 +73,16 @@ impl Image {
             for (link, to) in self.links(i)? {
                 let message = match self.words().get(to.index()) {
                     None => format!(
-                        "address {to} is outside the memory of {} words",
+                        "address = {to}: must be inside the memory of {} words",
                         self.words().len()
                     ),
                     Some(_) if self.is_entry(to) == (link == Edge::Next) => continue,
                     Some(_) if link == Edge::Next => {
-                        format!("the tail to {to} leads into the middle of a trace")
+                        format!("tail = {to}: must lead to the beginning of a trace")
                     }
-                    Some(_) => format!("the continuation at {to} is a trace of its own"),
+                    Some(_) => {
+                        format!("continuation = {to}: must lead to a part of the same trace")
+                    }
                 };
                 return Err(LinkError::Memory {
                     word: name.clone(),
@@ -92,8 +97,7 @@ impl Image {
         Ok(())
     }
 
-    /// Checks that each word is spelled as the compiler would spell it, so that there is only one
-    /// form of each program to verify.
+    /// Checks that each word has the compiler's encoding, so that each program has only one form.
     fn check_canonical(&self) -> Result<(), LinkError> {
         let fault = |name: &str| {
             let message =

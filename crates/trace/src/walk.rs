@@ -1,4 +1,4 @@
-//! Whole executions: following [`step`] through words, tails and forks.
+//! Walks, which follow whole executions through words, tails and forks with [`step`].
 
 use std::collections::VecDeque;
 
@@ -13,12 +13,12 @@ use crate::{Accel, Facts, Transform};
 pub enum Visit {
     /// Enter the trace of this name.
     Enter(String),
-    /// Run an accelerator. `receives` tells a TCP that receives (first in its trace) from one
-    /// that sends.
+    /// Run an accelerator.
     Call {
         /// The accelerator.
         accel: Accel,
-        /// Whether it is a TCP that waits for a message.
+        /// Whether the accelerator is a TCP that receives (first in its trace) and waits for a
+        /// message.
         receives: bool,
     },
     /// Change the payload's format.
@@ -27,17 +27,17 @@ pub enum Visit {
     Fork,
     /// Start a second execution; a join waits for both.
     Scatter,
-    /// Wait at a join for other executions: this one has ended, and the last to arrive continues.
+    /// Wait at a join. This execution ends, and the last one to arrive continues.
     Wait,
-    /// Continue after a join, at which this execution was the last to arrive.
+    /// Continue after a join. This execution was the last to arrive.
     Join,
-    /// Notify the core: this execution has ended.
+    /// End this execution and notify the core.
     Notify,
 }
 
 /// Follows an execution through a trace memory.
 ///
-/// Arms of forks are followed one after another, in the order in which they were started.
+/// Arms of forks are followed one after another, in the order of their starts.
 #[derive(Clone, Debug)]
 pub struct Walker<'i> {
     image: &'i Image,
@@ -56,7 +56,7 @@ struct Cursor {
 }
 
 impl<'i> Walker<'i> {
-    /// A walk that begins with the trace called `name`; `None` if there is no such trace.
+    /// Creates a walk that begins with the trace `name`; `None` if there is no such trace.
     pub fn new(image: &'i Image, name: &str) -> Option<Walker<'i>> {
         let entry = image.entry(name)?;
         let start = Cursor {
@@ -79,17 +79,17 @@ impl<'i> Walker<'i> {
         self.image
     }
 
-    /// The trace that the next step belongs to; `None` when everything has ended.
+    /// The trace of the next step; `None` once all executions have ended.
     pub fn trace(&self) -> Option<&'i str> {
         let cursor = self.current.or_else(|| self.waiting.front().copied())?;
         Some(self.image.name(cursor.trace))
     }
 
-    /// Makes the next step of the execution, given the facts known of the payload now; `None` when
-    /// everything has ended.
+    /// Performs the next step with the current facts of the payload. Returns `None` once all
+    /// executions have ended.
     ///
     /// # Errors
-    /// [`Fault`] if the trace cannot go on with these facts. The walk then stays where it was.
+    /// [`Fault`] if the trace cannot continue with these facts. The walk is then unchanged.
     pub fn advance<F: Facts + ?Sized>(&mut self, facts: &F) -> Result<Option<Visit>, Fault> {
         if self.current.is_none() {
             self.current = self.waiting.pop_front();
@@ -116,8 +116,8 @@ impl<'i> Walker<'i> {
         }
     }
 
-    /// Carries out `action`; `None` where a trace continues in its next word. `first` tells whether
-    /// the action begins a trace.
+    /// Performs `action`. Returns `None` if the trace continues in its next word. `first` is true
+    /// if the action begins a trace.
     fn act(
         &mut self,
         action: Action,

@@ -4,18 +4,18 @@
 //! |---|---|---|
 //! | `0` | | end: notify the core |
 //! | `1` to `9` | | call an accelerator |
-//! | `A` | p t | branch: if predicate p holds go on, else continue at position t |
+//! | `A` | p t | branch: if predicate p holds continue with the next nibble, else at position t |
 //! | `B` | k | transformation k |
-//! | `BD` | k | call accelerator k of those beside the nine |
-//! | `BC` | t | scatter: as a fork, and both executions meet at a join |
-//! | `BF` | | join: goes on once all executions of its scatter are here |
-//! | `C` | t | fork: a second execution starts at position t, this one goes on |
-//! | `D` | a a a | tail: end this trace, load the one at address a |
+//! | `BD` | k | call custom accelerator k |
+//! | `BC` | t | scatter: like a fork, but both executions meet at a join |
+//! | `BF` | | join: continue once all executions of the scatter have arrived |
+//! | `C` | t | fork: start a second execution at position t, and continue this one |
+//! | `D` | a a a | tail: end this trace, and load the one at address a |
 //! | `E` | t | jump to position t |
 //! | `F` | a a a | continue this trace in the word at address a |
 //!
-//! Positions only grow within a word, so a word always ends. A position past the last nibble is an
-//! end. `docs/trace-format.md` has the whole format.
+//! Jumps only lead forward within a word, so a word always ends. A position past the last nibble is
+//! an end. `docs/trace-format.md` specifies the format.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ const OP_TAIL: u8 = 0xD;
 const OP_JUMP: u8 = 0xE;
 const OP_CONTINUE: u8 = 0xF;
 
-/// Nibbles that are not the number of a transformation, used for other instructions.
+/// Operand nibbles of other instructions, which are not the number of any transformation.
 const SCATTER: u8 = 0xC;
 const OWN_CALL: u8 = 0xD;
 const JOIN: u8 = 0xF;
@@ -64,7 +64,7 @@ impl fmt::Display for AtmAddress {
     }
 }
 
-/// The moving mark in a queue entry: the next nibble to be read, 0 to 16.
+/// The position mark in a queue entry: the index of the next nibble, 0 to 16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PositionMark(u8);
 
@@ -93,7 +93,7 @@ pub enum Instruction {
     End,
     /// Call an accelerator.
     Call(Accel),
-    /// Go on if the predicate holds, else continue at the mark.
+    /// Continue with the next instruction if the predicate holds, else at the mark.
     Branch {
         /// Index in the predicate table.
         predicate: u8,
@@ -102,8 +102,8 @@ pub enum Instruction {
     },
     /// Change the payload's format.
     Transform(Transform),
-    /// Start a second execution at the mark. Between a scatter and its join, the join waits for it,
-    /// too.
+    /// Start a second execution at the mark. Between a scatter and its join, the join also waits
+    /// for it.
     Fork(PositionMark),
     /// Start a second execution at the mark; a join waits for both.
     Scatter(PositionMark),
@@ -117,24 +117,24 @@ pub enum Instruction {
     Continue(AtmAddress),
 }
 
-/// Errors of nibbles that are not an instruction.
+/// The error of nibbles that are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// An operand nibble without meaning.
+    /// An invalid operand nibble.
     #[error("unknown {what} nibble {nibble:#x} at position {at}")]
     UnknownNibble {
-        /// The kind of thing that the nibble should name.
+        /// The kind of operand.
         what: &'static str,
         /// The nibble.
         nibble: u8,
         /// Its position.
         at: usize,
     },
-    /// The word ends before the instruction does.
+    /// An instruction that is cut off by the end of the word.
     #[error("the instruction at position {0} runs past the end of the word")]
     Truncated(usize),
-    /// A target that is not ahead.
-    #[error("the instruction at position {at} leads to position {to}, which is not after it")]
+    /// A jump target that is not after the instruction.
+    #[error("instruction at position {at}: target = {to}: must be after the instruction")]
     Backward {
         /// The position of the instruction.
         at: usize,
@@ -169,7 +169,7 @@ impl Word {
         ((self.0 >> (4 * (NIBBLES - 1 - index))) & 0xF) as u8
     }
 
-    /// The word of `instructions`, or `None` if they do not fit, a trailing end aside.
+    /// Encodes `instructions`. Returns `None` if they do not fit; a trailing end need not fit.
     pub fn encode(instructions: &[Instruction]) -> Option<Word> {
         let mut nibbles = Vec::with_capacity(NIBBLES);
         for instruction in instructions {
@@ -189,7 +189,8 @@ impl Word {
         ))
     }
 
-    /// The instruction at `at` and the mark after it. Past the last nibble stands an end.
+    /// Decodes the instruction at `at`. Also returns the mark after it. Past the last nibble there
+    /// is an implied end.
     ///
     /// # Errors
     /// [`DecodeError`] for nibbles that are not an instruction.
@@ -207,7 +208,7 @@ impl Word {
             }
         };
         let ahead = |offset: usize, length: usize| -> Result<PositionMark, DecodeError> {
-            // A target of zero would be backward anyway, so it stands for position 16.
+            // A target of zero would be backward, so zero encodes position 16.
             let to = match operand(offset)? {
                 0 => NIBBLES,
                 to => usize::from(to),

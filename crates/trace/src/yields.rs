@@ -1,4 +1,4 @@
-//! The facts that accelerators yield, and the check that branches test no others.
+//! The facts that accelerators yield, and a check that branches test only those.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,10 @@ use crate::{Accel, Condition, Operand, Source};
 const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
 const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
-/// Checks `nodes` as a whole trace: as [`check`], and that its branches test only what the
-/// accelerators before them yield. Bytes can be tested after any accelerator, fields after those
-/// that extract them: Dser, whose fields depend on the message, and RPC.
+/// Checks `nodes` as a whole trace. In addition to [`check`], its branches may test only facts that
+/// the accelerators before them yield. Bytes can be tested after any accelerator. Fields can be
+/// tested after an accelerator that extracts them: Dser, whose fields depend on the message, or
+/// RPC.
 ///
 /// # Errors
 /// [`CheckError`] for the first impossible node.
@@ -28,13 +29,13 @@ pub fn check_trace(nodes: &[Node]) -> Result<Vec<Warning>, CheckError> {
     Ok(warnings)
 }
 
-/// The facts known of a payload at a place of a trace, on all paths that lead there.
+/// The facts that are known at a place of a trace on all paths that lead there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
-    /// Whether Dser has run, whose fields are those of the message.
+    /// Whether Dser has run and extracted the fields of the message.
     fields: bool,
     facts: BTreeMap<String, FactType>,
-    /// Whether the message was received (else sent); `None` if the trace does not determine it.
+    /// Whether the message is received or sent; `None` if the trace does not determine it.
     received: Option<bool>,
 }
 
@@ -120,7 +121,7 @@ fn describe(name: &str, kind: FactType) -> String {
     }
 }
 
-/// The facts known after `nodes`; `None` if every path ends inside.
+/// Returns the facts known after `nodes`; `None` if every path ends within them.
 fn walk(nodes: &[Node], known: Known) -> Result<Option<Known>, CheckError> {
     nodes.iter().try_fold(Some(known), |known, node| {
         known.map_or(Ok(None), |known| pass(node, known))
@@ -152,7 +153,7 @@ fn pass(node: &Node, known: Known) -> Result<Option<Known>, CheckError> {
     }
 }
 
-/// The facts known after the first of `arms`, whose facts a join keeps.
+/// Returns the facts known after a join: those of the first of `arms`.
 fn arms_of(arms: &[Nodes], known: Known) -> Result<Option<Known>, CheckError> {
     let after: Result<Vec<_>, _> = arms.iter().map(|arm| walk(arm, known.clone())).collect();
     Ok(after?.into_iter().next().flatten())

@@ -149,13 +149,13 @@ fn bytes_bits_and_texts_are_read_from_the_payload() {
 fn what_cannot_be_read_of_a_payload_is_refused() {
     let said = |text: &str| Condition::parse(text).unwrap_err().message;
     for text in ["out[65535]", "out[5:5]", "out[6:5]", "out[70000:70001]"] {
-        assert!(said(text).contains("up to offset 65534"), "{text}");
+        assert!(said(text).contains("offsets up to 65534"), "{text}");
     }
-    assert!(said("out[0:9] == 1").contains("an integer has at most 8"));
-    assert!(said("out[0:9]").contains("an integer has at most 8"));
+    assert!(said("out[0:9] == 1").contains("an integer must have at most 8"));
+    assert!(said("out[0:9]").contains("an integer must have at most 8"));
     assert!(said("out[4][8]").contains("0 (the lowest) to 7"));
     assert!(said("out['n'][64]").contains("0 (the lowest) to 63"));
-    assert!(said("(n + 1)[0]").contains("only a field or bytes can be indexed by a bit"));
+    assert!(said("(n + 1)[0]").contains("a bit index must follow a field or bytes"));
     assert!(said("out[0:4] == 'RIF'").contains("has 3 bytes: must have 4 bytes, as out[0:4]"));
     assert!(said(&format!("n == '{}'", "x".repeat(65))).contains("at most 64 bytes"));
     assert!(said("n == 'a\u{7}'").contains("control characters"));
@@ -231,12 +231,13 @@ fn a_branch_on_what_nothing_before_it_yields_is_refused() {
     let said = |nodes: Nodes| registers(nodes).unwrap_err().to_string();
     assert_eq!(
         said(trace(&["TCP", "Decr"], "hit == 1")),
-        "branch out['hit'] == 1 tests the number 'hit', but the accelerators before it yield no \
-         fields; Dser yields the fields of the message, and any accelerator bytes, as out[0]"
+        "branch out['hit'] == 1 tests the number 'hit': must be a fact that the accelerators \
+         before it yield (no fields); Dser yields the fields of the message, and every accelerator \
+         yields bytes such as out[0]"
     );
     let rpc = said(trace(&["TCP", "RPC"], "hit == 1"));
     assert!(
-        rpc.contains("yield only the number 'compressed', ") && rpc.contains("the text 'service'"),
+        rpc.contains("yield (only the number 'compressed', ") && rpc.contains("the text 'service'"),
         "{rpc}"
     );
     assert!(said(trace(&["TCP", "RPC"], "method == 1")).contains("the number 'method'"));

@@ -255,7 +255,7 @@ fn joins_that_cannot_be_are_errors() {
     let error = refused(joined(&[&["Cmp"], &["Encr"]], &[])).to_string();
     assert_eq!(
         error,
-        "only an accelerator can follow a join, since its arms meet in an input queue: not the end"
+        "the end follows a join: must be an accelerator, since the arms meet in an input queue"
     );
     let meet = vec![accel("Ser").unwrap(), Node::Meet, accel("Encr").unwrap()];
     assert_eq!(refused(meet), CheckError::Meet);
@@ -336,7 +336,7 @@ fn links_are_checked_when_all_traces_are_known() {
     let missing = library.link().unwrap_err();
     assert_eq!(
         missing.to_string(),
-        "trace 'a' has a tail to 'b', which is not registered; registered are a"
+        "trace 'a': tail = 'b': must be a registered trace: a"
     );
     library.register("b", to("a")).unwrap();
     assert_eq!(
@@ -364,7 +364,7 @@ fn unknown_names_say_what_is_known() {
         trans("xml", "str")
             .unwrap_err()
             .to_string()
-            .contains("JSON, BSON")
+            .contains("JSON or BSON")
     );
     assert!(trans("str", "string").is_err());
 }
@@ -379,7 +379,8 @@ fn a_full_predicate_table_is_reported_with_the_trace() {
     }
     let error = library.link().unwrap_err().to_string();
     assert!(
-        error.contains("'t16'") && error.contains("at most 16 distinct conditions"),
+        error.contains("'t16'")
+            && error.contains("distinct conditions of one trace memory: must be at most 16"),
         "{error}"
     );
 }
@@ -451,7 +452,7 @@ fn forks_that_multiply_along_tails_are_refused() {
     let error = library.link().unwrap_err().to_string();
     assert_eq!(
         error,
-        "trace 't6' can turn into 128 parallel executions; at most 64"
+        "trace 't6': parallel executions = 128: must be at most 64"
     );
 }
 

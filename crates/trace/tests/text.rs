@@ -77,12 +77,12 @@ fn what_is_wrong_is_named_with_its_line() {
     let bare = said("trace a:\n  TCP\n  branch out['hit'] == 1\n  Decr\n");
     assert_eq!(
         bare,
-        "line 3: a branch must have arms below it, indented more"
+        "line 3: branch: must have arms below it, indented more"
     );
     assert!(
         said("trace a:\n  branch out['hit'] ==\n    on true:\n      Cmp\n").starts_with("line 2: ")
     );
-    assert!(said("trace a:\n  trans JSON>JSON\n").contains("changes nothing"));
+    assert!(said("trace a:\n  trans JSON>JSON\n").contains("the two formats must differ"));
     let twice =
         "trace a:\n  branch out['hit'] == 1\n    on true:\n      Cmp\n    on true:\n      Cmp\n";
     assert!(said(twice).starts_with("line 5: 'on true:'"));

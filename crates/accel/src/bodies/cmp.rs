@@ -17,7 +17,7 @@ use crate::limits::Limits;
 /// a few KB are compressed once and read once, so speed matters more than the last percent.
 pub const DEFAULT_LEVEL: i32 = 1;
 
-/// The level of gzip, the fastest, for the same reason.
+/// The gzip level: the fastest, for the same reason.
 const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
 /// The compression accelerator. Compresses the payload with its codec, or with that of a gRPC call,
@@ -25,14 +25,14 @@ const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 pub struct Cmp {
     codec: Codec,
     level: i32,
-    /// `None` until it is needed, and after [`Accelerator::forget`].
+    /// The compression context. `None` until it is needed, and after [`Accelerator::forget`].
     zstd: Option<CCtx<'static>>,
     snappy: snap::raw::Encoder,
     limits: Limits,
 }
 
 impl Cmp {
-    /// A compression body; `level` applies only to Zstandard.
+    /// Creates a compression body. `level` applies only to Zstandard.
     ///
     /// # Errors
     /// `out_of_range` for a level outside 1 to 22.

@@ -12,9 +12,9 @@ use crate::error::AccelError;
 use crate::job::Job;
 use crate::limits::Limits;
 
-/// The largest window a streamed Zstandard frame may ask for: 2^24 bytes, the message limit.
+/// The largest window that a streamed Zstandard frame may request: 2^24 bytes, the message limit.
 const MAX_WINDOW_LOG: u32 = 24;
-/// Output is inflated in steps of this size when a frame does not give its content size.
+/// The step size of inflation for frames that do not state their content size.
 const STEP: usize = 128 * 1024;
 
 /// The decompression accelerator. Decompresses the payload (format `str`) with the codec in
@@ -24,7 +24,7 @@ const STEP: usize = 128 * 1024;
 /// of the paper's traces that decompress, only T1 has a transformation before Dcmp (Table II,
 /// Listing 1).
 pub struct Dcmp {
-    /// `None` until it is needed, and after [`Accelerator::forget`].
+    /// The decompression context. `None` until it is needed, and after [`Accelerator::forget`].
     zstd: Option<DCtx<'static>>,
     snappy: snap::raw::Decoder,
     limits: Limits,
@@ -62,8 +62,8 @@ impl Dcmp {
         }
     }
 
-    /// Applies the absolute limit alone: DEFLATE expands a byte to at most 1,032, so that honest
-    /// clients may exceed the ratio allowed for the other methods.
+    /// Inflates gzip data under the absolute limit only. DEFLATE expands a byte to at most 1,032,
+    /// so valid data may exceed the ratio allowed for the other methods.
     fn inflate_gzip(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
         let limit = self.limits.max_decompressed_bytes;
         let mut rest = data;
@@ -234,7 +234,7 @@ fn check_zstd_frame(data: &[u8]) -> Result<(), AccelError> {
     }
     if data[..need] != ZSTD_MAGIC {
         let why = format!(
-            "begins with {:02x?}, not the magic number {ZSTD_MAGIC:02x?}",
+            "magic number = {:02x?}: must be {ZSTD_MAGIC:02x?}",
             &data[..need]
         );
         return Err(AccelError::BadFrame { what, at: 0, why });
@@ -259,7 +259,7 @@ fn check_zstd_frame(data: &[u8]) -> Result<(), AccelError> {
     }
 }
 
-/// The library's code for input that ends early: `ZSTD_error_srcSize_wrong`, whose number 72 is
+/// The library's error code for truncated input, `ZSTD_error_srcSize_wrong`. Its number 72 is
 /// documented as stable.
 const ZSTD_SOURCE_SIZE_WRONG: usize = 72usize.wrapping_neg();
 

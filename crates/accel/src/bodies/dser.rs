@@ -1,4 +1,5 @@
-//! Dser: the wire form of a message into application data, and the facts that branches read.
+//! Dser: converts a message's wire form into application data, and extracts the facts that branches
+//! read.
 
 use std::sync::Arc;
 
@@ -22,18 +23,18 @@ use crate::protocols::thrift::{
 use crate::record::Record;
 use crate::role::Role;
 
-/// The deserialization accelerator. Reads the message that `job.call` names; RPC or the caller sets
-/// it.
+/// The deserialization accelerator. Reads the message that `job.call` describes. RPC or the caller
+/// sets `job.call`.
 ///
-/// - Thrift: one struct into JSON. The arguments of functions that take records become a [`Record`]
-///   instead, unless they are compressed. The facts are the struct's integers, enums and bools,
-///   `compressed` and `exception`. A compression envelope becomes
+/// - Thrift: converts one struct to JSON. The arguments of functions that take records become a
+///   [`Record`] instead, unless they are compressed. The facts are the struct's integers, enums and
+///   bools, `compressed` and `exception`. A compression envelope becomes
 ///   `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
-/// - gRPC: one message into JSON. The request of a method that takes records becomes a [`Record`]
-///   instead, if its type has no special JSON form. The facts are the message's integers, enums and
-///   bools, `compressed` and `exception`.
-/// - Storage: a response (or, for a store, a request) into JSON; the facts are its numbers.
-/// - HTTP: the body; facts `status` and `compressed`.
+/// - gRPC: converts one message to JSON. The request of a method that takes records becomes a
+///   [`Record`] instead, if its type has no special JSON form. The facts are the message's
+///   integers, enums and bools, `compressed` and `exception`.
+/// - Storage: converts a response (or, for a store, a request) to JSON. The facts are its numbers.
+/// - HTTP: extracts the body. The facts are `status` and `compressed`.
 #[derive(Debug)]
 pub struct Dser {
     schema: Arc<Schema>,
@@ -53,7 +54,7 @@ impl Dser {
         }
     }
 
-    /// Delivers the arguments of `functions` as records.
+    /// Makes Dser deliver the arguments of `functions` as records.
     #[must_use]
     pub fn with_records(self, functions: FunctionSet) -> Dser {
         Dser {

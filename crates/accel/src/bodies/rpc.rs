@@ -12,12 +12,12 @@ use crate::limits::Limits;
 use crate::protocols::grpc;
 use crate::protocols::thrift::{Schema, read_message};
 
-/// The RPC accelerator. `job.direction` decides whether Thrift is received or sent; for gRPC the
-/// call decides.
+/// The RPC accelerator. For Thrift, `job.direction` states whether the message is received or sent.
+/// For gRPC, the call states it.
 ///
-/// Receiving Thrift strips frame and header, finds the method and describes the message in
-/// `job.call`. It sets the facts `message_type`, `seqid` and the texts `service`, `method`. Sending
-/// writes frame and header from `job.call`.
+/// For a received Thrift message it strips frame and header, finds the method and describes the
+/// message in `job.call`. It sets the numbers `message_type` and `seqid` and the texts `service`
+/// and `method` as facts. For a sent message it writes frame and header from `job.call`.
 #[derive(Debug)]
 pub struct Rpc {
     schema: Arc<Schema>,
@@ -25,7 +25,7 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// An RPC body that dispatches to the functions of `schema`.
+    /// Creates an RPC body that dispatches to the functions of `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Rpc {
         Rpc { schema, limits }
     }
@@ -89,7 +89,7 @@ fn frame_grpc(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
             format: Format::Str,
         }),
         (true, None) => {
-            let why = "a compressed message, but the call has no grpc-encoding".to_owned();
+            let why = "the message is compressed, but the call has no grpc-encoding".to_owned();
             return Err(grpc::malformed(0, why));
         }
     };

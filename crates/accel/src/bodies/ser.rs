@@ -1,4 +1,4 @@
-//! Ser: application data into the wire form of the message that `job.call` names.
+//! Ser: converts application data into the wire form of the message that `job.call` describes.
 
 use std::sync::Arc;
 
@@ -19,11 +19,14 @@ use crate::record::Record;
 /// The serialization accelerator. Reads `job.call`, `job.packed`, `job.envelope`; sets
 /// `job.direction` to `Send`.
 ///
-/// - Thrift: JSON of the arguments or the result into one struct; a compressed payload into the
-///   compression envelope instead. A record that is the body of the message is left unchanged.
-/// - gRPC: JSON of the request or the response into one message. A record of it is left unchanged.
-/// - Storage: a request; after a response the request that follows from it ([`crate::storage`]).
-/// - HTTP: head and body.
+/// - Thrift: converts the JSON of the arguments or the result into one struct, and a compressed
+///   payload into the compression envelope. A record that is already the message's body is left
+///   unchanged.
+/// - gRPC: converts the JSON of the request or the response into one message. A record of that
+///   message is left unchanged.
+/// - Storage: writes a request. After a response, it writes the request that follows from it
+///   ([`crate::storage`]).
+/// - HTTP: writes head and body.
 #[derive(Debug)]
 pub struct Ser {
     schema: Arc<Schema>,
@@ -57,7 +60,8 @@ impl Ser {
         protobuf::from_json(method.message(call.role), &json, &self.limits)
     }
 
-    /// The request to send, and its call: after a response it is the request that follows.
+    /// Returns the request to send and its call. After a response it is the request that follows
+    /// from the response.
     fn storage(&self, call: &StorageCall, job: &Job) -> Result<(Vec<u8>, StorageCall), AccelError> {
         let call = call.to_write()?;
         let (data, format) = job.data()?;

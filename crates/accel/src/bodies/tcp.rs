@@ -8,7 +8,8 @@ use crate::job::{Direction, Job};
 use crate::limits::Limits;
 use crate::protocols::tcp::{receive, send};
 
-/// The TCP accelerator. Sends or receives as `job.direction` says, and advances `job.session.tcp`.
+/// The TCP accelerator. Sends or receives according to `job.direction`, and advances
+/// `job.session.tcp`.
 ///
 /// Receiving begins a new message: it clears the facts, the core and the compression state of the
 /// last one. It keeps `job.call`, which describes the messages of the connection.

@@ -38,9 +38,9 @@ impl Accelerator for Encr {
     }
 }
 
-/// The decryption accelerator: records in `job.bytes` into their plaintext under
-/// `job.session.tls.read`, behind the plaintext that was
-/// [opened ahead](crate::tls::TlsSession::ahead).
+/// The decryption accelerator: decrypts the records in `job.bytes` with the keys
+/// `job.session.tls.read`. The output begins with the plaintext that was [decrypted
+/// ahead](crate::tls::TlsSession::ahead).
 #[derive(Debug, Default)]
 pub struct Decr {
     limits: Limits,

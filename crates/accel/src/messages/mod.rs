@@ -2,7 +2,7 @@
 //!
 //! Contents follow DeathStarBench's load generator (commit 6ecb0970, wrk2/*.lua) and initial data:
 //! 962 users (the socfb-Reed98 graph), posts of 256 random letters with 1 to 6 mentions, 1 to 6
-//! links and 1 to 5 media. A message depends on (seed, index) alone. The request of a method, its
+//! links and 1 to 5 media. A message depends only on (seed, index). The request of a method, its
 //! response and the messages of nested calls have consistent contents for the same pair.
 
 mod post;
@@ -24,9 +24,9 @@ pub use sizes::{MESSAGE_SIZES, MessageSize};
 pub struct ServiceMessages {
     /// The service's name in the paper.
     pub name: &'static str,
-    /// The method that requests to the service call.
+    /// The method that clients call.
     pub method: &'static str,
-    /// The methods that it calls in turn.
+    /// The methods of other services that it calls.
     pub nested: &'static [&'static str],
     /// The collection that it reads or writes in cache and database.
     pub collection: Option<&'static str>,
@@ -116,7 +116,7 @@ pub const METHODS: [&str; 17] = [
 /// Posts on one page of a timeline (wrk2/read-home-timeline.lua).
 const PAGE: u64 = 10;
 
-/// The random streams of one (seed, index).
+/// The purposes of random numbers. Each (seed, index) has one stream per purpose.
 #[derive(Clone, Copy)]
 enum Purpose {
     Identifiers = 1,
@@ -135,7 +135,7 @@ fn compose(seed: u64, index: u64) -> Compose {
     Compose::new(&mut draw(seed, index, Purpose::Compose))
 }
 
-/// The JSON of a request's arguments, fields in the order of the interface.
+/// Returns the arguments of a request as JSON, with fields in the order of the interface.
 ///
 /// # Errors
 /// `unknown_method` for a name that is not in [`METHODS`].
@@ -213,7 +213,7 @@ fn user_request(
     })
 }
 
-/// The JSON of a successful result; `{}` for a method that returns nothing.
+/// Returns a successful result as JSON; `{}` for a method that returns nothing.
 ///
 /// # Errors
 /// `unknown_method` for a name that is not in [`METHODS`].
@@ -244,7 +244,7 @@ pub fn response(method: &str, seed: u64, index: u64) -> Result<Value, AccelError
     Ok(json!({ "success": success }))
 }
 
-/// The JSON of a result that is the declared exception of the interface.
+/// Returns a result that is the interface's declared exception, as JSON.
 pub fn service_exception(code: i32, message: &str) -> Value {
     json!({"se": {"errorCode": code, "message": message}})
 }
@@ -260,8 +260,8 @@ pub struct Document {
     pub value: Value,
 }
 
-/// The document that request `index` of `service`, drawn with `seed`, reads or writes; `None` if
-/// `service` is not in [`SERVICES`] or has no collection.
+/// Returns the document that request `index` of `service` with the seed `seed` reads or writes.
+/// `None` if `service` is not in [`SERVICES`] or has no collection.
 pub fn document(service: &str, seed: u64, index: u64) -> Option<Document> {
     let collection = SERVICES
         .iter()
@@ -351,7 +351,7 @@ fn followers(seed: u64, index: u64) -> Value {
     )
 }
 
-/// A token as the user service returns it: a JSON Web Token with HS256, but a random signature.
+/// A token of the user service: a JSON Web Token for HS256, with a random signature.
 fn token(seed: u64, index: u64) -> String {
     let user = draw(seed, index, Purpose::Users).between(0, USERS - 1);
     let header = URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256","typ":"JWT"}"#);

@@ -2,7 +2,7 @@
 
 use crate::role::Role;
 
-/// The sizes of one kind of message, in bytes: Thrift binary in a frame, frame length included.
+/// The sizes of one kind of message, in bytes, as framed Thrift binary including the frame length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
     /// The method's name.
@@ -35,9 +35,9 @@ const fn size(
 }
 
 /// Sizes of SocialNetwork's messages, from samples with the field values of DeathStarBench's load
-/// generator scripts (commit 6ecb0970, wrk2), one `uber-trace-id` in the carrier, serialized with
-/// thriftpy2's binary protocol in framed transport. For values with many digits the extremes are
-/// those of the sample, and larger ones are possible.
+/// generator scripts (commit 6ecb0970, wrk2) and one `uber-trace-id` in the carrier. They were
+/// serialized with thriftpy2's binary protocol in framed transport. The extremes are those of the
+/// sample; others are possible.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

@@ -1,6 +1,6 @@
-//! Refusals of a condition's text.
+//! Errors in a condition's text.
 
-/// A condition's text was refused: the place and the reason.
+/// The error of an invalid condition: its place in the text and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("condition error at character {}: {message}\n    {text}\n    {}^", .at + 1, " ".repeat(*.at))]
 pub struct ConditionError {
@@ -8,6 +8,6 @@ pub struct ConditionError {
     pub text: String,
     /// Zero-based index of the offending character.
     pub at: usize,
-    /// The problem, and what is allowed.
+    /// The problem and what is allowed.
     pub message: String,
 }

@@ -2,17 +2,17 @@
 
 use super::operand::Operand;
 
-/// A fact about the payload as a predicate names it.
+/// A fact of the payload, as a predicate refers to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// Position in the field table of the image or predicate that is evaluated.
+    /// The index in the field table of the evaluated image or predicate.
     pub index: usize,
     /// The fact's name: a field's, or the text of another [`Operand`].
     pub name: &'a str,
 }
 
 impl<'a> Field<'a> {
-    /// The operand that the fact is read from. A name that is not an operand's text counts as a
+    /// The operand from which the fact is read. A name that is not the text of another operand is a
     /// field's name.
     pub fn operand(self) -> Operand<'a> {
         Operand::parse(self.name).unwrap_or(Operand::Field(self.name))

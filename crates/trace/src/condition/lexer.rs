@@ -1,4 +1,4 @@
-//! Characters into tokens, each with the index of its first character.
+//! The lexer, which splits text into tokens. Each token has the index of its first character.
 
 use super::error::ConditionError;
 use super::tree::Binary;
@@ -56,7 +56,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ConditionError> 
             c if c.is_ascii_digit() => {
                 let word = run(&chars, &mut at, |c| c.is_ascii_alphanumeric() || c == '_');
                 Token::Int(integer(&word).ok_or_else(|| {
-                    fail(start, format!("'{word}' is not a 64-bit integer literal"))
+                    fail(start, format!("'{word}': must be a 64-bit integer"))
                 })?)
             }
             c if c.is_ascii_alphabetic() || c == '_' => {

@@ -14,7 +14,7 @@ pub const MAX_TEXT_BYTES: usize = 64;
 pub enum Operand<'a> {
     /// An integer field that a body has extracted: `hit`.
     Field(&'a str),
-    /// Bytes of the payload as an unsigned integer, the first the most significant: `out[4:6]`.
+    /// Bytes of the payload as an unsigned big-endian integer: `out[4:6]`.
     Bytes(Span),
     /// A bit of a field or of bytes, 0 or 1; bit 0 is the lowest: `flags[3]`, `out[4][7]`.
     Bit {
@@ -23,11 +23,11 @@ pub enum Operand<'a> {
         /// The number of the bit.
         bit: u8,
     },
-    /// Whether a text is equal to another, 0 or 1: `method == 'Login'`, `out[0:4] == 'RIFF'`.
+    /// Whether a text equals another, as 0 or 1: `method == 'Login'`, `out[0:4] == 'RIFF'`.
     Text {
-        /// The text that is compared.
+        /// The source of the text.
         of: Source<'a>,
-        /// The text that it may be equal to.
+        /// The text to compare it with.
         is: &'a str,
     },
 }
@@ -41,7 +41,7 @@ pub enum Source<'a> {
     Bytes(Span),
 }
 
-/// Bytes of a payload, from offset `start` up to but not including `end`.
+/// A range of bytes of a payload: from offset `start` to `end`, exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     start: u16,
@@ -49,10 +49,10 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes from `start` up to `end`, exclusive. `None` for an empty span, and for one that
-    /// reaches beyond [`MAX_OFFSET`].
+    /// Creates the span from `start` to `end`, exclusive. `None` if it is empty or reaches beyond
+    /// [`MAX_OFFSET`].
     pub fn new(start: u16, end: u16) -> Option<Span> {
-        // No end is larger than the number behind the last offset.
+        // The largest end is one past the last offset.
         const { assert!(MAX_OFFSET == u16::MAX - 1) };
         (start < end).then_some(Span { start, end })
     }
@@ -67,7 +67,7 @@ impl Span {
         payload.get(usize::from(self.start)..usize::from(self.end))
     }
 
-    /// These bytes of `payload` as a big-endian integer; eight bytes are a number in two's
+    /// These bytes of `payload` as a big-endian integer; eight bytes are a signed number in two's
     /// complement. `None` if the payload is too short.
     pub fn integer(self, payload: &[u8]) -> Option<i64> {
         let bytes = self.of(payload)?;
@@ -78,7 +78,7 @@ impl Span {
 }
 
 impl<'a> Operand<'a> {
-    /// The operand whose text is `name`; `None` if an [`Operand`] is never displayed in this form.
+    /// Parses the text of an operand; `None` if no [`Operand`] is displayed in this form.
     pub fn parse(name: &'a str) -> Option<Operand<'a>> {
         if is_field(name) {
             return Some(Operand::Field(name));
@@ -100,12 +100,13 @@ impl<'a> Operand<'a> {
         (operand.to_string() == name).then_some(operand)
     }
 
-    /// Bit number `bit`; `None` if there is no such bit.
+    /// Creates the operand for bit number `bit` of `of`; `None` if there is no such bit.
     pub fn bit(of: Source<'a>, bit: u8) -> Option<Operand<'a>> {
         (bit < of.bits()).then_some(Operand::Bit { of, bit })
     }
 
-    /// The comparison of a text; `None` if `is` has a length that the text can never have.
+    /// Creates the comparison of the text `of` with `is`; `None` if the text can never have the
+    /// length of `is`.
     pub fn text(of: Source<'a>, is: &'a str) -> Option<Operand<'a>> {
         let fits = match of {
             Source::Field(_) => is.len() <= MAX_TEXT_BYTES,
@@ -125,7 +126,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The width of the source as an integer, in bits; 0 for more bytes than an integer may have.
+    /// The width of the source as an integer, in bits; 0 if it is too wide for an integer.
     pub fn bits(self) -> u8 {
         match self {
             Source::Field(_) => 64,
@@ -137,7 +138,7 @@ impl<'a> Source<'a> {
 
 const MAX_BYTES: usize = MAX_INTEGER_BYTES as usize;
 
-/// Whether `name` can be that of a field: letters, digits and `_`.
+/// Whether `name` is a valid field name: letters, digits and `_`.
 pub(crate) fn is_field(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

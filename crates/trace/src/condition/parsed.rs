@@ -17,12 +17,13 @@ impl Condition {
     /// Parses and type-checks `text`.
     ///
     /// # Errors
-    /// [`ConditionError`] points at the first character that cannot be accepted.
+    /// [`ConditionError`] at the first invalid character.
     pub fn parse(text: &str) -> Result<Condition, ConditionError> {
         let length = text.chars().count();
         if length > MAX_CONDITION_CHARS {
             let start: String = text.chars().take(40).collect();
-            let message = format!("{length} characters; at most {MAX_CONDITION_CHARS}");
+            let message =
+                format!("length = {length} characters: must be at most {MAX_CONDITION_CHARS}");
             return Err(ConditionError {
                 text: format!("{start}..."),
                 at: 0,
@@ -32,7 +33,7 @@ impl Condition {
         parser::parse(text).map(Condition)
     }
 
-    /// A condition from a tree, if the tree obeys the typing and size rules of the text form.
+    /// Creates a condition from a tree, which must obey the typing and size rules of the text form.
     ///
     /// # Errors
     /// [`ConditionError`] with the offending sub-expression as its text.
@@ -63,7 +64,7 @@ impl Condition {
         names
     }
 
-    /// Evaluates the tree itself; the reference that compiled predicates are tested against.
+    /// Evaluates the tree directly. This is the reference for tests of compiled predicates.
     ///
     /// # Errors
     /// The name of the first field, from left to right, that `facts` lacks.
@@ -87,7 +88,7 @@ impl Condition {
 }
 
 impl fmt::Display for Condition {
-    /// The condition as text that [`Condition::parse`] reads back to the same tree.
+    /// Writes the condition as text that [`Condition::parse`] parses to the same tree.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn write(expr: &Expr, top: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             match expr {
@@ -115,7 +116,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Writes an operand as a condition does; the comparison of a text with `compared`.
+/// Writes an operand in a condition. The comparison of a text has the operator `compared`.
 fn write_operand(name: &str, compared: &str, top: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match Operand::parse(name) {
         Some(Operand::Bytes(span)) => write!(f, "{span}"),

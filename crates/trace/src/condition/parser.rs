@@ -1,7 +1,7 @@
-//! Tokens into a checked tree, by precedence climbing.
+//! The parser, which turns tokens into a type-checked tree by precedence climbing.
 //!
-//! Loosest to tightest, as in Python: `or`, `and`, `not`, comparisons (which do not chain),
-//! `|`, `^`, `&`, shifts, `+` and `-`, `[ ]`.
+//! Operators from loosest to tightest, as in Python: `or`, `and`, `not`, comparisons (which do not
+//! chain), `|`, `^`, `&`, shifts, `+` and `-`, `[ ]`.
 
 use super::error::ConditionError;
 use super::lexer::{Token, tokens};
@@ -12,8 +12,8 @@ use super::predicate::Predicate;
 use super::tree::{Binary, Expr};
 use crate::limits::MAX_OPS;
 
-/// A printed condition has at most two levels for each operation, and every printed condition must
-/// parse again.
+/// The deepest nesting. A printed condition has at most two levels per operation, and every printed
+/// condition must parse again.
 const MAX_NESTING: usize = 2 * MAX_OPS + 1;
 
 pub(super) fn parse(text: &str) -> Result<Expr, ConditionError> {
@@ -40,7 +40,8 @@ pub(super) fn parse(text: &str) -> Result<Expr, ConditionError> {
 enum Type {
     Integer,
     Truth,
-    /// Bytes of the payload: an integer if they are few enough, or an operand of a text comparison.
+    /// Bytes of the payload: an integer if there are few enough, or an operand of a text
+    /// comparison.
     Bytes(Span),
     /// A text in quotes.
     Literal(String),
@@ -66,7 +67,7 @@ const LEVELS: [&[Binary]; 8] = [
 ];
 const COMPARISON: usize = 2;
 
-/// The field or the bytes that `expr` of type `found` is, if it is either.
+/// Returns the source for an `expr` of type `found`, if it is a field or bytes.
 fn source<'e>(expr: &'e Expr, found: &Type) -> Option<Source<'e>> {
     match (expr, found) {
         (_, Type::Bytes(span)) => Some(Source::Bytes(*span)),
@@ -132,7 +133,7 @@ impl Parser<'_> {
         Ok((left, left_type))
     }
 
-    /// A primary, or a bit of one.
+    /// Parses a primary expression, or a bit of one.
     fn indexed(&mut self) -> Result<(Expr, Type), ConditionError> {
         let start = self.here();
         let (expr, found) = self.primary()?;
@@ -141,10 +142,7 @@ impl Parser<'_> {
         }
         self.want_value(start, &found)?;
         let Some(source) = source(&expr, &found) else {
-            return Err(self.error(
-                start,
-                "only a field or bytes can be indexed by a bit".into(),
-            ));
+            return Err(self.error(start, "a bit index must follow a field or bytes".into()));
         };
         let at = self.here();
         let bit = match self.peek() {
@@ -153,7 +151,7 @@ impl Parser<'_> {
         };
         let Some(bit) = bit.and_then(|bit| Operand::bit(source, bit)) else {
             let most = source.bits().saturating_sub(1);
-            let message = format!("expected the number of a bit, 0 (the lowest) to {most}");
+            let message = format!("expected a bit number from 0 (the lowest) to {most}");
             return Err(self.error(at, message));
         };
         self.next += 1;
@@ -163,7 +161,7 @@ impl Parser<'_> {
 
     fn primary(&mut self) -> Result<(Expr, Type), ConditionError> {
         let Some((at, token)) = self.peek() else {
-            return Err(self.error(self.end, "a field, an integer or '(' is missing".into()));
+            return Err(self.error(self.end, "expected a field, an integer or '('".into()));
         };
         self.next += 1;
         match token {
@@ -173,12 +171,12 @@ impl Parser<'_> {
                     self.next += 1;
                     Ok((Expr::Const(-literal), Type::Integer))
                 }
-                _ => Err(self.error(at, "'-' must stand before an integer".into())),
+                _ => Err(self.error(at, "'-' must precede an integer".into())),
             },
             Token::Name(name) if name == "out" && self.take(&Token::OpenIndex) => self.index(),
             Token::Name(name) => {
                 if let Some((at, Token::OpenIndex)) = self.peek() {
-                    let message = format!("only 'out' can be indexed, not '{name}'");
+                    let message = format!("'{name}' cannot be indexed: must be 'out'");
                     return Err(self.error(at, message));
                 }
                 Ok((Expr::Field(name), Type::Integer))
@@ -208,7 +206,7 @@ impl Parser<'_> {
                 Ok((Expr::Field(name), Type::Integer))
             }
             Some((_, Token::Text(name))) => {
-                let message = format!("'{name}' is not a field name (letters, digits and '_')");
+                let message = format!("field name = '{name}': must be letters, digits and '_'");
                 Err(self.error(at, message))
             }
             Some((_, Token::Int(start))) => {
@@ -216,7 +214,7 @@ impl Parser<'_> {
                 self.span(at, start)
             }
             _ => {
-                let message = "expected a quoted field name or an offset in bytes, as in \
+                let message = "expected a quoted field name or a byte offset, as in \
                                out['hit'], out[4] and out[4:6]";
                 Err(self.error(at, message.into()))
             }
@@ -232,7 +230,7 @@ impl Parser<'_> {
                     self.next += 1;
                     Some(end)
                 }
-                _ => return Err(self.error(self.here(), "expected an offset in bytes".into())),
+                _ => return Err(self.error(self.here(), "expected a byte offset".into())),
             },
         };
         self.expect(&Token::CloseIndex, "']'")?;
@@ -241,7 +239,7 @@ impl Parser<'_> {
         let span = span.and_then(|(start, end)| Span::new(start, end));
         let span = span.ok_or_else(|| {
             let message = format!(
-                "bytes must be out[AT] or out[FROM:UPTO], FROM below UPTO, up to offset {MAX_OFFSET}"
+                "bytes must be out[AT] or out[FROM:UPTO] with FROM below UPTO and offsets up to {MAX_OFFSET}"
             );
             self.error(at, message)
         })?;
@@ -291,7 +289,7 @@ impl Parser<'_> {
     ) -> Result<T, ConditionError> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            let message = format!("more than {MAX_NESTING} levels of nesting");
+            let message = format!("expressions must nest at most {MAX_NESTING} levels deep");
             return Err(self.error(self.here(), message));
         }
         let parsed = parse(self)?;
@@ -302,7 +300,7 @@ impl Parser<'_> {
     fn want_integer(&self, at: usize, found: &Type, op: Binary) -> Result<(), ConditionError> {
         if *found == Type::Truth {
             let message = format!(
-                "'{}' takes integers, but this is a truth value",
+                "operand of '{}': must be an integer, not a truth value",
                 op.symbol()
             );
             return Err(self.error(at, message));
@@ -310,7 +308,7 @@ impl Parser<'_> {
         self.want_value(at, found)
     }
 
-    /// Refuses operands that only the comparison of a text can take.
+    /// Refuses operands that are valid only in a text comparison.
     fn want_value(&self, at: usize, found: &Type) -> Result<(), ConditionError> {
         match found {
             Type::Literal(_) => Err(self.error(
@@ -319,7 +317,7 @@ impl Parser<'_> {
             )),
             Type::Bytes(span) if span.length() > usize::from(MAX_INTEGER_BYTES) => {
                 let message = format!(
-                    "{span} has {} bytes; an integer has at most {MAX_INTEGER_BYTES}",
+                    "{span} = {} bytes: an integer must have at most {MAX_INTEGER_BYTES}",
                     span.length()
                 );
                 Err(self.error(at, message))

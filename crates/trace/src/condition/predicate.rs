@@ -1,4 +1,4 @@
-//! Conditions as the hardware holds them: postfix programs over a field table.
+//! Conditions in hardware form: postfix programs over a field table.
 
 use super::field::{Facts, Field};
 use super::tree::{Binary, Expr};
@@ -23,24 +23,22 @@ pub struct Predicate {
     ops: Vec<Op>,
 }
 
-/// Refusals of a condition or an operation list as a predicate.
+/// The error of a condition or an operation list that is not a valid predicate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredicateError {
     /// More than [`MAX_OPS`] operations.
-    #[error("the condition needs {0} operations; at most {MAX_OPS}")]
+    #[error("operations of the condition = {0}: must be at most {MAX_OPS}")]
     TooManyOps(usize),
     /// More than [`MAX_STACK`] operands at once.
-    #[error("the condition needs {0} operands at once; at most {MAX_STACK}")]
+    #[error("stack depth of the condition = {0}: must be at most {MAX_STACK}")]
     TooDeep(usize),
     /// More than [`MAX_PREDICATES`] distinct conditions in one table.
-    #[error("one trace memory has at most {MAX_PREDICATES} distinct conditions; these are more")]
+    #[error("distinct conditions of one trace memory: must be at most {MAX_PREDICATES}")]
     TooManyPredicates,
     /// More than [`MAX_FIELDS`] distinct fields in one table.
-    #[error(
-        "one trace memory has at most {MAX_FIELDS} distinct fields; these conditions need more"
-    )]
+    #[error("distinct fields in the conditions of one trace memory: must be at most {MAX_FIELDS}")]
     TooManyFields,
-    /// An operation list that is not the code of any condition.
+    /// An operation list to which no condition compiles.
     #[error("malformed predicate: {0}")]
     Malformed(&'static str),
 }
@@ -60,10 +58,10 @@ impl Predicate {
         Predicate::from_ops(ops, fields.len())
     }
 
-    /// A predicate from its operations over a table of `fields` fields.
+    /// Creates a predicate from its operations over a table of `fields` fields.
     ///
     /// # Errors
-    /// [`PredicateError`] unless the list leaves exactly one value on a bounded stack.
+    /// [`PredicateError`] if the list does not leave exactly one value, or needs too deep a stack.
     pub fn from_ops(ops: Vec<Op>, fields: usize) -> Result<Predicate, PredicateError> {
         if ops.len() > MAX_OPS {
             return Err(PredicateError::TooManyOps(ops.len()));
@@ -73,7 +71,7 @@ impl Predicate {
             match op {
                 Op::Field(index) if usize::from(*index) >= fields => {
                     return Err(PredicateError::Malformed(
-                        "it names a field that does not exist",
+                        "it refers to a field that does not exist",
                     ));
                 }
                 Op::Field(_) | Op::Const(_) => depth += 1,

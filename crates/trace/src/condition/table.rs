@@ -4,7 +4,7 @@ use super::parsed::Condition;
 use super::predicate::{Predicate, PredicateError};
 use crate::limits::{MAX_FIELDS, MAX_PREDICATES};
 
-/// The predicates that the words of one trace memory name, and the fields they read.
+/// The predicates of one trace memory, and the fields that they read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PredicateTable {
     fields: Vec<String>,
@@ -12,7 +12,7 @@ pub struct PredicateTable {
 }
 
 impl PredicateTable {
-    /// A table from its parts, as read from a file.
+    /// Creates a table from parts read from a file.
     ///
     /// # Errors
     /// [`PredicateError`] for too many fields or predicates.
@@ -29,7 +29,7 @@ impl PredicateTable {
         Ok(PredicateTable { fields, predicates })
     }
 
-    /// The nibble that names `condition`, which is added if it is new.
+    /// Returns the nibble of `condition`. Adds the condition if it is new.
     ///
     /// # Errors
     /// [`PredicateError`] when the table is full.
@@ -51,12 +51,12 @@ impl PredicateTable {
         u8::try_from(index).map_err(|_| PredicateError::TooManyPredicates)
     }
 
-    /// The predicate that `nibble` names.
+    /// Returns the predicate with this nibble.
     pub fn get(&self, nibble: u8) -> Option<&Predicate> {
         self.predicates.get(usize::from(nibble))
     }
 
-    /// The condition that `nibble` names, as source.
+    /// Returns the source condition of the predicate with this nibble.
     pub fn condition(&self, nibble: u8) -> Option<Condition> {
         let expr = self.get(nibble)?.to_expr(&self.fields)?;
         Condition::from_expr(expr).ok()

@@ -99,14 +99,14 @@ impl Binary {
             Binary::Or => i64::from(left != 0 || right != 0),
             Binary::Add => left.wrapping_add(right),
             Binary::Sub => left.wrapping_sub(right),
-            // As RISC-V's shifts, which take the lowest six bits of the count.
+            // Like RISC-V's shifts, these use the lowest six bits of the count.
             Binary::Shl => left.wrapping_shl(right as u32),
             Binary::Shr => left.wrapping_shr(right as u32),
         }
     }
 }
 
-/// The tree of a condition.
+/// A condition as a tree of operators.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
     /// A field, or the text of another [`Operand`](super::Operand).

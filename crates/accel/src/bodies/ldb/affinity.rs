@@ -3,19 +3,20 @@
 use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
-/// Sends messages with the same key to one core; beyond a bounded load, to one of the next cores.
+/// Sends messages with the same key to the same core, or to one of the next cores if that core's
+/// load is at its bound.
 ///
 /// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
 /// Zadimoghaddam, 2018): a core takes a message while its load stays at or below
 /// `bound` times the mean load, the message itself included.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Affinity {
-    /// By default 1.25, as the authors report for their load balancer.
+    /// The bound. Default 1.25, as the authors report for their load balancer.
     bound: Bound,
 }
 
 impl Affinity {
-    /// An affinity policy; `bound` below 1 counts as 1.
+    /// Creates an affinity policy. A `bound` below 1 counts as 1.
     pub fn new(bound: f64) -> Affinity {
         Affinity {
             bound: Bound::new(bound),
@@ -40,7 +41,7 @@ impl BalancingPolicy for Affinity {
     }
 }
 
-/// The finalizer of SplitMix64: spreads consecutive keys over all cores.
+/// The finalizer of SplitMix64, which spreads consecutive keys over all cores.
 fn mix(key: u64) -> u64 {
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

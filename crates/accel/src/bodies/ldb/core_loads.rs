@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct CoreLoads(Arc<[AtomicU32]>);
 
 impl CoreLoads {
-    /// `cores` idle cores.
+    /// Creates the loads of `cores` idle cores.
     pub fn idle(cores: usize) -> CoreLoads {
         CoreLoads((0..cores).map(|_| AtomicU32::new(0)).collect())
     }
@@ -19,7 +19,7 @@ impl CoreLoads {
         self.0.len()
     }
 
-    /// Sets a core's load; a core that does not exist is ignored.
+    /// Sets a core's load. Ignored if there is no such core.
     pub fn set(&self, core: usize, load: u32) {
         if let Some(slot) = self.0.get(core) {
             slot.store(load, Ordering::Relaxed);

@@ -7,11 +7,11 @@ use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
 /// Sends a message to the least loaded of the cores that last ran its function, if one of them has
-/// room. Otherwise it takes the least loaded of all cores; ties are broken round robin.
+/// room. Otherwise sends it to the least loaded of all cores. Ties are broken round robin.
 ///
-/// The table is Cerebros's: for each core the functions that were last assigned to it, one by
-/// default. Clones share it. In Cerebros a core takes a message only when it is free. Here every
-/// core has a queue, so a bound on its load decides instead, as for [`Affinity`](super::Affinity).
+/// The table lists for each core the functions last assigned to it, one by default, as in Cerebros.
+/// Clones share the table. In Cerebros a core takes a message only when it is free. Here every core
+/// has a queue, so a bound on its load decides instead, as for [`Affinity`](super::Affinity).
 #[derive(Clone, Debug)]
 pub struct FunctionMap {
     table: Arc<Mutex<Table>>,
@@ -28,7 +28,7 @@ struct Table {
 }
 
 impl FunctionMap {
-    /// A map that remembers `depth` functions of each core; 0 counts as 1.
+    /// Creates a map that remembers `depth` functions per core. 0 counts as 1.
     pub fn new(depth: usize) -> FunctionMap {
         FunctionMap {
             table: Arc::default(),

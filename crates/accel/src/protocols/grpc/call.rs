@@ -26,8 +26,8 @@ pub struct GrpcCall {
     pub method: Option<MethodId>,
     /// Request or response.
     pub role: Role,
-    /// The compression that messages of the call may use; the prefix of each message states whether
-    /// it does.
+    /// The compression that messages of the call may use. The prefix of each message states whether
+    /// it is compressed.
     pub codec: Option<Codec>,
     way: Way,
 }
@@ -53,7 +53,7 @@ impl PartialEq for GrpcCall {
 }
 
 impl GrpcCall {
-    /// A received request to `path`, with messages that may be compressed with `codec`.
+    /// Creates a received request to `path`. Its messages may be compressed with `codec`.
     pub fn received(schema: Arc<Schema>, path: &str, codec: Option<Codec>) -> GrpcCall {
         GrpcCall {
             schema,
@@ -65,7 +65,7 @@ impl GrpcCall {
         }
     }
 
-    /// A request to send to the method called `name` ([`Schema::find`]).
+    /// Creates a request to send to the method `name`, found by [`Schema::find`].
     ///
     /// # Errors
     /// `unknown_method`.
@@ -86,7 +86,7 @@ impl GrpcCall {
         })
     }
 
-    /// The response to this request, which travels the other way, with messages that may be
+    /// Returns the response to this request, in the opposite direction. Its messages may be
     /// compressed with `codec`.
     pub fn response(&self, codec: Option<Codec>) -> GrpcCall {
         GrpcCall {
@@ -111,7 +111,7 @@ impl GrpcCall {
         path.split('/').next().unwrap_or_default()
     }
 
-    /// The method: the one that is set, or the one that the path names.
+    /// Returns the method that is set, or else the method in the path.
     ///
     /// # Errors
     /// `unknown_method`.
@@ -135,7 +135,7 @@ impl GrpcCall {
         Ok(record.is_message(&self.schema, id, self.role))
     }
 
-    /// The record of this call's message, which belongs to the method `id`.
+    /// Returns the record type of this call's message; `id` is its method.
     pub(crate) fn record(&self, id: MethodId, limits: &Limits) -> protobuf::Record {
         protobuf::Record::new(self.schema.clone(), id, self.role, *limits)
     }

@@ -6,7 +6,8 @@ use crate::limits::Limits;
 /// The size of the prefix in bytes.
 pub const PREFIX: usize = 5;
 
-/// The message length in the prefix at the start of `bytes`; `None` if the prefix is not complete.
+/// Reads the message length from the prefix at the start of `bytes`; `None` if the prefix is not
+/// complete.
 ///
 /// # Errors
 /// `bad_frame` for a first byte that is neither 0 nor 1; `too_large`.
@@ -15,7 +16,7 @@ pub fn message_length(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Ac
         return Ok(None);
     };
     if *flag > 1 {
-        let why = format!("the flag is {flag}; allowed are 0 (not compressed) and 1 (compressed)");
+        let why = format!("flag = {flag}: must be 0 (not compressed) or 1 (compressed)");
         return Err(malformed(0, why));
     }
     let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
@@ -57,7 +58,7 @@ pub(crate) fn read_prefix(bytes: &[u8], limits: &Limits) -> Result<bool, AccelEr
     Ok(bytes[0] == 1)
 }
 
-/// A message with its prefix.
+/// Writes a message with its prefix.
 ///
 /// # Errors
 /// `too_large`.

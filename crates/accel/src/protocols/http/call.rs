@@ -18,21 +18,21 @@ pub struct HttpCall {
     pub host: Arc<str>,
     /// The response's status.
     pub status: u16,
-    /// Further header lines to write, in order. Headers that the message itself determines, such as
+    /// Additional header lines to write, in order. Headers that Ser writes itself, such as
     /// `content-length`, are refused.
     pub headers: Arc<[(Arc<str>, Arc<str>)]>,
     /// Whether the connection ends with this message. Before a response is read: whether the
-    /// connection has ended, which ends a response that does not give its length.
+    /// connection has ended, which ends a response without a stated length.
     pub close: bool,
 }
 
 impl HttpCall {
-    /// A POST request.
+    /// Creates a POST request.
     pub fn post(host: &str, target: &str) -> HttpCall {
         HttpCall::request("POST", host, target)
     }
 
-    /// A request.
+    /// Creates a request.
     pub fn request(method: &str, host: &str, target: &str) -> HttpCall {
         HttpCall {
             role: Role::Request,
@@ -45,7 +45,7 @@ impl HttpCall {
         }
     }
 
-    /// The response to this request: a server writes it, a client reads it.
+    /// Creates the response to this request, for a server to write or a client to read.
     pub fn response(&self, status: u16) -> HttpCall {
         HttpCall {
             role: Role::Response,
@@ -57,7 +57,7 @@ impl HttpCall {
     }
 }
 
-/// Header names that the message determines; callers cannot set them.
+/// Header names that Ser writes itself and callers cannot set.
 const OWN_HEADERS: [&str; 7] = [
     "host",
     "connection",
@@ -83,7 +83,7 @@ impl HttpCall {
             let legal = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic());
             if !legal && self.role == Role::Request {
                 let why = format!(
-                    "the {name} '{}' is empty or has spaces or control bytes",
+                    "{name} = '{}': must not be empty or have spaces or control bytes",
                     part.escape_default()
                 );
                 return Err(AccelError::BadHttp { at: 0, why });
@@ -98,14 +98,14 @@ impl HttpCall {
             if !named || !clean || own {
                 let header = format!("{name}: {value}");
                 let why = format!(
-                    "the header '{}' is malformed or reserved for Ser",
+                    "header = '{}': must be well-formed and not one that Ser writes itself",
                     header.escape_debug()
                 );
                 return Err(AccelError::BadHttp { at: 0, why });
             }
         }
         if !(100..=999).contains(&self.status) {
-            let why = format!("status {}; allowed are 100 to 999", self.status);
+            let why = format!("status = {}: must be 100 to 999", self.status);
             return Err(AccelError::BadHttp { at: 0, why });
         }
         Ok(())

@@ -56,8 +56,8 @@ fn bad<T>(at: usize, why: String) -> Result<T, AccelError> {
 }
 
 impl Head {
-    /// Reads the head of a message of the kind of `call`, `None` if it is not complete, and its
-    /// call.
+    /// Reads the head of a message, which is a request or response like `call`. Returns the head,
+    /// or `None` if it is not complete, and its call.
     pub(super) fn of_message(
         call: &HttpCall,
         bytes: &[u8],
@@ -107,7 +107,7 @@ impl Head {
         };
         match status {
             Ok(httparse::Status::Complete(length)) => {
-                // The parser accepts more than a request line allows (RFC 9112, section 3.2).
+                // The parser is more lenient than RFC 9112, section 3.2, about request lines.
                 call.check()?;
                 let fields = Fields::read(headers, start)?;
                 fields
@@ -171,7 +171,7 @@ impl Fields {
                 // Digits alone: Rust's parser would accept a sign.
                 let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
                 let Some(parsed) = value.parse::<usize>().ok().filter(|_| digits) else {
-                    return bad(at, format!("content-length '{value}' is not a number"));
+                    return bad(at, format!("content-length = '{value}': must be a number"));
                 };
                 if fields.length.is_some_and(|known| known != parsed) {
                     return bad(at, "two different content-length headers".to_owned());
@@ -179,7 +179,7 @@ impl Fields {
                 fields.length = Some(parsed);
             } else if is("transfer-encoding") {
                 if fields.chunked || !value.eq_ignore_ascii_case("chunked") {
-                    let why = format!("transfer-encoding '{value}'; allowed is chunked, once");
+                    let why = format!("transfer-encoding = '{value}': must be chunked, once");
                     return bad(at, why);
                 }
                 fields.chunked = true;

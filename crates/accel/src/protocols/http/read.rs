@@ -16,7 +16,7 @@ pub(crate) struct Received {
     pub(crate) body: Body,
 }
 
-/// Reads bytes that are exactly one message of the kind of `call`.
+/// Reads bytes that are exactly one message, which is a request or response like `call`.
 ///
 /// # Errors
 /// `too_large`, `truncated`, `trailing_bytes`, `bad_http`, `unknown_codec`.
@@ -58,9 +58,10 @@ pub(crate) fn read(call: &HttpCall, bytes: &[u8], limits: &Limits) -> Result<Rec
     })
 }
 
-/// The length in bytes of the response at the start of `bytes`, preceding interim responses
-/// included, once it is known; it may exceed the bytes received so far. `to_head`: the request's
-/// method was HEAD. `ended`: the connection has been closed in order.
+/// Returns the length of the response at the start of `bytes`, in bytes, including preceding
+/// interim responses. `None` until the length is known. It may exceed the bytes received so far.
+/// `to_head` is true if the request's method was HEAD, and `ended` if the connection has been
+/// closed in order.
 ///
 /// # Errors
 /// `bad_http`, `too_large`, `unknown_codec`.

@@ -6,7 +6,7 @@ use crate::error::AccelError;
 use crate::limits::Limits;
 use crate::role::Role;
 
-/// Writes head and body; `codec` is the compression of the body. `call` has passed
+/// Writes head and body; `codec` is the compression of the body. `call` must have passed
 /// [`HttpCall::check`].
 ///
 /// # Errors

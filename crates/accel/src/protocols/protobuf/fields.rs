@@ -1,4 +1,4 @@
-//! The fields of messages on the wire, without copies. The messages have been checked before.
+//! The fields of messages on the wire, without copies. The messages must have been checked.
 
 use super::scan::{END_GROUP, FIXED32, FIXED64, GROUP, LENGTH, VARINT};
 use super::shape::{Field, Holds, Shape, Ty};
@@ -206,7 +206,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The fields of oneofs that are set: setting one unsets the others and drops their values.
+/// The set fields of oneofs. Setting a field unsets the others of its oneof and drops their values.
 struct Oneofs {
     /// For each oneof the field that is set, and the index of the first value that counts.
     set: Vec<(Option<usize>, usize)>,
@@ -221,7 +221,7 @@ impl Oneofs {
         }
     }
 
-    /// Notes that value number `count` belongs to the field at `place`.
+    /// Records that value number `count` belongs to the field at `place`.
     fn set(&mut self, shape: &Shape, place: usize, count: usize) {
         if let Some(oneof) = shape.fields[place].oneof {
             let (now, _) = self.set[oneof];

@@ -1,6 +1,6 @@
 //! Numbers of type `float` in JSON.
 
-/// The number that a JSON reader makes of the decimals that are written for a `float`.
+/// The number that a JSON reader obtains from the decimals written for a `float`.
 pub(super) fn widened(value: f32) -> f64 {
     // Whole numbers have the same decimals; the largest float is written as a double.
     let exact = value.fract() == 0.0 && value.abs() < 16_777_216.0;

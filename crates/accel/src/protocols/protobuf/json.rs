@@ -23,8 +23,8 @@ use crate::limits::Limits;
 /// Converts one message on the wire to JSON text. Unknown fields are skipped.
 ///
 /// # Errors
-/// Every way in which the bytes are not a message of that type within the limits; the place is an
-/// offset in the message.
+/// Every error of bytes that are not a message of that type within the limits. Places are offsets
+/// in the message.
 pub fn message_to_json(
     kind: &MessageDescriptor,
     bytes: &[u8],
@@ -51,8 +51,8 @@ pub(crate) struct MessageKind {
     kind: MessageDescriptor,
     /// Whether such a message can contain a map at any depth.
     maps: bool,
-    /// Whether the library's writer is lossless and deterministic for this type: it omits -0.0
-    /// where the default value is 0.0, and writes maps in any order.
+    /// Whether the library's writer is lossless and deterministic for this type. In general it is
+    /// not: it omits -0.0 where the default value is 0.0, and writes maps in any order.
     exact: bool,
     shapes: Arc<Shapes>,
     id: ShapeId,
@@ -72,7 +72,7 @@ impl MessageKind {
         MessageKind::at(kind, shapes, id)
     }
 
-    /// A type whose shape may be among `shapes`; `places` are their indices by name.
+    /// Creates a type whose shape may be among `shapes`. `places` has their indices by name.
     pub(super) fn known(
         kind: MessageDescriptor,
         shapes: &Arc<Shapes>,
@@ -120,13 +120,13 @@ impl MessageKind {
     }
 }
 
-/// As [`message_from_json`].
+/// Like [`message_from_json`].
 pub(crate) fn from_json(
     kind: &MessageKind,
     json: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    // Lists and maps of messages are a level in JSON alone.
+    // Lists and maps of messages are a nesting level only in JSON.
     let brackets = Limits {
         max_depth: limits.max_depth.saturating_mul(2),
         ..*limits
@@ -149,7 +149,7 @@ pub(crate) fn from_json(
     Ok(bytes)
 }
 
-/// As [`message_to_json`].
+/// Like [`message_to_json`].
 pub(super) fn to_json(
     kind: &MessageKind,
     bytes: &[u8],
@@ -242,8 +242,8 @@ fn write_json(
     }
 }
 
-/// Compact JSON in which every `float` can be read again: the shortest decimals of the largest
-/// float are beyond its range once a reader takes them for a 64-bit number. Charges members and
+/// A formatter of compact JSON in which every `float` can be read again. The shortest decimals of
+/// the largest float would be out of its range when read as a 64-bit number. Charges members and
 /// elements to the budget, if there is one.
 struct Form<'f> {
     budget: Option<Budget>,

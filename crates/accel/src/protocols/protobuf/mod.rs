@@ -2,7 +2,7 @@
 //!
 //! The JSON is in the ProtoJSON format of the proto3 language guide: names in lowerCamelCase,
 //! 64-bit integers as strings, bytes as base64, enums by name. Fields without presence are always
-//! written, so that a handler finds them. Maps are in the order of their keys.
+//! written, so that handlers find them. Maps are ordered by key.
 
 mod fields;
 mod floats;

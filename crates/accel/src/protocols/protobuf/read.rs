@@ -2,8 +2,8 @@
 //!
 //! It presents the same values as the JSON that [`super::message_to_json`] writes for the bytes:
 //! fields in the order of their numbers, absent ones without presence included; 64-bit integers as
-//! text, `bytes` as base64, enums by name, maps in the order of their keys. Text with another form
-//! on the wire, such as that of a 64-bit integer, can be borrowed from JSON alone.
+//! text, `bytes` as base64, enums by name, maps in the order of their keys. Text that has a
+//! different form on the wire, such as a 64-bit integer's, can be borrowed only from JSON.
 
 use std::ops::Range;
 
@@ -70,8 +70,8 @@ struct Value<'s, 'v, 'a> {
     source: Source<'s>,
     ty: Ty,
     form: Form<'s>,
-    /// The last one is the value; messages are merged from all. Without any, it is the default
-    /// value.
+    /// The occurrences on the wire. The last one is the value, but messages are merged from all.
+    /// Without any, the value is the default.
     values: &'v [(usize, Raw<'a>)],
     depth: usize,
 }
@@ -217,7 +217,7 @@ impl<'s, 'a> Value<'s, '_, 'a> {
 }
 
 impl Source<'_> {
-    /// Checks the depth. Dser has done so before: this is for unchecked bytes.
+    /// Checks the depth. Needed only for bytes that Dser has not checked.
     fn enter(&self, depth: usize) -> Result<(), ValueError> {
         // Lists and maps add no level on the wire, and are always inside a message.
         let limit = self.limits.max_depth;

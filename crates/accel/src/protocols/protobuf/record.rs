@@ -13,7 +13,7 @@ use crate::role::Role;
 
 /// The type of a record's bytes: the request or the response of a method, in its wire form.
 ///
-/// A record stands for the JSON that [`super::message_to_json`] writes for it.
+/// A record is equivalent to the JSON that [`super::message_to_json`] writes for it.
 #[derive(Clone, Debug)]
 pub struct Record {
     schema: Arc<Schema>,
@@ -58,7 +58,7 @@ impl Record {
         self.kind()?.read(bytes, &self.limits, seed)
     }
 
-    /// The record of the response to this request. Its bytes replace the content of `out`.
+    /// Encodes the response to this request as a record. Its bytes replace the content of `out`.
     pub(crate) fn result<T: Serialize + ?Sized>(
         &self,
         value: &T,

@@ -278,8 +278,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Charges the fields of a message beyond the `found` ones on the wire: those without presence
-    /// are in the JSON even if absent.
+    /// Charges the absent fields of a message that has `found` fields on the wire. Fields without
+    /// presence are in the JSON even if absent.
     fn absent(&mut self, shape: Option<&Shape>, found: usize) -> Result<(), AccelError> {
         let always = shape.map_or(0, |shape| shape.always);
         self.budget.elements(always.saturating_sub(found))

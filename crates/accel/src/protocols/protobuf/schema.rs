@@ -18,19 +18,19 @@ use crate::role::Role;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct ProtoError {
-    /// Place and reason, in the compiler's words.
+    /// The compiler's message, with place and reason.
     why: String,
 }
 
 impl From<protox::Error> for ProtoError {
     fn from(error: protox::Error) -> ProtoError {
-        // The compiler's long form begins with file, line and column where it knows them.
+        // The compiler's long form begins with file, line and column if they are known.
         let why = format!("{error:?}");
         ProtoError { why }
     }
 }
 
-/// The index of a method in its schema, and of its handler.
+/// The index of a method in its schema, which is also the index of its handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MethodId(pub usize);
 
@@ -63,7 +63,7 @@ impl Method {
         }
     }
 
-    /// Whether its requests can be read, and its responses written, as records.
+    /// Whether requests and responses can be records.
     pub(crate) fn takes_records(&self) -> bool {
         self.input.is_plain() && self.output.is_plain()
     }
@@ -82,7 +82,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// A resolver that returns an interface text as its only file.
+/// A resolver whose only file is an interface text.
 struct Text<'t>(&'t str);
 
 const TEXT: &str = "interface.proto";
@@ -97,8 +97,8 @@ impl FileResolver for Text<'_> {
 }
 
 impl Schema {
-    /// Reads a file. Imported files are searched beside it, then in the folders of `search`;
-    /// Google's well-known types are built in.
+    /// Reads a `.proto` file. Imported files are searched in the file's folder, then in the folders
+    /// of `search`. Google's well-known types are built in.
     ///
     /// # Errors
     /// [`ProtoError`] with the place.
@@ -184,7 +184,7 @@ impl Schema {
         self.methods.get(id.0)
     }
 
-    /// The method that the path of a request names.
+    /// Finds a method by the path of a request.
     ///
     /// # Errors
     /// `unknown_service`, `unknown_method`.
@@ -199,8 +199,8 @@ impl Schema {
         self.unknown(service, name)
     }
 
-    /// The method of this name: `package.Service.Method`, or `Service.Method` or `Method` if that
-    /// is unique.
+    /// Finds a method by name: `package.Service.Method`, or `Service.Method` or `Method` if that is
+    /// unique.
     ///
     /// # Errors
     /// `unknown_method`, also for ambiguous names.
@@ -214,10 +214,7 @@ impl Schema {
             (Some((_, place)), None) => Ok(MethodId(place)),
             (Some((first, _)), Some((other, _))) => Err(AccelError::UnknownMethod {
                 name: name.to_owned(),
-                known: format!(
-                    "{} and {}; add the service to the name",
-                    first.path, other.path
-                ),
+                known: format!("{} or {}, including the service", first.path, other.path),
             }),
             _ => {
                 let (service, name) = name.rsplit_once('.').unwrap_or(("", name));

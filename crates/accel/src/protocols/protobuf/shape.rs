@@ -1,5 +1,5 @@
-//! Message types as tables: a field is found by number or by name without a walk through the
-//! descriptors of the library.
+//! Message types as tables, in which a field is found by number or by name without walking the
+//! library's descriptors.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,8 +30,7 @@ pub(super) struct EnumId(usize);
 pub(super) struct Shape {
     /// Fields in the order of their numbers, which is their order in JSON.
     pub(super) fields: Vec<Field>,
-    /// The places of fields by their names in JSON and in the interface; the former take
-    /// precedence.
+    /// The places of fields by name: the name in JSON, or else the name in the interface.
     names: HashMap<Box<str>, usize>,
     /// Whether its JSON is the object of its fields, without a special form.
     plain: bool,
@@ -154,7 +153,7 @@ impl Shapes {
         &self.messages[place]
     }
 
-    /// The most elements that one byte on the wire can stand for: an empty message counts as all
+    /// The most elements that one byte on the wire can represent. An empty message counts as all
     /// its fields without presence.
     pub(super) fn most_always(&self) -> usize {
         self.most_always
@@ -180,8 +179,8 @@ impl Shapes {
         }
     }
 
-    /// Whether the JSON of such messages follows from their fields alone: no message type within
-    /// has a special form in ProtoJSON, extensions or groups.
+    /// Whether the JSON of such messages follows only from their fields. True if no message type
+    /// within has a special form in ProtoJSON, extensions or groups.
     pub(super) fn is_plain(&self, root: ShapeId) -> bool {
         let mut seen = vec![false; self.messages.len()];
         let mut left = vec![root];

@@ -1,6 +1,6 @@
-//! Deterministic and lossless output for two cases that the library gets wrong. Maps: it keeps them
-//! in hash tables, whose order changes, but equal input must give equal bytes. -0.0: it takes that
-//! for the default value 0.0 and omits it.
+//! Deterministic and lossless output for two cases that the library gets wrong. It stores maps in
+//! hash tables, whose order varies, but equal input must produce equal bytes. It omits -0.0, as if
+//! it were the default value 0.0.
 //!
 //! Only messages whose type contains a map or such a number at any depth are written here.
 
@@ -16,8 +16,9 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Whether a message of this type can contain a map, and a floating-point number without presence,
-/// at any depth. `google.protobuf.Any`, which can hold any message, counts as both.
+/// Returns whether a message of this type can contain a map, and whether it can contain a
+/// floating-point number without presence, at any depth. `google.protobuf.Any` can contain any
+/// message, so both are true for it.
 pub(super) fn find(kind: &MessageDescriptor) -> [bool; 2] {
     let mut seen = vec![kind.clone()];
     let (mut next, mut maps, mut floats) = (0, false, false);

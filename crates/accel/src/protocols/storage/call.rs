@@ -56,7 +56,7 @@ impl Operation {
 pub struct StorageCall {
     /// The operation.
     pub operation: Operation,
-    /// Whether it is a request; a response once Dser has read one.
+    /// Whether the message is a request or a response. Dser sets it to response when it reads one.
     pub role: Role,
     /// The collection or key space.
     pub collection: Arc<str>,
@@ -65,7 +65,7 @@ pub struct StorageCall {
 }
 
 impl StorageCall {
-    /// A request.
+    /// Creates a request.
     pub fn request(operation: Operation, collection: &str, key: &str) -> StorageCall {
         let (collection, key) = (collection.into(), key.into());
         StorageCall {
@@ -76,7 +76,7 @@ impl StorageCall {
         }
     }
 
-    /// The request that Ser writes: this one, or after a response the request that follows from it.
+    /// Returns the request that Ser writes: this request, or the one that follows from a response.
     ///
     /// # Errors
     /// `no_call` after the response to a write, which no request follows.

@@ -1,11 +1,11 @@
-//! Storage messages as a store reads and writes them.
+//! Storage messages, as a store reads and writes them.
 
 use accelflow_trace::Format;
 
 use super::call::Operation;
 use crate::codec::Codec;
 
-/// Data in the form that a store keeps.
+/// Data in the form in which a store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// The bytes.
@@ -38,7 +38,7 @@ pub struct StorageResponse {
     pub hit: bool,
     /// Whether the database has the document.
     pub found: bool,
-    /// Whether the cache keeps this collection compressed.
+    /// Whether the cache stores this collection compressed.
     pub cache_compressed: bool,
     /// The reason of a failure.
     pub exception: Option<String>,
@@ -47,7 +47,7 @@ pub struct StorageResponse {
 }
 
 impl StorageResponse {
-    /// The response to a successful write.
+    /// Creates the response to a successful write.
     pub fn done(operation: Operation) -> StorageResponse {
         StorageResponse {
             operation,

@@ -4,8 +4,8 @@
 //! big-endian length and one `Message` of `idl/storage.thrift` in Thrift's compact protocol.
 //!
 //! Dser turns a response into JSON. A Ser after it writes the request that follows from the
-//! response: the find after a cache miss (T5), the cache write after a find (T6). So both traces
-//! end without a core.
+//! response: the find after a cache miss (T5), the cache write after a find (T6). So neither trace
+//! needs a core in between.
 
 mod call;
 mod message;

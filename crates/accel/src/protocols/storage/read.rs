@@ -46,7 +46,7 @@ impl Received<'_> {
 /// Reads a message about the operation of `call`.
 ///
 /// # Errors
-/// Every way in which the bytes are not one such message.
+/// Every error of bytes that are not one such message.
 pub(crate) fn read<'a>(
     call: &StorageCall,
     message: &'a [u8],
@@ -55,10 +55,7 @@ pub(crate) fn read<'a>(
     let (role, decoded) = decode(message, limits)?;
     let operation = Operation::from_code(find(&decoded, "operation").unwrap_or(-1))?;
     if operation != call.operation {
-        let why = format!(
-            "the operation is {operation:?}; expected is {:?}",
-            call.operation
-        );
+        let why = format!("operation = {operation:?}: must be {:?}", call.operation);
         return Err(AccelError::BadFrame {
             what: "storage message",
             at: 0,
@@ -77,7 +74,7 @@ pub(crate) fn read<'a>(
 /// Reads a request, as a store does.
 ///
 /// # Errors
-/// Every way in which the bytes are not one request.
+/// Every error of bytes that are not one request.
 pub fn read_request(message: &[u8], limits: &Limits) -> Result<StorageRequest, AccelError> {
     #[derive(Deserialize)]
     struct Fields {
@@ -130,7 +127,7 @@ static STRUCTS: LazyLock<(Arc<Schema>, StructId, StructId)> = LazyLock::new(|| {
 const REQUEST_DATA: usize = 6;
 const RESPONSE_DATA: usize = 8;
 
-/// Reads a frame: which of the two structs it has, and that struct.
+/// Reads a frame. Returns which of the two structs it has, and the struct.
 fn decode<'a>(message: &'a [u8], limits: &Limits) -> Result<(Role, Decoded<'a>), AccelError> {
     let body = read_frame(message, limits)?.at();
     let (schema, request, response) = &*STRUCTS;
@@ -141,9 +138,9 @@ fn decode<'a>(message: &'a [u8], limits: &Limits) -> Result<(Role, Decoded<'a>),
         Some((WireType::Struct, 2)) => (Role::Response, *response),
         other => {
             let why = match other {
-                None => "holds neither request (1) nor response (2)".to_owned(),
+                None => "must have a request (1) or a response (2)".to_owned(),
                 Some((ty, id)) => format!(
-                    "field {id} of type {}, not 1 or 2 of type struct",
+                    "field {id} of type {}: must be 1 or 2 of type struct",
                     ty.name()
                 ),
             };
@@ -156,7 +153,10 @@ fn decode<'a>(message: &'a [u8], limits: &Limits) -> Result<(Role, Decoded<'a>),
     };
     let decoded = one_struct(schema, id, &mut reader, limits)?;
     if let Some((ty, id)) = reader.field()? {
-        let why = format!("a second field, {id} of type {}; allowed is one", ty.name());
+        let why = format!(
+            "a second field, {id} of type {}: must have only one",
+            ty.name()
+        );
         return Err(AccelError::BadFrame {
             what: "storage message",
             at: body + reader.at(),

@@ -44,8 +44,8 @@ impl StorageResponse {
     }
 }
 
-/// Writes the frame of a request: `data` in `format` after decompression, compressed with `codec`.
-/// They are sent with writes alone.
+/// Writes the frame of a request. A write also has `data`, compressed with `codec`, and with the
+/// format `format` after decompression.
 ///
 /// # Errors
 /// `too_large`.

@@ -7,8 +7,8 @@ use crate::error::AccelError;
 /// The protocol number of TCP.
 pub(super) const PROTOCOL_TCP: u8 = 6;
 
-/// Checks the checksum of `bytes`, which is at offset `field` in them and at byte `at` of the
-/// input.
+/// Verifies the checksum of `bytes`. The checksum is at offset `field` of `bytes`, and at byte `at`
+/// of the input.
 ///
 /// # Errors
 /// `bad_checksum` with the value found and the one computed.
@@ -45,8 +45,8 @@ pub(super) fn pseudo_header_sum(
 
 /// The ones' complement checksum of RFC 1071 over `bytes`, continued from `initial`.
 ///
-/// Sums 32-bit words into 64 bits and folds once at the end: 2^32 words fit before a carry is
-/// lost, more than any message here.
+/// Sums 32-bit words into 64 bits and folds once at the end. No carry is lost below 2^32 words,
+/// which is more than any message has.
 pub(super) fn internet_checksum(initial: u64, bytes: &[u8]) -> u16 {
     let mut words = bytes.chunks_exact(4);
     let mut sum = initial;

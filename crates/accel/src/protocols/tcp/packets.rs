@@ -1,9 +1,9 @@
-//! Messages to packets and back, with checks of checksums, order and loss.
+//! Converts messages to packets and back, and checks checksums, order and loss.
 //!
-//! The wire form is a sequence of IPv4 packets without options, one after the other (what a
-//! packet capture calls link type RAW): 20 bytes of IPv4 header (RFC 791), 20 bytes of TCP header
-//! (RFC 9293, section 3.1), payload. The IPv4 total length delimits the packets and its addresses
-//! give the pseudo header of the TCP checksum.
+//! The wire form is a sequence of IPv4 packets without options, one after the other (link type RAW
+//! of packet captures): 20 bytes of IPv4 header (RFC 791), 20 bytes of TCP header (RFC 9293,
+//! section 3.1), payload. The IPv4 total length delimits the packets and its addresses give the
+//! pseudo header of the TCP checksum.
 //!
 //! A message is sent as segments of at most [`MSS`] payload bytes. PSH marks the last segment, so
 //! that a receiver notices a missing tail. Connection set-up, acknowledgement and retransmission
@@ -24,7 +24,7 @@ const TCP_HEADER: usize = 20;
 const HEADERS: usize = IP_HEADER + TCP_HEADER;
 const FLAG_PSH: u8 = 0x08;
 const FLAG_ACK: u8 = 0x10;
-/// Flags that change the connection's state (URG, RST, SYN, FIN): control path only.
+/// Flags for the control path only, which change the connection's state (URG, RST, SYN, FIN).
 const CONTROL_FLAGS: u8 = 0x27;
 const WINDOW: u16 = u16::MAX;
 const TIME_TO_LIVE: u8 = 64;
@@ -117,7 +117,7 @@ pub fn receive(
         segments.push(segment);
     }
     let base = session.receive_next;
-    // Distances from the expected number order segments across the wrap of the sequence space.
+    // Distances from the expected number sort segments correctly even if sequence numbers wrap.
     segments.sort_by_key(|segment| segment.sequence.wrapping_sub(base) as i32);
     let (message, next) = assemble(&segments, base, at)?;
     limits.check_size("received message", message.len())?;
@@ -167,12 +167,15 @@ fn packet_at(packets: &[u8], at: usize) -> Result<&[u8], AccelError> {
         });
     }
     if rest[0] != 0x45 {
-        let why = format!("IPv4 version and header length {:#04x}, not 0x45", rest[0]);
+        let why = format!(
+            "IPv4 version and header length = {:#04x}: must be 0x45",
+            rest[0]
+        );
         return Err(AccelError::BadSegment { at, why });
     }
     let total = usize::from(be16(rest, 2));
     if total < HEADERS {
-        let why = format!("total length {total}, below the headers' {HEADERS}");
+        let why = format!("total length = {total}: must be at least {HEADERS}, the headers' size");
         return Err(AccelError::BadSegment { at: at + 2, why });
     }
     if have < total {
@@ -193,29 +196,29 @@ fn check_ip_header(packet: &[u8], at: usize) -> Result<(), AccelError> {
         return Err(AccelError::BadSegment { at: at + 6, why });
     }
     if packet[9] != PROTOCOL_TCP {
-        let why = format!("protocol {}, not 6 (TCP)", packet[9]);
+        let why = format!("protocol = {}: must be 6 (TCP)", packet[9]);
         return Err(AccelError::BadSegment { at: at + 9, why });
     }
     Ok(())
 }
 
-/// The flags of the segment of the packet at `at`, which are those of a data segment without
-/// options.
+/// Returns the flags of the segment in the packet at `at`. The segment must be a data segment
+/// without options.
 fn flags(segment: &[u8], at: usize) -> Result<u8, AccelError> {
     let (offset, flags) = (segment[12], segment[13]);
     if offset != 0x50 {
-        let why = format!("data offset byte {offset:#04x}, not 0x50 (no options)");
+        let why = format!("data offset byte = {offset:#04x}: must be 0x50 (no options)");
         return Err(AccelError::BadSegment { at: at + 32, why });
     }
     if flags & CONTROL_FLAGS != 0 || flags & FLAG_ACK == 0 {
-        let why = format!("flags {flags:#04x}; data segments have ACK and at most PSH");
+        let why = format!("flags = {flags:#04x}: must be ACK, or ACK and PSH");
         return Err(AccelError::BadSegment { at: at + 33, why });
     }
     Ok(flags)
 }
 
-/// The message in segments that are ordered by sequence number from `base`, and the next number
-/// expected. `end` is the offset of the end of the input.
+/// Assembles a message from segments that are sorted by sequence number from `base`. Returns it and
+/// the next expected number. `end` is the offset of the end of the input.
 fn assemble(segments: &[Segment<'_>], base: u32, end: usize) -> Result<(Vec<u8>, u32), AccelError> {
     let mut message =
         Vec::with_capacity(segments.iter().map(|segment| segment.payload.len()).sum());

@@ -18,7 +18,7 @@ pub struct TcpSession {
 }
 
 impl TcpSession {
-    /// A connection between two ends after its handshake.
+    /// Creates the state of one end after the handshake.
     pub fn new(local: SocketAddrV4, peer: SocketAddrV4, send_next: u32, receive_next: u32) -> Self {
         TcpSession {
             local,
@@ -29,7 +29,7 @@ impl TcpSession {
         }
     }
 
-    /// The session of the other end.
+    /// Returns the session of the other end.
     pub fn mirrored(&self) -> TcpSession {
         TcpSession::new(self.peer, self.local, self.receive_next, self.send_next)
     }

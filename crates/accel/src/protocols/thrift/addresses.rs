@@ -3,7 +3,7 @@
 //! Cerebros divides the schema of a message in two (section 4.3): the types of its fields, which
 //! all messages of a function share ([`super::schema::Schema`] is that half), and their addresses,
 //! which the accelerator fills in for each message. Here only containers and structs have
-//! addresses: the ends of numbers and texts follow from their encoding.
+//! addresses, since the ends of numbers and texts follow from their encoding.
 
 /// The containers and structs of a checked message, in the order of the wire.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Addresses(Vec<Place>);
 struct Place {
     start: u32,
     end: u32,
-    /// The number of the first container or struct behind it.
+    /// The number of the first container or struct after it.
     next: u32,
 }
 
@@ -24,7 +24,7 @@ fn narrow(at: usize) -> u32 {
 }
 
 impl Addresses {
-    /// Notes that a container or struct begins at `start`; the result goes to [`Addresses::end`].
+    /// Records that a container or struct begins at `start`. Pass the result to [`Addresses::end`].
     pub(crate) fn begin(&mut self, start: usize) -> usize {
         let start = narrow(start);
         self.0.push(Place {
@@ -35,7 +35,7 @@ impl Addresses {
         self.0.len() - 1
     }
 
-    /// Notes that container or struct `number` ends before `end`.
+    /// Records that container or struct `number` ends before `end`.
     pub(crate) fn end(&mut self, number: usize, end: usize) {
         let next = narrow(self.0.len());
         if let Some(place) = self.0.get_mut(number) {
@@ -43,8 +43,8 @@ impl Addresses {
         }
     }
 
-    /// The end of container or struct `number`, and the number of the next one behind it; `None`
-    /// unless it begins at `start`.
+    /// Returns the end of container or struct `number`, and the number of the next one after it.
+    /// `None` unless it begins at `start`.
     pub(crate) fn behind(&self, number: usize, start: usize) -> Option<(usize, usize)> {
         let place = self.0.get(number)?;
         (place.start as usize == start).then_some((place.end as usize, place.next as usize))

@@ -1,4 +1,4 @@
-//! Thrift messages: which function they belong to, and their type.
+//! Thrift calls: the function and the type of a message.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,13 +13,13 @@ use crate::limits::Limits;
 pub struct ThriftCall {
     /// The function: its index in the schema, which is also the index of its handler.
     pub function: FunctionId,
-    /// The service that declares it.
+    /// The service that declares the function.
     pub service: Arc<str>,
-    /// Its name.
+    /// The function's name.
     pub method: Arc<str>,
     /// The wire encoding.
     pub protocol: Protocol,
-    /// Its type: call, reply, exception or oneway.
+    /// The message's type: call, reply, exception or oneway.
     pub message_type: MessageType,
     /// The sequence identifier, equal in a request and its reply.
     pub sequence: i32,
@@ -28,7 +28,7 @@ pub struct ThriftCall {
 }
 
 impl ThriftCall {
-    /// A request to `method` (or `service:method`) of `schema`.
+    /// Creates a request to `method` (or `service:method`) of `schema`.
     ///
     /// # Errors
     /// `unknown_service`, `unknown_method`.
@@ -67,7 +67,7 @@ impl ThriftCall {
         })
     }
 
-    /// The header of the reply to this request.
+    /// Returns the header of the reply to this request.
     pub fn reply(&self) -> ThriftCall {
         ThriftCall {
             message_type: MessageType::Reply,
@@ -75,7 +75,7 @@ impl ThriftCall {
         }
     }
 
-    /// The header of a reply that reports a failure of the RPC layer. Its body is a
+    /// Returns the header of a reply that reports a failure of the RPC layer. Its body is a
     /// `TApplicationException`, in JSON `{"message": text, "type": number}`.
     pub fn exception(&self) -> ThriftCall {
         ThriftCall {
@@ -84,7 +84,7 @@ impl ThriftCall {
         }
     }
 
-    /// The frame length and the header of this message with a body of `body_bytes`.
+    /// Writes the frame length and the header of this message for a body of `body_bytes`.
     ///
     /// # Errors
     /// `too_large`.
@@ -105,10 +105,10 @@ impl ThriftCall {
         write_header(&header, service, body_bytes, limits)
     }
 
-    /// The schema and the struct in it that describe the message's body.
+    /// Returns the schema and the struct that describe the message's body.
     ///
     /// # Errors
-    /// `unknown_method` if `schema` is not the one that the call was made with.
+    /// `unknown_method` if the call belongs to another schema.
     pub(crate) fn body<'s>(
         &self,
         schema: &'s Schema,
@@ -134,11 +134,11 @@ fn foreign(function: FunctionId) -> AccelError {
     }
 }
 
-/// The type of a `TApplicationException` of a service that has not processed a call, which may be
-/// repeated. It is fbthrift's number: Apache Thrift has none.
+/// The type of a `TApplicationException` for an overloaded service that has not processed the call.
+/// The client may repeat it. The number is fbthrift's; Apache Thrift has none.
 pub const LOADSHEDDING: i32 = 11;
 
-/// The exception of the RPC layer itself, as the Thrift specification gives it.
+/// The exception of the RPC layer, as in the Thrift specification.
 static APPLICATION_EXCEPTION: LazyLock<(Schema, StructId)> = LazyLock::new(|| {
     let text = "exception TApplicationException { 1: string message, 2: i32 type }";
     let schema = Schema::parse(text).expect("a constant that tests use");
@@ -149,8 +149,8 @@ static APPLICATION_EXCEPTION: LazyLock<(Schema, StructId)> = LazyLock::new(|| {
 });
 
 impl MessageHeader<'_> {
-    /// The header of the reply that refuses a request to an unknown method, or an unreadable one.
-    /// As for [`ThriftCall::exception`], its body is a `TApplicationException`.
+    /// Returns the header of a reply that refuses an unreadable request or one to an unknown
+    /// method. As for [`ThriftCall::exception`], its body is a `TApplicationException`.
     pub fn exception(&self) -> ThriftCall {
         let (service, method) = self.name.split_once(':').unwrap_or(("", self.name));
         ThriftCall {
@@ -169,7 +169,7 @@ impl MessageHeader<'_> {
 /// Reads the frame length and the header of a message. Returns the call and the offset of its body.
 ///
 /// # Errors
-/// Those of [`read_header`]; `unknown_service`, `unknown_method`.
+/// The errors of [`read_header`]; `unknown_service`, `unknown_method`.
 pub fn read_message(
     schema: &Schema,
     message: &[u8],
@@ -184,7 +184,7 @@ pub fn read_message(
     Ok((call, header.body))
 }
 
-/// A whole message: frame length, header and `body`.
+/// Writes a whole message: frame length, header and `body`.
 ///
 /// # Errors
 /// `too_large`.

@@ -1,4 +1,4 @@
-//! Structs on the wire to JSON text and back, in either protocol.
+//! Converts structs on the wire to JSON text and back, in either protocol.
 
 use super::addresses::Addresses;
 use super::from_json;
@@ -16,7 +16,7 @@ use crate::limits::Limits;
 /// objects, other maps arrays of pairs, enums integers.
 ///
 /// # Errors
-/// Every way in which the bytes are not one whole struct of the schema within the limits.
+/// Every error of bytes that are not exactly one struct of the schema within the limits.
 pub fn struct_to_json(
     schema: &Schema,
     id: StructId,
@@ -29,11 +29,11 @@ pub fn struct_to_json(
 
 /// Converts JSON text to one struct on the wire; the inverse of [`struct_to_json`].
 ///
-/// An absent member is written with the default value of its field, if there is one; a member that
-/// is `null` is not written.
+/// An absent member is written with its field's default value, if there is one. A `null` member is
+/// not written.
 ///
 /// # Errors
-/// `bad_json`, and every way in which the JSON does not fit the schema.
+/// `bad_json`, and every error of JSON that does not fit the schema.
 pub fn struct_from_json(
     schema: &Schema,
     id: StructId,
@@ -46,8 +46,8 @@ pub fn struct_from_json(
     Ok(out)
 }
 
-/// As [`struct_to_json`]; also returns the struct's numbers and its compression envelope, if it has
-/// one.
+/// Like [`struct_to_json`]; also returns the struct's numbers and its compression envelope, if it
+/// has one.
 pub(crate) fn decode_struct<'a>(
     schema: &Schema,
     id: StructId,
@@ -95,7 +95,7 @@ pub(crate) fn address_struct<'a>(
     }
 }
 
-/// As [`struct_from_json`]; appends to `out`.
+/// Like [`struct_from_json`]; appends to `out`.
 pub(crate) fn encode_struct(
     schema: &Schema,
     id: StructId,

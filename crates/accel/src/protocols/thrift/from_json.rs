@@ -1,4 +1,4 @@
-//! JSON text to Thrift structs, driven by the events of the JSON parser, without a tree.
+//! Converts JSON text to Thrift structs from the events of the JSON parser, without a tree.
 
 use std::fmt;
 
@@ -78,14 +78,14 @@ impl<W: Writer> Context<'_, W> {
     }
 }
 
-/// A value of a known type, to be written at the end of the output. Deserializes to whether the
-/// value is present: a `null` field is absent.
+/// A value of a known type, to be written at the end of the output. Deserializes to true if the
+/// value is present; a `null` field is absent.
 struct Value<'v, 'c, W> {
     context: &'v mut Context<'c, W>,
     ty: &'v Ty,
     /// Its name in errors.
     name: &'v str,
-    /// The number of the field whose value it is: a field header precedes the value.
+    /// The number of the value's field, whose header precedes the value.
     field: Option<i16>,
     depth: usize,
 }
@@ -339,7 +339,7 @@ fn write_struct<'de, W: Writer, A: MapAccess<'de>>(
             depth: depth + 1,
         };
         let mut value = serde_json::Deserializer::from_slice(&default.json);
-        // Our own errors, such as of depth, are kept beside the parser's.
+        // Our own errors, such as those of depth, are stored separately from the parser's.
         seed.deserialize(&mut value).map_err(A::Error::custom)?;
         present |= 1 << place;
         context.count(1)?;

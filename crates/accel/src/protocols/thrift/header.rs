@@ -1,5 +1,5 @@
-//! Frames and message headers: a 4-byte big-endian length, and a header in strict binary (`0x8001`)
-//! or in compact (`0x82`, version 1).
+//! Frames and message headers: a 4-byte big-endian length, and a header in the strict binary
+//! (`0x8001`) or compact (`0x82`, version 1) protocol.
 
 use super::protocol::Protocol;
 use super::wire::{Cursor, MAX_VARINT32, write_varint};
@@ -37,12 +37,12 @@ impl MessageType {
     }
 }
 
-/// The header of a Thrift message, whether or not an interface has its method.
+/// The header of a Thrift message of any interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader<'a> {
     /// The wire encoding.
     pub protocol: Protocol,
-    /// Its type: call, reply, exception or oneway.
+    /// The message's type: call, reply, exception or oneway.
     pub message_type: MessageType,
     /// The sequence identifier, equal in a request and its reply.
     pub sequence: i32,
@@ -98,7 +98,7 @@ pub fn read_header<'a>(
     })
 }
 
-/// Checks that `message` is exactly one frame. Returns a cursor behind its length.
+/// Checks that `message` is exactly one frame. Returns a cursor after its length.
 pub(crate) fn read_frame<'a>(message: &'a [u8], limits: &Limits) -> Result<Cursor<'a>, AccelError> {
     let mut cursor = Cursor::new(message, limits);
     let length = i32::from_be_bytes(cursor.array("frame length")?);
@@ -129,7 +129,7 @@ pub(crate) fn read_frame<'a>(message: &'a [u8], limits: &Limits) -> Result<Curso
     Ok(cursor)
 }
 
-/// Reads a method name of `length` bytes, a length that was read at `at`.
+/// Reads a method name of `length` bytes. The length was read at byte `at`.
 fn read_name<'a>(
     cursor: &mut Cursor<'a>,
     at: usize,
@@ -158,8 +158,8 @@ fn read_name<'a>(
     })
 }
 
-/// The frame length and the header of a message whose body has `body_bytes`. With a `service`, the
-/// header names the method as `service:method`; `header.name` is the method alone.
+/// Writes the frame length and the header of a message whose body has `body_bytes`. With a
+/// `service`, the header names the method as `service:method`; `header.name` is the method alone.
 ///
 /// # Errors
 /// `too_large`.

@@ -22,7 +22,7 @@ use crate::error::{AccelError, ValueError};
 use crate::limits::Limits;
 use crate::values::read_as_present;
 
-/// One struct that is all of a reader.
+/// A struct that is the whole input of a reader.
 pub(super) struct Whole<'s> {
     pub(super) schema: &'s Schema,
     pub(super) id: StructId,
@@ -102,13 +102,12 @@ impl<'a, R: Reader<'a>> Source<'_, 'a, R> {
     }
 }
 
-/// Checks a type on the wire against the schema. Dser has done so before: this is for unchecked
-/// bytes.
+/// Checks a type on the wire against the schema. Needed only for bytes that Dser has not checked.
 fn check_type(wire: WireType, ty: &Ty) -> Result<(), ValueError> {
     match wire == WireType::of(ty) {
         true => Ok(()),
         false => Err(ValueError::custom(format_args!(
-            "the type on the wire is {}, in the interface {}",
+            "type on the wire = {}: must be {}, as in the interface",
             wire.name(),
             ty.name()
         ))),
@@ -182,7 +181,7 @@ fn all_read(left: usize) -> Result<(), ValueError> {
     match left {
         0 => Ok(()),
         left => Err(ValueError::custom(format_args!(
-            "{left} elements are left after those of the type"
+            "the list has {left} more elements than the type"
         ))),
     }
 }

@@ -17,7 +17,7 @@ use crate::limits::Limits;
 
 /// The type of a record's bytes: a struct of a schema in one of Thrift's protocols.
 ///
-/// A record stands for the JSON that [`super::struct_to_json`] writes for it.
+/// A record is equivalent to the JSON that [`super::struct_to_json`] writes for it.
 #[derive(Clone, Debug)]
 pub struct Record {
     schema: Arc<Schema>,
@@ -62,7 +62,7 @@ impl Record {
         decoded.map(|decoded| decoded.json)
     }
 
-    /// As [`crate::Record::read_seed`].
+    /// Like [`crate::Record::read_seed`].
     pub(crate) fn read_seed<'a, S: DeserializeSeed<'a>>(
         &self,
         bytes: &'a [u8],
@@ -80,7 +80,7 @@ impl Record {
         }
     }
 
-    /// As [`crate::Record::result`].
+    /// Like [`crate::Record::result`].
     pub(crate) fn result<T: Serialize + ?Sized>(
         &self,
         function: FunctionId,

@@ -1,5 +1,5 @@
-//! Thrift structs to JSON text in one pass over the bytes, without a tree; or the same pass as a
-//! check that writes no text.
+//! Converts Thrift structs to JSON text in one pass over the bytes, without a tree. The same pass
+//! can run as a check that writes no text.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use crate::error::AccelError;
 use crate::json::{most_string_len, string_len, write_base64, write_string};
 use crate::limits::Limits;
 
-/// Field number of the envelope's codec; no interface uses it (`docs/message-conventions.md`).
+/// The field number of the envelope's codec, which no interface uses
+/// (`docs/message-conventions.md`).
 pub(crate) const ENVELOPE_CODEC: i16 = 32_000;
 /// Field number of the envelope's data.
 pub(crate) const ENVELOPE_DATA: i16 = 32_001;
@@ -30,7 +31,7 @@ pub(crate) struct Decoded<'a> {
     pub(crate) envelope: Option<(i8, &'a [u8])>,
 }
 
-/// The destination of the values that are read. By default it writes nothing.
+/// The destination of values that are read. The default implementation writes nothing.
 trait Output {
     fn put(&mut self, _: &[u8]) {}
     fn number(&mut self, _: i64) {}
@@ -43,7 +44,7 @@ trait Output {
     fn len(&self) -> usize {
         0
     }
-    /// The bytes that `text` will add, or an upper bound if that is at most `room`.
+    /// The number of bytes that `text` will add, or an upper bound if the bound is at most `room`.
     fn text_len(&self, _: &str, _: usize) -> usize {
         0
     }
@@ -51,11 +52,12 @@ trait Output {
     fn base64_len(&self, _: &[u8]) -> usize {
         0
     }
-    /// A container or struct begins at this byte of the message; the result goes to `end`.
+    /// Called when a container or struct begins at this byte of the message. The result is passed
+    /// to `end`.
     fn begin(&mut self, _: usize) -> usize {
         0
     }
-    /// The container or struct with this number ends before this byte.
+    /// Called when the container or struct with this number ends before this byte.
     fn end(&mut self, _: usize, _: usize) {}
 }
 
@@ -155,7 +157,7 @@ pub(crate) fn one_struct<'a, R: Reader<'a>>(
     reader: &mut R,
     limits: &Limits,
 ) -> Result<Decoded<'a>, AccelError> {
-    // With names and quotes, JSON is about half as long again as binary Thrift.
+    // With names and quotes, JSON is about 1.5 times as long as binary Thrift.
     let room = (reader.remaining() / 2 * 3).min(limits.max_message_bytes);
     let out = Vec::with_capacity(room);
     let (decoded, json) = transcode(schema, id, reader, limits, out)?;
@@ -227,7 +229,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
                 top.numbers.push((field.name.clone(), number));
             }
         }
-        // The fields of a compressed body are in its data.
+        // A compressed body's fields are in the compressed data.
         if top.as_ref().is_none_or(|top| top.envelope.is_none()) {
             self.defaults(structure, seen, top.as_deref_mut())?;
         }
@@ -272,13 +274,13 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         Ok(())
     }
 
-    /// Checks that an envelope stands alone: its data holds the fields.
+    /// Checks that an envelope is the only content of the struct, since its data has the fields.
     fn check_envelope(&self, seen: u128) -> Result<(), AccelError> {
         if seen == 0 {
             return Ok(());
         }
         let why = format!(
-            "the compressed data must stand alone, but {} fields of the interface follow or precede it",
+            "compression envelope: must be the only content of the struct, but {} fields of the interface precede or follow it",
             seen.count_ones()
         );
         Err(AccelError::BadFrame {

@@ -22,7 +22,7 @@ use crate::values::{elements, members, written_as_json};
 
 type Done = Result<bool, ValueError>;
 
-/// The output, and the limits on it.
+/// The output and its limits.
 pub(super) struct Sink<'c, W> {
     pub(super) schema: &'c Schema,
     pub(super) writer: &'c mut W,
@@ -46,14 +46,14 @@ impl<W: Writer> Sink<'_, W> {
     }
 }
 
-/// A value of a known type, to be written at the end of the output. Serializes to whether the value
-/// is present: a `None` field is absent.
+/// A value of a known type, to be written at the end of the output. Serializes to true if the value
+/// is present; a `None` field is absent.
 pub(super) struct Value<'v, 'c, 't, W> {
     pub(super) sink: &'v mut Sink<'c, W>,
     pub(super) ty: &'t Ty,
     /// Its name in errors.
     pub(super) name: &'t str,
-    /// The number of the field whose value it is: a field header precedes the value.
+    /// The number of the value's field, whose header precedes the value.
     pub(super) field: Option<i16>,
     pub(super) depth: usize,
 }
@@ -360,7 +360,7 @@ struct Members<'c> {
     outer: i16,
     seen: u128,
     present: u128,
-    /// The place where the next member is probably found.
+    /// The probable place of the next member.
     next: usize,
 }
 

@@ -50,14 +50,14 @@ pub struct TlsSession {
     pub write: RecordKeys,
     /// The keys of records that this end receives.
     pub read: RecordKeys,
-    /// Plaintext of the next message that was decrypted with the last one: a record may hold the
-    /// end of one message and the beginning of the next. Decr outputs it before the records of its
-    /// job, which may then be empty.
+    /// Plaintext of the next message that was decrypted together with the last one, since a record
+    /// may contain the end of one message and the beginning of the next. Decr outputs it before the
+    /// records of its job, which may then be empty.
     pub ahead: Vec<u8>,
 }
 
 impl TlsSession {
-    /// One end's session from the two application traffic secrets.
+    /// Creates one end's session from the two application traffic secrets.
     ///
     /// # Errors
     /// `bad_key` if a secret is not [`CipherSuite::secret_bytes`] long.
@@ -103,7 +103,7 @@ impl RecordKeys {
         RecordKeys::from_key(suite, key, iv)
     }
 
-    /// Uses a given key and initialization vector.
+    /// Creates record keys from a given key and initialization vector.
     ///
     /// # Errors
     /// `bad_key` if the key does not have the size of the suite's cipher.
@@ -130,8 +130,8 @@ impl RecordKeys {
         self.sequence
     }
 
-    /// Continues at a given record sequence number, for a connection that is taken over in the
-    /// middle of a stream.
+    /// Sets the record sequence number, for a connection that is taken over in the middle of a
+    /// stream.
     pub fn resume_at(&mut self, sequence: u64) {
         self.sequence = sequence;
     }
@@ -151,7 +151,7 @@ impl RecordKeys {
 }
 
 impl fmt::Debug for RecordKeys {
-    /// Shows the sequence number alone: logs must not contain keys.
+    /// Shows only the sequence number, since logs must not contain keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecordKeys")
             .field("sequence", &self.sequence)

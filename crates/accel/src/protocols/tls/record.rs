@@ -17,7 +17,7 @@ const HEADER: usize = 5;
 const TAG: usize = MAX_TAG_LEN;
 const APPLICATION_DATA: u8 = 23;
 
-/// The content types of records behind protection (RFC 8446, section 5.1), as their numbers.
+/// The content types of protected records (RFC 8446, section 5.1). The values are their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ContentType {
@@ -39,7 +39,7 @@ const LEGACY_VERSION: [u8; 2] = [3, 3];
 
 /// Protects `plaintext` as one or more records without padding; an empty plaintext is one record.
 ///
-/// `keys.sequence` advances by the number of records, on success alone.
+/// On success `keys.sequence` advances by the number of records.
 ///
 /// # Errors
 /// `too_large`, `sequence_exhausted`.
@@ -51,10 +51,10 @@ pub fn seal(
     seal_as(keys, ContentType::ApplicationData, plaintext, limits)
 }
 
-/// Seals like [`seal`], for content of any type: the control path sends alerts and key updates.
+/// Like [`seal`], for content of any type. The control path uses it for alerts and key updates.
 ///
 /// # Errors
-/// Those of [`seal`].
+/// The errors of [`seal`].
 pub fn seal_as(
     keys: &mut RecordKeys,
     content: ContentType,
@@ -88,7 +88,7 @@ pub fn seal_as(
 
 /// Decrypts all records in `records` and returns their application data.
 ///
-/// `keys.sequence` advances by the number of records if all of them decrypt, else not at all.
+/// If all records decrypt, `keys.sequence` advances by their number; otherwise it is unchanged.
 ///
 /// # Errors
 /// `truncated`, `bad_record`, `record_overflow`, `bad_tag`, `unexpected_content_type`,
@@ -118,7 +118,7 @@ pub fn open(keys: &mut RecordKeys, records: &[u8], limits: &Limits) -> Result<Ve
 /// The control path of a connection uses it for alerts and key updates.
 ///
 /// # Errors
-/// Those of [`open`] except `too_large`; `out` and `keys` are then unchanged.
+/// The errors of [`open`] except `too_large`; `out` and `keys` are then unchanged.
 pub fn open_first(
     keys: &mut RecordKeys,
     records: &[u8],
@@ -144,7 +144,7 @@ pub fn open_first(
 /// header), and the offset of the record's end in bytes.
 ///
 /// # Errors
-/// Those of [`open_first`]; the record's bytes are then unspecified, and `keys` are unchanged.
+/// The errors of [`open_first`]; the record's bytes are then unspecified, and `keys` are unchanged.
 pub fn open_first_in_place(
     keys: &mut RecordKeys,
     records: &mut [u8],
@@ -158,12 +158,12 @@ pub fn open_first_in_place(
     Ok((content, HEADER..HEADER + inside, HEADER + length))
 }
 
-/// The length in bytes of the record at the start of `bytes`, header included, and whether its
-/// protected content exceeds 2^14 bytes, as in a record with the most plaintext. `None` if the header
-/// is incomplete. The record itself may be incomplete.
+/// Returns the length of the record at the start of `bytes`, in bytes including the header, and
+/// whether its protected content exceeds 2^14 bytes. `None` if the header is incomplete. The record
+/// itself may be incomplete.
 ///
 /// # Errors
-/// `bad_record`, `record_overflow` for a header that no protected record can have.
+/// `bad_record` or `record_overflow` for a header that is invalid for a protected record.
 pub fn record_length(bytes: &[u8]) -> Result<Option<(usize, bool)>, AccelError> {
     if bytes.len() < HEADER {
         return Ok(None);
@@ -253,11 +253,11 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
 fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let head = &records[at..at + HEADER];
     if head[0] != APPLICATION_DATA {
-        let why = format!("outer content type {}; protected records have 23", head[0]);
+        let why = format!("outer content type = {}: must be 23", head[0]);
         return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     }
     if head[1..3] != LEGACY_VERSION {
-        let why = format!("version {:#04x}{:02x}, must be 0x0303", head[1], head[2]);
+        let why = format!("version = {:#04x}{:02x}: must be 0x0303", head[1], head[2]);
         return Err(bad_record(at + 1, why, DECODE_ERROR));
     }
     let length = usize::from(u16::from_be_bytes([head[3], head[4]]));
@@ -270,7 +270,7 @@ fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     }
     if length < TAG + 1 {
         let why = format!(
-            "length {length}, below the {} of a tag and a content type",
+            "length = {length}: must be at least {}, the size of a tag and a content type",
             TAG + 1
         );
         // A record without room for a tag fails authentication.
@@ -283,7 +283,8 @@ fn bad_record(at: usize, why: String, alert: u8) -> AccelError {
     AccelError::BadRecord { at, why, alert }
 }
 
-/// The length of the content of a decrypted record, without padding and content type, and its type.
+/// Returns the length of a decrypted record's content, without padding and content type, and its
+/// type.
 fn strip_padding(opened: &[u8], at: usize) -> Result<(usize, ContentType), AccelError> {
     if opened.len() > MAX_PLAINTEXT + 1 {
         return Err(AccelError::RecordOverflow {

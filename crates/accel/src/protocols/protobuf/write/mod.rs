@@ -1,8 +1,8 @@
 //! A serde serializer to protobuf messages, for types of applications.
 //!
 //! It writes the same bytes as [`super::message_from_json`] for the JSON of the value. It refuses
-//! all invalid values, and those that need more than a direct encoding: the caller then encodes
-//! them by way of JSON.
+//! all invalid values, and values that have no direct encoding. The caller then encodes them
+//! through JSON.
 
 mod key;
 mod serializer;

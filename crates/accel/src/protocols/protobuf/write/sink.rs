@@ -7,7 +7,7 @@ use crate::limits::Limits;
 use crate::protocols::protobuf::scan::LENGTH;
 use crate::protocols::protobuf::shape::Shapes;
 
-/// The output, and the limits on it.
+/// The output and its limits.
 pub(super) struct Sink<'c> {
     pub(super) shapes: &'c Shapes,
     pub(super) limits: &'c Limits,
@@ -54,7 +54,7 @@ impl Sink<'_> {
         self.out.truncate(end - 1 + size);
     }
 
-    /// Checks that the message has room for `more` bytes, before they are written.
+    /// Checks that the message has room for `more` bytes.
     pub(super) fn check_room(&self, more: usize) -> Result<(), ValueError> {
         Ok(self.limits.check_size("message", self.out.len() + more)?)
     }

@@ -1,4 +1,4 @@
-//! A place for one value, and how scalars are written there.
+//! A place for one value, and the encoding of scalars.
 
 use super::sink::Sink;
 use crate::error::{AccelError, ValueError};
@@ -29,7 +29,7 @@ pub(super) struct Value<'v, 'c> {
     pub(super) depth: usize,
 }
 
-/// The error for values that have no direct encoding: the caller then encodes them by way of JSON.
+/// The error for values without a direct encoding, which the caller then encodes through JSON.
 pub(super) fn refused() -> ValueError {
     ValueError(AccelError::BadValue {
         why: "the value has no direct encoding".to_owned(),
@@ -37,8 +37,8 @@ pub(super) fn refused() -> ValueError {
 }
 
 impl<'v, 'c> Value<'v, 'c> {
-    /// Writes the key before a number or text. Returns false if the value is not written, being the
-    /// default of a field without presence.
+    /// Writes the key before a number or text. Returns false if the value is not written because it
+    /// is the default of a field without presence.
     fn begin(&mut self, wire: u8, is_default: bool) -> Result<bool, ValueError> {
         match self.at {
             At::Root => Err(refused()),

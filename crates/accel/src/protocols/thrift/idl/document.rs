@@ -103,7 +103,7 @@ pub(crate) struct Document {
     pub(crate) services: Vec<ServiceDecl>,
 }
 
-/// One file of an interface.
+/// A file of an interface.
 #[derive(Debug, Default)]
 pub(crate) struct File {
     /// Its path in errors; `None` for a text without a file.
@@ -115,7 +115,7 @@ pub(crate) struct File {
     pub(crate) includes: HashMap<String, usize>,
 }
 
-/// The error of a fault in one of `files`.
+/// Converts a fault in one of `files` to an error.
 pub(crate) fn locate(fault: Fault, files: &[File]) -> IdlError {
     let file = files.get(fault.file());
     let path = file.and_then(|file| file.path.clone());

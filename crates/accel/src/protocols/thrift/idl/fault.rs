@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// An [`IdlError`] whose file is still a number.
+/// An [`IdlError`] that has the number of its file instead of the path.
 #[derive(Debug)]
 pub(crate) struct Fault {
     place: Place,

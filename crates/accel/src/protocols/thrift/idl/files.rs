@@ -32,12 +32,12 @@ pub enum InterfaceError {
     Text(#[from] IdlError),
 }
 
-/// An interface given as one text.
+/// Parses an interface from a single text.
 pub(crate) fn single(text: &str) -> Result<File, IdlError> {
     let read = || {
         let document = parse(text, 0)?;
         if let Some(include) = document.includes.first() {
-            let why = "an interface given as text cannot include files: load it from a file";
+            let why = "include: must not occur in an interface given as text; load the interface from a file";
             return Err(include.place.error(why));
         }
         Ok(document)
@@ -49,7 +49,7 @@ pub(crate) fn single(text: &str) -> Result<File, IdlError> {
     })
 }
 
-/// The file and all files that it includes. The file itself is the first.
+/// Loads the file and all files that it includes. The file itself is the first.
 pub(crate) fn load(path: &Path, search: &[PathBuf]) -> Result<Vec<File>, InterfaceError> {
     let unreadable = |error| InterfaceError::File {
         path: path.to_owned(),
@@ -106,7 +106,7 @@ impl Loader<'_> {
             let name = self.files[found].name.clone();
             let before = self.files[index].includes.insert(name.clone(), found);
             if before.is_some_and(|before| before != found) {
-                let why = format!("two included files have the name '{name}'");
+                let why = format!("include '{name}': two included files have this name");
                 return Err(include.place.error(why));
             }
         }
@@ -122,7 +122,7 @@ impl Loader<'_> {
             return match self.open.contains(index) {
                 true => {
                     let why = format!(
-                        "'{}' includes itself, directly or through other files",
+                        "include '{}': a file must not include itself, directly or through other files",
                         include.text
                     );
                     Err(include.place.error(why))
@@ -159,7 +159,11 @@ impl Loader<'_> {
             false => folder.display().to_string(),
         };
         let tried: Vec<String> = folders.map(named).collect();
-        let why = format!("'{}' is not in {}", include.text, tried.join(", "));
+        let why = format!(
+            "include '{}': must be in {}",
+            include.text,
+            tried.join(", ")
+        );
         Err(include.place.error(why))
     }
 }

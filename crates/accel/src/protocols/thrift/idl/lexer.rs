@@ -136,7 +136,7 @@ impl<'a> Scanner<'a> {
         let double: Option<f64> = is_double.then(|| text.parse().ok()).flatten();
         match double.filter(|value| value.is_finite()) {
             Some(value) => Ok(Token::Double(value)),
-            None => Err(place.error(format!("'{text}' is not a 64-bit number"))),
+            None => Err(place.error(format!("'{text}': must be a 64-bit number"))),
         }
     }
 

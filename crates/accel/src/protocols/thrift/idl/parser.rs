@@ -227,7 +227,7 @@ impl Parser {
             if let Some(twin) = fields.iter().find(same) {
                 let (id, name) = (field.id, field.name.text);
                 let why = format!(
-                    "field {id} '{name}' repeats {} '{}'",
+                    "field {id} '{name}': repeats {} '{}'",
                     twin.id, twin.name.text
                 );
                 return Err(place.error(why));
@@ -243,7 +243,7 @@ impl Parser {
         let id = i16::try_from(number)
             .ok()
             .filter(|id| *id > 0)
-            .ok_or_else(|| place.error(format!("field number {number}; allowed are 1 to 32767")))?;
+            .ok_or_else(|| place.error(format!("field number = {number}: must be 1 to 32767")))?;
         self.symbol(':')?;
         let required = self.accept_word("required");
         if !required {

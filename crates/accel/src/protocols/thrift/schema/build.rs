@@ -10,8 +10,8 @@ use crate::protocols::thrift::idl::{
     Fault, FieldDecl, File, FunctionDecl, IdlError, Name, RecordKind, locate,
 };
 
-/// Most fields of a struct: 128 bits record which fields are present, and the result of a function
-/// needs one of them for `success`.
+/// Largest number of fields of a struct. 128 bits record which fields are present, and the result
+/// of a function needs one of them for `success`.
 const MAX_FIELDS: usize = 127;
 
 /// Longest chain of services that extend one another.
@@ -62,18 +62,18 @@ impl<'f> Builder<'f> {
             let is_union = record.kind == RecordKind::Union;
             let mut fields = self.fields(&record.fields)?;
             for field in &mut fields {
-                // A union has one field set, so that none can be required.
+                // A union has only one field set, so no field can be required.
                 field.required &= !is_union;
             }
             let id = self.add(name, is_union, fields, &record.fields);
             let name = self.schema.get(id).name.clone();
-            // Files in different folders may share a name: the first one is found by it.
+            // Files in different folders may have the same name, which refers to the first one.
             self.schema.struct_names.entry(name).or_insert(id);
         }
         Ok(())
     }
 
-    /// The functions of a service, those that it inherits first.
+    /// Returns the functions of a service. Inherited functions come first.
     fn service(
         &mut self,
         file: usize,
@@ -169,7 +169,7 @@ impl<'f> Builder<'f> {
             .iter()
             .position(|service| service.name.text == local);
         found.map(|index| (file, index)).ok_or_else(|| {
-            let why = format!("service '{}' is not declared before this line", base.text);
+            let why = format!("service '{}': must be declared before this line", base.text);
             base.place.error(why)
         })
     }

@@ -11,8 +11,8 @@ use crate::protocols::thrift::idl::{Constant, ConstantValue, Fault, FieldDecl, F
 /// Deepest nesting of values; each reference to a constant counts as a level.
 const MAX_DEPTH: usize = 64;
 
-/// Largest total size of the values of one interface, each counted where it is used: a few lines of
-/// constants made of constants could otherwise exhaust the memory.
+/// Largest total size of the values of one interface, in bytes. A value counts wherever it is used,
+/// since a few lines of nested constants could otherwise exhaust the memory.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Sets the default values of all fields, and checks the constants.
@@ -130,13 +130,10 @@ impl Defaults<'_, '_> {
                 self.write(out, format!("{:?}", number as f64).as_bytes(), place)?;
                 return Ok(None);
             }
-            _ => return Err(place.error(format!("{number} is not of type {}", ty.name()))),
+            _ => return Err(place.error(format!("{number}: must be of type {}", ty.name()))),
         };
         if !(least..=most).contains(&number) {
-            let why = format!(
-                "{number} is not of type {}: must be {least} to {most}",
-                ty.name()
-            );
+            let why = format!("{number}: must be of type {}, {least} to {most}", ty.name());
             return Err(place.error(why));
         }
         let text = match (ty, number) {
@@ -188,7 +185,9 @@ impl Defaults<'_, '_> {
             (Ty::Struct(id), ConstantValue::Map(members)) => {
                 self.members(*id, constant, members, depth + 1, out)
             }
-            (_, value) => Err(place.error(format!("{} is not of type {}", kind(value), ty.name()))),
+            (_, value) => {
+                Err(place.error(format!("{}: must be of type {}", kind(value), ty.name())))
+            }
         }
     }
 
@@ -243,7 +242,7 @@ impl Defaults<'_, '_> {
             };
             let structure = self.schema.get(id);
             let Some((place, field)) = structure.field_by_name(name) else {
-                let why = format!("'{}' has no field '{name}'", structure.name);
+                let why = format!("'{}': unknown field '{name}'", structure.name);
                 return Err(key.place.error(why));
             };
             if seen >> place & 1 == 1 {

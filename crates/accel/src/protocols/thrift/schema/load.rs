@@ -17,23 +17,22 @@ fn embedded(text: &str) -> Arc<Schema> {
 }
 
 impl Schema {
-    /// Reads an interface from one text, which includes no files.
+    /// Reads an interface from one text, which must not include files.
     ///
     /// # Errors
-    /// The first part that the language, or this crate's subset of it, does not allow.
+    /// [`IdlError`] for the first part that this crate's subset of the language does not allow.
     pub fn parse(text: &str) -> Result<Schema, IdlError> {
         build(&[idl::single(text)?])
     }
 
     /// Reads an interface from a file and the files that it includes. Included files are searched
-    /// beside the including file, then in the folders of `search` in order.
+    /// in the folder of the including file, then in the folders of `search` in order.
     ///
-    /// The functions are those of the services in `path` itself, inherited ones included. Names of
-    /// an included file are prefixed with the name of that file, as in `shared.Item`.
+    /// The functions are those of the services in `path` itself, including inherited functions.
+    /// Names of an included file are prefixed with the name of that file, as in `shared.Item`.
     ///
     /// # Errors
-    /// [`InterfaceError`]: files that cannot be read, and the first part that is not allowed, with
-    /// its file.
+    /// [`InterfaceError`] for a file that cannot be read, or the first part that is not allowed.
     pub fn load(path: &Path, search: &[PathBuf]) -> Result<Schema, InterfaceError> {
         Ok(build(&idl::load(path, search)?)?)
     }

@@ -10,8 +10,8 @@ use crate::protocols::thrift::idl::{
 /// Longest chain of typedefs.
 const MAX_TYPEDEFS: usize = 64;
 
-/// Most types that the type of one field may consist of. Each typedef for a map of another doubles
-/// them, so that a few lines could otherwise exhaust the memory.
+/// Largest number of types in the type of one field. Nested typedefs for maps can double it with
+/// each line, so a few lines could otherwise exhaust the memory.
 const MAX_TYPES: usize = 1024;
 
 enum Type<'f> {
@@ -27,14 +27,15 @@ pub(super) struct Names<'f> {
     constants: Vec<HashMap<&'f str, &'f ConstDecl>>,
 }
 
-/// The meaning of a name where a constant is expected.
+/// The meaning of a name used as a constant.
 pub(super) enum Meaning<'f> {
     Constant(&'f ConstDecl),
     EnumValue(i32),
 }
 
 impl<'f> Names<'f> {
-    /// Records are numbered file by file in order of declaration, as [`records`] has them.
+    /// Collects the names. Records are numbered file by file in order of declaration, as in
+    /// [`records`].
     pub(super) fn new(files: &'f [File]) -> Result<Names<'f>, Fault> {
         let mut names = Names {
             files,
@@ -64,7 +65,7 @@ impl<'f> Names<'f> {
         Ok(names)
     }
 
-    /// The file of a name, and the name in that file: `file.name` is in an included file.
+    /// Returns the file of a name, and the name in that file. `file.name` is in an included file.
     pub(super) fn locate<'n>(&self, text: &'n str, place: Place) -> (usize, &'n str) {
         let here = &self.files[place.file];
         text.rsplit_once('.')
@@ -76,7 +77,7 @@ impl<'f> Names<'f> {
         self.resolve(ty, 0, &mut 0)
     }
 
-    /// The type that `ty` stands for; `named` counts the names in the type of the same field.
+    /// Resolves a type. `named` counts the type names in the same field.
     fn resolve(&self, ty: &TypeRef, steps: usize, named: &mut usize) -> Result<Ty, Fault> {
         Ok(match ty {
             TypeRef::List(element) => Ty::List(Box::new(self.resolve(element, steps, named)?)),

@@ -59,8 +59,8 @@ impl Ty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StructId(pub(super) usize);
 
-/// The index of a function in its schema and of its handler: dense from zero in order of
-/// declaration.
+/// The index of a function in its schema, which is also the index of its handler. Indices are
+/// dense, from zero, in order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FunctionId(pub usize);
 
@@ -69,7 +69,7 @@ pub struct FunctionId(pub usize);
 pub struct Field {
     /// Its number on the wire.
     pub id: i16,
-    /// Its name in JSON.
+    /// The field's name in JSON.
     pub name: Arc<str>,
     /// Its type.
     pub ty: Ty,
@@ -81,21 +81,21 @@ pub struct Field {
     pub(crate) json_key: Box<[u8]>,
 }
 
-/// The default of a field: its value if it is absent, as in structs that Apache Thrift generates.
+/// The value of an absent field, as in structs that Apache Thrift generates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDefault {
     /// The value as JSON, including the default values of structs in it.
     pub json: Box<[u8]>,
     /// The value as a fact for branches, if it is an integer, an enum or a bool.
     pub number: Option<i64>,
-    /// Its number of fields and elements, the field itself included.
+    /// The number of fields and elements of the value, including the field itself.
     pub(super) elements: usize,
 }
 
 /// A struct, union, exception, or the arguments or result of a function.
 #[derive(Clone, Debug)]
 pub struct Struct {
-    /// Its name; `<function>_args` and `<function>_result` for those.
+    /// Its name. Arguments are called `<function>_args`, and results `<function>_result`.
     pub name: Arc<str>,
     /// Whether exactly one field must be set.
     pub is_union: bool,
@@ -106,7 +106,7 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// The field with number `id`, and its place.
+    /// Returns the field with number `id`, and its place.
     pub fn field_by_id(&self, id: i16) -> Option<(usize, &Field)> {
         // Numbers are nearly always 1, 2, 3 ...: try that place before searching.
         let guess = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
@@ -122,7 +122,7 @@ impl Struct {
         Some((place, &self.fields[place]))
     }
 
-    /// The field called `name`, and its place.
+    /// Returns the field with this name, and its place.
     pub fn field_by_name(&self, name: &str) -> Option<(usize, &Field)> {
         self.fields
             .iter()
@@ -204,7 +204,8 @@ pub struct Function {
     pub name: Arc<str>,
     /// The struct of its arguments.
     pub arguments: StructId,
-    /// The struct of its result: `success` (number 0) unless void, and the declared exceptions.
+    /// The struct of its result, with `success` (number 0) unless void, and the declared
+    /// exceptions.
     pub result: StructId,
     /// Whether no reply is sent.
     pub oneway: bool,
@@ -215,14 +216,14 @@ pub struct Function {
 pub struct Schema {
     pub(super) structs: Vec<Struct>,
     pub(super) functions: Vec<Function>,
-    /// Services with all their functions, inherited ones included.
+    /// Services with all their functions, including inherited ones.
     pub(super) services: Vec<(Arc<str>, Vec<FunctionId>)>,
     pub(super) struct_names: HashMap<Arc<str>, StructId>,
     pub(super) function_names: HashMap<Arc<str>, Vec<FunctionId>>,
 }
 
 impl Schema {
-    /// The struct with an index of this schema.
+    /// The struct with this index, which must belong to this schema.
     pub fn get(&self, id: StructId) -> &Struct {
         &self.structs[id.0]
     }
@@ -232,7 +233,7 @@ impl Schema {
         self.struct_names.get(name).copied()
     }
 
-    /// The function with an index of this schema.
+    /// The function with this index, which must belong to this schema.
     pub fn function(&self, id: FunctionId) -> Option<&Function> {
         self.functions.get(id.0)
     }
@@ -261,7 +262,7 @@ impl Schema {
             Some(several) => {
                 let owners = several.iter().map(|id| &*self.functions[id.0].service);
                 let known = format!(
-                    "methods of that name in {}; write service:method",
+                    "service:method, since {} have methods of that name",
                     shorten(owners)
                 );
                 Err(AccelError::UnknownMethod {

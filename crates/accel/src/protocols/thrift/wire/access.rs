@@ -6,17 +6,17 @@ use crate::error::AccelError;
 use crate::limits::Limits;
 
 /// Reads values of one protocol. Containers are read part by part, in wire order. Fields, elements
-/// and the bytes of strings are charged to the message's budget, skipped ones included.
+/// and the bytes of strings, including skipped ones, are charged to the message's budget.
 pub(crate) trait Reader<'a> {
     /// The budget left, to charge values that are not on the wire.
     fn budget(&mut self) -> &mut Budget;
     fn at(&self) -> usize;
     fn remaining(&self) -> usize;
-    /// Jumps ahead to `to`, over values that are not read. Returns false, and stays, if `to` is
-    /// behind the position or beyond the end.
+    /// Jumps ahead to `to`, over values that are not read. If `to` is before the position or beyond
+    /// the end, does nothing and returns false.
     fn jump(&mut self, to: usize) -> bool;
     fn finish(&self, what: &'static str) -> Result<(), AccelError>;
-    /// Begins a struct; the result goes to `struct_end`.
+    /// Begins a struct. Pass the result to `struct_end`.
     fn struct_begin(&mut self) -> i16;
     fn struct_end(&mut self, outer: i16);
     /// The next field's type and number, or `None` at the end of the struct.
@@ -30,12 +30,12 @@ pub(crate) trait Reader<'a> {
     fn bytes(&mut self) -> Result<&'a [u8], AccelError>;
     /// Element type and count of a list or set.
     fn list(&mut self) -> Result<(WireType, usize), AccelError>;
-    /// Key type, value type and count of a map; no types if it is empty in compact.
+    /// Key type, value type and count of a map. No types for an empty map in the compact protocol.
     fn map(&mut self) -> Result<(Option<(WireType, WireType)>, usize), AccelError>;
     fn uuid(&mut self) -> Result<(), AccelError>;
 }
 
-/// Writes values of one protocol. The counts of containers are set after their elements.
+/// Writes values of one protocol. The counts of containers are written after their elements.
 pub(crate) trait Writer {
     fn len(&self) -> usize;
     fn struct_begin(&mut self) -> i16;
@@ -53,10 +53,10 @@ pub(crate) trait Writer {
     fn i64(&mut self, value: i64);
     fn double(&mut self, value: f64);
     fn bytes(&mut self, value: &[u8]);
-    /// Begins a list or set; the result goes to `list_end`.
+    /// Begins a list or set. Pass the result to `list_end`.
     fn list_begin(&mut self, element: WireType) -> usize;
     fn list_end(&mut self, mark: usize, element: WireType, count: usize);
-    /// Begins a map; the result goes to `map_end`.
+    /// Begins a map. Pass the result to `map_end`.
     fn map_begin(&mut self, key: WireType, value: WireType) -> usize;
     fn map_end(&mut self, mark: usize, key: WireType, value: WireType, count: usize);
 }

@@ -4,8 +4,7 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// A position in the input that never reads past the end, with the budget that the message has
-/// left.
+/// A position in the input that never reads past the end, and the message's remaining budget.
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -34,8 +33,8 @@ impl<'a> Cursor<'a> {
         self.bytes.len() - self.at
     }
 
-    /// Jumps ahead to `to`. Returns false, and stays, if `to` is behind the position or beyond the
-    /// end.
+    /// Jumps ahead to `to`. If `to` is before the position or beyond the end, does nothing and
+    /// returns false.
     pub(crate) fn jump(&mut self, to: usize) -> bool {
         let ahead = (self.at..=self.bytes.len()).contains(&to);
         if ahead {

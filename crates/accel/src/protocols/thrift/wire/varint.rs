@@ -36,8 +36,8 @@ impl Cursor<'_> {
         Err(AccelError::BadVarint { at, limit })
     }
 
-    /// Reads a length or size: an unsigned 32-bit number. The upper half counts as negative, as for
-    /// readers of signed numbers.
+    /// Reads a length or size: an unsigned 32-bit number. Numbers of 2^31 and more count as
+    /// negative, as for readers of signed numbers.
     pub(crate) fn length(&mut self, what: &'static str) -> Result<i64, AccelError> {
         let at = self.at();
         let value = self.varint(MAX_VARINT32)?;
