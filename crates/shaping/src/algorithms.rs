@@ -1,6 +1,6 @@
 //! The rate-limiting algorithms that section 4.2 compares: token bucket, leaky bucket, fixed
-//! window, sliding log. They release messages in continuous time, so that their behaviour can be
-//! compared. [`crate::TokenBucket`] models the one that ARCUS uses, cycle by cycle.
+//! window, sliding log. They release messages in continuous time, for comparison.
+//! [`crate::TokenBucket`] models ARCUS's token bucket cycle by cycle.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 /// A rate-limiting algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Tokens accrue at the rate, up to a burst; a message passes when there are tokens for all its
+    /// Tokens accrue at the rate, up to a burst. A message passes once there are tokens for all its
     /// bytes.
     TokenBucket,
     /// Messages leave at the rate, one after the other.
@@ -40,11 +40,11 @@ impl Algorithm {
     }
 }
 
-/// Bytes of a counter or a time in hardware.
+/// The size of a counter or a time in hardware, in bytes.
 const WORD: usize = 8;
 
-/// A limiter of one flow to `rate`. Token bucket, fixed window and sliding log let `burst` bytes pass at
-/// once; the window of the latter two is the time in which the rate makes such a burst.
+/// A limiter of one flow to a rate. Token bucket, fixed window and sliding log allow bursts. The
+/// window of the latter two is the time in which the rate amounts to a burst.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     algorithm: Algorithm,
@@ -53,7 +53,7 @@ pub struct Limiter {
     window: Time,
     /// The time when the last message passed.
     last: Time,
-    /// Token bucket: the time when it will be full. Leaky bucket: the time when it will be free.
+    /// Token bucket: the time when it is full. Leaky bucket: the time when it is free.
     due: Time,
     /// Fixed window: its start, and the bytes that have passed in it.
     counted: (Time, Bytes),
@@ -62,7 +62,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A limiter in the state after a long idle time.
+    /// Creates a limiter in the state after a long idle time.
     pub fn new(algorithm: Algorithm, rate: Bandwidth, burst: Bytes) -> Limiter {
         Limiter {
             algorithm,
@@ -77,8 +77,8 @@ impl Limiter {
         }
     }
 
-    /// Returns the time when a message that arrives at `at` passes, after all earlier ones.
-    /// Messages larger than the burst pass when nothing else has.
+    /// Returns the time when a message that arrives at `at` passes. It passes after all earlier
+    /// messages. A message larger than the burst passes once the limiter has been idle.
     pub fn release(&mut self, at: Time, size: Bytes) -> Time {
         let at = at.max(self.last);
         let passed = match self.algorithm {
@@ -95,7 +95,7 @@ impl Limiter {
         passed
     }
 
-    /// The largest size, so far, of the limiter's state for the flow, in bytes.
+    /// The largest size of the limiter's state so far, in bytes.
     pub fn state_bytes(&self) -> usize {
         match self.algorithm {
             // Tokens and a timer.

@@ -1,4 +1,4 @@
-//! One rate limiter, in cycles.
+//! A rate limiter, in cycles.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,15 @@ use crate::{Registers, ShapingError};
 
 /// A token bucket with a hardware timer.
 ///
-/// In every cycle, in this order: new registers take effect when their time has come, and tokens
-/// beyond the new bucket size are lost; the timer counts, and when it reaches the interval it
-/// restarts and the refill is added, up to the bucket size; tokens may be spent.
+/// Every cycle has three steps, in this order. First, new registers take effect if their time has
+/// come, and tokens beyond the new bucket size are lost. Second, the timer counts; when it reaches
+/// the interval, it restarts and the refill is added, up to the bucket size. Third, tokens may be
+/// spent.
 ///
-/// Writing registers does not restart the timer, so a runtime that writes often does not prevent
-/// refills. A bucket starts full (assumed, as is usual of token buckets; the paper does not say).
+/// Writing registers does not restart the timer, so frequent writes do not prevent refills. A
+/// bucket starts full (assumed, as usual for token buckets).
 ///
-/// Any number of cycles is settled in constant time, apart from changes of registers.
+/// Any number of cycles is simulated in constant time, except for changes of registers.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     level: Level,
@@ -23,7 +24,7 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket whose timer starts at `at`: the first refill is one interval later.
+    /// Creates a full bucket whose timer starts at `at`. The first refill is one interval later.
     pub fn new(registers: Registers, at: Cycles) -> TokenBucket {
         TokenBucket {
             level: Level {
@@ -53,10 +54,10 @@ impl TokenBucket {
         self.level_at(at).tokens
     }
 
-    /// The first cycle, at or after `from`, in which the bucket has `cost` tokens.
+    /// Returns the first cycle, at or after `from`, in which the bucket has `cost` tokens.
     ///
-    /// `None` if no bucket size, present or already written, holds so many tokens, or the cycle
-    /// does not fit 64 bits.
+    /// `None` if `cost` exceeds every bucket size, current or written, or the cycle does not fit 64
+    /// bits.
     pub fn ready(&self, cost: u64, from: Cycles) -> Option<Cycles> {
         let mut level = self.level;
         for &(write, registers) in &self.writes {
@@ -82,9 +83,9 @@ impl TokenBucket {
         Ok(enough)
     }
 
-    /// Spends `cost` tokens in cycle `at`, or in the last settled cycle if that is later, whether they
-    /// are there or not. Those that are missing are owed: refills pay for them before anything else
-    /// passes. It is for a cost that is only known once the work is done.
+    /// Spends `cost` tokens in cycle `at`, or in the last settled cycle if that is later, even if
+    /// the bucket has fewer. Missing tokens are owed, and refills repay them first. Use it for a
+    /// cost that is known only after the work is done.
     pub fn charge(&mut self, cost: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         let paid = self.level.tokens.min(cost);
@@ -92,8 +93,9 @@ impl TokenBucket {
         self.level.owed = self.level.owed.saturating_add(cost - paid);
     }
 
-    /// Returns tokens in cycle `at`, or in the last settled cycle if that is later, that were spent for
-    /// work which then was not done: they pay what is owed, and fill the bucket up to its size.
+    /// Returns tokens that were spent for work which was not done, in cycle `at`, or in the last
+    /// settled cycle if that is later. They repay owed tokens first, then fill the bucket up to its
+    /// size.
     pub fn give_back(&mut self, tokens: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         self.level.add(tokens);
@@ -104,16 +106,15 @@ impl TokenBucket {
         self.level_at(at).owed
     }
 
-    /// Replaces the registers at the beginning of cycle `at`; later if the bucket is already
-    /// settled up to `at`, or if an earlier write takes effect later.
+    /// Replaces the registers at the beginning of cycle `at`. The change is later if the bucket is
+    /// already settled up to `at`, or if an earlier write takes effect later.
     pub fn write(&mut self, registers: Registers, at: Cycles) {
         let last = self.writes.back().map_or(0, |(cycle, _)| *cycle);
         let cycle = at.0.max(last).max(self.level.settled.saturating_add(1));
         self.writes.push_back((cycle, registers));
     }
 
-    /// Applies all refills and register changes that are due up to cycle `at`, as a call in that
-    /// cycle would.
+    /// Applies all refills and register changes that are due up to and including cycle `at`.
     pub(crate) fn settle(&mut self, at: Cycles) {
         while let Some(&(from, registers)) = self.writes.front()
             && from <= at.0
@@ -147,9 +148,10 @@ impl TokenBucket {
 struct Level {
     registers: Registers,
     tokens: u64,
-    /// Tokens that were spent before they were there. While some are owed, the bucket is empty.
+    /// Owed tokens, which were spent before they were available. While some are owed, the bucket is
+    /// empty.
     owed: u64,
-    /// The cycle of the last refill, or of the start: the timer shows the cycles since.
+    /// The cycle of the last refill, or of the start. The timer counts the cycles since then.
     refilled: u64,
     settled: u64,
 }
@@ -174,7 +176,7 @@ impl Level {
         self.settled = self.settled.max(at);
     }
 
-    /// Adds tokens to what is owed first, and then to the bucket.
+    /// Repays owed tokens first, then adds the rest to the bucket.
     fn add(&mut self, tokens: u64) {
         let repaid = self.owed.min(tokens);
         self.owed -= repaid;

@@ -1,19 +1,18 @@
-//! What requests cost, learned from those that are done.
+//! The costs of requests, learned from completed requests.
 
 use accelflow_units::{Bytes, Time};
 
-/// The share of a new measurement in a moving mean.
+/// The weight of a new measurement in a moving mean.
 pub(crate) const SHARE: f64 = 1.0 / 16.0;
 
-/// The classes of sizes: up to 1 byte, 2, 4, and so on.
+/// The number of size classes: up to 1 byte, 2, 4, and so on.
 const CLASSES: usize = 65;
 
-/// The accelerator time of requests by their size: a moving mean for each power of two.
+/// The accelerator time of requests by size: a moving mean for each power of two.
 ///
-/// It predicts what a request that has just arrived will take, when no more is known of it than its
-/// size. A size that was not measured yet is predicted from the nearest one: from a smaller one in
-/// proportion to the size, from a larger one as it is, since part of the time is the same for all
-/// sizes.
+/// It predicts the time of a request from its size. A size class without measurements is predicted
+/// from the nearest one. A smaller class is scaled in proportion to the size. A larger class is
+/// used unchanged, since part of the time is the same for all sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTable {
     /// In picoseconds.
@@ -29,14 +28,14 @@ impl Default for CostTable {
 }
 
 impl CostTable {
-    /// Notes that a request of `size` took `time`. The first of a class is its mean.
+    /// Records that a request of `size` took `time`. The first value of a class is its mean.
     pub fn learn(&mut self, size: Bytes, time: Time) {
         let mean = &mut self.means[class(size)];
         let time = time.as_ps() as f64;
         *mean = Some(mean.map_or(time, |mean| mean + (time - mean) * SHARE));
     }
 
-    /// The time that a request of `size` is expected to take; `None` before the first measurement.
+    /// Returns the expected time of a request of `size`; `None` before the first measurement.
     pub fn predict(&self, size: Bytes) -> Option<Time> {
         let class = class(size);
         let (smaller, larger) = self.means.split_at(class);
@@ -48,13 +47,14 @@ impl CostTable {
             });
             found.or_else(|| larger.iter().find_map(|mean| *mean))
         };
-        // A conversion of a float to an integer ends at the largest integer.
+        // Conversion from float to integer saturates.
         let ps = own.or_else(from_smaller)?;
         Some(Time::from_ps(ps.round() as u64))
     }
 }
 
-/// The number of the class of a size: the smallest power of two that is not smaller.
+/// The number of a size's class: the exponent of the smallest power of two that is at least the
+/// size.
 fn class(size: Bytes) -> usize {
     let below = size.get().saturating_sub(1);
     (u64::BITS - below.leading_zeros()) as usize

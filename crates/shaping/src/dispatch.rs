@@ -1,7 +1,7 @@
 //! The input dispatcher of an accelerator: the order in which it loads ready entries.
 //!
-//! It has no clock and no elements of its own, so the simulated accelerators and the worker pools
-//! on real messages order their queues with the same code.
+//! It has no clock and no processing elements, so simulated accelerators and worker pools on real
+//! messages use the same code.
 
 use std::collections::VecDeque;
 
@@ -52,7 +52,7 @@ impl Policy {
         self as u8
     }
 
-    /// The policy at a place in [`Policy::ALL`]; the first policy for a number that is not a place.
+    /// The policy at an index of [`Policy::ALL`]; the first policy for an invalid index.
     pub fn of_number(number: f64) -> Policy {
         let mut all = Policy::ALL.into_iter();
         all.find(|policy| f64::from(policy.number()) == number)
@@ -65,7 +65,7 @@ impl Policy {
     }
 }
 
-/// The tenant and service whose state an element holds.
+/// The tenant and service whose state is in an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The number of its tenant.
@@ -79,13 +79,13 @@ pub struct Owner {
 pub struct Entry<T> {
     /// The queued item.
     pub item: T,
-    /// The tenant and service that it belongs to.
+    /// The tenant and service of the entry.
     pub owner: Owner,
-    /// Its level; the highest is loaded first ([`Policy::Priority`]).
+    /// Its priority level; the highest is loaded first ([`Policy::Priority`]).
     pub priority: u8,
     /// The operation's deadline; [`Time::MAX`] without one.
     pub due: Time,
-    /// The time for which the operation is expected to hold an element.
+    /// The expected time of the operation on an element.
     pub work: Time,
 }
 
@@ -100,14 +100,14 @@ pub struct Elements {
     pub remaining: Time,
 }
 
-/// The place where an entry was put.
+/// The result of inserting an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// In the place that the policy gives it, without an exchange.
+    /// At the policy's place, without an exchange.
     InOrder,
-    /// In the place of an earlier entry, with which it was exchanged.
+    /// At the place of an earlier entry, with which it was exchanged.
     Exchanged,
-    /// Behind the others, where it is expected to miss its deadline.
+    /// At the end, where it is expected to miss its deadline.
     Late,
 }
 
@@ -119,8 +119,7 @@ pub struct InputQueue<T> {
 }
 
 impl<T> InputQueue<T> {
-    /// An empty queue with memory for `capacity` entries. The queue does not enforce the limit; its
-    /// owner must.
+    /// Creates an empty queue with memory for `capacity` entries. The owner must enforce the limit.
     pub fn new(policy: Policy, capacity: usize) -> InputQueue<T> {
         InputQueue {
             policy,
@@ -148,7 +147,8 @@ impl<T> InputQueue<T> {
         self.entries.pop_front()
     }
 
-    /// Takes the entry at `place`, for a policy that chooses when it loads; 0 is [`InputQueue::pop`].
+    /// Takes the entry at `place`, for a policy that chooses at loading. Place 0 is equivalent to
+    /// [`InputQueue::pop`].
     pub fn take(&mut self, place: usize) -> Option<Entry<T>> {
         match place {
             0 => self.entries.pop_front(),
@@ -156,13 +156,13 @@ impl<T> InputQueue<T> {
         }
     }
 
-    /// The entries, from the one that is to be loaded next on.
+    /// The entries, beginning with the next one to load.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Entry<T>> {
         self.entries.iter()
     }
 
-    /// Inserts an entry at the place that the policy gives it. `elements` and `now` are used only
-    /// with deadlines.
+    /// Inserts an entry at the policy's place. Only policies with deadlines use `elements` and
+    /// `now`.
     pub fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
         match self.policy {
             Policy::Fifo => {
@@ -195,7 +195,7 @@ impl<T> InputQueue<T> {
         if elements.idle || due == Time::MAX || self.ends(last, elements, now) <= due {
             return Placed::InOrder;
         }
-        // The nearest first, since an exchange with it delays that entry the least.
+        // Tries the nearest entry first, since the exchange delays it the least.
         for earlier in (0..last).rev() {
             self.entries.swap(earlier, last);
             if self.all_meet(earlier, last, elements, now) {
@@ -206,8 +206,8 @@ impl<T> InputQueue<T> {
         Placed::Late
     }
 
-    /// Whether, after `earlier` and `last` have been exchanged, both meet their deadlines and no
-    /// entry between them misses its deadline because of it.
+    /// Whether both entries meet their deadlines after `earlier` and `last` have been exchanged,
+    /// and the exchange makes no entry between them miss its deadline.
     fn all_meet(&self, earlier: usize, last: usize, elements: Elements, now: Time) -> bool {
         let meets = |place: usize| self.ends(place, elements, now) <= self.entries[place].due;
         let longer = self.entries[earlier].work > self.entries[last].work;
@@ -218,7 +218,7 @@ impl<T> InputQueue<T> {
                     .all(|place| meets(place) || self.missed(place, last, elements, now, earlier)))
     }
 
-    /// Whether the entry at `place` would have missed its deadline before the exchange, too.
+    /// Whether the entry at `place` would also have missed its deadline without the exchange.
     fn missed(
         &self,
         place: usize,
@@ -232,8 +232,8 @@ impl<T> InputQueue<T> {
         self.ends(place, elements, now).saturating_sub(delay) > self.entries[place].due
     }
 
-    /// The time when the operation at `place` is expected to end: the work before it is spread over
-    /// all elements.
+    /// The expected end of the operation at `place`, if the work before it is spread over all
+    /// elements.
     fn ends(&self, place: usize, elements: Elements, now: Time) -> Time {
         let ahead: Time = self.entries.range(..place).map(|entry| entry.work).sum();
         now + (elements.remaining + ahead) / elements.count + self.entries[place].work

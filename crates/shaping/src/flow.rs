@@ -6,18 +6,18 @@ use accelflow_units::{Bytes, Cycles};
 
 use crate::{Registers, ShapingError, Splitting, TokenBucket, Unit};
 
-/// A flow of a [`crate::Shaper`]: flows are numbered from 0 in the order in which they were added.
+/// The number of a flow in a [`crate::Shaper`], from 0 in the order of addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub usize);
 
 /// The limits of a flow, and the splitting of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowConfig {
-    /// The unit of its tokens.
+    /// The unit of the first bucket's tokens.
     pub unit: Unit,
     /// The initial registers.
     pub registers: Registers,
-    /// A second bucket, whose tokens have the other unit: a segment passes when both buckets have
+    /// A second bucket, whose tokens have the other unit. A segment passes once both buckets have
     /// enough tokens, and spends tokens of both.
     pub also: Option<Registers>,
     /// Whether its messages are split.
@@ -27,8 +27,8 @@ pub struct FlowConfig {
 }
 
 impl FlowConfig {
-    /// A configuration without splitting and with an unlimited queue. In the paper the queue is a
-    /// buffer in the sender's own memory, from which the shaper fetches.
+    /// Creates a configuration without splitting and with an unlimited queue. In the paper the
+    /// queue is a buffer in the sender's own memory, from which the shaper fetches.
     pub fn new(unit: Unit, registers: Registers) -> FlowConfig {
         FlowConfig {
             unit,
@@ -39,7 +39,7 @@ impl FlowConfig {
         }
     }
 
-    /// This configuration with a second limit, in the other unit.
+    /// Adds a second limit, in the other unit.
     #[must_use]
     pub fn and(self, registers: Registers) -> FlowConfig {
         FlowConfig {
@@ -49,12 +49,12 @@ impl FlowConfig {
     }
 }
 
-/// A message that is offered to the shaper.
+/// A message for the shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The caller's identifier of the message; the shaper ignores it.
     pub tag: u64,
-    /// Its size, header included.
+    /// Its size, including its header.
     pub size: Bytes,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Flow {
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     tag: u64,
-    /// The size of the message, or of its rest with a header of its own.
+    /// The size of the message, or of its remaining part with a repeated header.
     left: Bytes,
     segments_gone: u32,
     arrived: Cycles,
@@ -134,7 +134,7 @@ impl Flow {
         self.config.unit
     }
 
-    /// Settles the buckets up to `cycle`: no further tokens are spent before it.
+    /// Settles the buckets up to `cycle`, exclusive. No more tokens are spent before it.
     pub(crate) fn settle_before(&mut self, cycle: Cycles) {
         if let Some(before) = cycle.0.checked_sub(1) {
             for (_, bucket) in &mut self.limits {

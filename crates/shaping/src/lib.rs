@@ -3,17 +3,16 @@
 //! in the Cloud with Traffic Shaping", section 4.2).
 //!
 //! This crate has no clock. The caller passes the time, so the same shaper works in simulated and
-//! in real time. Time between calls costs nothing: the state after it is computed, and is exact to
-//! the cycle.
+//! in real time. The state is exact to the cycle, and the time between calls takes no computation.
 //!
-//! * [`Registers`] are written by a runtime to set a rate; [`table2`] has the paper's values.
-//! * [`TokenBucket`] is one rate limiter, in cycles.
-//! * [`CostTable`] predicts what a request costs, for tokens that stand for the time that it takes.
-//! * [`Shaper`] is queues, rate limiters, splitting and the arbiter between flows, in time.
+//! * [`Registers`] set a rate; [`table2`] has the paper's values.
+//! * [`TokenBucket`] is a rate limiter, in cycles.
+//! * [`CostTable`] predicts the time of a request, for buckets whose tokens are time.
+//! * [`Shaper`] combines queues, rate limiters, splitting and the arbiter between flows, in time.
 //!
 //! [`algorithms`] has alternatives to the token bucket.
 //!
-//! [`control`] is the control plane above it, for a server: promises in, rates out.
+//! [`control`] is the control plane for a server, which turns promises into rates.
 //!
 //! [`dispatch`] is the next stage: the order in which entries of an accelerator's input queue are
 //! loaded.

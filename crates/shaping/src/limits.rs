@@ -1,7 +1,7 @@
 //! The largest values of registers and clocks.
 
-/// The largest value of a register. 32 bits are assumed: the paper prints no width, and its largest
-/// value has 21.
+/// The largest value of a register. 32 bits are assumed, since the paper states no width and its
+/// largest value has 21 bits.
 pub(crate) const REGISTER_MAX: u32 = u32::MAX;
 
 /// The fastest clock, in hertz: one cycle a picosecond.

@@ -11,8 +11,8 @@ use crate::timing::Clock;
 pub enum Unit {
     /// A byte.
     Bytes,
-    /// A message, of any size. A message that is split costs one token for each segment, since the
-    /// accelerator processes each as a message of its own.
+    /// A message of any size. A split message costs one token per segment, since the accelerator
+    /// processes each segment as a message.
     Operations,
 }
 
@@ -37,12 +37,10 @@ impl Unit {
     }
 }
 
-/// The registers that the runtime writes to shape a flow: `Refill_Rate`, `Bkt_Size` and the
-/// interval.
+/// The registers that shape a flow: `Refill_Rate`, `Bkt_Size` and the interval.
 ///
-/// Every interval the refill is added, but a bucket never holds more than its size. So a refill
-/// larger than the bucket adds no more than the bucket's size, as in the first row of the paper's
-/// Table 2.
+/// Every interval the refill is added, but a bucket never exceeds its size. So a refill larger than
+/// the bucket adds at most the bucket's size, as in the first row of the paper's Table 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Registers {
     refill: u32,
@@ -51,11 +49,12 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// The largest value of a register. 32 bits are assumed: the paper prints no width, and its
-    /// largest value has 21.
+    /// The largest value of a register. 32 bits are assumed, since the paper states no width and
+    /// its largest value has 21 bits.
     pub const MAX: u32 = REGISTER_MAX;
 
-    /// A refill of `refill` tokens every `interval` cycles into a bucket of `bucket` tokens.
+    /// Creates registers for a refill of `refill` tokens every `interval` cycles into a bucket of
+    /// `bucket` tokens.
     ///
     /// # Errors
     /// [`ShapingError::ZeroRefill`], [`ShapingError::ZeroBucket`], [`ShapingError::ZeroInterval`],
@@ -83,8 +82,8 @@ impl Registers {
     /// The default burst of a limit, as a share of a second's traffic.
     pub const BURST_S: f64 = 0.01;
 
-    /// Registers whose tokens are nanoseconds of accelerator time: `s_per_s` seconds of it a second, with
-    /// bursts of `burst_s`, by default a hundredth of a second's.
+    /// Creates registers for `s_per_s` seconds of accelerator time per second. A token is a nanosecond of
+    /// it. Bursts take `burst_s`, by default a hundredth of a second's tokens.
     ///
     /// # Errors
     /// As [`Registers::for_rate`].
@@ -101,14 +100,15 @@ impl Registers {
         Registers::for_rate(tokens_per_s, burst as u64, clock)
     }
 
-    /// Registers for a rate of `tokens_per_s` under `clock`, with bursts of `bucket` tokens: the
-    /// shortest interval whose whole number of tokens is within a millionth of the rate, or else
-    /// the nearest rate that registers can hold. If a refill of so many tokens does not fit the
-    /// bucket, it is the nearest of those that do, within a hundredth of the rate.
+    /// Creates registers for a rate of `tokens_per_s` at `clock`, with bursts of `bucket` tokens.
+    /// Uses the shortest interval whose rate is within a millionth of the requested rate, or else
+    /// the nearest possible rate. If such a refill does not fit the bucket, uses the nearest rate
+    /// whose refill does, within a hundredth of the requested rate.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
-    /// interval, or so high that a refill would overflow the bucket; as [`Registers::new`].
+    /// interval, or so high that a refill would overflow the bucket. Also the errors of
+    /// [`Registers::new`].
     pub fn for_rate(
         tokens_per_s: f64,
         bucket: u64,
@@ -147,7 +147,7 @@ impl Registers {
         self.refill
     }
 
-    /// Tokens that the bucket holds at most, and so the largest burst.
+    /// The size of the bucket in tokens, which is the largest burst.
     pub const fn bucket(self) -> u32 {
         self.bucket
     }
@@ -157,16 +157,16 @@ impl Registers {
         Cycles(self.interval as u64)
     }
 
-    /// Tokens that an interval adds at most: the smaller of refill and bucket.
+    /// The most tokens that an interval adds: the smaller of refill and bucket.
     pub fn tokens_per_interval(self) -> u32 {
         self.refill.min(self.bucket)
     }
 
     /// The highest sustained rate, in tokens per second.
     ///
-    /// A flow with enough to send reaches it if no refill overflows the bucket, that is, if the
-    /// bucket is at least the refill and what is left below the next message's cost. In a smaller
-    /// bucket the tokens left over by messages that do not divide it are lost.
+    /// A flow that always has messages to send reaches it if no refill overflows the bucket. For
+    /// that, the bucket must have room for the refill in addition to tokens that do not suffice for
+    /// the next message. In a smaller bucket such tokens are lost.
     pub fn tokens_per_s(self, clock: Frequency) -> f64 {
         let tokens = u128::from(self.tokens_per_interval()) * u128::from(clock.as_hz());
         tokens as f64 / f64::from(self.interval)
@@ -178,9 +178,9 @@ impl Registers {
         bits as f64 / (f64::from(self.interval) * 1e9)
     }
 
-    /// The largest number of tokens that can be spent within `window` successive cycles: a full
-    /// bucket, and every refill after the first of these cycles. The first refill can come right
-    /// after a burst, so the window counts in whole intervals, rounded up.
+    /// Returns the largest number of tokens that can be spent within `window` successive cycles: a
+    /// full bucket, and every refill after the first of these cycles. The first refill can follow a
+    /// burst directly, so the number of intervals is rounded up.
     pub fn most_within(self, window: Cycles) -> u64 {
         match window.0 {
             0 => 0,

@@ -1,4 +1,4 @@
-//! Queues, rate limiters and the arbiter between them, in time.
+//! The shaper: queues, rate limiters and the arbiter between them, in time.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use accelflow_units::{Bytes, Cycles, Time};
 use crate::flow::Flow;
 use crate::{FlowConfig, FlowId, Message, Registers, ShapingError, Timing, Unit};
 
-/// A piece of a message, or a whole one, on its way to the accelerator.
+/// A segment for the accelerator: a message or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The flow of the segment.
@@ -18,11 +18,11 @@ pub struct Segment {
     pub index: u32,
     /// Whether it is the last of its message.
     pub last: bool,
-    /// Its size, header included.
+    /// Its size, including its header.
     pub size: Bytes,
     /// The beginning of the cycle in which its tokens were spent.
     pub granted: Time,
-    /// The time when it reaches the accelerator: the shaping latency later.
+    /// The time when it reaches the accelerator, which is `granted` plus the shaping latency.
     pub released: Time,
 }
 
@@ -50,7 +50,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// A shaper without flows.
+    /// Creates a shaper without flows.
     pub fn new(timing: Timing) -> Shaper {
         Shaper {
             timing,
@@ -70,8 +70,8 @@ impl Shaper {
     /// Adds a flow with a full bucket, whose timer starts with the next cycle.
     ///
     /// # Errors
-    /// [`ShapingError::SegmentWithoutPayload`] or [`ShapingError::SegmentNeverPasses`] for a way of
-    /// splitting that cannot work, [`ShapingError::TimeRunsBackwards`].
+    /// [`ShapingError::SegmentWithoutPayload`] or [`ShapingError::SegmentNeverPasses`] for invalid
+    /// splitting, [`ShapingError::TimeRunsBackwards`].
     pub fn add_flow(&mut self, at: Time, config: FlowConfig) -> Result<FlowId, ShapingError> {
         self.check_time(at)?;
         let flow = Flow::new(config, self.timing.clock.next(at))?;
@@ -95,8 +95,8 @@ impl Shaper {
         it.offer(flow.0, message, arrived)
     }
 
-    /// Writes the registers of a flow's first limit. Returns the time when they take effect, the
-    /// reconfiguration time later.
+    /// Writes the registers of a flow's first limit. Returns the time when they take effect, which
+    /// is `at` plus the reconfiguration time.
     ///
     /// # Errors
     /// [`ShapingError::SegmentNeverPasses`], or [`ShapingError::MessageNeverPasses`] if a queued
@@ -115,7 +115,7 @@ impl Shaper {
     /// Writes the registers of the limit whose tokens have the unit `unit`.
     ///
     /// # Errors
-    /// As [`Shaper::write`], and [`ShapingError::NoSuchLimit`].
+    /// The errors of [`Shaper::write`], and [`ShapingError::NoSuchLimit`].
     pub fn write_limit(
         &mut self,
         at: Time,
@@ -135,8 +135,7 @@ impl Shaper {
         Ok(clock.edge(effective))
     }
 
-    /// The next segment that has passed by `at`, in the order of passing; `None` if there is no
-    /// other.
+    /// Returns the next segment that has passed up to `at`, in order; `None` if there is no other.
     ///
     /// # Errors
     /// [`ShapingError::TimeRunsBackwards`].
@@ -149,8 +148,8 @@ impl Shaper {
         Ok(self.granted.pop_front())
     }
 
-    /// The time to call [`Shaper::poll`] next: the time when the next segment passes if nothing
-    /// else is offered or written, or the time of the latest call if that segment has already
+    /// Returns the time for the next call of [`Shaper::poll`]. That is when the next segment passes
+    /// if there are no other calls, or the time of the latest call if that segment has already
     /// passed. `None` if nothing is queued.
     pub fn next_grant(&self) -> Option<Time> {
         let next = || self.next_cycle().map(|cycle| self.timing.clock.edge(cycle));
@@ -158,7 +157,7 @@ impl Shaper {
         granted.or_else(next).map(|time| time.max(self.now))
     }
 
-    /// Messages in the queue of a flow, as of the latest call.
+    /// Returns the number of messages in a flow's queue, as of the latest call.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
@@ -167,8 +166,8 @@ impl Shaper {
         Ok(self.flows[flow.0].queued())
     }
 
-    /// Tokens in the bucket of a flow's first limit in the cycle that has begun at `at`, if nothing
-    /// passes that has not been settled by an earlier call.
+    /// Returns the tokens of a flow's first limit in the last cycle that has begun at `at`.
+    /// Segments that earlier calls have not settled are ignored.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
@@ -177,7 +176,7 @@ impl Shaper {
         self.tokens_of(at, flow, self.flows[flow.0].unit())
     }
 
-    /// The tokens of the limit that counts in `unit`.
+    /// Like [`Shaper::tokens`], for the limit whose tokens have the unit `unit`.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`] and [`ShapingError::NoSuchLimit`].
@@ -191,7 +190,7 @@ impl Shaper {
         Ok(bucket.tokens(self.timing.clock.begun(at)))
     }
 
-    /// Grants what is due in the cycles before the one in which a call at `at` is effective.
+    /// Grants all segments due in cycles before that of a call at `at`.
     fn settle_before(&mut self, at: Time) {
         self.now = at;
         if let Some(before) = self.timing.clock.next(at).0.checked_sub(1) {
@@ -199,7 +198,7 @@ impl Shaper {
         }
     }
 
-    /// Grants what is due up to and in `cycle`.
+    /// Grants all segments due up to and including `cycle`.
     fn settle(&mut self, cycle: Cycles) {
         while let Some(next) = self.next_cycle().filter(|&next| next <= cycle) {
             self.grant(next);

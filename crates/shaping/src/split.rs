@@ -1,4 +1,4 @@
-//! Cutting large messages into segments.
+//! Splitting of large messages into segments.
 
 use accelflow_units::Bytes;
 
@@ -13,15 +13,16 @@ pub enum Splitting {
     Never,
     /// Messages of more than `segment` bytes are cut.
     Segments {
-        /// The largest segment, header included.
+        /// The largest segment, including its header.
         segment: Bytes,
-        /// The header that a message begins with, and that every further segment repeats.
+        /// The size of a message's header, which every segment repeats.
         header: Bytes,
     },
 }
 
 impl Splitting {
-    /// Segments of at most `segment` bytes, of which `header` bytes are repeated in each.
+    /// Creates a splitting into segments of at most `segment` bytes, each with a header of `header`
+    /// bytes.
     ///
     /// # Errors
     /// [`ShapingError::SegmentWithoutPayload`] for a segment that is no larger than the header.
@@ -35,7 +36,7 @@ impl Splitting {
     pub fn count(self, size: Bytes) -> u64 {
         match self {
             Splitting::Segments { segment, header } if size > segment => {
-                // Every segment but the last takes this much of what is left.
+                // The payload of every segment except the last.
                 let payload = segment.beyond(header).get().max(1);
                 size.beyond(segment).get().div_ceil(payload) + 1
             }
@@ -52,8 +53,8 @@ impl Splitting {
         }
     }
 
-    /// The size of the first segment of a message of `size` bytes, and the size of the message that
-    /// the rest makes behind a header of its own; zero if there is no rest.
+    /// Returns the size of the first segment of a message of `size` bytes, and the size of the rest
+    /// with a repeated header; zero if there is no rest.
     pub(crate) fn cut(self, size: Bytes) -> (Bytes, Bytes) {
         match self {
             Splitting::Segments { segment, header } if size > segment => {

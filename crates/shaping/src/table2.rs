@@ -4,8 +4,8 @@ use crate::Registers;
 
 /// The registers of the four rows, with tokens of a byte.
 ///
-/// In the first the refill is larger than the bucket, which caps it: 512 bytes every 4 us. At the
-/// paper's clock each gives 1.024 times the printed rate.
+/// In the first row the refill exceeds the bucket, which limits it to 512 bytes every 4 us. At the
+/// paper's clock each row yields 1.024 times the printed rate.
 pub const ROWS: [Registers; 4] = [
     Registers::of_nonzero(1_024, 512, 1_000),
     Registers::of_nonzero(4_096, 4_096, 800),

@@ -5,10 +5,10 @@ use accelflow_units::{Cycles, Frequency, Time};
 use crate::error::ShapingError;
 use crate::limits::CLOCK_MAX_HZ;
 
-/// A clock whose cycle 0 begins at time zero; cycle `n` begins at the edge `n`.
+/// A clock. Cycle 0 begins at time zero, and cycle `n` at edge `n`.
 ///
-/// Edges are rounded up to a picosecond, so edges and times correspond one to one as long as a
-/// cycle is no shorter than that.
+/// Edges are rounded up to a picosecond. So edges and times correspond one to one, unless a cycle
+/// is shorter than a picosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock(Frequency);
 
@@ -22,7 +22,7 @@ impl Clock {
         None => unreachable!(),
     };
 
-    /// A clock of `hz` hertz.
+    /// Creates a clock of `hz` hertz.
     ///
     /// # Errors
     /// [`ShapingError::ZeroClock`] and [`ShapingError::FastClock`].
@@ -39,7 +39,7 @@ impl Clock {
         self.0
     }
 
-    /// When `cycle` begins. Cycles beyond the largest time begin at [`Time::MAX`].
+    /// The time when `cycle` begins. Cycles beyond the largest time begin at [`Time::MAX`].
     pub fn edge(self, cycle: Cycles) -> Time {
         cycle.at(self.0)
     }
@@ -69,7 +69,7 @@ impl Clock {
 /// The speed of the shaper's hardware. The default is the paper's prototype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The clock that refills are counted in.
+    /// The clock of refills.
     pub clock: Clock,
     /// The time from the grant of a segment until it reaches the accelerator. Default 36 ns (paper,
     /// section 5.3.1), which is 9 cycles of 250 MHz.

@@ -87,7 +87,7 @@ proptest! {
             costs.learn(Bytes(bytes), Time::from_ns(ns));
         }
         let predicted = costs.predict(Bytes(size)).unwrap().as_ps() as f64 / 1e3;
-        let times = measured.iter().map(|it| it.1 as f64);
+        let times = measured.iter().map(|(_, time)| *time as f64);
         let least = times.clone().fold(f64::INFINITY, f64::min);
         let most = measured.iter().map(|&(bytes, ns)| {
             ns as f64 * f64::max(1.0, size.next_power_of_two() as f64 / bytes.next_power_of_two() as f64)

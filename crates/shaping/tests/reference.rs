@@ -206,9 +206,16 @@ fn shaped(plans: &[FlowPlan], clock: Clock, polls: &[u64], eager: bool) -> Vec<S
 }
 
 fn as_grants(segments: &[Segment], clock: Clock) -> Vec<Grant> {
-    let grant = |it: &Segment| {
-        let cycle = clock.begun(it.granted).0;
-        (cycle, it.flow.0, it.tag, it.index, it.last, it.size.get())
+    let grant = |segment: &Segment| {
+        let cycle = clock.begun(segment.granted).0;
+        (
+            cycle,
+            segment.flow.0,
+            segment.tag,
+            segment.index,
+            segment.last,
+            segment.size.get(),
+        )
     };
     segments.iter().map(grant).collect()
 }

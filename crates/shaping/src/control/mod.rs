@@ -1,12 +1,13 @@
-//! The control plane of a server whose accelerators tenants share (ARCUS, section 4.3): promises in,
-//! rates for the shaper out.
+//! The control plane of a server whose accelerators are shared by tenants (ARCUS, section 4.3). It
+//! admits SLOs of tenants, called promises, and sets the rates of shapers.
 //!
-//! Everything is counted in accelerator time, in seconds each second: a request takes its *time* of the
-//! server's *capacity*. As in the rest of this crate there is no clock: the caller counts what happens
-//! in each period.
+//! Capacity and rates are in accelerator seconds per second. A request uses its *time* of the
+//! server's *capacity*. As in the rest of this crate there is no clock; the caller counts the
+//! events of each period.
 //!
-//! * [`Slo`] is a promise: a rate in a share of all periods, and a percentile of latencies.
-//! * [`ControlPlane`] admits or refuses promises, watches them, and adjusts the rates: Algorithm 1.
+//! * [`Slo`] is a promise: a rate that is met in a share of all periods, and a latency percentile.
+//! * [`ControlPlane`] admits or refuses promises, watches them, and adjusts the rates (Algorithm
+//!   1).
 //! * [`TenantStatus`] is a row of the PerFlowStatusTable, with a [`Verdict`].
 //!
 //! `accelflow-arcus` has the control plane of the paper's PCIe platform, whose capacity depends on paths
@@ -23,7 +24,7 @@
 //! let refused = plane.promise(1, slo).expect_err("1.6 may be promised");
 //! assert_eq!(
 //!     refused.to_string(),
-//!     "tenant 'batch': 20000 requests/s of 50 us take 1 s of accelerators a second: 0.6 are left \
+//!     "tenant 'batch': 20000 requests/s of 50 us take 1 accelerator seconds per second: 0.6 are left \
 //!      (12000 requests/s) of 1.6 that may be promised",
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,4 +1,4 @@
-//! Admission, and Algorithm 1: watching promises and adjusting rates.
+//! The admission of promises, and Algorithm 1, which watches them and adjusts rates.
 
 use accelflow_units::Time;
 
@@ -11,17 +11,18 @@ use super::{ControlError, Limit, Slo, TenantStatus};
 /// The settings of a control plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControlSettings {
-    /// Seconds of accelerators that there are each second: with the server's own, the cores.
+    /// The available accelerator seconds per second. Without separate accelerators, this is the
+    /// number of cores.
     pub capacity: f64,
-    /// The part of it that may be promised, or used by those without a promise. Default 0.8 (assumed): the
-    /// rest is for handlers, the operating system and errors of prediction.
+    /// The part of the capacity that tenants may use, with or without promises. Default 0.8
+    /// (assumed). The rest is for handlers, the operating system and prediction errors.
     pub most: f64,
-    /// How often promises are looked at. Default 100 ms (assumed).
+    /// The period after which promises are checked. Default 100 ms (assumed).
     pub period: Time,
 }
 
 impl ControlSettings {
-    /// The defaults for this capacity.
+    /// Creates the default settings for a capacity.
     pub const fn new(capacity: f64) -> ControlSettings {
         ControlSettings {
             capacity,
@@ -30,7 +31,7 @@ impl ControlSettings {
         }
     }
 
-    /// Checks that they are in range.
+    /// Checks that the settings are in range.
     ///
     /// # Errors
     /// [`ControlError::Setting`].
@@ -64,18 +65,18 @@ impl ControlSettings {
     }
 }
 
-/// What a tenant did in a period.
+/// Counters of a tenant's requests in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Requests that were let pass.
+    /// Admitted requests.
     pub requests: u64,
-    /// Accelerator time of the requests that ended.
+    /// The accelerator time of requests that ended.
     pub time: Time,
-    /// Requests that took longer than was promised.
+    /// Requests that took longer than the promised latency.
     pub late: u64,
-    /// Requests that wait for tokens at the end of the period.
+    /// Requests waiting for tokens at the end of the period.
     pub waiting: usize,
-    /// What a request of the promised size takes, as far as that was measured.
+    /// The accelerator time of a request of the promised size, if it has been measured.
     pub request_time: Option<Time>,
 }
 
@@ -84,15 +85,15 @@ pub struct Counters {
 pub struct ControlPlane {
     settings: ControlSettings,
     tenants: Vec<TenantStatus>,
-    /// The part that tenants without promises get of what is left to them.
+    /// The part of the remaining capacity that tenants without promises get.
     eased: f64,
 }
 
 impl ControlPlane {
-    /// A control plane that has promised nothing: all tenants share the capacity.
+    /// Creates a control plane without promises. All tenants share the capacity.
     ///
     /// # Errors
-    /// [`ControlError::Setting`] for a setting that is not allowed.
+    /// [`ControlError::Setting`] for an invalid setting.
     pub fn new<'n>(
         settings: ControlSettings,
         names: impl IntoIterator<Item = &'n str>,
@@ -117,18 +118,18 @@ impl ControlPlane {
         &self.tenants
     }
 
-    /// The part that tenants without promises get of what is left to them: less than 1 after a promise was
-    /// missed.
+    /// The part of the remaining capacity that tenants without promises get. It is less than 1
+    /// after a missed promise.
     pub fn eased(&self) -> f64 {
         self.eased
     }
 
-    /// Accelerator time a second that all promises take.
+    /// The sum of all promises, in accelerator seconds per second.
     pub fn promised(&self) -> f64 {
         self.tenants.iter().map(TenantStatus::promised).sum()
     }
 
-    /// The accelerator time a second that may be used, and what limits it.
+    /// The accelerator seconds per second that may be used, and what limits them.
     pub fn most(&self) -> (f64, Limit) {
         let promises = self.tenants.iter().filter_map(|tenant| {
             let slo = tenant.slo?;
@@ -137,11 +138,12 @@ impl ControlPlane {
         self.most_with(promises)
     }
 
-    /// Gives a tenant a promise, in the place of the one that it had (Algorithm 1, lines 7 to 10).
+    /// Sets or replaces a tenant's promise (Algorithm 1, lines 7 to 10).
     ///
     /// # Errors
-    /// [`ControlError::NotAdmitted`] with what is left, [`ControlError::LatencyImpossible`],
-    /// [`ControlError::OutOfRange`]. The tenant then keeps the promise that it had.
+    /// [`ControlError::NotAdmitted`] with the remaining capacity,
+    /// [`ControlError::LatencyImpossible`], [`ControlError::OutOfRange`]. The tenant then keeps its
+    /// current promise.
     ///
     /// # Panics
     /// If there is no such tenant.
@@ -161,7 +163,7 @@ impl ControlPlane {
         let (most, limit) = self.most_with(others().chain([(&*name, slo)]));
         let promised: f64 = others().map(|(_, slo)| slo.share()).sum();
         let (asked, left) = (slo.share(), (most - promised).max(0.0));
-        // A promise of exactly what is left is given, whatever the rounding.
+        // A promise of exactly the remaining capacity is admitted despite rounding.
         if asked > left * (1.0 + 1e-12) {
             return Err(ControlError::NotAdmitted {
                 tenant: name,
@@ -179,7 +181,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Takes a promise back; whether there was one.
+    /// Removes a tenant's promise. Returns whether there was one.
     ///
     /// # Panics
     /// If there is no such tenant.
@@ -190,9 +192,9 @@ impl ControlPlane {
         had
     }
 
-    /// Looks at what the tenants did in a period, and adjusts the rates (Algorithm 1, lines 3 to 6): see
-    /// [`TenantStatus::shaped`]. The period lasted for `elapsed`, which its clock may have made longer than
-    /// the settings say.
+    /// Evaluates the counters of a period and adjusts the rates ([`TenantStatus::shaped`];
+    /// Algorithm 1, lines 3 to 6). `elapsed` is the actual length of the period, which may be
+    /// longer than the setting.
     pub fn tick(&mut self, elapsed: Time, counters: &[Counters]) {
         let period = seconds(elapsed).max(1e-9);
         for (tenant, counted) in self.tenants.iter_mut().zip(counters) {
@@ -211,8 +213,9 @@ impl ControlPlane {
         self.reshape(period, counters);
     }
 
-    /// Lets promised shares follow what requests of the promised size take now, if there is room. A promise
-    /// never takes less than when it was given: somebody else might be promised the difference.
+    /// Updates promised shares to the present times of requests of the promised size, if there is
+    /// capacity. A share never falls below its value at admission, since the difference might be
+    /// promised to another tenant.
     fn follow_request_times(&mut self, counters: &[Counters]) {
         for (number, counted) in counters.iter().enumerate().take(self.tenants.len()) {
             let tenant = &self.tenants[number];
@@ -229,13 +232,13 @@ impl ControlPlane {
         }
     }
 
-    /// Calculates all rates when nothing new was counted.
+    /// Calculates all rates without new counters.
     fn reshape_unseen(&mut self) {
         let nothing = vec![Counters::default(); self.tenants.len()];
         self.reshape(1.0, &nothing);
     }
 
-    /// Calculates all rates: what is promised, and shares of the rest (ReshapeDecision).
+    /// Calculates all rates: the promised ones, and shares of the rest (ReshapeDecision).
     fn reshape(&mut self, period: f64, counters: &[Counters]) {
         let (most, _) = self.most();
         let mut spare = (most - self.promised()).max(0.0);
@@ -266,7 +269,7 @@ impl ControlPlane {
         let free = free.max(0.0) * self.eased;
         for (tenant, counted) in self.tenants.iter_mut().zip(counters) {
             if tenant.slo.is_none() {
-                // One that comes now gets as much as if it had been there.
+                // A newly active tenant gets the same share as if it had already been active.
                 let among = active + usize::from(!is_active(tenant, counted));
                 tenant.shaped = (free / among as f64).max(trickle);
             }
@@ -286,7 +289,7 @@ impl ControlPlane {
 }
 
 impl TenantStatus {
-    /// Counts a period; whether a promise was missed in it.
+    /// Counts a period. Returns whether a promise was missed in it.
     fn look(&mut self, counted: &Counters, period: f64) -> bool {
         let Some(slo) = self.slo else { return false };
         let behind = self.is_behind(counted, period);
@@ -300,8 +303,8 @@ impl TenantStatus {
         behind || late
     }
 
-    /// Whether requests wait although the tenant got fewer than it was promised, and less time: requests
-    /// may be larger than those of the promise.
+    /// Whether requests wait although the tenant got fewer requests and less time than promised.
+    /// Time counts too, since requests may be larger than those of the promise.
     fn is_behind(&self, counted: &Counters, period: f64) -> bool {
         let enough = 1.0 - TOLERANCE;
         self.slo.is_some_and(|slo| {
@@ -312,7 +315,7 @@ impl TenantStatus {
     }
 }
 
-/// A share as it is printed.
+/// Rounds a share for printing.
 fn rounded(share: f64) -> f64 {
     (share * 1e9).round() / 1e9
 }

@@ -1,30 +1,30 @@
-//! What may be promised, and why a promise is refused.
+//! Promises to tenants, and the errors of refused promises.
 
 use accelflow_units::{Bytes, Time};
 
 use super::numbers::PERIODS;
 
-/// The largest rate and capacity; no server is near it.
+/// The largest allowed rate and capacity, far above any server's.
 const LARGEST: f64 = 1e9;
 
 /// A promised percentile of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencySlo {
-    /// The share of requests that it holds for, from 0.5 to below 1.
+    /// The share of requests for which the latency is promised, from 0.5 to below 1.
     pub quantile: f64,
-    /// The time within which they are answered, from when they may pass.
+    /// The promised latency, from admission to answer.
     pub within: Time,
 }
 
 impl LatencySlo {
-    /// The share of the capacity in use up to which it is predicted to hold for requests of `time`; 0 or
-    /// less if it never does. Each core is taken as a queue of its own with exponential times (M/M/1),
-    /// whose latencies are exponential, too.
+    /// Returns the largest utilization of the capacity at which the latency is predicted to hold
+    /// for requests of `time`. It is 0 or less if it never holds. Each core is modelled as a
+    /// separate M/M/1 queue, whose latencies are exponential.
     pub fn most_used(self, time: Time) -> f64 {
         1.0 - self.alone(time).as_ps() as f64 / self.within.as_ps() as f64
     }
 
-    /// The promised percentile on idle accelerators.
+    /// Returns the promised percentile on idle accelerators.
     fn alone(self, time: Time) -> Time {
         Time::from_ps((time.as_ps() as f64 * -(1.0 - self.quantile).ln()) as u64)
     }
@@ -33,21 +33,21 @@ impl LatencySlo {
 /// A promise to a tenant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slo {
-    /// Its requests a second.
+    /// The rate of requests per second.
     pub requests_per_s: f64,
-    /// The mean accelerator time of a request, for which the rate holds.
+    /// The mean accelerator time of a request, for which the rate is promised.
     pub time: Time,
-    /// The size of message that the rate holds for, if the time was predicted from that; it then follows
-    /// what is measured.
+    /// The message size from which `time` was predicted, if it was. `time` is then updated to
+    /// measured times.
     pub size: Option<Bytes>,
-    /// The share of all periods in which the rate holds, from 0.5 to below 1.
+    /// The share of periods in which the rate must be met, from 0.5 to below 1.
     pub periods: f64,
-    /// The percentile of latencies, if one is promised.
+    /// The promised latency percentile, if any.
     pub latency: Option<LatencySlo>,
 }
 
 impl Slo {
-    /// A rate of requests of `time` in 99 % of all periods.
+    /// Creates a promise of a rate, for requests of `time`, in 99 % of all periods.
     pub const fn new(requests_per_s: f64, time: Time) -> Slo {
         Slo {
             requests_per_s,
@@ -58,7 +58,7 @@ impl Slo {
         }
     }
 
-    /// Accelerator time a second.
+    /// The promised accelerator seconds per second.
     pub fn share(&self) -> f64 {
         self.requests_per_s * seconds(self.time)
     }
@@ -113,12 +113,12 @@ pub enum Limit {
     Latency(String),
 }
 
-/// A promise that the control plane does not give, or settings that it cannot have.
+/// The error of a refused promise or invalid settings.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ControlError {
-    /// There is not so much left.
+    /// The remaining capacity is too small.
     #[error(
-        "tenant '{tenant}': {requests_per_s} requests/s of {} us take {asked} s of accelerators a second: \
+        "tenant '{tenant}': {requests_per_s} requests/s of {} us take {asked} accelerator seconds per second: \
          {left} are left ({left_requests_per_s} requests/s) of {most} {}",
         .time.as_us_f64(),
         at_most(limit)
@@ -126,30 +126,30 @@ pub enum ControlError {
     NotAdmitted {
         /// The tenant.
         tenant: String,
-        /// The rate as asked.
+        /// The requested rate.
         requests_per_s: f64,
         /// The accelerator time of a request.
         time: Time,
-        /// The accelerator time a second that the promise takes.
+        /// The requested accelerator seconds per second.
         asked: f64,
-        /// What is left of it.
+        /// The remaining accelerator seconds per second.
         left: f64,
-        /// The same in requests of that time, rounded down.
+        /// The remaining requests per second of that time, rounded down.
         left_requests_per_s: f64,
-        /// What may be promised in all.
+        /// The accelerator seconds per second that may be promised in total.
         most: f64,
-        /// Why no more than that may be promised.
+        /// The reason for this limit.
         limit: Limit,
     },
-    /// A latency that not even idle accelerators have.
+    /// A latency that is impossible even on idle accelerators.
     #[error(
-        "tenant '{tenant}': {} of requests within {} us: they take {} us on idle accelerators",
+        "tenant '{tenant}': {} of requests within {} us: must be at least {} us, the percentile on idle accelerators",
         percent(.latency.quantile), .latency.within.as_us_f64(), .alone.as_us_f64()
     )]
     LatencyImpossible {
         /// The tenant.
         tenant: String,
-        /// The promise as asked.
+        /// The requested latency.
         latency: LatencySlo,
         /// The percentile on idle accelerators.
         alone: Time,
@@ -159,7 +159,7 @@ pub enum ControlError {
     OutOfRange {
         /// The tenant; empty for the settings of the control plane.
         tenant: String,
-        /// What has the value.
+        /// The name of the value.
         what: &'static str,
         /// The value as given.
         value: String,

@@ -1,20 +1,20 @@
-//! What the control plane knows of a tenant: a row of ARCUS's PerFlowStatusTable.
+//! The status of a tenant: a row of ARCUS's PerFlowStatusTable.
 
 use accelflow_units::Time;
 
 use super::Slo;
 use super::numbers::BEYOND;
 
-/// Whether a promise was kept so far.
+/// The verdict on a promise so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Nothing is promised.
     NoPromise,
-    /// It was kept.
+    /// The promise was kept.
     Kept,
-    /// There were too few periods or requests to tell.
+    /// There were too few periods or requests for a verdict.
     TooShort,
-    /// It was missed.
+    /// The promise was missed.
     Missed,
 }
 
@@ -30,25 +30,25 @@ impl Verdict {
     }
 }
 
-/// What is known of a tenant.
+/// The status of a tenant in the control plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantStatus {
     /// Its name.
     pub name: String,
-    /// What it is promised, with the time of a request as it is taken now. A tenant without a promise
-    /// shares what is left.
+    /// The tenant's promise, with the present time of a request. Tenants without a promise share
+    /// the remaining capacity.
     pub slo: Option<Slo>,
-    /// The rate of its shaper, in seconds of accelerators a second.
+    /// The rate of its shaper, in accelerator seconds per second.
     pub shaped: f64,
-    /// What it used lately, in the same unit.
+    /// Its recent use, in accelerator seconds per second.
     pub measured: f64,
     /// Periods since the promise was given.
     pub periods: u64,
-    /// Of these, periods in which requests waited and it got less than was promised.
+    /// The number of these periods in which requests waited and the tenant got less than promised.
     pub missed: u64,
     /// Requests since the promise was given.
     pub requests: u64,
-    /// Of these, requests that took longer than was promised.
+    /// The number of these requests that took longer than promised.
     pub late: u64,
     /// The time of a request when the promise was given.
     pub(super) admitted: Time,
@@ -69,7 +69,7 @@ impl TenantStatus {
         }
     }
 
-    /// Replaces the promise, and counts anew.
+    /// Replaces the promise and resets the counters.
     pub(super) fn promise(&mut self, slo: Option<Slo>) {
         *self = TenantStatus {
             slo,
@@ -80,7 +80,7 @@ impl TenantStatus {
         };
     }
 
-    /// The accelerator time a second that it is promised.
+    /// The tenant's promised accelerator seconds per second.
     pub fn promised(&self) -> f64 {
         self.slo.map_or(0.0, |slo| slo.share())
     }
@@ -101,13 +101,13 @@ impl TenantStatus {
         }
     }
 
-    /// The verdict on whatever was kept worst.
+    /// The worst of the verdicts on rate and latency.
     pub fn verdict(&self) -> Verdict {
         self.rate_verdict().max(self.latency_verdict())
     }
 }
 
-/// Whether at most the promised share of `all` was missed. One of few says nothing of a hundred.
+/// Whether at most the promised share of `all` was missed. Few samples do not allow a verdict.
 fn judged(all: u64, missed: u64, promised: f64) -> Verdict {
     let allowed = all as f64 * (1.0 - promised);
     if missed as f64 > allowed.max(BEYOND) {
