@@ -30,7 +30,7 @@ pub use crate::server_use::ServerUse;
 /// The placement of services on servers. The paper's "average load per service" leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Each service has a server of its own.
+    /// Each service has its own server.
     Isolated,
     /// Services share the servers that the plan assigns. By default all are on one server.
     Colocated,
@@ -61,45 +61,47 @@ pub struct Comparison<'c> {
     pub placement: Placement,
     /// The arrival process of each service, drawn independently.
     pub arrivals: &'c ArrivalProcess,
-    /// The arrival processes of services that have one of their own, which `rate_shares` do not
-    /// scale, in the order of the plan; those beyond the end have `arrivals`.
+    /// Arrival processes of individual services, in the order of the plan. `rate_shares` does not
+    /// scale them. Services without an entry use `arrivals`.
     pub own_arrivals: &'c [Option<ArrivalProcess>],
-    /// Factors of the arrival rate, in the order of the plan; 1 for services beyond the end. Services
-    /// with 0 have no arrivals of `arrivals`: they have their own, or others must call them.
+    /// Factors of the arrival rate of individual services, in the order of the plan. Services
+    /// without an entry have 1. A service with 0 must have its own arrival process, or other
+    /// services must call it.
     pub rate_shares: &'c [f64],
     /// Number of requests of each service.
     pub requests: u64,
     /// Number of first requests that the statistics leave out.
     pub warmup: u64,
-    /// Whether `requests` and `warmup` are multiplied by the service's factor of the rate, so that the
+    /// Whether `requests` and `warmup` are scaled by each service's rate factor, so that the
     /// counted requests of all services arrive in the same time.
     pub by_rate: bool,
-    /// The share of each service's response times that results keep, from the longest on.
+    /// The share of each service's longest response times that results contain.
     pub tail_share: f64,
-    /// The largest number of single requests that results keep of each service.
+    /// The largest number of single requests per service that results contain.
     pub samples: u64,
     /// Whether response times are counted in bins, so that memory does not grow with their number.
     pub binned: bool,
-    /// The largest number of time intervals for which results have the utilization of servers
-    /// ([`SystemResult::used`]); none below 2.
+    /// The largest number of intervals of the utilization over time ([`SystemResult::used`]). Below
+    /// 2, it is not recorded.
     pub use_intervals: usize,
     /// The SLOs of services, by name.
     pub slos: &'c BTreeMap<String, Time>,
-    /// The SLO of other services over their mean response time on an idle server with AccelFlow; no
-    /// SLO if `None`. The paper takes 5 times "the service execution time on an unloaded system"
-    /// (section VII.A.3) and does not say of which system; one SLO for all makes them comparable.
+    /// The SLO of services that are not in `slos`, as a multiple of their mean response time on an
+    /// idle server with AccelFlow. No SLO if `None`. The paper takes 5 times "the service execution
+    /// time on an unloaded system" (section VII.A.3) without naming the system. The same SLO for
+    /// all systems makes them comparable.
     pub slo_factor: Option<f64>,
-    /// The factors of services that have one of their own, by name.
+    /// SLO factors of individual services, by name.
     pub slo_factors: &'c BTreeMap<String, f64>,
-    /// The tenant of each service, in the order of the plan; 0 for those beyond the end.
+    /// The tenant of each service, in the order of the plan; 0 for services without an entry.
     pub tenants: &'c [u16],
-    /// The priority of each service, in the order of the plan; 0 for those beyond the end.
+    /// The priority of each service, in the order of the plan; 0 for services without an entry.
     pub priorities: &'c [u8],
     /// The limits on tenants' traffic; other tenants have none.
     pub shaping: &'c BTreeMap<u16, Limits>,
     /// The seed of everything random.
     pub seed: u64,
-    /// Number of worker threads; results do not depend on it.
+    /// Number of worker threads. Results do not depend on it.
     pub threads: usize,
 }
 
@@ -125,9 +127,8 @@ impl Comparison<'_> {
     }
 }
 
-/// Runs `comparison`. Several times a second it calls `progress` with the number of requests that
-/// have ended and the number of all requests; if that returns `false`, the comparison stops and the
-/// result is `None`.
+/// Runs `comparison`. Calls `progress` several times a second with the number of ended requests and
+/// the total number. If `progress` returns `false`, the comparison stops and the result is `None`.
 ///
 /// # Errors
 /// [`SimError`] of the first simulation, in the order of the results, that cannot run.
@@ -177,8 +178,8 @@ pub fn compare(
     Ok(Some(systems.collect()))
 }
 
-/// Simulates the services of `comparison` under its system number `system` once more, and shows
-/// `observer` what happens to each request: the same as in [`compare`].
+/// Repeats the simulation of `comparison` for its system number `system`, and reports the events of
+/// each request to `observer`. The simulation is the same as in [`compare`].
 ///
 /// # Errors
 /// [`SimError`] of a simulation that cannot run.
@@ -338,10 +339,10 @@ fn slos(comparison: &Comparison<'_>) -> Result<Vec<Option<Time>>, SimError> {
 }
 
 /// The mean response time of a service on idle servers with AccelFlow; `None` if no request has a
-/// response. The services that it calls are idle as well.
+/// response. The called services are idle as well.
 ///
 /// # Errors
-/// As [`simulate_servers`].
+/// The errors of [`simulate_servers`].
 pub fn unloaded(config: &Config, plan: &Plan, service: usize) -> Result<Option<Time>, SimError> {
     let arrivals = ArrivalProcess::Poisson {
         rate_rps: UNLOADED_RPS,

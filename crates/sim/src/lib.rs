@@ -3,7 +3,7 @@
 //! (AccelFlow, HPCA 2026, sections III to VII).
 //!
 //! Components are modelled at the level of transactions: a queue entry, a transfer, an operation.
-//! [`accelflow_trace::step`] alone decides what a trace does next.
+//! Only [`accelflow_trace::step`] decides the next action of a trace.
 
 pub mod compare;
 pub mod config;

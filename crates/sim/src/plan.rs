@@ -52,20 +52,20 @@ pub struct Plan {
 pub struct ServicePlan {
     /// Its name.
     pub name: String,
-    /// The path; the first phase receives the request, the last sends the response.
+    /// The path. The first phase receives the request, and the last sends the response.
     pub phases: Vec<PhasePlan>,
     /// The number of its server.
     pub server: usize,
     /// By phase, application logic whose time is drawn for each request.
     application: Vec<(u16, WaitDistribution)>,
-    /// The times that vary from request to request.
+    /// The times that vary by request.
     pub spreads: ServiceSpreads,
 }
 
 /// One phase of a service's path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhasePlan {
-    /// Application logic, with its core time; the mean, if it is drawn.
+    /// Application logic with its core time, which is the mean if the time is drawn.
     Cpu(Time),
     /// Chains that run in parallel; the phase ends with the last of them.
     Chains(Vec<ChainPlan>),
@@ -76,9 +76,9 @@ pub enum PhasePlan {
 pub struct ChainPlan {
     /// The facts of its payloads.
     pub facts: ChainFacts,
-    /// The service that answers its messages; without one, answers take the waits of the plan.
+    /// The service that answers its messages. Without one, answers take the plan's waits.
     pub calls: Option<usize>,
-    /// How it is repeated after failures.
+    /// The retries of the chain after failures, if there are any.
     pub retry: Option<Retry>,
     /// Whether it is detached: neither its phase nor the response waits for it.
     pub detached: bool,
@@ -114,8 +114,8 @@ pub struct Operation {
 }
 
 impl Plan {
-    /// The plan of `profile` on `image`, with message sizes distributed by `sizes`. Payload sizes
-    /// that the profile has recorded are the means, around which `sizes` spreads.
+    /// Creates the plan of `profile` on `image`, with message sizes drawn from `sizes`. If the
+    /// profile has recorded payload sizes, they are the means of the drawn sizes.
     ///
     /// # Errors
     /// [`ServiceError`] for a service with traces or facts that `image` does not have.
@@ -148,8 +148,8 @@ impl Plan {
         })
     }
 
-    /// The plan with the speedups over a core of the accelerators beside the nine, by number in its
-    /// trace memory; `None` is the chip's.
+    /// Sets the speedups of custom accelerators over a core, by number in the plan's trace memory.
+    /// `None` means the chip's speedup.
     #[must_use]
     pub fn with_own_speedups(mut self, speedups: Vec<Option<f64>>) -> Plan {
         self.own_speedups = speedups;
@@ -163,13 +163,13 @@ impl Plan {
             .collect()
     }
 
-    /// The speedup that the workload states of `accel`, if it is beside the nine.
+    /// Returns the speedup that the workload states for `accel`, if it is a custom accelerator.
     pub fn own_speedup(&self, accel: Accel) -> Option<f64> {
         *self.own_speedups.get(accel.own_number()?)?
     }
 
-    /// The plan with facts drawn for each request by `odds`. Facts without odds are those of the
-    /// most common path.
+    /// Makes facts vary by request, with the probabilities `odds`. Facts without odds are those of
+    /// the most common path.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds) -> Plan {
         let phases = self
@@ -188,8 +188,8 @@ impl Plan {
         self
     }
 
-    /// The plan with facts drawn for each request by the odds of each chain, which `odds` returns
-    /// for a service, a phase and a chain. Facts without odds are those of the most common path.
+    /// Makes facts vary by request. `odds` returns the probabilities for a service, a phase and a
+    /// chain. Facts without odds are those of the most common path.
     #[must_use]
     pub fn with_chain_odds(mut self, odds: impl Fn(&str, usize, usize) -> FactOdds) -> Plan {
         for service in &mut self.services {
@@ -203,8 +203,8 @@ impl Plan {
         self
     }
 
-    /// The plan where chains have waits of their own, which `waits` returns for a service, a phase,
-    /// a chain and the trace that waits.
+    /// Sets the waits of individual chains. `waits` returns the wait for a service, a phase, a
+    /// chain and the waiting trace.
     #[must_use]
     pub fn with_chain_waits(
         mut self,
@@ -225,11 +225,10 @@ impl Plan {
         self
     }
 
-    /// The plan with facts of recorded requests: each request draws one of those that `profile` has
-    /// recorded.
+    /// Makes each request use the facts of a recorded request, drawn from those in `profile`.
     ///
     /// # Errors
-    /// [`RecordingError::NoRequests`] for a service without any.
+    /// [`RecordingError::NoRequests`] for a service without recorded requests.
     pub fn with_recorded_facts(mut self, profile: &Profile) -> Result<Plan, RecordingError> {
         for (service, recorded) in self.services.iter_mut().zip(profile.services()) {
             let requests = recorded.requests();
@@ -262,14 +261,14 @@ impl Plan {
         Some(Field { index, name })
     }
 
-    /// The time that the trace at `trace` waits for its message; the median, if waits are drawn.
+    /// The time that the trace at `trace` waits for its message, or the median if waits are drawn.
     pub fn typical_wait(&self, trace: AtmAddress) -> Time {
         let distribution = self.waits.get(trace.index());
         distribution.map_or(Time::ZERO, |waits| waits.median())
     }
 
-    /// The time that the trace at `trace` in `chain` waits for its message, for the request number
-    /// `request`. It is a function of the arguments alone, so it is the same in every system.
+    /// Returns the time that the trace at `trace` in `chain` waits for its message, for request
+    /// number `request`. It depends only on the arguments, so it is the same in every system.
     pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
         let own = chain.waits.iter().find(|(at, _)| *at == trace);
         let own = own.map(|(_, distribution)| distribution);
@@ -292,8 +291,8 @@ impl PhasePlan {
 }
 
 impl ServicePlan {
-    /// The service with message sizes drawn from `sizes`. Costs still refer to the means of the plan,
-    /// so larger messages cost more.
+    /// Returns the service with message sizes drawn from `sizes`. Costs still refer to the means of
+    /// the plan, so larger messages cost more.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {
@@ -385,8 +384,8 @@ impl ChainPlan {
         }
     }
 
-    /// The message that the trace number `trace` of this chain handles, for the request number
-    /// `request`. It is a function of the arguments alone.
+    /// Returns the message of trace number `trace` of this chain, for request number `request`. It
+    /// depends only on the arguments.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
@@ -403,9 +402,9 @@ impl ChainPlan {
         MessageSize { size, mean: *mean }
     }
 
-    /// The message of an operation of `accel` on the data of several arms, `input` bytes in all.
-    /// `message` is the first arm's; the result is larger in proportion to the data. Recorded sizes
-    /// of operations after a join are already those of all arms' data.
+    /// Returns the message of an operation of `accel` on the data of several arms, `input` bytes in
+    /// total. It is `message`, the first arm's, scaled in proportion to the data. Recorded sizes of
+    /// operations after a join are already those of all arms' data.
     pub fn joined(
         &self,
         trace: AtmAddress,
@@ -433,8 +432,9 @@ impl ChainPlan {
         slot(self.accels, trace, accel, receives)
     }
 
-    /// The operation of `accel` in the trace that begins at `trace`, on `message` in the form
-    /// `form`; `None` if it has no cost. A TCP that receives and one that sends are two operations.
+    /// Returns the operation of `accel` in the trace that begins at `trace`, on `message` in the
+    /// form `form`. `None` if it has no cost. A TCP that receives and one that sends are two
+    /// operations.
     ///
     /// Sizes of messages are those before compression, so payloads are smaller between Cmp and Dcmp;
     /// recorded sizes are used as they are. The cost depends on the size of the message relative to
@@ -474,8 +474,8 @@ impl ChainPlan {
         Some(operation)
     }
 
-    /// The core time of an operation of the request number `request`, where its mean is `mean`. It
-    /// is a function of the arguments alone.
+    /// Returns the core time of an operation of request number `request`, whose mean is `mean`. It
+    /// depends only on the arguments.
     pub fn cost(
         &self,
         (trace, accel, receives): (AtmAddress, Accel, bool),

@@ -10,13 +10,13 @@ use accelflow_units::{Bytes, Time};
 /// The reason why a core executed an operation of an accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fallback {
-    /// The core found the input queue of the first accelerator full.
+    /// The input queue of the first accelerator was full.
     EnqueueDenied,
-    /// A dispatcher found the input queue and the overflow area of the next accelerator full.
+    /// The input queue and the overflow area of the next accelerator were full.
     OverflowFull,
     /// The core would end the operation sooner than the accelerator (`accelerator.fallback`).
     CoreSooner,
-    /// An exception stopped the accelerator, and it could not go on.
+    /// An exception stopped the accelerator, which could not continue.
     Exception,
     /// A message did not arrive in time, and the core terminated the request.
     TimedOut,
@@ -59,12 +59,12 @@ pub enum Part {
     Dispatcher,
     /// The central manager, its queue included.
     Manager,
-    /// Orchestration on cores: interrupts, decisions, starts of chains, and notices of ends. For a
-    /// decision that a trace waits for it includes the core's queue.
+    /// Orchestration on cores: interrupts, decisions, starts of chains, and notices of ends. If a
+    /// trace waits for a decision, the wait in the core's queue is included.
     Cores,
     /// Transfers, waits for A-DMA engines, and notifications on their way.
     Communication,
-    /// Other servers, and clients, as far as their time outside of this server is known.
+    /// Other servers, and clients if their time is known.
     Remote,
     /// Waits for elements, for output entries, and for cores with other work.
     Queueing,
@@ -98,7 +98,7 @@ impl Part {
     }
 }
 
-/// A response time, divided into [`Part`]s. Of parallel chains, the one that ended last counts.
+/// A response time, broken down by [`Part`]. Of parallel chains, the one that ended last counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown([Time; Part::ALL.len()]);
 
@@ -118,7 +118,8 @@ impl Breakdown {
         self.of(Part::Dispatcher) + self.of(Part::Manager) + self.of(Part::Cores)
     }
 
-    /// The mean time spent on `part`, if this is the sum over `requests` requests; `None` for 0.
+    /// The mean time spent on `part` per request, if this is the sum over `requests` requests;
+    /// `None` for 0.
     pub fn mean(&self, part: Part, requests: u64) -> Option<Time> {
         (requests > 0).then(|| self.of(part) / requests)
     }
@@ -136,7 +137,7 @@ impl std::ops::AddAssign for Breakdown {
     }
 }
 
-/// The time for which orchestration kept hardware busy, over the whole run.
+/// The time for which orchestration occupied hardware, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orchestration {
     /// Output dispatchers.
@@ -152,7 +153,7 @@ pub struct Orchestration {
 pub struct Sample {
     /// Number of the request within its service; the first is 0.
     pub request: u64,
-    /// When it arrived, since the start of the run.
+    /// Time of its arrival, since the start of the run.
     pub arrived: Time,
     /// Its response time.
     pub response: Time,
@@ -161,8 +162,8 @@ pub struct Sample {
 }
 
 /// The statistics of a service. Requests of other services are counted separately, in
-/// [`ServiceStats::called`], but deadlines, queue entries, fallbacks, calls and attempts include
-/// them.
+/// [`ServiceStats::called`], but the statistics of deadlines, queue entries, fallbacks, calls and
+/// attempts include them.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
     /// Number of requests that arrived, over the whole run.
@@ -174,15 +175,15 @@ pub struct ServiceStats {
     pub timed_out: u64,
     /// Number of requests after the warm-up that had an SLO.
     pub with_slo: u64,
-    /// Number of those whose response came later, or never.
+    /// Number of those whose response was late or missing.
     pub slo_missed: u64,
     /// Number of operations that had a deadline.
     pub deadlines: u64,
     /// Number of those that ended after it.
     pub deadlines_missed: u64,
-    /// Number of queue entries that changed places with an earlier one to meet their deadlines.
+    /// Number of queue entries that swapped places with an earlier one to meet a deadline.
     pub exchanged: u64,
-    /// Number of queue entries that could not change places, and were expected to miss their
+    /// Number of queue entries that could not swap places and were expected to miss their
     /// deadlines.
     pub expected_late: u64,
     /// Number of requests that were answered with an error (T6, T7 and T10 can report one), over the
@@ -190,25 +191,25 @@ pub struct ServiceStats {
     pub errors: u64,
     /// Response times of the requests after the warm-up.
     pub latency: Samples,
-    /// When the first and the last request after the warm-up arrived.
+    /// Arrival times of the first and the last request after the warm-up.
     pub measured: Option<(Time, Time)>,
     /// Number of responses between the first and the last arrival after the warm-up.
     pub completed_in_window: u64,
     /// Number of fallbacks, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
-    /// The sum of [`ServiceStats::latency`], divided by [`Part`].
+    /// The sum of [`ServiceStats::latency`], broken down by [`Part`].
     pub spent: Breakdown,
     /// Single requests of [`ServiceStats::latency`], in the order of their responses, if the load
-    /// asks for some ([`crate::Load::sampling`]).
+    /// has sampling ([`crate::Load::sampling`]).
     pub samples: Vec<Sample>,
     /// The requests of other services.
     pub called: CalledStats,
     /// The requests to other services.
     pub calls: CallStats,
-    /// Number of attempts after a failed one, over the whole run.
+    /// Number of retries, over the whole run.
     pub retries: u64,
     /// Number of chains whose last attempt failed, over the whole run. Their requests were answered
-    /// with an error, and count as such.
+    /// with an error and are counted in `errors`.
     pub gave_up: u64,
 }
 
@@ -225,7 +226,7 @@ impl ServiceStats {
 }
 
 /// The requests of a service that other services have sent, over the whole run unless stated
-/// otherwise. Their warm-up is that of the request from outside that they are a part of.
+/// otherwise. They count as warm-up if the external request that caused them does.
 #[derive(Clone, Debug, Default)]
 pub struct CalledStats {
     /// Number of requests that arrived.
@@ -239,11 +240,11 @@ pub struct CalledStats {
     pub errors: u64,
     /// Number of requests after the warm-up that had an SLO.
     pub with_slo: u64,
-    /// Number of those whose response came later, or never.
+    /// Number of those whose response was late or missing.
     pub slo_missed: u64,
     /// Response times of the requests after the warm-up.
     pub latency: Samples,
-    /// The sum of [`CalledStats::latency`], divided by [`Part`].
+    /// The sum of [`CalledStats::latency`], broken down by [`Part`].
     pub spent: Breakdown,
 }
 
@@ -252,7 +253,7 @@ pub struct CalledStats {
 pub struct CallStats {
     /// Number of requests sent.
     pub sent: u64,
-    /// Number of those whose response came in time.
+    /// Number of those whose response arrived in time.
     pub answered: u64,
     /// Number of those that timed out.
     pub timed_out: u64,
@@ -261,11 +262,11 @@ pub struct CallStats {
 /// The statistics of an accelerator type, in the measured window unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccelStats {
-    /// Share of the elements' time that they were busy.
+    /// Utilization of the elements, as a share of their time.
     pub utilization: f64,
     /// Share of time with any element busy.
     pub any_busy: f64,
-    /// Share of the output dispatchers' time that they were busy (`dispatcher.busy`).
+    /// Utilization of the output dispatchers, as a share of their time (`dispatcher.busy`).
     pub dispatcher: f64,
     /// Number of operations, over the whole run.
     pub operations: u64,
@@ -281,7 +282,7 @@ pub struct AccelStats {
 pub struct TenantStats {
     /// The number of the tenant in its loads.
     pub tenant: u16,
-    /// Number of traces that started on accelerators, arms of forks included.
+    /// Number of traces that started on accelerators, including arms of forks.
     pub started: u64,
     /// The largest number of traces running at once.
     pub peak_running: u64,
@@ -300,19 +301,19 @@ pub struct TenantStats {
 /// The resource that limits a saturated server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
-    /// The busiest of the resources with a growing backlog or that turn work away.
+    /// The busiest of the resources that have a growing backlog or reject work.
     pub cause: String,
-    /// Share of its time that it was busy in the measured window.
+    /// Its utilization in the measured window, as a share of its time.
     pub utilization: f64,
     /// Its backlog at the beginning of the window, and at the end.
     pub waiting: (usize, usize),
-    /// Number of traces that it turned away in the window because its queues were full.
+    /// Number of traces that it rejected in the window because its queues were full.
     pub turned_away: u64,
     /// The resource with the longest queue at the end.
     pub longest_queue: String,
 }
 
-/// Sums over a whole run, which obey conservation laws.
+/// Sums over a whole run, for checks of conservation laws.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Number of operations on accelerators, by [`Accel::index`].
@@ -359,7 +360,7 @@ pub struct DataStats {
     pub missed_bytes: u64,
     /// Bytes written to the last-level cache.
     pub written_bytes: u64,
-    /// Bytes read from and written to main memory, for cores too.
+    /// Bytes read from and written to main memory, including those of cores.
     pub dram_bytes: u64,
     /// Number of pages that accelerators looked up in their TLBs.
     pub tlb_lookups: u64,

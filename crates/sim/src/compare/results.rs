@@ -23,46 +23,48 @@ pub struct ServiceResult {
     pub mean: Option<Time>,
     /// Percentiles 50, 99 and 99.9 of the response time.
     pub percentiles: [Option<Time>; 3],
-    /// The longest response times, as many as [`Comparison::tail_share`](crate::compare::Comparison::tail_share) says, the longest
-    /// first; none if they are counted in bins.
+    /// The longest response times, in descending order.
+    /// [`Comparison::tail_share`](crate::compare::Comparison::tail_share) sets their number. Empty
+    /// if response times are counted in bins.
     pub tail: Vec<Time>,
-    /// Used instead of `tail` when response times are counted in bins: a response time that
-    /// represents each of the longest bins, and the number in the bin, the longest first.
+    /// The bins of the longest response times, in descending order, if response times are counted
+    /// in bins. Each has a representative response time and a count.
     pub tail_bins: Vec<(Time, u64)>,
-    /// Single requests, evenly spaced and at most [`Comparison::samples`](crate::compare::Comparison::samples), in the order of their
-    /// responses.
+    /// Samples of single requests in the order of their responses, evenly spaced and at most
+    /// [`Comparison::samples`](crate::compare::Comparison::samples).
     pub samples: Vec<Sample>,
     /// Completions in the measured window, in requests per second.
     pub throughput_rps: f64,
-    /// Share of the cores' time that they were busy.
+    /// Utilization of the cores, as a share of their time.
     pub core_utilization: f64,
     /// The names of the accelerators, by [`Accel::index`]: the nine, and those of the workload.
     pub accelerators: Vec<String>,
-    /// Share of the time of each accelerator's processing elements that they were busy, by
+    /// Utilization of each accelerator's processing elements, as a share of their time, by
     /// [`Accel::index`].
     pub accelerator_utilization: [f64; Accel::MOST],
-    /// Share of time in which at least one processing element of each accelerator was busy, by
+    /// Share of time in which at least one of an accelerator's processing elements was busy, by
     /// [`Accel::index`].
     pub accelerator_any_busy: [f64; Accel::MOST],
     /// Share of each accelerator's operations that found its queues full, by [`Accel::index`].
     pub accelerator_denied: [f64; Accel::MOST],
     /// Share of each accelerator's operations that a core executed, over the whole run, by
-    /// [`Accel::index`]: those after a fallback, and all without accelerators.
+    /// [`Accel::index`]. These are operations after a fallback, or all operations in a system
+    /// without accelerators.
     pub accelerator_on_core: [f64; Accel::MOST],
-    /// Share of the manager's time that it was busy.
+    /// Utilization of the manager, as a share of its time.
     pub manager_utilization: f64,
-    /// Share of the A-DMA engines' time that they were busy.
+    /// Utilization of the A-DMA engines, as a share of their time.
     pub dma_utilization: f64,
-    /// Mean number of operations on accelerators for a request, over all requests of the server.
+    /// Mean number of accelerator operations per request, over all requests of the server.
     pub operations_per_request: f64,
     /// The SLO of the service.
     pub within: Option<Time>,
-    /// Number of requests that were terminated because a message did not arrive in time; they have
-    /// no response time.
+    /// Number of requests terminated because a message did not arrive in time. They have no
+    /// response time.
     pub timed_out: u64,
-    /// Number of operations with a deadline, and of those that ended after it.
+    /// Number of operations with a deadline, and number of operations that missed it.
     pub deadlines: (u64, u64),
-    /// Number of queue entries that changed places with an earlier one to meet their deadlines.
+    /// Number of queue entries that swapped places with an earlier one to meet a deadline.
     pub exchanged: u64,
     /// The statistics of the service's tenant, over all its services.
     pub tenant: TenantStats,
@@ -70,27 +72,27 @@ pub struct ServiceResult {
     pub fallbacks: BTreeMap<Fallback, u64>,
     /// Number of requests that ended with a response, over the whole run.
     pub responded: u64,
-    /// Number of requests after the warm-up that had an SLO, including terminated ones, and of
-    /// those that missed it.
+    /// Number of requests after the warm-up that had an SLO, including terminated ones, and number
+    /// of requests that missed it.
     pub slo: (u64, u64),
-    /// The limiting resource, if requests arrived faster than they ended.
+    /// The limiting resource, if requests arrived faster than they were completed.
     pub saturated: Option<String>,
     /// Mean number of instructions of an output dispatcher's operation; `None` without any.
     pub dispatcher_instructions: Option<f64>,
-    /// The sum of the response times, divided by [`Part`](crate::stats::Part).
+    /// The sum of the response times, broken down by [`Part`](crate::stats::Part).
     pub spent: Breakdown,
     /// Data movement of the server: networks, caches, memory, translation.
     pub data: DataStats,
-    /// The requests of other services. Of the figures above, only those of the server and of queues
-    /// include them.
+    /// The results of requests from other services. Of the fields above, only those about the
+    /// server and its queues include such requests.
     pub called: CalledResult,
     /// The requests to other services.
     pub calls: CallStats,
-    /// Number of attempts of chains after a failed one, and of chains whose last attempt failed.
+    /// Number of retries of chains, and number of chains whose last attempt failed.
     pub retries: (u64, u64),
 }
 
-/// The requests of other services to one service.
+/// The results of requests from other services to one service.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalledResult {
     /// Number of requests that arrived, over the whole run.
@@ -102,14 +104,14 @@ pub struct CalledResult {
     /// Number of requests that were terminated because a message did not arrive in time, over the
     /// whole run.
     pub timed_out: u64,
-    /// Number of requests after the warm-up that had an SLO, including terminated ones, and of
-    /// those that missed it.
+    /// Number of requests after the warm-up that had an SLO, including terminated ones, and number
+    /// of requests that missed it.
     pub slo: (u64, u64),
     /// Mean response time.
     pub mean: Option<Time>,
     /// Percentiles 50, 99 and 99.9 of the response time.
     pub percentiles: [Option<Time>; 3],
-    /// The sum of the response times, divided by [`Part`](crate::stats::Part).
+    /// The sum of the response times, broken down by [`Part`](crate::stats::Part).
     pub spent: Breakdown,
 }
 
@@ -120,8 +122,8 @@ pub struct SystemResult {
     pub orchestrator: String,
     /// In the order of the plan.
     pub services: Vec<ServiceResult>,
-    /// How busy its servers were over time, if
-    /// [`Comparison::use_intervals`](crate::compare::Comparison::use_intervals) asks for it.
+    /// The utilization of its servers over time, if
+    /// [`Comparison::use_intervals`](crate::compare::Comparison::use_intervals) is at least 2.
     pub used: Vec<ServerUse>,
 }
 

@@ -19,7 +19,7 @@ impl Config {
     /// Sets the parameter `key` to `value`, in the parameter's unit.
     ///
     /// # Errors
-    /// [`Refusal`] of an unknown key and of a value that is not allowed.
+    /// [`Refusal`] for an unknown key or a value that is not allowed.
     pub fn set(&mut self, key: &str, value: f64) -> Result<(), Refusal> {
         PARAMETERS.set(self, key, value)
     }
@@ -27,7 +27,7 @@ impl Config {
     /// The value of the parameter `key`, in the parameter's unit.
     ///
     /// # Errors
-    /// [`Refusal`] of an unknown key.
+    /// [`Refusal`] for an unknown key.
     pub fn get(&self, key: &str) -> Result<f64, Refusal> {
         PARAMETERS.get(self, key)
     }
@@ -35,7 +35,7 @@ impl Config {
     /// Checks all values of a configuration whose fields were set directly.
     ///
     /// # Errors
-    /// [`Refusal`] of the first value that is not allowed, or that is inconsistent with another.
+    /// [`Refusal`] for the first value that is not allowed or is inconsistent with another.
     pub fn check(&self) -> Result<(), Refusal> {
         PARAMETERS.check(self)?;
         self.check_multiple("tlb.entries", "tlb.ways", 1.0)?;
@@ -51,7 +51,7 @@ impl Config {
             return Ok(());
         }
         let [of, other_value] = [of, other_value].map(number_text);
-        let allowed = format!("must be a multiple of {of}, as {other} is {other_value}");
+        let allowed = format!("must be a multiple of {of}, since {other} = {other_value}");
         Err(Refusal::number(key, value, allowed))
     }
 }

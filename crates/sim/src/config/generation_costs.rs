@@ -2,8 +2,8 @@
 //!
 //! "While newer processors indeed improve the performance of the main service logic, they offer
 //! less benefit to datacenter tax operations." All generations have the clock, caches, networks and
-//! accelerators of the base server, so only the time of software differs. An accelerator's time is
-//! that of a core of the base server over its speedup, for all generations of cores.
+//! accelerators of the base server, so only the time of software differs. For all generations, an
+//! accelerator's time is that of a base server's core divided by the speedup.
 
 use accelflow_units::Time;
 
@@ -11,20 +11,19 @@ use super::parts::Generation;
 use super::server::Config;
 
 impl Config {
-    /// The time of application logic on this server's cores, if it takes `base` on the base
-    /// server's.
+    /// Converts a time of application logic from the base server's cores to this server's cores.
     pub fn application_time(&self, base: Time) -> Time {
         self.on_generation(base, 1.0)
     }
 
-    /// The time on this server's cores of an operation of the datacenter tax that takes `base` on
-    /// the base server's.
+    /// Converts a time of a datacenter tax operation from the base server's cores to this server's
+    /// cores.
     pub fn tax_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.tax_gain)
     }
 
-    /// The time on this server's cores of work of the operating system that takes `base` on the
-    /// base server's.
+    /// Converts a time of operating system work from the base server's cores to this server's
+    /// cores.
     pub fn system_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.system_gain)
     }

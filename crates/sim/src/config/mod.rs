@@ -1,8 +1,7 @@
 //! The parameters of the simulated server: one set for every experiment.
 //!
-//! [`Config`] holds them as quantities, part by part. [`PARAMETERS`] names each one for files, command
-//! lines and `accelflow explain`, with its unit, its allowed values, and where its default comes
-//! from.
+//! [`Config`] has them as quantities, in parts. [`PARAMETERS`] lists each with its key for files
+//! and command lines, its unit, its allowed values, and the source of its default.
 
 mod access;
 mod blank;

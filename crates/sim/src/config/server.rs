@@ -70,19 +70,20 @@ impl Config {
         }
     }
 
-    /// The time that `accel` takes for an operation that takes a core of the base server `on_core`.
+    /// Returns the time of an operation on `accel` that takes `on_core` on a core of the base
+    /// server.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)
     }
 
-    /// The time that a dispatcher's transformation engine takes for `payload`.
+    /// Returns the time that a dispatcher's transformation engine takes for `payload`.
     pub fn transformation(&self, payload: Bytes) -> Time {
         let rate = self.dispatcher.transform_rate;
         rate.map_or(Time::ZERO, |rate| rate.transfer(payload))
     }
 
-    /// The time that an output dispatcher takes for `instructions`.
+    /// Returns the time that an output dispatcher takes for `instructions`.
     pub fn dispatch(&self, instructions: u64) -> Time {
         let cycles = instructions as f64 / self.dispatcher.ipc;
         Time::from_s_f64(cycles / self.core.clock.as_hz() as f64)

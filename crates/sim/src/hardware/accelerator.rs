@@ -32,9 +32,9 @@ impl Sizes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Started<T> {
     pub item: T,
-    /// The element holds the state of another tenant.
+    /// Whether the element must wipe the state of another tenant.
     pub wipes: bool,
-    /// The element does not hold the state of this service.
+    /// Whether the element must load the state of this service.
     pub reloads: bool,
 }
 

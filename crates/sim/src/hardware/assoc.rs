@@ -107,7 +107,7 @@ fn touch_4(set: &mut [u32; 4], tag: u32, writes: bool) -> Result<(), Option<Vict
     Ok(())
 }
 
-/// As [`Associative::touch`] in a set of 16 ways, which are compared at once.
+/// Like [`Associative::touch`] in a set of 16 ways, which are compared at once.
 #[inline(never)]
 fn touch_16(set: &mut [u32; 16], tag: u32, writes: bool) -> Result<(), Option<Victim>> {
     let used = tag << 1 | u32::from(writes);

@@ -11,7 +11,7 @@ use crate::config::{Config, TRANSACTION};
 /// The place of the data of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The private caches of the core that has just written it.
+    /// The private caches of the core that has just written the data.
     Core,
     /// The last-level cache or main memory.
     Memory,
@@ -55,7 +55,7 @@ pub(crate) struct MemoryCounts {
     /// Bytes read that came from main memory.
     pub missed_bytes: u64,
     pub written_bytes: u64,
-    /// Bytes read from and written to main memory, for cores too.
+    /// Bytes read from and written to main memory, including those of cores.
     pub dram_bytes: u64,
 }
 
@@ -195,8 +195,9 @@ impl Memory {
         }
     }
 
-    /// Reads another word for a component that read the word before from the same block, when nothing
-    /// has come between: when it is there. The block is the most recently used of its set.
+    /// Returns the time when a component has read another word of the block that it has just read,
+    /// if there was no other access in between. The block is then the most recently used of its
+    /// set.
     #[inline]
     pub(crate) fn read_beside(&mut self, (slice, way): (usize, Time), now: Time) -> Time {
         let length = self.lengths(LINE).0;

@@ -145,7 +145,7 @@ impl Pipe {
         start
     }
 
-    /// As [`Pipe::take`], when earlier intervals may overlap the wanted one.
+    /// Like [`Pipe::take`], when earlier intervals may overlap the wanted one.
     #[inline(never)]
     fn take_between(&mut self, wanted: Time, length: Time) -> Time {
         let mut start = wanted.max(self.floor);

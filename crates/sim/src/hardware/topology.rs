@@ -34,7 +34,8 @@ pub(crate) struct Stop {
     pub chiplet: usize,
     pub x: usize,
     pub y: usize,
-    /// The second interface, beside that of the core and its cache slice.
+    /// Whether this is the router's second interface, in addition to that of the core and its cache
+    /// slice.
     pub beside: bool,
 }
 
@@ -123,7 +124,7 @@ fn layout(accelerators: usize) -> Layout {
     }
 }
 
-/// Rows and columns of the eight accelerators beside the cores on a single chiplet.
+/// Rows and columns of the eight accelerators next to the cores on a single chiplet.
 const RING: (usize, usize) = (4, 2);
 
 const INTERFACES: usize = 4;
@@ -202,7 +203,7 @@ impl Topology {
         self.links += width * height * LINKS_OF_A_ROUTER;
     }
 
-    /// Places the accelerators in two columns beside the cores, down the first and up the second.
+    /// Places the accelerators in two columns next to the cores, down the first and up the second.
     fn beside_the_cores(&mut self, side: usize, height: usize) {
         let top = (height - RING.0) / 2;
         for (n, accel) in ORDER.into_iter().enumerate() {
@@ -272,7 +273,7 @@ impl Topology {
             Place::Accel(accel, instance) => {
                 let first = self.accelerators[accel.index()];
                 if accel == Accel::Ldb || accel.own_number().is_some() {
-                    // All instances serve all cores, and accelerators beside the nine stand there.
+                    // All instances serve all cores, and custom accelerators stand there.
                     return first;
                 }
                 let block = self.meshes[first.chiplet].block;
@@ -311,7 +312,7 @@ impl Topology {
         }
     }
 
-    /// The side of the cores' mesh, without accelerators beside it.
+    /// The side length of the cores' mesh, without accelerators.
     fn side(&self) -> usize {
         let cores = &self.meshes[0];
         if self.meshes.len() == 1 {

@@ -179,8 +179,9 @@ impl Translation {
         done + way.back
     }
 
-    /// Walks the tables for a page that `last` serves: when it is translated. The walkers' cache has
-    /// the directory, and the last-level cache the entry, both as the most recently used.
+    /// Walks the tables for a page next to that of `last`. Returns the time when the page is
+    /// translated. The walkers' cache has the directory, and the last-level cache the entry, both
+    /// most recently used.
     fn walk_beside(&mut self, memory: &mut Memory, last: &LastWalk, now: Time) -> Time {
         self.counts.misses += 1;
         self.counts.table_reads += 1;

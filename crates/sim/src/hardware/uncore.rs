@@ -25,7 +25,7 @@ pub(crate) struct Uncore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Movement {
     pub way: Way,
-    /// The address, if memory is an end of the way.
+    /// The address, if memory is one end of the route.
     pub address: u64,
     pub size: Bytes,
     pub tenant: u16,

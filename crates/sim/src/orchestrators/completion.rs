@@ -5,7 +5,7 @@ use accelflow_units::Bytes;
 
 use crate::config::Config;
 
-/// The completion of an operation, and what the trace says comes next.
+/// The completion of an operation, and the trace's next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The accelerator that has completed.
@@ -20,7 +20,7 @@ pub struct Completion {
     pub transforms: u8,
     /// Size of the payload.
     pub size: Bytes,
-    /// Effect on a join, if one comes next.
+    /// Effect on the join that comes next, if there is one.
     pub arm: Arm,
 }
 

@@ -6,8 +6,8 @@ use super::completion::Completion;
 use super::costs::instructions;
 use crate::config::Config;
 
-/// The times for which dispatcher, manager and core are busy with a completion, one after the
-/// other.
+/// The decision on a completion: the times for which dispatcher, manager and core are busy with it,
+/// one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Time of the accelerator's output dispatcher.
@@ -16,9 +16,9 @@ pub struct Decision {
     pub instructions: u64,
     /// The visit to the central manager, if there is one.
     pub manager: Option<ManagerVisit>,
-    /// Time of the request's core; the trace waits for it.
+    /// Time of the request's core for which the trace waits.
     pub core: Time,
-    /// Time of the request's core while the trace waits for a message anyway.
+    /// Time of the request's core that overlaps with the trace's wait for a message.
     pub background: Time,
 }
 
@@ -40,8 +40,8 @@ impl ManagerVisit {
         }
     }
 
-    /// A visit in which the manager also resolves branches and transforms the payload, with the
-    /// instructions that an output dispatcher needs for them.
+    /// Creates a visit in which the manager also resolves branches and transforms the payload. It
+    /// needs the instructions of an output dispatcher for them.
     pub fn resolving(completion: &Completion, config: &Config) -> ManagerVisit {
         let extra = instructions(completion, config).saturating_sub(config.dispatcher.plain);
         let resolving = config.dispatch(extra);

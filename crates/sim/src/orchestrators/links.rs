@@ -9,8 +9,9 @@ use accelflow_trace::Accel;
 pub struct Links(BTreeSet<(Accel, Accel)>);
 
 impl Links {
-    /// Links the pairs that follow one another most often: "links pairs of accelerators that
-    /// frequently go together" (AccelFlow, section VI). They are pairs: no accelerator is in two.
+    /// Links the pairs of accelerators that follow one another most often: "links pairs of
+    /// accelerators that frequently go together" (AccelFlow, section VI). No accelerator is in two
+    /// pairs.
     ///
     /// `transitions` counts how often the second accelerator follows the first. The most frequent
     /// pair is linked, then the most frequent pair of the remaining accelerators, and so on; ties

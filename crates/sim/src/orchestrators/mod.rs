@@ -1,9 +1,9 @@
-//! The systems under comparison, which differ in who decides the next step of a trace, and at what
-//! cost.
+//! The systems under comparison. They differ in the component that decides the next step of a
+//! trace, and in its cost.
 //!
-//! An orchestrator answers one question during a run: when an operation has completed, who decides
-//! the next step, and for how long is each of them busy? Its other properties are fixed, in
-//! [`Properties`]. Accelerators, networks, cores and workload are the same for all orchestrators.
+//! During a run an orchestrator decides which components handle the completion of an operation, and
+//! for how long each is busy. Its other properties are fixed, in [`Properties`]. Accelerators,
+//! networks, cores and workload are the same for all orchestrators.
 
 mod accelflow;
 mod cohort;

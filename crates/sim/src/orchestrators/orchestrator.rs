@@ -1,4 +1,4 @@
-//! The interface of a way of orchestrating the ensemble.
+//! The interface of orchestrators.
 
 use super::completion::Completion;
 use super::decision::Decision;
@@ -7,10 +7,10 @@ use super::properties::Properties;
 use super::session::{PolicyError, Session, Simulated};
 use crate::config::Config;
 
-/// A way of orchestrating the ensemble.
+/// An orchestrator of the ensemble: a system under comparison.
 ///
-/// Implementations are stateless: everything that changes lives in the simulated hardware, or in a
-/// [`Session`] of each simulation.
+/// Implementations are stateless. All state is in the simulated hardware, or in the [`Session`] of
+/// a simulation.
 pub trait Orchestrator: Send + Sync {
     /// The identifier in commands, files and results.
     fn id(&self) -> &str;

@@ -5,24 +5,24 @@ use accelflow_units::Time;
 use super::decision::ManagerVisit;
 use crate::config::{Config, Policy};
 
-/// Everything about an orchestrator that does not change during a run.
+/// The properties of an orchestrator that do not change during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Properties {
     /// Whether there are accelerators. Without them every operation runs on a core, and the other
     /// properties have no effect.
     pub accelerated: bool,
-    /// Whether the accelerators keep a trace that waits for a message. Otherwise the trace takes
-    /// no queue entry until the message arrives.
+    /// Whether a trace that waits for a message stays in a queue entry of an accelerator. Otherwise
+    /// it needs no entry until the message arrives.
     pub parks: bool,
     /// Where operations wait. With [`Queueing::Central`] every decision must visit the manager,
-    /// which otherwise never learns that a processing element is free.
+    /// which otherwise does not learn that a processing element is free.
     pub queueing: Queueing,
     /// The order in which input dispatchers load ready entries.
     pub policy: Policy,
     /// Core time to start a chain of traces.
     pub start: Time,
     /// The visit to the manager before a submitted chain starts and, with [`Queueing::Central`],
-    /// before a message is given a processing element.
+    /// before a processing element is assigned to a message.
     pub submission: Option<ManagerVisit>,
     /// How a core learns that an accelerator needs a decision.
     pub requests: CoreRequests,
@@ -33,8 +33,9 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Accelerators with a queue each, in the order of `scheduling.policy`, without a manager;
-    /// requests to cores interrupt, and the end of a trace sets a flag. Costs are zero.
+    /// Creates properties with zero costs: one queue per accelerator in the order of
+    /// `scheduling.policy`, no manager, interrupts for requests to cores, and a flag for the end of
+    /// a trace.
     pub fn new(config: &Config) -> Properties {
         Properties {
             accelerated: true,
@@ -68,15 +69,15 @@ pub enum CoreRequests {
     Interrupt,
     /// By a task in its run queue.
     RunQueue,
-    /// By an entry in a queue in memory that the core polls. Ends of traces and operations that
-    /// the core hands on pass through such queues too.
+    /// By an entry in a queue in memory that the core polls. Ends of traces, and operations that
+    /// the core passes on, also use such queues.
     SoftwareQueue,
 }
 
 /// How a core learns that a trace has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notification {
-    /// By a flag in memory, which it checks as `core.notification` says.
+    /// By a flag in memory, which it checks as `core.notification` states.
     #[default]
     Flag,
     /// By an interrupt.

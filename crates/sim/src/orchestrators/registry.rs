@@ -7,7 +7,8 @@ use super::non_acc::NonAcc;
 use super::orchestrator::Orchestrator;
 use super::{cohort, deadlines, direct, relief};
 
-/// The systems that the paper's figures compare, in its order: the default of a comparison.
+/// The systems that the paper's figures compare, in the paper's order. They are the default of a
+/// comparison.
 pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &NonAcc,
     &CpuCentric,
@@ -17,8 +18,8 @@ pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &Ideal,
 ];
 
-/// The steps from RELIEF to AccelFlow (AccelFlow, section VII.A.2, Fig. 13): each adds one
-/// technique to the one before it.
+/// The steps from RELIEF to AccelFlow (AccelFlow, section VII.A.2, Fig. 13): each step adds one
+/// technique.
 pub const LADDER: [&dyn Orchestrator; 5] = [
     &relief::RELIEF,
     &relief::PER_ACC_TYPE_Q,
@@ -44,16 +45,15 @@ pub const SYSTEMS: [&dyn Orchestrator; 13] = [
     &Ideal,
 ];
 
-/// The identifier of an orchestrator that does not exist.
+/// The error of an unknown orchestrator identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown orchestrator '{id}'; known are {}", SYSTEMS.map(|o| o.id()).join(", "))]
+#[error("orchestrator = '{id}': must be one of {}", SYSTEMS.map(|o| o.id()).join(", "))]
 pub struct UnknownOrchestrator {
     /// The identifier as given.
     pub id: String,
 }
 
-/// Finds the orchestrator called `id` among [`SYSTEMS`]; the paper's spelling, in any case, is
-/// understood too.
+/// Finds an orchestrator of [`SYSTEMS`] by its identifier, or by the paper's spelling in any case.
 ///
 /// # Errors
 /// [`UnknownOrchestrator`].

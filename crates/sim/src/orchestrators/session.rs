@@ -66,8 +66,8 @@ pub struct QueueName {
     pub accel: Accel,
     /// The index of the instance.
     pub instance: u8,
-    /// Whether it is the overflow area, from which entries move up to the input queue, and not the
-    /// input queue, from which elements load them.
+    /// True for the overflow area, from which entries move to the input queue; false for the input
+    /// queue, from which elements load them.
     pub overflow: bool,
 }
 
@@ -95,11 +95,11 @@ pub struct Waiting {
     pub arrived: Time,
     /// The deadline of the operation; [`Time::MAX`] without one.
     pub due: Time,
-    /// The time for which the operation is expected to hold an element.
+    /// The expected time of the operation on an element.
     pub expected: Time,
 }
 
-/// The error of a decision of a [`Session`]. Its text is that of the wrapped error.
+/// The error of a [`Session`]'s decision. It has the text of the wrapped error.
 #[derive(Clone, Debug)]
 pub struct PolicyError(Arc<dyn Error + Send + Sync>);
 

@@ -9,9 +9,8 @@ use super::{PhasePlan, Plan, ServicePlan};
 const APPLICATION: u64 = 0xA991 << 48;
 
 impl Plan {
-    /// The plan in which the time of application logic is drawn for each request, from the
-    /// distribution that `times` returns for a service and a phase. Phases without one keep their
-    /// times.
+    /// Makes the time of application logic vary by request. It is drawn from the distribution that
+    /// `times` returns for a service and a phase. Phases without a distribution keep their times.
     #[must_use]
     pub fn with_application_times(
         mut self,

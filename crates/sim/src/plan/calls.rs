@@ -1,4 +1,4 @@
-//! Services that call services, servers, and attempts after failures.
+//! Calls between services, the assignment of services to servers, and retries.
 
 use accelflow_parameters::Refusal;
 use accelflow_trace::{Accel, AtmAddress, Image, Instruction, PositionMark};
@@ -8,12 +8,12 @@ use super::retry::MAX_ATTEMPTS;
 use super::{ChainPlan, MAX_SERVER, PhasePlan, Plan, Retry};
 
 impl Plan {
-    /// The plan in which a service answers a chain: instead of the chain's waits, the response
-    /// times of requests to the service `callee` are simulated.
+    /// Makes the service `callee` answer the messages of a chain. Requests to `callee` are then
+    /// simulated, and their response times replace the chain's waits.
     ///
     /// # Errors
-    /// [`Refusal`] for a number that the plan does not have, for a chain none of whose traces waits
-    /// for a message, and for a service that would call itself, directly or through others.
+    /// [`Refusal`] for an unknown number, for a chain without a trace that waits for a message, and
+    /// for a service that would call itself, directly or through others.
     pub fn with_call(
         mut self,
         service: usize,
@@ -40,12 +40,11 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan in which attempts of a chain fail and are repeated.
+    /// Makes attempts of a chain fail and be retried.
     ///
     /// # Errors
-    /// [`Refusal`] for a number that the plan does not have, for a chain of the first or of the last
-    /// phase, which receive the request and send the response once, and for values outside the
-    /// ranges of [`Retry`].
+    /// [`Refusal`] for an unknown number, for a chain of the first or last phase, which receive the
+    /// request and send the response only once, and for values outside the ranges of [`Retry`].
     pub fn with_retry(
         mut self,
         service: usize,
@@ -73,11 +72,11 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan with a service on the server number `server`. By default services are on server 0.
+    /// Assigns a service to the server number `server`. By default services are on server 0.
     /// Services with the same number share a server.
     ///
     /// # Errors
-    /// [`Refusal`] for a service that the plan does not have and for a number above [`MAX_SERVER`].
+    /// [`Refusal`] for an unknown service or a number above [`MAX_SERVER`].
     pub fn on_server(mut self, service: usize, server: usize) -> Result<Plan, Refusal> {
         self.check_service("service", service)?;
         if server > MAX_SERVER {
@@ -89,8 +88,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan in which each message from one server to another takes a time drawn from `time`. By
-    /// default, and between services of one server, messages take no time.
+    /// Makes each message from one server to another take a time drawn from `time`. By default, and
+    /// between services of one server, messages take no time.
     #[must_use]
     pub fn with_one_way(self, time: WaitDistribution) -> Plan {
         Plan {
@@ -99,11 +98,11 @@ impl Plan {
         }
     }
 
-    /// The plan in which the messages of one chain, the request and the response of its call, take
-    /// a time drawn from `time` from one server to another.
+    /// Like [`Plan::with_one_way`], for the messages of one chain: the request and the response of
+    /// its call.
     ///
     /// # Errors
-    /// [`Refusal`] for a number that the plan does not have.
+    /// [`Refusal`] for an unknown number.
     pub fn with_chain_one_way(
         mut self,
         service: usize,
@@ -115,12 +114,12 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan in which a chain is detached: it runs and costs as any other, but neither its phase
-    /// nor the request waits for it.
+    /// Makes a chain detached. It runs and costs like any other, but neither its phase nor the
+    /// request waits for it.
     ///
     /// # Errors
-    /// [`Refusal`] for a number that the plan does not have, for a chain of the first phase, which
-    /// receives the request, and for one of the last phase, which sends the response.
+    /// [`Refusal`] for an unknown number, for a chain of the first phase, which receives the
+    /// request, and for a chain of the last phase, which sends the response.
     pub fn with_detached(
         mut self,
         service: usize,
@@ -138,7 +137,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// The plan with each service on a server of its own.
+    /// Assigns each service to a separate server.
     #[must_use]
     pub fn isolated(mut self) -> Plan {
         for (index, service) in self.services.iter_mut().enumerate() {
@@ -147,7 +146,7 @@ impl Plan {
         self
     }
 
-    /// The plan with all services on one server.
+    /// Assigns all services to one server.
     #[must_use]
     pub fn on_one_server(mut self) -> Plan {
         for service in &mut self.services {
@@ -190,7 +189,8 @@ impl Plan {
         chain.one_way.as_ref().unwrap_or(&self.one_way)
     }
 
-    /// The services that requests to `services` reach, including these, in ascending order.
+    /// The services that requests to `services` reach, including `services` themselves, in
+    /// ascending order.
     pub fn reached_from(&self, services: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut left: Vec<usize> = services.into_iter().collect();
         let mut reached = vec![false; self.services.len()];

@@ -8,7 +8,7 @@ use accelflow_units::Bytes;
 pub struct Form {
     /// Whether the message is compressed before the operation.
     pub compressed: bool,
-    /// Size of a message over its size when compressed.
+    /// Size of a message over its compressed size.
     pub ratio: f64,
 }
 

@@ -1,6 +1,6 @@
-//! Times that are drawn for each request from distributions.
+//! Times drawn for each request from distributions.
 //!
-//! Each is a function of its place, the seed and the request's number alone, so it is the same in
+//! Each time depends only on its place, the seed and the request's number, so it is the same in
 //! every system.
 
 use accelflow_units::Time;
@@ -24,14 +24,15 @@ impl ServiceSpreads {
         }
     }
 
-    /// The time of a core outside of operations and application logic, for the request number
-    /// `request`: kernel, sockets and scheduling, where software executes the traces.
+    /// Returns the core time of request number `request` outside of operations and application
+    /// logic. It is the time of kernel, sockets and scheduling in systems that execute traces in
+    /// software.
     pub fn outside_core(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.core.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE))
     }
 
-    /// The time at the client, outside of the server.
+    /// Returns the time at the client, outside of the server.
     pub fn outside_client(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.client.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE | 2))

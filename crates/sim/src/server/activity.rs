@@ -1,4 +1,4 @@
-//! The activities of a server's hardware, as observers see them.
+//! The activities of a server's hardware, for observers.
 
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::Time;
@@ -29,7 +29,7 @@ pub struct UnitShape {
     pub unit: UnitName,
     /// Number of processing elements.
     pub elements: u64,
-    /// Whether it is the first of several shares, which has the dispatcher of the instance.
+    /// Whether it is the first share of the instance, which has the dispatcher.
     pub whole: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Activity {
     pub server: usize,
     /// The time at which it happened.
     pub at: Time,
-    /// The execution that it belongs to; `None` if it serves several, or an unknown one.
+    /// The execution to which it belongs. `None` if there are several or it is unknown.
     pub of: Option<Execution>,
     /// What the hardware did.
     pub what: Deed,
@@ -98,11 +98,11 @@ pub enum Deed {
     },
     /// An element begins an operation.
     Operates(UnitName),
-    /// The element that the operation had is free.
+    /// The operation's element is free.
     Freed(UnitName),
     /// The output dispatcher of an instance starts handling an entry; without a request it is idle.
     Dispatches(UnitName),
-    /// An A-DMA engine starts a transfer that ends at this time.
+    /// An A-DMA engine starts a transfer, which ends at this time.
     Moves(Time),
     /// The manager serves a visit.
     Manages {

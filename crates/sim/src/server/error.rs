@@ -1,4 +1,4 @@
-//! The error of a simulation that cannot run.
+//! Errors of simulations.
 
 use accelflow_shaping::ShapingError;
 use accelflow_trace::Fault;
@@ -26,7 +26,7 @@ pub enum SimError {
         error: ShapingError,
     },
     /// Loads of one tenant have different shapers.
-    #[error("tenant {0}: all of its loads must have the same shaping, as they share one bucket")]
+    #[error("tenant {0}: shaping: must be the same for all of its loads, which share one bucket")]
     ShapingDiffers(u16),
     /// Tenants reserve shares of an accelerator that has fewer elements or entries than there are
     /// tenants.
@@ -49,14 +49,14 @@ pub enum SimError {
     )]
     ReservedCentrally(String),
     /// The load is for a service that the plan does not have.
-    #[error("there is no service number {0} in the plan")]
+    #[error("service number = {0}: must be in the plan")]
     UnknownService(usize),
     /// The run needs several servers, but a function for one server was called.
-    #[error("the services are on {0} servers: `simulate_servers` simulates several")]
+    #[error("servers = {0}: must be 1 for `simulate`; use `simulate_servers` for several")]
     SeveralServers(usize),
     /// The load has no requests after the warm-up.
     #[error(
-        "service {service}: {requests} requests: must be more than its warm-up of {warmup}; more requests or a higher rate of the service help"
+        "service {service}: requests = {requests}: must be more than its warm-up of {warmup}; increase the number of requests or the rate of the service"
     )]
     NoRequests {
         /// The service.
@@ -79,7 +79,7 @@ pub enum SimError {
         /// The fault.
         fault: Fault,
     },
-    /// No events are left, but requests have not ended: a defect of the model.
+    /// No events are left, but some requests have not ended. This is a defect of the simulator.
     #[error("{requests} requests can never end, which is a defect of the simulator: {left}")]
     Undrained {
         /// Number of requests in flight.
@@ -91,7 +91,7 @@ pub enum SimError {
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// An operation has no cost.
-    #[error("service {service}: no cost is given for {accel} in trace {trace}")]
+    #[error("service {service}, trace {trace}: {accel}: must have a cost")]
     NoCost {
         /// The service.
         service: String,

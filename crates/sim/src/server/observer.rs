@@ -24,7 +24,7 @@ pub trait Observer {
     fn act(&mut self, _activity: &Activity) {}
 }
 
-/// An event of a request, and its time.
+/// An event of a request and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Index of the service.
@@ -48,7 +48,7 @@ pub enum Happening {
     Sent(Awaited),
     /// The answer has arrived.
     Answered(Awaited),
-    /// It has its response, or ends without one.
+    /// The request has its response, or ends without one.
     Responded {
         /// Whether the response is an error, or there is none.
         error: bool,

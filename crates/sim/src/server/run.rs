@@ -39,14 +39,13 @@ pub struct Load {
     /// The priority in queues that are ordered by priority; higher goes first.
     pub priority: u8,
     /// The longest acceptable response time (AccelFlow, section IV.C). Deadlines are derived from
-    /// it, and violations are counted against it.
+    /// it, and violations are counted.
     pub slo: Option<Time>,
     /// The limits that all traces of the tenant pass before they start. All loads of a tenant must
-    /// have the same.
+    /// have the same limits.
     pub shaping: Limits,
-    /// The sampling interval: requests after the warm-up are kept one by one if their numbers are
-    /// multiples of it; none if it is 0. If a service has several loads, the value of the last one
-    /// applies.
+    /// The sampling interval. Requests after the warm-up are sampled if their numbers are multiples
+    /// of it; none if it is 0. If a service has several loads, the value of the last one applies.
     pub sample_every: u64,
     /// Whether response times are counted in bins, so that memory does not grow with their number
     /// ([`accelflow_kernel::Samples::binned`]). One such load applies it to all services of the
@@ -55,8 +54,9 @@ pub struct Load {
 }
 
 impl Load {
-    /// A load of `requests` requests on the service number `service`; statistics leave out the
-    /// first `warmup`. The tenant is 0 and the priority the lowest; there is no SLO and no shaper.
+    /// Creates a load of `requests` requests on service number `service`. Statistics leave out the
+    /// first `warmup` requests. The tenant is 0, the priority is the lowest, and there is no SLO
+    /// and no shaper.
     pub fn new(service: usize, arrivals: ArrivalProcess, requests: u64, warmup: u64) -> Load {
         Load {
             service,
@@ -72,13 +72,13 @@ impl Load {
         }
     }
 
-    /// The load on a service that only other services call: it has no arrivals of its own. Called
-    /// requests have the tenant, the priority, the SLO and the shaper of their service's load.
+    /// Creates the load of a service that only other services call, without its own arrivals.
+    /// Requests from other services have the tenant, priority, SLO and shaper of this load.
     pub fn called(service: usize) -> Load {
         Load::new(service, ArrivalProcess::Trace(Vec::new()), 0, 0)
     }
 
-    /// Whether it is [`Load::called`]: without arrivals of its own.
+    /// Whether this is a [`Load::called`], without its own arrivals.
     pub fn is_called(&self) -> bool {
         let none = matches!(&self.arrivals, ArrivalProcess::Trace(times) if times.is_empty());
         none && (self.requests, self.warmup) == (0, 0)
@@ -96,8 +96,8 @@ impl Load {
 
     /// Adds a traffic shaper (ARCUS, section 4.2). Traces of the tenant, started by a core or by a
     /// message, wait in order until the shaper has tokens for their input, and start one shaping
-    /// latency later. A message token admits one trace; a byte token admits one byte of the first
-    /// operation's input, and a trace takes at least one.
+    /// latency later. A message token admits one trace. A byte token admits one byte of the first
+    /// operation's input; a trace takes at least one.
     pub fn shaped(mut self, flow: FlowConfig) -> Load {
         self.shaping.flow = Some(flow);
         self
@@ -109,7 +109,7 @@ impl Load {
         self
     }
 
-    /// Keeps requests one by one ([`crate::stats::ServiceStats::samples`]): evenly spaced, and at
+    /// Samples single requests ([`crate::stats::ServiceStats::samples`]): evenly spaced, and at
     /// most `most` of those after the warm-up.
     pub fn sampling(self, most: u64) -> Load {
         let counted = self.requests.saturating_sub(self.warmup);
@@ -120,7 +120,7 @@ impl Load {
         }
     }
 
-    /// Sets the SLO: the longest acceptable response time.
+    /// Sets the SLO, which is the longest acceptable response time.
     pub fn within(self, slo: Time) -> Load {
         Load {
             slo: Some(slo),
@@ -138,8 +138,8 @@ pub struct Run<'r> {
     pub plan: &'r Plan,
     /// The system under test.
     pub orchestrator: &'r dyn Orchestrator,
-    /// The loads. Services with a load and those they call are on the servers that the plan
-    /// assigns.
+    /// The loads. Services with a load, and services that they call, are on the servers that the
+    /// plan assigns.
     pub loads: &'r [Load],
     /// The seed of arrivals, payload sizes and choices of cores. Requests are the same for every
     /// orchestrator.
@@ -162,9 +162,9 @@ impl<'r> Run<'r> {
 pub struct Watch {
     /// Set this to end the simulation early.
     pub stop: AtomicBool,
-    /// Number of counted requests that have ended, updated every few milliseconds.
+    /// Number of counted requests that have ended. Updated every few milliseconds.
     pub ended: AtomicU64,
-    /// The largest number of time intervals for which outcomes have the utilization of servers
-    /// ([`crate::stats::Outcome::used`]); none below 2.
+    /// The largest number of intervals of the utilization over time
+    /// ([`crate::stats::Outcome::used`]). Below 2, it is not recorded.
     pub use_intervals: usize,
 }

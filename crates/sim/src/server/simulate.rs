@@ -18,7 +18,7 @@ pub struct ServerOutcome {
     /// The number of the server.
     pub server: usize,
     /// Indices of its services with a load or with calls, in ascending order. The outcome has empty
-    /// statistics of the others.
+    /// statistics for other services.
     pub services: Vec<usize>,
     /// Its outcome.
     pub outcome: Outcome,
@@ -34,10 +34,10 @@ pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
     Ok(Engine::new(&run.on(&config, &loads), server)?.run()?.0)
 }
 
-/// Simulates like [`simulate`] until `watch` asks to stop; `None` if it did.
+/// Simulates like [`simulate`]. Returns `None` if `watch` requested a stop.
 ///
 /// # Errors
-/// As [`simulate`].
+/// The errors of [`simulate`].
 pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>, SimError> {
     let config = run.config.with_generation_costs();
     let (server, loads) = only_server(run)?;
@@ -46,10 +46,10 @@ pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>,
     Ok((!watch.stop.load(Ordering::Relaxed)).then_some(outcome))
 }
 
-/// Simulates like [`simulate`] and shows `observer` what happens to each request.
+/// Simulates like [`simulate`] and reports the events of each request to `observer`.
 ///
 /// # Errors
-/// As [`simulate`].
+/// The errors of [`simulate`].
 pub fn simulate_observed(run: &Run<'_>, observer: &mut dyn Observer) -> Result<Outcome, SimError> {
     let config = run.config.with_generation_costs();
     let (server, loads) = only_server(run)?;
@@ -58,11 +58,10 @@ pub fn simulate_observed(run: &Run<'_>, observer: &mut dyn Observer) -> Result<O
     Ok(engine.run()?.0)
 }
 
-/// Simulates all servers of `run` together like [`simulate_servers`] and shows `observer` what
-/// happens to each request.
+/// Simulates like [`simulate_servers`] and reports the events of each request to `observer`.
 ///
 /// # Errors
-/// As [`simulate_servers`].
+/// The errors of [`simulate_servers`].
 pub fn simulate_servers_observed(
     run: &Run<'_>,
     observer: &mut dyn Observer,
@@ -88,7 +87,7 @@ pub fn simulate_servers_observed(
 /// Simulates like [`simulate`] and also reports every operation, in the order of simulated time.
 ///
 /// # Errors
-/// As [`simulate`].
+/// The errors of [`simulate`].
 pub fn simulate_logged(run: &Run<'_>) -> Result<(Outcome, Vec<Operated>), SimError> {
     let config = run.config.with_generation_costs();
     let (server, loads) = only_server(run)?;
@@ -97,9 +96,9 @@ pub fn simulate_logged(run: &Run<'_>) -> Result<(Outcome, Vec<Operated>), SimErr
         .run()
 }
 
-/// Simulates all servers of `run` together until every request has ended: the servers of its loads
-/// and of all services that these call, in the order of their numbers. All have the parameters
-/// `run.config`.
+/// Simulates several servers together until every request has ended. They are the servers of the
+/// loads of `run` and of all services that these call, in the order of their numbers. All have the
+/// parameters `run.config`.
 ///
 /// # Errors
 /// [`SimError`] for an invalid server, plan or load.
@@ -107,10 +106,10 @@ pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerOutcome>, SimError> {
     simulate_all(run, None)
 }
 
-/// Simulates like [`simulate_servers`] until `watch` asks to stop; `None` if it did.
+/// Simulates like [`simulate_servers`]. Returns `None` if `watch` requested a stop.
 ///
 /// # Errors
-/// As [`simulate_servers`].
+/// The errors of [`simulate_servers`].
 pub fn simulate_servers_watched(
     run: &Run<'_>,
     watch: &Watch,

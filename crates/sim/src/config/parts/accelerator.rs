@@ -32,13 +32,13 @@ pub struct AcceleratorConfig {
     pub wipe_bandwidth: Bandwidth,
     /// Rate at which a scratchpad is then initialised for the next tenant.
     pub initial_bandwidth: Bandwidth,
-    /// Bytes that Ser and Dser load when an element switches to another service.
+    /// Size of the state that Ser and Dser load when an element switches to another service.
     pub service_state: Bytes,
-    /// Payload at which an accelerator has half of its asymptotic speedup; 0 for a speedup that does
-    /// not depend on the payload.
+    /// Payload size at which an accelerator has half of its asymptotic speedup. 0 for a speedup
+    /// that is independent of the payload.
     pub speedup_half: Bytes,
-    /// Fixed time of the RPC accelerator for a message, as of a dedicated RPC processor; 0 applies its
-    /// speedup.
+    /// Fixed time of the RPC accelerator per message, as in a dedicated RPC processor. 0 means that
+    /// its speedup applies instead.
     pub rpc_message: Time,
     /// Where payloads of RPCs are transformed.
     pub rpc_processor: RpcProcessor,
@@ -50,12 +50,13 @@ pub struct AcceleratorConfig {
     pub speedup: [f64; Accel::MOST],
     /// Whether idle elements execute operations of other accelerators.
     pub reuse: Reuse,
-    /// When an operation that is handed over falls back to its core.
+    /// The condition under which a trace falls back to its core at a hand-over.
     pub fallback: FallBackWhen,
-    /// The speed of elements at operations of other accelerators, as a share of the speed of the
-    /// operation's own accelerator.
+    /// The speed of elements for other accelerators' operations, relative to the operation's own
+    /// accelerator.
     pub reuse_speed: f64,
-    /// Sizes of single types in place of the numbers above, by [`Accel::index`].
+    /// Sizes of individual accelerator types, which override the numbers above, by
+    /// [`Accel::index`].
     pub own: [OwnSizes; Accel::MOST],
 }
 
@@ -104,11 +105,11 @@ impl AcceleratorConfig {
 /// Where payloads of RPCs are transformed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RpcProcessor {
-    /// By accelerators of their own, Ser and Dser.
+    /// By separate accelerators, Ser and Dser.
     #[default]
     None,
-    /// By the accelerator RPC, whose pipelines take header and payload of a message one after the
-    /// other without a movement between them, as Cerebros's do (MICRO 2021, section 4.2).
+    /// By the RPC accelerator, whose pipelines process header and payload of a message one after
+    /// the other without a movement between them, as in Cerebros (MICRO 2021, section 4.2).
     Whole,
 }
 
@@ -132,15 +133,15 @@ impl Reuse {
     pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
 }
 
-/// When the rest of a trace falls back to its core at a hand-over.
+/// The condition under which the rest of a trace falls back to its core at a hand-over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FallBackWhen {
-    /// Input queue and overflow area of the next accelerator are full (section IV.A).
+    /// If input queue and overflow area of the next accelerator are full (section IV.A).
     #[default]
     Full,
-    /// Also if the core is idle and would end the operation sooner than the queue lets the
-    /// accelerator: one of the "adaptive control-flow decisions based on real-time system load" of
-    /// section IX.
+    /// Also if the core is idle and would end the operation sooner than the accelerator, because of
+    /// its queue. This is one of the "adaptive control-flow decisions based on real-time system
+    /// load" of section IX.
     Sooner,
 }
 

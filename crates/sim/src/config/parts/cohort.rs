@@ -5,7 +5,7 @@ use accelflow_units::Time;
 /// Cohort's software queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CohortConfig {
-    /// Time between two polls of its queues by a core that has other work.
+    /// Interval at which a core that has other work polls its queues.
     pub poll_period: Time,
     /// Core time of a poll.
     pub poll: Time,
@@ -13,7 +13,7 @@ pub struct CohortConfig {
     pub pop: Time,
     /// Core time to add an entry.
     pub push: Time,
-    /// Time from an added entry to the accelerator's seeing it.
+    /// Time until an accelerator sees an entry that a core has added to its queue.
     pub engine: Time,
     /// Entries of a core's queue.
     pub queue_entries: usize,

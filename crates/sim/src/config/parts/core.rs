@@ -11,7 +11,7 @@ pub struct CoreConfig {
     pub count: usize,
     /// Clock of cores, accelerators and wires.
     pub clock: Frequency,
-    /// Time of a user-level Enqueue, the programming of an A-DMA engine included.
+    /// Time of a user-level Enqueue, including the programming of an A-DMA engine.
     pub enqueue: Time,
     /// Time to see a user-level notification flag.
     pub notice: Time,
@@ -25,11 +25,13 @@ pub struct CoreConfig {
     pub transform_per_kib: Time,
     /// How LdB chooses the core of a request.
     pub balancing: Balancing,
-    /// Whether a core that executes LdB in software applies `balancing`.
+    /// How a core that executes LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
-    /// Additional time of application logic on a core whose last request was of another service.
+    /// Additional time of application logic on a core whose last request belonged to another
+    /// service.
     pub cold_code: Time,
-    /// Length of a time slice: how long a task runs while others wait. Zero lets tasks run to their end.
+    /// Length of a time slice, for which a task runs while others wait. With zero, tasks run to
+    /// completion.
     pub time_slice: Time,
     /// When a core serves an interrupt.
     pub interrupt_policy: InterruptPolicy,
@@ -41,18 +43,18 @@ pub struct CoreConfig {
     pub wake: Time,
     /// Generation of the processor.
     pub generation: Generation,
-    /// Share of a generation's gain in application logic that operations of the datacenter tax have,
-    /// as an exponent: 0 for none, 1 for all.
+    /// Share of a generation's gain in application logic that also applies to datacenter tax
+    /// operations, as an exponent: 0 for none, 1 for all.
     pub tax_gain: f64,
-    /// Share of a generation's gain that the operating system has, as an exponent.
+    /// Share of a generation's gain that also applies to the operating system, as an exponent.
     pub system_gain: f64,
 }
 
 /// How LdB chooses the core of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
-    /// The core with the fewest requests in flight, then the fewest tasks; the first of equals,
-    /// counted from the core that chooses if it is one.
+    /// The core with the fewest requests in flight, then with the fewest tasks. Among equals the
+    /// first, counted from the choosing core if LdB runs on a core.
     #[default]
     LeastLoaded,
     /// A random core.
@@ -63,8 +65,8 @@ pub enum Balancing {
     TwoChoices,
     /// The core that has been idle for longest; a random core if none is idle.
     JoinIdleQueue,
-    /// A core whose last request was of the same service, among those with the fewest requests in
-    /// flight.
+    /// A core whose last request belonged to the same service, among those with the fewest requests
+    /// in flight.
     Affinity,
 }
 
@@ -102,7 +104,7 @@ pub enum InterruptPolicy {
     Queued,
     /// After the running task.
     First,
-    /// At once; the interrupted task goes on afterwards.
+    /// At once. The interrupted task continues afterwards.
     #[default]
     Preempt,
 }
@@ -116,14 +118,14 @@ impl InterruptPolicy {
     ];
 }
 
-/// When a core checks the notification flags of traces (AccelFlow, section IV.A). Tasks that it has
-/// been given before come first.
+/// When a core checks the notification flags of traces (AccelFlow, section IV.A). Tasks that are
+/// already queued come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
     /// "The CPU core can be performing other work and periodically check the notification flag."
     #[default]
     Periodically,
-    /// "By continuously polling the flag": whenever it has nothing else to do.
+    /// "By continuously polling the flag", whenever the core has no other work.
     Always,
     /// "By executing an MWAIT-like instruction and automatically waking up".
     WhenWoken,

@@ -2,7 +2,8 @@
 
 use accelflow_units::Bandwidth;
 
-/// Output dispatchers (sections V.2 and VII.B.2): their instructions, and when they are free again.
+/// Output dispatchers (sections V.2 and VII.B.2): their instructions, and the time that an entry
+/// occupies them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DispatcherConfig {
     /// Instructions for every operation.
@@ -11,19 +12,19 @@ pub struct DispatcherConfig {
     pub branch: u64,
     /// Instructions to load the next word from the trace memory.
     pub load_atm: u64,
-    /// Instructions to end a trace: the result goes to memory, and the core is informed.
+    /// Instructions to end a trace, which move the result to memory and notify the core.
     pub end: u64,
     /// Instructions to transform 2 KiB.
     pub transform: u64,
     /// Instructions per cycle.
     pub ipc: f64,
-    /// How long an entry occupies a dispatcher.
+    /// The time for which an entry occupies a dispatcher.
     pub busy: Busy,
     /// Rate of the transformation engine; `None` if a transformation takes only its instructions.
     pub transform_rate: Option<Bandwidth>,
 }
 
-/// How long an entry occupies an output dispatcher that forwards it.
+/// The time for which an entry occupies the output dispatcher that forwards it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Busy {
     /// Until its instructions end.

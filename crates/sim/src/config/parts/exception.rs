@@ -9,6 +9,6 @@ pub struct ExceptionConfig {
     pub per_million: f64,
     /// Time of the operating system to handle one, without the interrupt.
     pub handling: Time,
-    /// Share of exceptions after which the core goes on in software.
+    /// Share of exceptions after which the core continues in software.
     pub fall_back_share: f64,
 }

@@ -2,20 +2,22 @@
 
 use accelflow_workload::services::{FactOdds, Odds, OddsError};
 
-/// Probabilities of answers of remote sides off the most common path, where facts are drawn.
+/// Probabilities of answers of remote sides that differ from the most common path, for runs that
+/// draw facts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactsConfig {
-    /// Reads that miss the cache, of chains that hit on the most common path.
+    /// Probability of a cache miss, for chains that hit on the most common path.
     pub cache_miss: f64,
-    /// Reads that miss the cache, of chains that miss on the most common path.
+    /// Probability of a cache miss, for chains that miss on the most common path.
     pub cache_miss_where_common: f64,
-    /// Reads of the database that find nothing.
+    /// Probability that a read of the database finds nothing.
     pub not_found: f64,
-    /// Writes to cache or database that end with an exception.
+    /// Probability that a write to cache or database ends with an exception.
     pub write_exception: f64,
-    /// Remote procedure calls that end with an exception.
+    /// Probability that a remote procedure call ends with an exception.
     pub rpc_exception: f64,
-    /// Messages that are compressed where the most common path has them plain, and the reverse.
+    /// Probability that a message is compressed although it is not on the most common path, or the
+    /// reverse.
     pub other_form: f64,
 }
 
@@ -23,7 +25,7 @@ impl FactsConfig {
     /// The odds of the facts that the paper's traces test (T1, T5 to T7, T10 and T12).
     ///
     /// # Errors
-    /// [`OddsError`] of a number that is not a probability; a checked configuration has none.
+    /// [`OddsError`] for a number that is not a probability. A checked configuration has none.
     pub fn odds(&self) -> Result<FactOdds, OddsError> {
         let hit = Odds {
             where_one: 1.0 - self.cache_miss,

@@ -37,15 +37,15 @@ impl Generation {
         }
     }
 
-    /// The instructions of application logic that it executes per instruction of the base, at equal
-    /// clocks.
+    /// The performance of application logic relative to the base server, in instructions per
+    /// instruction at equal clocks.
     ///
-    /// Assumed, from what Intel is reported to have said about equal clocks (statements at launches,
-    /// not found again): Broadwell 5.5 % above Haswell (2014),
-    /// Skylake-SP 10 % above Broadwell (2017), Ice Lake-SP 18 % above Cascade Lake (Hot Chips
-    /// 2020), whose core is Skylake's, and Golden Cove 19 % above Cypress Cove (2021), which is
-    /// Ice Lake's core in an older process. For Emerald Rapids there is only a figure of whole
-    /// sockets: 21 % on average, 64 cores over 56 (2023), which leaves 6 % for a core.
+    /// Assumed, from what Intel is reported to have said about equal clocks (statements at
+    /// launches, not found again): Broadwell 5.5 % above Haswell (2014), Skylake-SP 10 % above
+    /// Broadwell (2017), Ice Lake-SP 18 % above Cascade Lake (Hot Chips 2020), whose core is
+    /// Skylake's, and Golden Cove 19 % above Cypress Cove (2021), which is Ice Lake's core in an
+    /// older process. For Emerald Rapids there is only a number for whole sockets: 21 % on average,
+    /// with 64 cores instead of 56 (2023), so 6 % per core.
     pub const fn gain(self) -> f64 {
         match self {
             Generation::Haswell => 1.0 / (1.055 * 1.10 * 1.18),

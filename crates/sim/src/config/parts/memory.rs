@@ -13,13 +13,13 @@ pub struct MemoryConfig {
     pub llc_ways: usize,
     /// Latency of a slice.
     pub llc: Cycles,
-    /// Bytes that a slice reads or writes a cycle.
+    /// Bytes per cycle that a slice reads or writes.
     pub llc_bytes: u64,
     /// Cycles to get data from the private caches of a core.
     pub snoop: Cycles,
     /// Cycles to remove private copies.
     pub invalidate: Cycles,
-    /// Bytes a second that a busy core brings into the last-level cache.
+    /// Bytes per second that a busy core brings into the last-level cache.
     pub core_fill_bytes_per_s: u64,
     /// Memory controllers.
     pub controllers: usize,
@@ -27,6 +27,6 @@ pub struct MemoryConfig {
     pub dram_bandwidth: Bandwidth,
     /// Latency of main memory.
     pub dram_latency: Time,
-    /// Limit of each tenant's traffic with memory.
+    /// Limit of each tenant's memory traffic.
     pub tenant_limit: Option<Bandwidth>,
 }

@@ -11,7 +11,7 @@ pub struct NetworkConfig {
     pub dma_setup: Time,
     /// One hop of a chiplet's mesh.
     pub hop: Cycles,
-    /// Bytes that a mesh link moves a cycle.
+    /// Bytes per cycle that a mesh link moves.
     pub link_bytes: u64,
     /// Chiplets: 1, 2, 3, 4 or 6, as in Fig. 18.
     pub chiplets: usize,
@@ -21,6 +21,6 @@ pub struct NetworkConfig {
     pub inter_chiplet_bandwidth: Bandwidth,
     /// An accelerator notifying a core.
     pub notification: Cycles,
-    /// Bytes of a queue entry besides the payload.
+    /// Bytes of a queue entry in addition to the payload.
     pub entry_overhead: Bytes,
 }

@@ -2,9 +2,9 @@
 
 use accelflow_units::Time;
 
-/// Sizes of one type of accelerator in place of the numbers for all types; `None` where it has none
-/// of its own. A chip with 0 instances, elements, input entries or output entries of an accelerator
-/// does not have it.
+/// Sizes of one type of accelerator, which override the numbers for all types. `None` means no
+/// override. A chip with 0 instances, elements, input entries or output entries of an accelerator
+/// does not have that accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnSizes {
     /// Instances.
@@ -17,6 +17,6 @@ pub struct OwnSizes {
     pub output_entries: Option<usize>,
     /// Entries of the overflow area of each input queue.
     pub overflow_entries: Option<usize>,
-    /// Time of every operation, whatever its payload; 0 applies the speedup.
+    /// Fixed time of every operation. 0 means that the speedup applies instead.
     pub mean_operation: Time,
 }

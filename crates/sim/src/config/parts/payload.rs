@@ -3,14 +3,14 @@
 /// Messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PayloadConfig {
-    /// Size of a message over its size when compressed.
+    /// Compression ratio: size of a message over its compressed size.
     pub compression_ratio: f64,
-    /// The heaps that buffers of payloads are allocated from.
+    /// The heaps from which buffers of payloads are allocated.
     pub heaps: Heaps,
 }
 
-/// The heaps that buffers of payloads are allocated from. A heap hands out first the buffer that
-/// was freed last.
+/// The heaps from which buffers of payloads are allocated. A heap reuses the most recently freed
+/// buffer first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heaps {
     /// A heap for each pair of core and service.

@@ -11,9 +11,9 @@ pub struct ReliefConfig {
     pub occupancy: Time,
     /// Entries of the central queue.
     pub queue_entries: usize,
-    /// Deadline of a request, in unloaded execution times of its service.
+    /// Deadline of a request, as a multiple of its service's unloaded execution time.
     pub deadline: f64,
-    /// Whether a core or the manager does the work that a chain cannot.
+    /// Whether a core or the manager does the work that accelerators cannot do.
     pub fallback: FallbackTo,
 }
 

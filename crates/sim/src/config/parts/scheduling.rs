@@ -5,6 +5,6 @@ pub use accelflow_shaping::dispatch::Policy;
 /// Input dispatchers (section IV.C).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchedulingConfig {
-    /// Order in which they load ready entries.
+    /// Order in which input dispatchers load ready entries.
     pub policy: Policy,
 }

@@ -3,7 +3,7 @@
 /// Limits of tenants (section IV.D).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantConfig {
-    /// Traces of a tenant that may run at once; 0 for no limit.
+    /// Largest number of concurrent traces per tenant; 0 for no limit.
     pub max_traces: u64,
     /// The order in which traces of a shaped tenant get tokens.
     pub shaping_order: ShapingOrder,
@@ -17,7 +17,7 @@ pub enum Isolation {
     /// All tenants use all of them (section IV.D).
     #[default]
     Shared,
-    /// Elements and entries are divided evenly among the tenants, and none may use another's.
+    /// Elements and entries are divided evenly among the tenants. No tenant may use another's.
     Reserved,
 }
 
@@ -31,8 +31,8 @@ impl Isolation {
 pub enum ShapingOrder {
     /// In the order in which they request tokens.
     Asking,
-    /// Later traces of requests that have begun go before first traces; within each group, in the
-    /// order in which they request tokens.
+    /// Later traces of requests in progress come before first traces of requests. Within each
+    /// group, in the order in which they request tokens.
     BegunFirst,
 }
 

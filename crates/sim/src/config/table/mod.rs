@@ -1,4 +1,4 @@
-//! The tables of parameters: the one place where defaults, allowed values and sources stand.
+//! The tables of parameters, which define defaults, allowed values and sources.
 
 mod accelerator;
 mod atm;

@@ -56,7 +56,7 @@ macro_rules! rows {
                     default: $default,
                     provenance: Provenance::Assumed,
                     source: "no source",
-                    why: concat!("Of each accelerator beside the paper's nine that a workload's traces declare. ", $why),
+                    why: concat!("Of each custom accelerator that a workload's traces declare. ", $why),
                 },
                 get: |config| $get(config.accelerator.own[Accel::COUNT].$field),
                 set: |config, value| {

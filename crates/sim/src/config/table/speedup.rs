@@ -131,7 +131,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 10.0,
             provenance: Provenance::Assumed,
             source: "no source",
-            why: "Of each accelerator beside the paper's nine that a workload's traces declare, unless the workload states its speedup. The paper's have 3.8 to 20.5.",
+            why: "Of each custom accelerator that a workload's traces declare, unless the workload states its speedup. The paper's have 3.8 to 20.5.",
         },
         get: |config| config.accelerator.speedup[Accel::COUNT],
         set: |config, value| config.accelerator.speedup[Accel::COUNT..].fill(value),

@@ -65,7 +65,7 @@ struct Source {
 pub(crate) struct Arrival {
     /// Index of the service.
     pub service: u16,
-    /// Whether it counts and comes after the warm-up.
+    /// Whether statistics include the request, since it comes after the warm-up.
     pub measured: bool,
     /// Number of the tenant.
     pub tenant: u16,
@@ -126,7 +126,7 @@ impl Arrivals {
         self.sources.len()
     }
 
-    /// When the next request of a load arrives; `None` if there is none.
+    /// Returns the arrival time of a load's next request; `None` if there are no more.
     pub(crate) fn next(&mut self, load: usize) -> Option<Time> {
         if self.have_ended() {
             return None;

@@ -55,7 +55,7 @@ pub(crate) fn walk(
     walk_from(plan, chain, start, &wait, duration).0
 }
 
-/// As [`walk`], from `at` on. With an enclosing join it is the time to the join, and the position
+/// Like [`walk`], from `at` on. With an enclosing join it is the time to the join, and the position
 /// after the join is returned too.
 fn walk_from(
     plan: &Plan,

@@ -14,7 +14,7 @@ pub(crate) struct Measures {
     measured: Measured,
     /// Number of requests without a response.
     population: TimeAverage,
-    /// Every operation, if a log is asked for.
+    /// Every operation, if a log is requested.
     log: Option<Vec<Operated>>,
     /// By service, [`crate::Load::sample_every`].
     sample_every: Vec<u64>,
@@ -27,7 +27,7 @@ pub(crate) struct Measured {
     pub services: Vec<ServiceStats>,
     pub totals: Totals,
     pub orchestration: Orchestration,
-    /// Number of operations that a page fault has stopped.
+    /// Number of operations stopped by a page fault.
     pub page_faults: u64,
     /// Number of events simulated.
     pub events: u64,

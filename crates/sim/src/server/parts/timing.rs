@@ -139,7 +139,7 @@ fn laws(run: &Run<'_>) -> [Law; Accel::MOST] {
     })
 }
 
-/// The chip's speedups, but of accelerators beside the nine those that the workload states.
+/// The chip's speedups, but of custom accelerators those that the workload states.
 fn speedups(run: &Run<'_>) -> [f64; Accel::MOST] {
     let mut speedups = run.config.accelerator.speedup;
     let stated = run.plan.own_speedups.iter();

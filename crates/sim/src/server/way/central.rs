@@ -47,7 +47,7 @@ impl Engine<'_> {
         Ok((here + rest, meets))
     }
 
-    /// As [`Engine::time_from`], from the end of an operation on.
+    /// Like [`Engine::time_from`], from the end of an operation on.
     fn time_after(&self, job: &mut Job) -> Result<(Time, bool), SimError> {
         let mut forked = Vec::new();
         self.requests.read(job, &mut forked)?;

@@ -184,8 +184,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Merges `arms`, all those of a join, into `lead`: it stands at the operation after the join,
-    /// with the data of all, and has come the way of `last`.
+    /// Merges all `arms` of a join into `lead`. It then is at the operation after the join, with
+    /// the data of all arms and the time breakdown of `last`.
     fn gather(
         &mut self,
         lead: JobId,

@@ -131,8 +131,8 @@ impl Engine<'_> {
     }
 }
 
-/// Whether an accelerator can do operations of other types, and others can do its own. TCP holds
-/// connections, and LdB is beside the cores.
+/// Whether an accelerator can do operations of other types, and others can do its own. Not TCP,
+/// which has connections, and not LdB, which is next to the cores.
 fn is_flexible(accel: Accel) -> bool {
     !matches!(accel, Accel::Tcp | Accel::Ldb)
 }
