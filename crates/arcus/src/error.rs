@@ -2,10 +2,10 @@
 
 use accelflow_shaping::ShapingError;
 
-/// A refused value, flow or promise.
+/// The error of a refused value, flow or promise.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlatformError {
-    /// A number outside what its parameter may be.
+    /// A number out of its range.
     #[error("{name} = {value}: must be {allowed}")]
     OutOfRange {
         /// The parameter.
@@ -16,9 +16,7 @@ pub enum PlatformError {
         allowed: &'static str,
     },
     /// A flow that names a part which the platform does not have.
-    #[error(
-        "flow {flow}: {part} {number} does not exist; the platform has {count}, numbered from 0"
-    )]
+    #[error("flow {flow}: {part} = {number}: must be below {count}, the platform's number of them")]
     UnknownPart {
         /// The flow.
         flow: usize,
@@ -30,7 +28,7 @@ pub enum PlatformError {
         count: usize,
     },
     /// A flow whose path needs a part that is missing.
-    #[error("flow {flow}: its path is {path}, which needs {needs}")]
+    #[error("flow {flow}: path = {path}: needs {needs}")]
     PathIncomplete {
         /// The flow.
         flow: usize,
@@ -40,7 +38,7 @@ pub enum PlatformError {
         needs: &'static str,
     },
     /// A mechanism that has settings for a different number of flows.
-    #[error("mechanism {mechanism}: has settings for {given} flows, and there are {flows}")]
+    #[error("mechanism {mechanism}: flows with settings = {given}: must be {flows}")]
     FlowCount {
         /// The mechanism.
         mechanism: &'static str,
@@ -49,7 +47,7 @@ pub enum PlatformError {
         /// The number of flows.
         flows: usize,
     },
-    /// An SLO that does not fit beside earlier promises.
+    /// An SLO that does not fit in addition to earlier promises.
     #[error(
         "flow '{name}': an SLO of {asked:.3} Gbit/s cannot be admitted to accelerator '{accelerator}'; \
          {left:.3} Gbit/s are left"
@@ -59,13 +57,13 @@ pub enum PlatformError {
         name: String,
         /// The accelerator.
         accelerator: String,
-        /// The rate asked for, in gigabits a second.
+        /// The requested rate, in gigabits per second.
         asked: f64,
         /// The largest promise that the accelerator has left for this flow, in gigabits a second.
         left: f64,
     },
     /// A request for an unknown accelerator.
-    #[error("flow '{name}': unknown accelerator '{accelerator}'; known are {known}")]
+    #[error("flow '{name}': accelerator = '{accelerator}': must be one of {known}")]
     UnknownAccelerator {
         /// The flow.
         name: String,
@@ -94,10 +92,10 @@ pub enum PlatformError {
     #[error("flow '{0}': its two limits must be one in bytes and one in operations")]
     SameUnit(String),
     /// Two flows of the same name.
-    #[error("flow '{0}': there is a flow of this name already")]
+    #[error("flow = '{0}': must differ from the names of registered flows")]
     DuplicateFlow(String),
     /// A flow that was never registered, or has been released.
-    #[error("flow '{0}': there is no flow of this name")]
+    #[error("flow = '{0}': must be a registered flow")]
     UnknownFlow(String),
     /// An error of the shaper.
     #[error(transparent)]

@@ -14,8 +14,8 @@ pub enum Path {
     InlineTx,
     /// From the network, or an on-board generator, through accelerators to the host's memory.
     InlineRx,
-    /// A read of the storage: the device's data crosses the link to the accelerators, if there are any,
-    /// and is done.
+    /// A read of the storage: the device's data crosses the link to the accelerators, if there are
+    /// any, and ends there.
     StorageRead,
     /// A write to the storage: through accelerators, across the link, to the device.
     StorageWrite,
@@ -141,7 +141,7 @@ pub enum Arrivals {
         /// The mean time between the starts of two bursts.
         every: Time,
     },
-    /// A closed loop: each client sends its next message some time after the answer.
+    /// A closed loop, in which each client sends its next message some time after the answer.
     Closed {
         /// Clients.
         clients: u32,
@@ -156,7 +156,7 @@ impl Arrivals {
         Arrivals::Poisson(Time::from_ns_f64(size.get() as f64 * 8.0 / gbit_per_s))
     }
 
-    /// Poisson arrivals of `rate` messages a second.
+    /// Poisson arrivals of `rate` messages per second.
     pub fn poisson_per_s(rate: f64) -> Arrivals {
         Arrivals::Poisson(Time::from_s_f64(1.0 / rate))
     }
@@ -215,18 +215,18 @@ pub struct Flow {
     pub sizes: Sizes,
     /// Arrivals.
     pub arrivals: Arrivals,
-    /// The largest number of messages in its queue. Further ones are dropped; closed arrivals and
-    /// backlogs produce none.
+    /// The largest number of messages in its queue. Further ones are dropped. Closed loops and
+    /// backlogs never exceed it.
     pub queue_limit: usize,
-    /// The priority for priority scheduling; lower goes first.
+    /// The priority for priority scheduling; lower comes first.
     pub priority: u8,
     /// The weight in bytes for weighted scheduling, relative to those of other flows.
     pub weight: f64,
 }
 
 impl Flow {
-    /// A flow of messages of one size through accelerator 0, without a port, of priority 0 and
-    /// weight 1, with a queue of 1,024.
+    /// Creates a flow of messages of one size through accelerator 0, without a port, with priority
+    /// 0, weight 1 and a queue of 1,024 messages.
     pub fn new(vm: usize, path: Path, size: Bytes, arrivals: Arrivals) -> Flow {
         Flow {
             vm,

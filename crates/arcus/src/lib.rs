@@ -5,8 +5,8 @@
 //! * [`Platform`] is the hardware: a PCIe link packet by packet with its credits, DMA engines,
 //!   accelerators, Ethernet ports, storage.
 //! * [`Flow`] is one VM's traffic on one [`Path`].
-//! * [`Mechanism`] is the way of sharing: no shaping, the host's software, a scheduler on the
-//!   device, or ARCUS's shaper, which is `accelflow-shaping`.
+//! * [`Mechanism`] is a way of sharing: no shaping, the host's software, a scheduler on the device,
+//!   or ARCUS's shaper, which is `accelflow-shaping`.
 //! * [`simulate`] runs them; [`RunResult`] has the results.
 //! * [`control`] is the control plane: profiles, admission, planning, Algorithm 1.
 //! * [`experiments`] are the paper's experiments.

@@ -8,24 +8,23 @@ use crate::{Flow, PlatformError};
 /// The order in which the device's interface serves flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Round robin, message by message, or by bursts of [`crate::DmaConfig::burst`] if messages are
-    /// larger.
+    /// Round robin by message, or by bursts of [`crate::DmaConfig::burst`] for larger messages.
     RoundRobin,
     /// By [`Flow::priority`], and in order of arrival within one.
     Priority,
     /// By bytes sent over [`Flow::weight`] (start-time fair queueing). A flow that waits for room
     /// does not block flows that need other resources.
     WeightedFair,
-    /// As [`Order::WeightedFair`], but a flow that waits for room blocks all others, so that all
-    /// flows get rates in proportion to their weights, whichever resources they share. It is not a
-    /// scheduler of the paper; profiles are measured with it.
+    /// Like [`Order::WeightedFair`], but a flow that waits for room blocks all others, so that all
+    /// flows get rates in proportion to their weights. This is not a scheduler of the paper, but is
+    /// used to measure profiles.
     InProportion,
 }
 
 /// A way to share accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mechanism {
-    /// `Host_noTS`: a queue for each flow, served round robin.
+    /// `Host_noTS`: a queue per flow, served round robin.
     NoShaping,
     /// `Bypassed_noTS_panic`: descriptors of messages from the network in one buffer, and a scheduler.
     /// Messages that find the buffer full are dropped.
@@ -42,8 +41,7 @@ pub enum Mechanism {
         /// The limit of each flow.
         rates: Vec<SoftwareRate>,
     },
-    /// ARCUS: a hardware queue and token bucket for each flow, and round robin among the released
-    /// segments.
+    /// ARCUS: a hardware queue and token bucket per flow, and round robin among released segments.
     Arcus {
         /// The shaper's clock and latencies.
         timing: Timing,
@@ -59,7 +57,7 @@ impl Mechanism {
         Mechanism::Arcus { timing, flows }
     }
 
-    /// The name in reports, that of the paper.
+    /// The paper's name, used in reports.
     pub fn name(&self) -> &'static str {
         match self {
             Mechanism::NoShaping => "Host_noTS",

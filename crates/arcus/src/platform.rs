@@ -10,13 +10,13 @@ use crate::rate::bandwidth;
 /// The device's DMA engines and the buffers around them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DmaConfig {
-    /// Engines; packets of different engines take turns on the link.
+    /// The number of engines. Packets of different engines take turns on the link.
     pub engines: usize,
-    /// The largest number of bytes that an engine has requested from the host and no accelerator
-    /// has taken.
+    /// The largest number of bytes in flight per engine: requested from the host but not yet taken
+    /// by an accelerator.
     pub read_window: Bytes,
-    /// The largest number of bytes that an engine moves for one flow before it turns to the others:
-    /// the share of the on-board buffer that a flow's message is streamed through.
+    /// The largest number of bytes that an engine moves for one flow before it serves the others.
+    /// It is the part of the on-board buffer through which a flow's message is streamed.
     pub burst: Bytes,
     /// The size of one engine's output buffer, for results that wait to leave.
     pub egress: Bytes,
@@ -51,7 +51,7 @@ pub struct Platform {
     pub storage: Option<StorageConfig>,
 }
 
-/// Bytes of an Ethernet frame beside its contents: preamble 8, check sequence 4, gap 12.
+/// Bytes of an Ethernet frame in addition to its contents: preamble 8, check sequence 4, gap 12.
 pub const FRAME_OVERHEAD: Bytes = Bytes(24);
 
 impl Platform {
@@ -66,8 +66,8 @@ impl Platform {
         }
     }
 
-    /// The prototype with another link. For a faster link, credits and buffers are scaled in
-    /// proportion (assumed, so that they are no tighter than the prototype's).
+    /// Replaces the link. For a faster link, credits and buffers are scaled in proportion
+    /// (assumed), so that they limit no more than the prototype's.
     #[must_use]
     pub fn on_link(self, generation: Generation, lanes: u8) -> Platform {
         let pcie = PcieConfig {

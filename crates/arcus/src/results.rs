@@ -20,11 +20,11 @@ pub struct Completion {
 pub struct FlowResult {
     /// Messages that arrived in the whole run.
     pub arrived: u64,
-    /// Of these, messages dropped since the queue was full.
+    /// The number of these messages that were dropped because the queue was full.
     pub dropped: u64,
-    /// Of these, messages in flight at the end.
+    /// The number of these messages that were in flight at the end.
     pub under_way: u64,
-    /// Messages that were done in the measured time, in order.
+    /// Messages that were completed in the measured time, in order.
     pub completions: Vec<Completion>,
     /// Messages that were done before it.
     pub before: u64,
@@ -60,7 +60,7 @@ impl FlowResult {
             .collect()
     }
 
-    /// Messages a second over each `count` successive messages.
+    /// Messages per second over each `count` successive messages.
     pub fn rates_of(&self, count: usize) -> Vec<f64> {
         let ends = self
             .completions
@@ -96,14 +96,14 @@ pub struct RunResult {
     pub warmup: Time,
     /// The measured time.
     pub measured: Time,
-    /// Bytes that crossed the link from the device to the host in the whole run, framing included.
+    /// Bytes that crossed the link from the device to the host in the whole run, including framing.
     pub up_bytes: Bytes,
-    /// Bytes that crossed the link from the host to the device in the whole run, framing included.
+    /// Bytes that crossed the link from the host to the device in the whole run, including framing.
     pub down_bytes: Bytes,
 }
 
 impl RunResult {
-    /// A flow's throughput in gigabits a second, counted in what it brought in.
+    /// A flow's throughput in gigabits per second, measured at its input.
     pub fn gbit_per_s(&self, flow: usize) -> f64 {
         self.flows[flow].bytes() as f64 * 8.0 / self.measured.as_ns_f64()
     }
@@ -122,8 +122,8 @@ impl RunResult {
         to.saturating_sub(from)
     }
 
-    /// A flow's throughput in gigabits a second while it was there, of the measured time; `None` if it
-    /// never was.
+    /// A flow's throughput in gigabits per second during the part of the measured time in which it
+    /// was present; `None` if it never was.
     pub fn gbit_per_s_present(&self, flow: usize) -> Option<f64> {
         let result = &self.flows[flow];
         let (from, to) = self.presence(flow);
@@ -141,7 +141,7 @@ impl RunResult {
         self.flows[flow].completions.len() as f64 / self.measured.as_s_f64()
     }
 
-    /// The throughput of all flows in gigabits a second.
+    /// The throughput of all flows in gigabits per second.
     pub fn total_gbit_per_s(&self) -> f64 {
         (0..self.flows.len())
             .map(|flow| self.gbit_per_s(flow))

@@ -136,7 +136,7 @@ proptest! {
         asked in proptest::collection::vec((0usize..3, 0usize..3, 0usize..3, 0.1f64..0.9), 2..5),
     ) {
         let parts = vec![ipsec(), aes_cbc(), sha1_hmac()];
-        let names: Vec<String> = parts.iter().map(|it| it.name.clone()).collect();
+        let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
         let platform = Platform::prototype(parts);
         let mut manager = Manager::new(platform.clone());
         for (number, (accelerator, path, size, part)) in asked.into_iter().enumerate() {
@@ -183,7 +183,7 @@ fn a_flow_takes_another_kind_of_accelerator_and_a_chain_its_slowest() {
         then: vec!["aes-128-cbc".to_owned()],
         ..AdmissionRequest::new(name, "sha1-hmac", rx, size, Rate::GbitPerS(rate))
     };
-    let slowest = [sha1_hmac(), aes_cbc()].map(|it| it.curve.gbit_per_s(size));
+    let slowest = [sha1_hmac(), aes_cbc()].map(|accelerator| accelerator.curve.gbit_per_s(size));
     let left = manager.left(&chain("chain", 1.0)).unwrap();
     assert!(
         (left / slowest[0].min(slowest[1]) - 1.0).abs() < 0.02,
@@ -204,7 +204,7 @@ fn a_flow_takes_another_kind_of_accelerator_and_a_chain_its_slowest() {
     let error = manager.register(unknown).unwrap_err().to_string();
     assert_eq!(
         error,
-        "flow 'unknown': unknown accelerator 'gpu'; known are aes-128-cbc, sha1-hmac, ipsec"
+        "flow 'unknown': accelerator = 'gpu': must be one of aes-128-cbc, sha1-hmac, ipsec"
     );
 }
 

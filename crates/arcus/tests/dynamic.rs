@@ -66,9 +66,9 @@ fn commands_are_decided_in_order_and_only_what_fits_is_admitted() {
         .iter()
         .map(|decision| &decision.outcome)
         .collect();
-    let admitted = |it: &CommandOutcome| match it {
+    let admitted = |outcome: &CommandOutcome| match outcome {
         CommandOutcome::Admitted(status) => status.request.name.clone(),
-        _ => panic!("{it:?}"),
+        _ => panic!("{outcome:?}"),
     };
     assert_eq!(admitted(outcomes[0]), "second");
     let CommandOutcome::Refused(PlatformError::NotAdmitted { asked, left, .. }) = outcomes[1]
@@ -223,7 +223,7 @@ fn a_flow_that_comes_late_is_owed_no_service_and_what_cannot_come_is_refused() {
     };
     assert_eq!(
         refused(&flow),
-        "mechanism Arcus: has settings for 1 flows, and there are 2"
+        "mechanism Arcus: flows with settings = 1: must be 2"
     );
     let nowhere = flow.clone().through(&[7]);
     assert!(refused(&nowhere).contains("accelerator 7 does not exist"));
@@ -312,7 +312,7 @@ fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
     };
     assert_eq!(
         manager.register(call).unwrap_err().to_string(),
-        "flow 'call': its path is function_call, which needs an accelerator, not storage"
+        "flow 'call': path = function_call: needs an accelerator, not storage"
     );
 }
 

@@ -398,7 +398,7 @@ fn what_cannot_run_is_refused_with_its_place() {
     let text = refused(good().through(&[3]));
     assert_eq!(
         text,
-        "flow 0: accelerator 3 does not exist; the platform has 1, numbered from 0"
+        "flow 0: accelerator = 3: must be below 1, the platform's number of them"
     );
     assert!(refused(good().by_engine(1)).contains("DMA engine 1 does not exist"));
     assert!(refused(good().over_port(2)).contains("port 2 does not exist"));
@@ -445,10 +445,7 @@ fn mechanisms_and_settings_that_cannot_be_are_refused() {
     let text = simulate(&platform(), &two, &one, &settings)
         .unwrap_err()
         .to_string();
-    assert_eq!(
-        text,
-        "mechanism Arcus: has settings for 1 flows, and there are 2"
-    );
+    assert_eq!(text, "mechanism Arcus: flows with settings = 1: must be 2");
     let nothing = Settings::lasting(Time::ZERO);
     let error = simulate(&platform(), &two, &Mechanism::NoShaping, &nothing).unwrap_err();
     assert!(matches!(

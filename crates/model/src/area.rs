@@ -61,7 +61,7 @@ pub struct Part {
     pub group: Group,
     /// Its area.
     pub mm2: f64,
-    /// The quantity that the area is proportional to, and whether that is derived or assumed.
+    /// The quantity to which the area is proportional, and whether this is derived or assumed.
     pub scaling: &'static str,
 }
 
@@ -73,7 +73,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// The areas that follow from `inputs`.
+    /// Calculates the areas from `inputs`.
     ///
     /// # Errors
     /// [`Refusal`] when 18 dispatchers are larger than the queues and dispatchers together.
@@ -124,12 +124,12 @@ impl Area {
     }
 
     /// The orchestration's share of the processor. The paper's 2.9 % is the difference of its
-    /// rounded 29.0 and 26.1 %; the quotient itself is 2.96 %.
+    /// rounded 29.0 and 26.1 %; the exact share is 2.96 %.
     pub fn orchestration_share(&self) -> f64 {
         self.group_mm2(Group::Orchestration) / self.total_mm2()
     }
 
-    /// The area of the part called `name`, in mm2.
+    /// The area of the part `name`, in mm2.
     pub fn part_mm2(&self, name: &str) -> Option<f64> {
         self.parts
             .iter()
@@ -143,7 +143,7 @@ impl Area {
         entries(&self.inputs) * self.inputs.entry_bytes
     }
 
-    /// The inputs in use, without those of single accelerators that have the number of all.
+    /// The inputs in use, without inputs of individual accelerators that have the value for all.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         let rows = rows.map(|row| (&row.parameter, (row.get)(&self.inputs)));

@@ -23,15 +23,16 @@ pub use crate::tables::RPC_LAYER as PARAMETERS;
 pub enum Design {
     /// No accelerator.
     None,
-    /// Payload manipulation, to the shared accelerator Optimus Prime.
+    /// Payload manipulation is on the shared accelerator Optimus Prime.
     PayloadOnly,
-    /// Payload and header manipulation, to the shared accelerator.
+    /// Payload and header manipulation are on the shared accelerator.
     PayloadAndHeader,
-    /// Both, to the shared accelerator, with requests that carry their input and a chip network of low diameter.
+    /// Both are on the shared accelerator, with requests that contain their input and a chip
+    /// network of low diameter.
     Coalesced,
-    /// Payload and header manipulation, to an accelerator private to the core.
+    /// Payload and header manipulation are on an accelerator private to the core.
     Private,
-    /// The entire layer, in a processor between NIC and cores: Cerebros.
+    /// The entire layer is on a processor between NIC and cores (Cerebros).
     Full,
 }
 
@@ -80,17 +81,18 @@ impl RpcLayer {
         1.0 - self.payload_share - self.dispatch_share
     }
 
-    /// The cycles of handing one task to the shared accelerator: 200 by default.
+    /// The cycles to hand one task to the shared accelerator. Default 200.
     pub fn cycles_per_offload(&self) -> f64 {
         f64::from(self.traversals) * self.traversal_cycles
     }
 
-    /// The cycles of handing over one task with coalesced requests and a network of low diameter: about 60.
+    /// The cycles to hand over one task with coalesced requests and a network of low diameter.
+    /// Default about 60.
     pub fn coalesced_cycles_per_offload(&self) -> f64 {
         f64::from(self.coalesced_traversals) * self.low_diameter_cycles
     }
 
-    /// Cycles of the layer that stay on the core as software.
+    /// Cycles of the layer's software that remain on the core.
     pub fn software_cycles(&self, design: Design) -> f64 {
         let share = match design {
             Design::None => 1.0,

@@ -50,7 +50,7 @@ impl Sizes {
 }
 
 /// The inputs of the area model: areas of the paper's processor in mm2, and the sizes of the
-/// processor asked for.
+/// requested processor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AreaInputs {
     /// Cores and private caches.
@@ -71,23 +71,23 @@ pub struct AreaInputs {
     pub accelerator_network_mm2: f64,
     /// Number of cores.
     pub cores: f64,
-    /// Sizes of every accelerator that has none of its own.
+    /// Sizes of every accelerator without an entry in `own`.
     pub all: Sizes,
-    /// Sizes of single accelerators, in the order of [`ACCELERATORS`]; -1 for the size of all. A
-    /// size of 0 is a chip without the accelerator.
+    /// Sizes of individual accelerators, in the order of [`ACCELERATORS`]. -1 means the size in
+    /// `all`, and 0 a chip without the accelerator.
     pub own: [Sizes; ACCELERATORS.len()],
     /// Bytes of a queue entry.
     pub entry_bytes: f64,
     /// Number of A-DMA engines.
     pub adma_engines: f64,
-    /// Total area of private RPC accelerators over that of a shared one, on `private_rpc_cores`
-    /// cores.
+    /// Ratio of the total area of private RPC accelerators to that of a shared one, for
+    /// `private_rpc_cores` cores.
     pub private_rpc_area_ratio: f64,
-    /// The number of cores for which that ratio, and the one of power, is printed.
+    /// The number of cores for which the paper states the ratios of area and power.
     pub private_rpc_cores: f64,
     /// Area of a private RPC accelerator on 64 cores, as a share of the area of a core.
     pub private_rpc_core_share: f64,
-    /// The share of the accelerator's area that a place in the NIC saves.
+    /// The share of the accelerator's area that is saved by placing it in the NIC.
     pub nic_rpc_saved_share: f64,
 }
 
@@ -124,11 +124,11 @@ impl AreaInputs {
 pub struct PowerInputs {
     /// Maximum power of all accelerators.
     pub accelerators_max_w: f64,
-    /// Their share of the server's maximum power.
+    /// The accelerators' share of the server's maximum power.
     pub accelerators_server_share: f64,
     /// Maximum power of the orchestration.
     pub orchestration_max_w: f64,
-    /// Its share of the server's maximum power.
+    /// The orchestration's share of the server's maximum power.
     pub orchestration_server_share: f64,
     /// Idle power over maximum power of the server without accelerators.
     pub server_idle_share: f64,

@@ -1,8 +1,8 @@
 //! Maximum power, and the energy of a run (AccelFlow, section VII.B.5).
 //!
 //! The paper prints four numbers: 12.5 W for the accelerators, which is 3.1 % of the server's
-//! maximum, and 5.0 W for the orchestration, 1.2 %. The server's maximum follows, and with it
-//! what is left for cores, caches and memory. A run's energy is then
+//! maximum, and 5.0 W for the orchestration, 1.2 %. The server's maximum follows, and so does the
+//! power of cores, caches and memory. A run's energy is then the sum of
 //!
 //! * the server without accelerators at rest for the whole window, plus a share of its maximum in
 //!   proportion to the busy cores (power is close to linear in utilisation: Fan, Weber and
@@ -126,13 +126,13 @@ pub struct Power {
 }
 
 impl Power {
-    /// The powers that follow from `inputs` for the processor of `area`. Power of a part is in
-    /// proportion to its area, but for dispatchers: they are Dser engines with one processing
+    /// Calculates the powers from `inputs` for the processor of `area`. The power of a part is
+    /// proportional to its area, except for dispatchers, which are Dser engines with one processing
     /// element (section VII.B.5: "modeled as Dser engines").
     ///
     /// # Errors
-    /// [`Refusal`] for a share or rate of 0, and where the added hardware has more than the
-    /// server's power or dispatchers more than the orchestration's.
+    /// [`Refusal`] for a share or rate of 0, or if the added hardware exceeds the server's power or
+    /// dispatchers exceed the orchestration's.
     pub fn new(inputs: PowerInputs, area: &Area) -> Result<Power, Refusal> {
         let server_max_w = server_max_w(&inputs)?;
         let printed = Area::new(AreaInputs::default())?;
@@ -181,7 +181,7 @@ impl Power {
         self.inputs.orchestration_max_w / self.inputs.orchestration_server_share
     }
 
-    /// The range of the server's power that all four printed numbers allow, each assumed to be
+    /// The range of the server's power that is consistent with all four printed numbers, if each is
     /// rounded to its last digit: the overlap of 12.45 to 12.55 W over 3.05 to 3.15 % and 4.95 to
     /// 5.05 W over 1.15 to 1.25 %.
     pub fn server_max_range_w(&self) -> (f64, f64) {

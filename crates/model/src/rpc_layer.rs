@@ -12,17 +12,17 @@ pub struct RpcLayer {
     pub payload_share: f64,
     /// The share of dispatch; headers are the rest.
     pub dispatch_share: f64,
-    /// Header tasks of a request, nested RPCs included.
+    /// Header tasks of a request, including nested RPCs.
     pub header_tasks: u32,
     /// Payload tasks.
     pub payload_tasks: u32,
     /// Cycles of the accelerator for all header and payload tasks.
     pub accelerator_cycles: f64,
-    /// Traversals of the chip's network, one after another, that one offload takes.
+    /// Sequential traversals of the chip's network per offload.
     pub traversals: u32,
     /// Cycles of one traversal.
     pub traversal_cycles: f64,
-    /// Traversals where the invocation carries the data.
+    /// Traversals per offload if the invocation contains the data.
     pub coalesced_traversals: u32,
     /// Cycles of one traversal of a network of low diameter.
     pub low_diameter_cycles: f64,

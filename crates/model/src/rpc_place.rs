@@ -2,8 +2,9 @@
 //! sections 3.3 and 6.1).
 //!
 //! The paper prints three ratios: on 16 cores, private accelerators have 5 times the area and 6
-//! times the power of a shared one, and a place in the NIC, which has a cache and an MMU already,
-//! halves its area. Optimus Prime's 75 % of a core for 64 private ones turns ratios into areas.
+//! times the power of a shared one, and placing it in the NIC, which already has a cache and an
+//! MMU, halves its area. Absolute areas follow from Optimus Prime: 64 private accelerators have 75
+//! % of a core's area.
 //!
 //! ```
 //! use accelflow_model::area::{Area, AreaInputs};
@@ -26,11 +27,11 @@ const SHARE_CORES: f64 = 64.0;
 /// The place of RPC accelerators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// One for all cores, with a cache and an MMU of its own.
+    /// One accelerator for all cores, with its own cache and MMU.
     Shared,
-    /// One for all cores, with the cache and the MMU of the NIC.
+    /// One accelerator for all cores, with the cache and the MMU of the NIC.
     Nic,
-    /// One for each core, with the cache and the MMU of the core.
+    /// One accelerator per core, with the cache and the MMU of the core.
     Private,
 }
 
@@ -48,9 +49,9 @@ impl Place {
     }
 }
 
-/// The area of the accelerators at `place` on the processor of `area`, in mm2. One for all cores has
-/// the same area on any number of them, since 16 cores use a small share of it; private ones are as many as
-/// there are cores.
+/// The area of the accelerators at `place` on the processor of `area`, in mm2. A shared accelerator
+/// has the same area for any number of cores, since 16 cores use only a small share of it. The
+/// number of private ones is the number of cores.
 pub fn area_mm2(area: &Area, place: Place) -> f64 {
     let inputs = area.inputs();
     let core = area.part_mm2("cores").unwrap_or(0.0) / inputs.cores;
@@ -64,8 +65,8 @@ pub fn area_mm2(area: &Area, place: Place) -> f64 {
 }
 
 /// The maximum power of the accelerators at `place`, in W. A shared one has the power density of
-/// AccelFlow's accelerators. The paper does not state the power that a place in the NIC saves; it
-/// is assumed to be the same share as for the area.
+/// AccelFlow's accelerators. The share of power that is saved in the NIC is assumed to be that of
+/// the area, since the paper does not state it.
 pub fn power_w(power: &Power, area: &Area, place: Place) -> f64 {
     let inputs = area.inputs();
     let shared = power.accelerators_w_per_mm2() * area_mm2(area, Place::Shared);

@@ -1,4 +1,4 @@
-//! The check of a scenario: each field on its own, then the consistency of fields.
+//! The check of a scenario: first each field, then the consistency of fields.
 
 use std::collections::BTreeMap;
 
@@ -35,12 +35,11 @@ pub struct Checked {
 }
 
 impl Scenario {
-    /// Reads a scenario from JSON. Fields that it leaves out have their defaults; a text for
-    /// editors in `$schema` is ignored.
+    /// Reads a scenario from JSON. Fields that it leaves out have their defaults; the member
+    /// `$schema`, which editors use, is ignored.
     ///
     /// # Errors
-    /// [`ScenarioError`] for a text that is not JSON, an unknown field, and a value that a field
-    /// cannot have.
+    /// [`ScenarioError`] for text that is not JSON, an unknown field, or an invalid value.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
         let mut document: Value = serde_json::from_str(text)?;
         if let Some(fields) = document.as_object_mut() {
@@ -61,7 +60,7 @@ impl Scenario {
     /// Checks every field, and the consistency of fields.
     ///
     /// # Errors
-    /// [`ScenarioError`], which names the field, its value and what is allowed.
+    /// [`ScenarioError`] with the field, its value and what is allowed.
     pub fn check(&self) -> Result<Checked, ScenarioError> {
         check_finite(self)?;
         rules::check(&serde_json::to_value(self)?)?;
@@ -257,7 +256,7 @@ fn check_rates(
     if given.is_empty() {
         return Ok(());
     }
-    let beside = "must be left out beside rates_rps";
+    let beside = "must be left out if rates_rps is given";
     if let Some(rate) = scenario.rate_rps {
         return Err(Refusal::number("rate_rps", rate, beside).into());
     }

@@ -1,5 +1,5 @@
-//! Chips as files: TOML with the parameters of the server, in sections by the first part of their
-//! keys.
+//! Chips as files: TOML with the parameters of the server, in sections named after the first part
+//! of their keys.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,9 +42,9 @@ impl fmt::Display for ChipError {
 impl std::error::Error for ChipError {}
 
 impl ChipFile {
-    /// Reads a chip from TOML. A parameter is in the section of its key, `[accelerator]` with `pes
-    /// = 4`; parameters of one accelerator are in a section of the accelerator, `[accelerator.TCP]`
-    /// with `pes = 16`.
+    /// Reads a chip from TOML. A parameter is in the section of its key, such as `pes = 4` in
+    /// `[accelerator]`. Parameters of one accelerator are in that accelerator's section, such as
+    /// `pes = 16` in `[accelerator.TCP]`.
     ///
     /// # Errors
     /// [`ChipError`] with the position, for text that is not TOML, another schema, an unknown key,

@@ -36,7 +36,7 @@ pub(crate) fn deserialize<'de, T: Choice, D: Deserializer<'de>>(from: D) -> Resu
     T::named(&name).ok_or_else(|| unknown::<T, D::Error>(&name))
 }
 
-/// A chosen value, or those of the workload's file.
+/// A chosen value, or the values of the workload's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrOwn<T> {
     /// The value, for all services.
@@ -54,7 +54,7 @@ impl<T: Choice> Serialize for OrOwn<T> {
     }
 }
 
-/// The name that stands for the values of the workload's file.
+/// The name that means the values of the workload's file.
 pub(crate) const OWN: &str = "own";
 
 fn unknown<T: Choice, E: serde::de::Error>(name: &str) -> E {

@@ -23,7 +23,7 @@ pub struct Demands {
     pub services: Vec<ServiceDemand>,
     /// Cores of the server.
     pub cores: usize,
-    /// Processing elements of each accelerator, over its instances.
+    /// Processing elements of each accelerator, summed over its instances.
     pub elements: BTreeMap<String, usize>,
 }
 
@@ -38,13 +38,14 @@ pub struct ServiceDemand {
     pub app_ns: f64,
     /// Phases of application logic.
     pub cpu_phases: usize,
-    /// Chains of traces that a core starts; the chain that receives the request is not counted.
+    /// Chains of traces that a core starts, without the chain that receives the request.
     pub started_chains: usize,
-    /// Messages that its traces receive, its request included.
+    /// Messages that its traces receive, including the request.
     pub received: usize,
-    /// By phase of traces, the chains that it starts at once and that the request waits for.
+    /// The chains of each phase of traces. They start together, and the request waits for all of
+    /// them.
     pub phases: Vec<Vec<ChainDemand>>,
-    /// Time outside of operations and application logic, on a core that executes the traces in
+    /// Core time outside of operations and application logic if a core executes the traces in
     /// software, in ns.
     pub outside_core_ns: f64,
     /// Time at the client, outside of the server, in ns.
@@ -69,8 +70,7 @@ pub struct OperationDemand {
 pub struct ChainDemand {
     /// Number of its operations.
     pub operations: usize,
-    /// Its waits for remote sides in ns, at their medians. Answers of simulated services count as
-    /// none.
+    /// The sum of its median waits for remote sides, in ns, without waits for simulated services.
     pub remote_ns: f64,
     /// Time of its operations on a core, in ns.
     pub core_ns: f64,
@@ -82,7 +82,7 @@ impl Checked {
     /// The demands of the services in closed form, on the first chip if there are several.
     ///
     /// # Errors
-    /// [`ScenarioError`] for a recording that does not fit, and for measured costs without one.
+    /// [`ScenarioError`] for a recording that does not fit, or measured costs without a recording.
     pub fn demands(&self) -> Result<Demands, ScenarioError> {
         let Some(server) = self.servers.first() else {
             return Err(Refusal::new("chips", "[]", "must have a chip").into());

@@ -10,8 +10,8 @@ use crate::resolved::{Resolved, ResolvedChip, sha256};
 use crate::settings;
 
 impl Checked {
-    /// The resolved scenario as JSON without spaces, its keys in alphabetical order. A parameter
-    /// that is set to its default is left out.
+    /// Returns the resolved scenario as JSON without spaces, with keys in alphabetical order and
+    /// without parameters that have their defaults.
     ///
     /// # Errors
     /// None in practice: all numbers are finite.
@@ -31,11 +31,11 @@ impl Checked {
         Ok(text)
     }
 
-    /// SHA-256 of [`Checked::canonical_json`], in hexadecimal: equal hashes are equal results of
-    /// the same version of the simulator.
+    /// Returns the SHA-256 of [`Checked::canonical_json`] in hexadecimal. Scenarios with equal
+    /// hashes have equal results in the same version of the simulator.
     ///
-    /// SHA-256 is available in Python and every shell, so that a cache can be checked without this
-    /// crate; a scenario is too short for the speed of the hash to matter.
+    /// SHA-256 is available in Python and every shell, so a cache can be checked without this
+    /// crate. The speed of the hash does not matter for texts as short as a scenario.
     ///
     /// # Errors
     /// None in practice: all numbers are finite.

@@ -17,7 +17,8 @@ use crate::error::{ScenarioError, engine};
 use crate::setup::{Setup, memory};
 use crate::walks::find_service;
 
-/// An operation of a request: (phase, chain, trace, accelerator, whether a core executed it).
+/// An operation of a request: (phase, chain, trace, accelerator, whether a core executed the
+/// operation).
 pub type SimulatedOperation = (usize, usize, String, &'static str, bool);
 
 /// The operations of one invocation of a service of SocialNetwork on an idle server, in the order
@@ -54,7 +55,8 @@ impl Checked {
     /// Requests come one at a time to the first chip, which has all services.
     ///
     /// # Errors
-    /// [`ScenarioError`] for a recording that does not fit, and for what the simulator cannot run.
+    /// [`ScenarioError`] for a recording that does not fit, or a scenario that the simulator cannot
+    /// run.
     pub fn payloads(&self, requests: u64) -> Result<Vec<OperationPayload>, ScenarioError> {
         let Some(server) = self.servers.first() else {
             return Err(Refusal::new("chips", "[]", "must have a chip").into());

@@ -1,15 +1,15 @@
-//! The description of a scenario: everything that a comparison of orchestrators can ask for.
+//! The description of a scenario, which defines a comparison of orchestrators.
 //!
 //! A [`Scenario`] is plain data with the schema name [`SCHEMA`]. It is read from JSON
 //! ([`Scenario::from_json`]), written as JSON, and described by a JSON Schema ([`json_schema`]).
-//! [`Scenario::check`] is the only place that refuses a value. It returns a [`Checked`] scenario,
-//! in which every default is filled in; that has a stable hash and can be run.
+//! Only [`Scenario::check`] refuses values. It returns a [`Checked`] scenario with every default
+//! filled in, which has a stable hash and can be run.
 //!
 //! ```text
 //! JSON -- Scenario::from_json --> Scenario -- check --> Checked -- run --> Outcome
 //! ```
 //!
-//! The number of threads is no part of a scenario, as results do not depend on it.
+//! The number of threads is not part of a scenario, since results do not depend on it.
 
 mod check;
 mod chip;

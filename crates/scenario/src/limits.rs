@@ -1,4 +1,4 @@
-//! The numbers that a scenario's fields default to, and the ranges that they must be in.
+//! Defaults and ranges of a scenario's numbers.
 
 /// Default cost of a TCP operation on a core, in ns.
 ///
@@ -13,15 +13,15 @@ pub const PAPER_SLO_FACTOR: f64 = 5.0;
 
 /// Default number of requests of each service.
 pub(crate) const DEFAULT_REQUESTS: u64 = 20_000;
-/// The fewest requests of a service: a 99th percentile of fewer than 100 has no meaning.
+/// The smallest number of requests per service. A 99th percentile of fewer than 100 is meaningless.
 pub const MIN_REQUESTS: u64 = 100;
 /// The most requests of a service.
 pub const MAX_REQUESTS: u64 = 1_000_000_000;
-/// Up to so many requests of a service, response times are kept one by one, 8 bytes each; of more
-/// they are counted in bins.
+/// The largest number of requests per service whose response times are stored individually, with 8
+/// bytes each. Beyond it they are counted in bins.
 pub const EXACT_REQUESTS: u64 = 10_000_000;
-/// The most requests that results keep one by one, over all services, systems and seeds: 88 bytes
-/// each in the simulator, and 104 in the table that is made of them.
+/// The largest number of sampled requests, over all services, systems and seeds. Each takes 88
+/// bytes in the simulator, and 104 in the resulting table.
 pub const MAX_SAMPLES: u64 = 2_000_000;
 /// The default warm-up is this fraction of the requests.
 pub(crate) const WARMUP_DIVISOR: u64 = 10;

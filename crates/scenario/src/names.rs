@@ -42,7 +42,7 @@ choices! {
 }
 
 choices! {
-    /// The facts that branches of traces test.
+    /// The source of the facts that branches of traces test.
     FactSource {
         /// Those of the most common path.
         Common = "common",
@@ -107,7 +107,7 @@ pub enum Costs {
     Measured,
     /// A recording that was given.
     Recording,
-    /// The workload's file: recordings of its own, or operations one by one.
+    /// The workload's file, with its own recordings or individual operations.
     Own,
 }
 

@@ -7,21 +7,20 @@ use accelflow_parameters::Refusal;
 pub struct RunOptions {
     /// Worker threads.
     pub threads: usize,
-    /// The share of the response times of each service that results keep, the longest first; from
-    /// 0 to 1.
+    /// The share of each service's longest response times that results contain, from 0 to 1.
     pub tail_share: f64,
-    /// The largest number of single requests of each service under each system that results keep
+    /// The largest number of sampled requests per service and system that results contain
     /// ([`crate::Checked::check_samples`] checks that they fit into memory).
     pub samples: u64,
-    /// Whether response times are kept one by one, and percentiles exact, rather than counted in
-    /// bins. `None`: for up to [`crate::EXACT_REQUESTS`] requests.
+    /// Whether response times are stored individually, for exact percentiles, instead of counted in
+    /// bins. `None` means true for up to [`crate::EXACT_REQUESTS`] requests.
     pub exact: Option<bool>,
-    /// The largest number of time intervals for which results have the utilization of servers; none
-    /// below 2, at most [`MAX_USE_INTERVALS`].
+    /// The largest number of intervals of the servers' utilization over time, at most
+    /// [`MAX_USE_INTERVALS`]. Below 2, it is not recorded.
     pub use_intervals: usize,
 }
 
-/// The largest number of time intervals for which results have the utilization of servers.
+/// The upper limit of [`RunOptions::use_intervals`].
 pub const MAX_USE_INTERVALS: usize = 10_000;
 
 impl Default for RunOptions {

@@ -1,4 +1,4 @@
-//! The values of a scenario's workload, for fields that the scenario leaves out.
+//! The workload's values for fields that the scenario leaves out.
 
 use std::collections::BTreeMap;
 
@@ -172,7 +172,7 @@ impl Own<'_> {
         match (found, self.scenario.rate_rps) {
             (Some(service), Some(rate)) => {
                 let allowed = format!(
-                    "must be left out, as the workload gives the arrival times of {}",
+                    "must be left out, since the workload has the arrival times of {}",
                     service.name
                 );
                 Err(Refusal::number("rate_rps", rate, allowed))

@@ -16,14 +16,14 @@ use crate::own::Own;
 use crate::scenario::{Limit, Scenario, SchemaName};
 use crate::source::Source;
 
-/// A scenario with every default filled in: what its results depend on.
+/// A scenario with every default filled in. Its results depend only on these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resolved {
     /// The name of the description and its version.
     pub schema: SchemaName,
     /// The name of the workload.
     pub workload: String,
-    /// SHA-256 of the tree of a workload's file as JSON, in hexadecimal; none for a suite.
+    /// SHA-256 of the workload's file as JSON, in hexadecimal; `None` for a suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload_sha256: Option<String>,
     /// The systems, by identifier, in the order of the results.
@@ -39,17 +39,18 @@ pub struct Resolved {
     pub rate_rps: f64,
     /// How services share it.
     pub rates: String,
-    /// The rates of single services, where they were given.
+    /// The given rates of individual services.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates_rps: BTreeMap<String, f64>,
     /// The facts that branches test.
     #[serde(with = "choice")]
     pub facts: FactSource,
-    /// Requests of each service, or of one with the mean rate.
+    /// Requests per service, or with `by_rate` of a service with the mean rate.
     pub requests: u64,
-    /// The number of first requests that are not counted.
+    /// The number of warm-up requests, which are not counted.
     pub warmup_requests: u64,
-    /// Whether each service has as many requests as come in the same time.
+    /// Whether the numbers of requests are in proportion to the rates, so that all services run for
+    /// the same time.
     pub by_rate: bool,
     /// The seed of everything random.
     pub seed: u64,
@@ -72,12 +73,13 @@ pub struct Resolved {
     pub sizes: OrOwn<SizePreset>,
     /// Parameters that were set, by key, as numbers.
     pub config: BTreeMap<String, f64>,
-    /// The chips that are compared, if they are several.
+    /// The compared chips, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chips: Vec<ResolvedChip>,
     /// The SLO by service, in us.
     pub slo_us: BTreeMap<String, f64>,
-    /// The SLO of other services, as a multiple of the response time on an idle server.
+    /// The SLO of services without an SLO of their own, as a multiple of the response time on an
+    /// idle server.
     pub slo_factor: Option<f64>,
     /// Tenants by service.
     pub tenants: BTreeMap<String, u16>,
@@ -92,7 +94,7 @@ pub struct Resolved {
 pub struct ResolvedChip {
     /// Its name in results.
     pub name: String,
-    /// Parameters that it sets, by key, as numbers.
+    /// Parameters that the chip sets, by key, as numbers.
     pub config: BTreeMap<String, f64>,
 }
 

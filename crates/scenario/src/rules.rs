@@ -1,7 +1,7 @@
 //! The allowed values of each field of a scenario.
 //!
-//! The rules read JSON values, so that a value of the wrong kind is refused with the same words as
-//! one out of range. [`crate::check`] checks the consistency of fields.
+//! The rules read JSON values, so a value of the wrong type causes the same message as a value out
+//! of range. [`crate::check`] checks the consistency of fields.
 
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
@@ -49,7 +49,7 @@ enum Kind {
     Positive(f64),
     /// Parameters of the server by key.
     Settings,
-    /// Chips: each with a name and parameters of its own.
+    /// Chips, each with a name and parameters.
     Chips,
     /// Values by service.
     ByService(&'static Kind),
@@ -145,15 +145,15 @@ const TIME_LIMIT: &[Field] = &[
     ),
 ];
 
-/// A description of the allowed values of the field called `name`, to follow "must be"; `None` for
-/// a field that does not exist.
+/// Describes the allowed values of the field `name`, as words after "must be". `None` for an
+/// unknown field.
 pub fn allowed(name: &str) -> Option<String> {
     let found = FIELDS.iter().find(|field| field.0 == name);
     found.map(|field| field.2.allowed())
 }
 
-/// The fields that are chosen by name, each with its names, in the order in which commands list
-/// them.
+/// The fields whose values are chosen by name, with their names, in the order in which commands
+/// list them.
 pub fn choices() -> Vec<(&'static str, Vec<&'static str>)> {
     let names = |field: &Field| match field.2 {
         Kind::Choice(names) => Some((field.0, names())),

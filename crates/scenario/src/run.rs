@@ -14,7 +14,7 @@ use crate::setup::Setup;
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The results of each system, in the order of the scenario; of each chip, one after the other.
+    /// The results of each system, in the order of the scenario. With several chips, chip by chip.
     pub systems: Vec<SystemResult>,
     /// The names of the chips; empty if there is one.
     pub chips: Vec<String>,
@@ -29,12 +29,11 @@ pub struct Outcome {
 }
 
 impl Checked {
-    /// Checks that `runs` runs with different seeds may keep up to `samples` requests of each
-    /// service under each system at the same time.
+    /// Checks that `runs` runs with different seeds can together store up to `samples` sampled
+    /// requests per service and system.
     ///
     /// # Errors
-    /// [`ScenarioError`] for more than [`MAX_SAMPLES`] together, and for a recording that does not
-    /// fit.
+    /// [`ScenarioError`] for a total above [`MAX_SAMPLES`], or a recording that does not fit.
     pub fn check_samples(&self, samples: u64, runs: u64) -> Result<(), ScenarioError> {
         // Chips do not change how many requests there are.
         let Some(server) = self.servers.first() else {
@@ -63,10 +62,10 @@ impl Checked {
         Err(Refusal::new("samples", value, allowed).into())
     }
 
-    /// Simulates the scenario as [`Checked::run_beside`] does, with only its own systems.
+    /// Like [`Checked::run_beside`], with only the scenario's own systems.
     ///
     /// # Errors
-    /// As [`Checked::run_beside`].
+    /// The errors of [`Checked::run_beside`].
     pub fn run(
         &self,
         options: &RunOptions,
@@ -75,16 +74,15 @@ impl Checked {
         self.run_beside(&[], options, progress)
     }
 
-    /// Simulates the scenario, and `others` in addition to its systems; their results come after
-    /// those of the scenario. The hash of the scenario does not cover them.
+    /// Simulates the scenario's systems and also the systems `others`. Results of `others` come
+    /// last. The scenario's hash does not include `others`.
     ///
-    /// `progress` is called from time to time with the requests that have
-    /// ended and with all, over all simulations; it stops the run by returning `false`, and the
-    /// outcome is `None` then.
+    /// `progress` is called regularly with the number of ended requests and the total number, over
+    /// all simulations. If it returns `false`, the run stops and the outcome is `None`.
     ///
     /// # Errors
-    /// [`ScenarioError`] for options out of range, for a recording that does not fit, and for what
-    /// the simulator cannot run.
+    /// [`ScenarioError`] for options out of range, a recording that does not fit, or a scenario
+    /// that the simulator cannot run.
     pub fn run_beside(
         &self,
         others: &[&dyn Orchestrator],

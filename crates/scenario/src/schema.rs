@@ -6,8 +6,8 @@ use crate::scenario::Scenario;
 
 /// The JSON Schema (draft 2020-12) of a scenario, as indented text.
 ///
-/// It says which fields there are, with their kinds, ranges, names and defaults. What goes
-/// together is for [`Scenario::check`] to say.
+/// It describes the fields with their types, ranges, names and defaults. Only [`Scenario::check`]
+/// checks the consistency of fields.
 pub fn json_schema() -> String {
     schema_text(&schema_of::<Scenario>())
 }

@@ -16,11 +16,12 @@ use crate::setup::Setup;
 
 impl Checked {
     /// Simulates the scenario under its only system and writes the spans of its requests, including
-    /// those of the warm-up, to `out`: OTLP, a line of JSON for each request. Returns their number.
+    /// those of the warm-up, to `out`, as OTLP with one line of JSON per request. Returns the
+    /// number of requests.
     ///
     /// # Errors
-    /// [`ScenarioError`] for several systems, for what the simulator cannot run and for what cannot
-    /// be written.
+    /// [`ScenarioError`] for several systems, a scenario that the simulator cannot run, or a failed
+    /// write.
     pub fn write_spans(&self, out: impl Write) -> Result<u64, ScenarioError> {
         if self.systems.len() != 1 {
             let allowed = "must be one system where spans are written";

@@ -38,9 +38,9 @@ pub struct WalkedService {
     pub traces: Vec<String>,
     /// Invocations of each accelerator.
     pub by_accelerator: BTreeMap<String, u32>,
-    /// The most chains that run in parallel.
+    /// The largest number of parallel chains.
     pub max_parallel_chains: usize,
-    /// The most branches that each of its sequences can resolve.
+    /// The largest number of branches that each of its sequences can resolve.
     pub conditionals_by_sequence: Vec<u32>,
 }
 
@@ -48,10 +48,10 @@ pub struct WalkedService {
 /// paper prints (section III, Q2).
 pub type WorkloadRow = (&'static str, f64, Option<f64>);
 
-/// The service of `services` called `name`.
+/// Finds a service by name.
 ///
 /// # Errors
-/// [`Refusal`] of an unknown name.
+/// [`Refusal`] for an unknown name.
 pub fn find_service<'s>(services: &'s [Service], name: &str) -> Result<&'s Service, Refusal> {
     let found = services.iter().find(|service| service.name() == name);
     found.ok_or_else(|| Refusal::unknown("service", name, services.iter().map(Service::name)))
@@ -70,8 +70,8 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
     Ok(Source::File(Box::new(document.workload)))
 }
 
-/// Walks the traces of the service called `name` of `workload`, the name of a suite or the tree of a
-/// workload's file; of any suite if it is `None`.
+/// Walks the traces of the service `name`. `workload` is the name of a suite or the tree of a
+/// workload's file; if it is `None`, all suites are searched.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service or workload.
@@ -146,8 +146,8 @@ pub fn workload_paths(workload: &str) -> Result<(Image, Vec<Service>), ScenarioE
     Ok((workload.memory()?, workload.paths().map_err(engine)?))
 }
 
-/// By service of `workload`, the mean number of messages of a request that are awaited for longer
-/// than `timeout`, with the waits called `remote`.
+/// Returns for each service of `workload` the mean number of messages per request whose wait
+/// exceeds `timeout`. `remote` is the name of the waits.
 ///
 /// # Errors
 /// [`ScenarioError`] for unknown names.
@@ -167,8 +167,8 @@ pub fn timeouts_by_service(
     workload.paths().map_err(engine)?.iter().map(row).collect()
 }
 
-/// The mean time from one rate of the arrivals called `arrivals` to the next; `None` if the rate
-/// holds.
+/// Returns the mean time between changes of the rate of the arrival process `arrivals`; `None` if
+/// the rate is constant.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown name.
@@ -182,7 +182,8 @@ pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
     })
 }
 
-/// The parameters of the profile `paper` as JSON rows, if TCP costs a core `tcp_cost`.
+/// Returns the parameters of the profile `paper` as JSON rows. `tcp_cost` is the cost of TCP on a
+/// core.
 ///
 /// # Errors
 /// [`ScenarioError`] for a cost out of range.
@@ -190,11 +191,11 @@ pub fn paper_parameters(tcp_cost: Time) -> Result<Vec<Value>, ScenarioError> {
     Ok(parameters_json(paper_profile(tcp_cost)?.parameters()))
 }
 
-/// The name of a service, and the nanoseconds that it spends in each category of the paper.
+/// The name of a service, and its time in each category of the paper, in ns.
 pub type TimesByCategory = (String, BTreeMap<&'static str, f64>);
 
-/// The time of each service of SocialNetwork on a core without accelerators, by category of the
-/// paper, if TCP costs a core `tcp_cost`.
+/// Returns the time of each service of SocialNetwork on a core without accelerators, by the paper's
+/// categories. `tcp_cost` is the cost of TCP on a core.
 ///
 /// # Errors
 /// [`ScenarioError`] for a cost out of range.
@@ -214,7 +215,7 @@ pub fn app_and_tax_times(tcp_cost: Time) -> Result<Vec<TimesByCategory>, Scenari
     Ok(rows.collect())
 }
 
-/// The profile `paper` of SocialNetwork, where TCP costs a core `tcp_cost`.
+/// Returns the profile `paper` of SocialNetwork. `tcp_cost` is the cost of TCP on a core.
 ///
 /// # Errors
 /// [`ScenarioError::Engine`] for invalid costs.

@@ -49,7 +49,8 @@ fn one_chip_is_as_its_parameters() {
     let with_chip = scenario(json!({"config": {"core.count": 4}, "chips": chips}));
     let without = scenario(json!({"config": {"core.count": 4, "pes.TCP": 1}}));
     assert_eq!(run(&with_chip), run(&without));
-    let [one, other] = [&with_chip, &without].map(|it| it.check().unwrap().hash().unwrap());
+    let [one, other] =
+        [&with_chip, &without].map(|scenario| scenario.check().unwrap().hash().unwrap());
     assert_eq!(one, other);
 }
 

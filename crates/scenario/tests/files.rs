@@ -189,9 +189,10 @@ fn odds_of_a_file_are_drawn_and_need_the_facts_they_lead_to() {
     let error = shop(&hits("")).check().err().unwrap().to_string();
     assert_eq!(
         error,
-        "workload.services[0].path[1].facts.T6.found = left out: must be 0 or 1, or have odds, as \
-         trace T6 branches on it; Get leaves out as well: path[1].facts.T6.compressed (if T6.found = 1), \
-         path[1].facts.T6.c_compressed (if T6.found = 1), path[1].facts.T7.exception (if T6.found = 1)"
+        "workload.services[0].path[1].facts.T6.found = left out: must be 0 or 1, or have odds, \
+         since trace T6 branches on it; Get also leaves out path[1].facts.T6.compressed (if \
+         T6.found = 1), path[1].facts.T6.c_compressed (if T6.found = 1), \
+         path[1].facts.T7.exception (if T6.found = 1)"
     );
     let scenario = Scenario {
         requests: 4_000,
@@ -233,7 +234,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "facts = { looked = { stale = 0 } }",
         "facts = {}",
         "workload.services[0].path[2].facts.looked.stale = left out: must be 0 or 1, or have odds, \
-             as trace looked branches on it",
+         since trace looked branches on it",
     ),
     (
         "{ stale = 0 }",
@@ -283,7 +284,7 @@ fn what_a_file_may_not_be_is_refused_with_its_place() {
     };
     assert_eq!(
         run(", RPC = { ns = 200 }", ""),
-        "workload.services[1].costs.RPC = left out: must be stated, as service Stock uses it"
+        "workload.services[1].costs.RPC = left out: must be stated, since service Stock uses it"
     );
     assert!(run("{ cpu_us = 9 }", "{ cpu = true }").starts_with(
         "workload.services[1].path[1].cpu = true: must be cpu_us = TIME or cpu = DISTRIBUTION, or the"

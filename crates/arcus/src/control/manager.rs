@@ -14,11 +14,11 @@ use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 pub struct AccEntry {
     /// The name that requests use.
     pub name: String,
-    /// The numbers of its instances on the platform; none for the storage.
+    /// The numbers of its instances on the platform; empty for the storage.
     pub instances: Vec<usize>,
 }
 
-/// The name in requests of the route to the storage that passes no accelerator.
+/// The name, in requests, of the route to the storage without an accelerator.
 pub const STORAGE: &str = "storage";
 
 /// The control plane of one server.
@@ -42,8 +42,8 @@ pub(super) struct Shaping {
 }
 
 impl Manager {
-    /// A control plane without flows. Every accelerator of the platform is in the AccTable under
-    /// its own name; those of equal names are instances of one entry, and every DMA engine reaches
+    /// Creates a control plane without flows. The AccTable has every accelerator of the platform by
+    /// name. Accelerators of the same name are instances of one entry, and every DMA engine reaches
     /// each. The platform's storage is in the table as [`STORAGE`].
     pub fn new(platform: Platform) -> Manager {
         let mut accelerators: Vec<AccEntry> = Vec::new();
@@ -80,8 +80,8 @@ impl Manager {
         Manager { profiles, ..self }
     }
 
-    /// Allows promises that add up to `factor` times the capacity, from 1 to 100. While flows use
-    /// more than the capacity, those of the lowest priority get less than they were promised.
+    /// Allows promises that add up to `factor` times the capacity, from 1 to 100. If flows use more
+    /// than the capacity, those of the lowest priority get less than promised.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`].
@@ -94,7 +94,7 @@ impl Manager {
         })
     }
 
-    /// The factor of over-subscription: how many times the capacity may be promised.
+    /// The factor of over-subscription: the promisable multiple of the capacity.
     pub fn oversubscription(&self) -> f64 {
         self.oversubscription
     }
@@ -118,11 +118,11 @@ impl Manager {
         &mut self.profiles
     }
 
-    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). Of the
-    /// routes that can keep the promise, it takes the one with the most capacity left.
+    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). Among
+    /// routes that can keep the promise, the one with the most remaining capacity is chosen.
     ///
     /// # Errors
-    /// [`PlatformError::NotAdmitted`] with the capacity that is left;
+    /// [`PlatformError::NotAdmitted`] with the remaining capacity;
     /// [`PlatformError::UnknownAccelerator`], [`PlatformError::DuplicateFlow`] and
     /// [`PlatformError::OutOfRange`].
     pub fn register(&mut self, request: AdmissionRequest) -> Result<&FlowStatus, PlatformError> {
@@ -160,10 +160,10 @@ impl Manager {
         Ok(released)
     }
 
-    /// The shaping that a flow is admitted with. On each route its messages are cut as small as the
-    /// accelerator takes without loss. Of the routes whose context is then SLO-friendly, the one
-    /// with the most capacity left is taken. If there is none, messages stay whole, which costs the
-    /// accelerators least.
+    /// Plans the shaping of a new flow. On each route its messages are split into the smallest
+    /// segments that the accelerator processes without loss. Among routes whose context is then
+    /// SLO-friendly, the one with the most remaining capacity is chosen. If there is no such route,
+    /// messages stay whole, which is cheapest for accelerators.
     fn admit(
         &mut self,
         request: &AdmissionRequest,
@@ -242,11 +242,11 @@ impl Manager {
         Ok(best)
     }
 
-    /// Finds another route with room for a flow beside the promises there (line 18): another
-    /// instance, accelerator, DMA engine or path that its request allows.
+    /// Finds another route that has room for a flow in addition to its present promises (line 18):
+    /// another instance, accelerator, DMA engine or path that the flow's request allows.
     ///
     /// # Errors
-    /// As [`Platform::check`].
+    /// The errors of [`Platform::check`].
     pub fn select_path(&mut self, number: usize) -> Result<Option<RouteEntry>, PlatformError> {
         let status = self.flows[number].clone();
         let mut routes = self.routes(&status.request)?;
@@ -263,7 +263,8 @@ impl Manager {
             .map(|most| most.0.route))
     }
 
-    /// The registered flows with these arrivals, and the mechanism ARCUS with their registers.
+    /// Returns the registered flows with these arrivals, and the mechanism ARCUS with their
+    /// registers.
     pub fn deploy(&self, arrivals: impl Fn(&FlowStatus) -> Arrivals) -> (Vec<Flow>, Mechanism) {
         let each = self.flows.iter().map(|flow| flow.deployed(arrivals(flow)));
         let (flows, shaping) = each.unzip();

@@ -1,4 +1,4 @@
-//! The division of the capacity if more is promised than there is.
+//! The division of the capacity under over-subscription.
 
 use super::manager::Manager;
 use super::request::ServiceClass;
@@ -8,11 +8,11 @@ use crate::PlatformError;
 
 impl Manager {
     /// The rates that the profiles predict if all flows with promises use them in full, in gigabits
-    /// per second, by flow number. A rate below the promise is a predicted violation; without
-    /// over-subscription there is none.
+    /// per second, by flow number. A rate below the promise is a predicted violation, which can
+    /// occur only with over-subscription.
     ///
     /// # Errors
-    /// As [`crate::Platform::check`].
+    /// The errors of [`crate::Platform::check`].
     pub fn predicted(&mut self) -> Result<Vec<f64>, PlatformError> {
         let promises = self.flows().iter().map(|flow| flow.counted_gbit_per_s());
         let promises: Vec<f64> = promises.collect();
@@ -21,10 +21,10 @@ impl Manager {
 
     /// The rates that flows with these demands get, in gigabits per second, by flow number.
     /// Priorities are served one after the other; flows of one priority get equal parts of their
-    /// demands. A flow is cut only where a resource that it uses is short.
+    /// demands. A flow's rate is reduced only if a resource that it uses is short.
     ///
     /// # Errors
-    /// As [`crate::Platform::check`].
+    /// The errors of [`crate::Platform::check`].
     pub fn allocation(&mut self, demands: &[f64]) -> Result<Vec<f64>, PlatformError> {
         let mut given = vec![0.0; demands.len()];
         let mut priorities: Vec<u8> = self
@@ -44,7 +44,8 @@ impl Manager {
         Ok(given)
     }
 
-    /// Gives a class of flows as much of its demands as fits beside the rates given before.
+    /// Gives a class of flows as much of its demands as fits in addition to the rates of earlier
+    /// classes.
     fn give(
         &mut self,
         given: &mut Vec<f64>,

@@ -19,8 +19,8 @@ pub struct Pattern {
     pub route: RouteEntry,
     /// The size of the units that reach the accelerators: messages or segments.
     pub size: Bytes,
-    /// Its part of the traffic of the context, in thousandths, at least 10: smaller parts take long
-    /// to measure and have little effect.
+    /// Its part of the traffic of the context, in thousandths. At least 10, since smaller parts
+    /// take long to measure and have little effect.
     pub permille: u32,
 }
 
@@ -84,7 +84,7 @@ pub struct Capacity {
 pub enum Tag {
     /// The context can deliver all promises.
     SloFriendly,
-    /// The context cannot, and is to be avoided.
+    /// The context cannot keep its promises, and must be avoided.
     SloViolating,
 }
 
@@ -103,7 +103,7 @@ impl Tag {
 pub struct Combination {
     /// The indices of its flows in the list of candidates.
     pub members: Vec<usize>,
-    /// The sum of the rates of its flows, in gigabits per second.
+    /// The sum of its flows' rates, in gigabits per second.
     pub asked_gbit_per_s: f64,
     /// The capacity of the platform for this combination.
     pub capacity: Capacity,
@@ -111,7 +111,7 @@ pub struct Combination {
     pub tag: Tag,
 }
 
-/// The capacity of each context on a platform, found by simulation ahead of time or on demand.
+/// The capacity of each context on a platform, found by simulation in advance or on demand.
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
     platform: Platform,
@@ -122,7 +122,7 @@ impl ProfileTable {
     /// The largest number of combinations of one sweep, including the empty one.
     pub const MOST_COMBINATIONS: usize = 2_000;
 
-    /// An empty table for `platform`.
+    /// Creates an empty table for `platform`.
     pub fn new(platform: Platform) -> ProfileTable {
         ProfileTable {
             platform,
@@ -146,12 +146,12 @@ impl ProfileTable {
     }
 
     /// The offline sweep: profiles every combination of up to `most` candidates, in the proportions
-    /// of their rates. A candidate is the traffic of a flow on one route. Two candidates that may
-    /// not be `together`, such as two routes of one flow, are not combined.
+    /// of their rates. A candidate is the traffic of a flow on one route. Candidates for which
+    /// `together` is false, such as two routes of one flow, are not combined.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_COMBINATIONS`], and as
-    /// [`Platform::check`].
+    /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_COMBINATIONS`], and the
+    /// errors of [`Platform::check`].
     pub fn sweep(
         &mut self,
         candidates: &[Vec<Traffic>],
@@ -191,10 +191,10 @@ impl ProfileTable {
             .collect()
     }
 
-    /// The capacity of a context, from the table or else by a simulation now.
+    /// Returns the capacity of a context from the table, or else simulates it now.
     ///
     /// # Errors
-    /// As [`Platform::check`].
+    /// The errors of [`Platform::check`].
     pub fn capacity(&mut self, context: &Context) -> Result<Capacity, PlatformError> {
         if let Some(known) = self.entries.get(context) {
             return Ok(*known);
@@ -207,7 +207,7 @@ impl ProfileTable {
     /// Whether a context delivers `total` gigabits per second in its proportions.
     ///
     /// # Errors
-    /// As [`Platform::check`].
+    /// The errors of [`Platform::check`].
     pub fn tag(&mut self, context: &Context, total: f64) -> Result<Tag, PlatformError> {
         let capacity = self.capacity(context)?.gbit_per_s;
         Ok(match total <= capacity {
@@ -216,11 +216,11 @@ impl ProfileTable {
         })
     }
 
-    /// The rates of a context's flows without shaping, when they take turns message by message, in
+    /// Returns the rates of a context's flows without shaping, with round robin by message, in
     /// gigabits per second.
     ///
     /// # Errors
-    /// As [`Platform::check`].
+    /// The errors of [`Platform::check`].
     pub fn unshaped(&self, context: &Context) -> Result<Vec<f64>, PlatformError> {
         let turns = self.watch(context, &Mechanism::NoShaping)?;
         Ok(rates(&turns).collect())

@@ -46,10 +46,9 @@ impl Rate {
     }
 }
 
-/// Registers for `rate` in messages or segments of at most `largest` bytes, at `clock`: the
-/// shortest interval whose whole number of tokens is within 1e-4 of the rate, or else the one that
-/// comes nearest. The bucket is the smallest that never loses a token: a refill plus the largest
-/// cost minus one.
+/// Calculates registers for `rate` in messages or segments of at most `largest` bytes, at `clock`.
+/// The interval is the shortest whose rate is within 1e-4 of `rate`, or else the nearest. The
+/// bucket is the smallest that never loses a token: a refill plus the largest cost minus one.
 ///
 /// # Errors
 /// [`PlatformError::OutOfRange`] for a rate that is not above 0 or too high for the registers.

@@ -9,14 +9,14 @@ use crate::{Path, PlatformError, Sizes};
 /// The service class of a flow, which determines its promise (section 6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceClass {
-    /// The SLO is always kept: the flow is admitted only into [`ServiceClass::RESERVED_SHARE`] of
-    /// the capacity, as headroom for effects outside the profile.
+    /// The SLO is always kept. Such flows may use only [`ServiceClass::RESERVED_SHARE`] of the
+    /// capacity; the rest is headroom for effects outside the profile.
     Reserved,
-    /// The SLO is kept almost always while the flow is registered: such flows may fill the
+    /// The SLO is almost always kept while the flow is registered. Such flows may fill the
     /// capacity.
     OnDemand,
-    /// The SLO is always kept, and the flow may get `factor` times as much for `allowance` in each
-    /// `window`, as far as others leave capacity.
+    /// The SLO is always kept, and the flow may get `factor` times its rate for `allowance` in each
+    /// `window`, if capacity remains.
     ManagedBurst {
         /// The factor, at least 1.
         factor: f64,
@@ -25,14 +25,14 @@ pub enum ServiceClass {
         /// The window.
         window: Time,
     },
-    /// No promise: the flow gets the capacity that others leave. It needs no SLO; one that is given
-    /// is neither counted nor a limit.
+    /// There is no promise, and the flow gets remaining capacity. It needs no SLO; a given SLO is
+    /// ignored.
     Opportunistic,
 }
 
 impl ServiceClass {
-    /// The share of a capacity that reserved flows may be promised (assumed: the same headroom as
-    /// between the paper's promises of 30 Gbit/s and 32 Gbit/s in Table 1, and no more than that).
+    /// The share of the capacity that may be promised to reserved flows. The headroom is assumed to
+    /// be that between the paper's promises of 30 Gbit/s and 32 Gbit/s in Table 1.
     pub const RESERVED_SHARE: f64 = 30.0 / 32.0;
 
     /// The name in files and reports.
@@ -70,7 +70,7 @@ impl ServiceClass {
     }
 }
 
-/// The availability of a promised rate: it is kept in `percent` of all periods of this length.
+/// The availability of a promised rate, which is kept in `percent` of all periods of this length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Availability {
     /// From 50 to below 100.
@@ -99,7 +99,7 @@ pub struct AdmissionRequest {
     pub accelerator: String,
     /// Alternatives to that accelerator.
     pub instead: Vec<String>,
-    /// Further accelerators that its messages pass after that one, in order.
+    /// Further accelerators that its messages pass after `accelerator`, in order.
     pub then: Vec<String>,
     /// Its path.
     pub path: Path,
@@ -109,7 +109,7 @@ pub struct AdmissionRequest {
     pub sizes: Sizes,
     /// Its SLO; optional only for opportunistic flows.
     pub slo: Option<Rate>,
-    /// A second limit, in the other unit: both apply, and the smaller one is promised.
+    /// A second limit, in the other unit. Both limits apply, and the smaller one is promised.
     pub also: Option<Rate>,
     /// Its service class.
     pub class: ServiceClass,
@@ -117,7 +117,7 @@ pub struct AdmissionRequest {
     pub availability: Option<Availability>,
     /// A percentile of its latencies, if one is promised.
     pub latency: Option<LatencySlo>,
-    /// The priority if more is promised than the capacity: 0 goes before 1.
+    /// The priority under over-subscription; 0 comes before 1.
     pub priority: u8,
     /// Number of messages that may pass at once after a pause: the bucket holds the tokens of so
     /// many of the largest, and a refill. From 1 to 65,536; with 1, a message that is cut into
@@ -126,7 +126,7 @@ pub struct AdmissionRequest {
 }
 
 impl AdmissionRequest {
-    /// A request of VM 0 for an on-demand flow of messages of one size.
+    /// Creates a request of VM 0 for an on-demand flow of messages of one size.
     pub fn new(name: &str, accelerator: &str, path: Path, size: Bytes, slo: Rate) -> Self {
         AdmissionRequest {
             name: name.to_owned(),
@@ -147,7 +147,7 @@ impl AdmissionRequest {
         }
     }
 
-    /// The rate that it asks for, in gigabits a second; `None` without an SLO.
+    /// The requested rate, in gigabits per second; `None` without an SLO.
     pub fn asked_gbit_per_s(&self) -> Option<f64> {
         let mean = self.sizes.mean();
         let slo = self.slo.map(|rate| rate.gbit_per_s_of(mean));

@@ -1,4 +1,4 @@
-//! The capacity that promises leave, and its division among opportunistic flows.
+//! The capacity that remains after promises, and its division among opportunistic flows.
 
 use super::manager::Manager;
 use super::request::ServiceClass;
@@ -41,8 +41,8 @@ impl Manager {
         Ok(())
     }
 
-    /// The fraction of the planned rates of opportunistic flows that fits beside all promises, when
-    /// flows that meet on no accelerator share link, engine or storage.
+    /// The fraction of the planned rates of opportunistic flows that fits in addition to all
+    /// promises. Accounts for flows that share a link, engine or storage but no accelerator.
     fn fitting_rest(&mut self) -> Result<f64, PlatformError> {
         let flows = self.flows();
         let first = flows.first().map(|flow| flow.route.clone());
@@ -132,8 +132,8 @@ impl Manager {
         Ok(ServiceClass::RESERVED_SHARE * delivered.min(1.0))
     }
 
-    /// The share of a route's accelerators that is left beside the flows with promises, whose use in
-    /// gigabits a second is `used`; a share like that of [`Manager::usable`].
+    /// The share of a route's accelerators that flows with promises leave unused. `used` is their
+    /// use in gigabits per second. The share is like that of [`Manager::usable`].
     pub(super) fn unused(
         &mut self,
         route: &RouteEntry,

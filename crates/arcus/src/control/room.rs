@@ -1,4 +1,4 @@
-//! The capacity that is left for a promise beside all other promises.
+//! The capacity that remains for a promise in addition to all other promises.
 
 use accelflow_units::Bytes;
 
@@ -10,7 +10,7 @@ use super::status::{FlowStatus, parts};
 use super::thresholds::{FULL, NOISE, TOUCHES};
 use crate::{PlatformError, Sizes};
 
-/// A new flow beside flows with promises.
+/// A new flow in addition to flows with promises.
 struct Beside {
     /// The newcomer's traffic, of 1 Gbit/s in all.
     own: Vec<Traffic>,
@@ -39,11 +39,11 @@ fn between(low: Point, high: Point, share: f64) -> f64 {
 }
 
 impl Manager {
-    /// The largest SLO that this flow could be admitted with on any route, in gigabits a second. It does
-    /// not depend on what the flow asks for.
+    /// Returns the largest SLO with which this flow could be admitted on any route, in gigabits per
+    /// second. It does not depend on the requested SLO.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownAccelerator`], and as [`Platform::check`].
+    /// [`PlatformError::UnknownAccelerator`], and the errors of [`Platform::check`].
     pub fn left(&mut self, request: &AdmissionRequest) -> Result<f64, PlatformError> {
         let mut best: f64 = 0.0;
         let routes = self.routes(request)?;
@@ -105,8 +105,8 @@ impl Manager {
         Ok(between(low, high, share).min(most))
     }
 
-    /// The load up to which a flow is admitted when others load a resource beyond the share: the
-    /// present load if the flow does not use that resource, and none if it does.
+    /// The load up to which a flow is admitted if others load a resource beyond the share. It is
+    /// the present load if the flow does not use that resource, else zero.
     fn share_beside(
         &mut self,
         beside: &Beside,
@@ -122,8 +122,8 @@ impl Manager {
         Ok((without.load <= share).then_some(share))
     }
 
-    /// The candidates of a sweep: the traffic of a flow at its SLO, on each route that it could
-    /// take. Empty without an SLO.
+    /// Returns the candidates of a sweep: the traffic of a flow at its SLO on each possible route.
+    /// Empty without an SLO.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], and the errors of an invalid request.

@@ -7,8 +7,8 @@ use crate::Path;
 /// A route: a path, the accelerators on it and the DMA engine that moves the data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteEntry {
-    /// The accelerators' numbers on the platform, in the order in which messages pass them; none for
-    /// the storage alone.
+    /// The accelerators' numbers on the platform, in the order in which messages pass them; empty
+    /// for a route to the storage only.
     pub accelerators: Vec<usize>,
     /// The DMA engine.
     pub engine: usize,
@@ -17,7 +17,7 @@ pub struct RouteEntry {
 }
 
 impl RouteEntry {
-    /// The route on `path` by engine 0 through one accelerator, or none.
+    /// Creates a route on `path` with engine 0 through one accelerator, or none.
     pub fn new(accelerator: impl Into<Option<usize>>, path: Path) -> RouteEntry {
         RouteEntry {
             accelerators: accelerator.into().into_iter().collect(),
@@ -26,12 +26,12 @@ impl RouteEntry {
         }
     }
 
-    /// The first accelerator; `None` for the storage alone.
+    /// The first accelerator; `None` for a route to the storage only.
     pub fn accelerator(&self) -> Option<usize> {
         self.accelerators.first().copied()
     }
 
-    /// Whether two routes pass one accelerator, or both go to the storage alone.
+    /// Whether two routes have an accelerator in common, or both go only to the storage.
     pub fn meets(&self, other: &RouteEntry) -> bool {
         match (self.accelerators.is_empty(), other.accelerators.is_empty()) {
             (true, true) => true,
@@ -50,7 +50,7 @@ pub struct Traffic {
     pub route: RouteEntry,
     /// The size of the units that reach the accelerators: messages or segments.
     pub size: Bytes,
-    /// The rate in gigabits per second, or a share.
+    /// The rate in gigabits per second, or a relative share.
     pub gbit_per_s: f64,
 }
 

@@ -21,12 +21,12 @@ pub enum Command {
 /// The outcome of a [`Command`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandOutcome {
-    /// The flow was admitted: its row of the table of flows at that time. On the platform it gets
-    /// the next number.
+    /// The flow was admitted. Has its row of the table of flows at that time. On the platform it
+    /// gets the next number.
     Admitted(Box<FlowStatus>),
     /// The flow of this number was removed.
     Released(usize),
-    /// The command was refused: no room for the flow, or no flow of this name.
+    /// The command was refused, since there is no room for the flow or no flow of this name.
     Refused(PlatformError),
 }
 
@@ -75,7 +75,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// The runtime of a control plane whose flows are registered, and run from the start.
+    /// Creates the runtime of a control plane. Its registered flows run from the start.
     pub fn new(manager: Manager) -> Runtime {
         let seats = (0..manager.flows().len()).map(Seat::new).collect();
         Runtime {
@@ -93,7 +93,8 @@ impl Runtime {
     }
 
     /// Adds a command for the first call of the controller at or after this time. Commands of one
-    /// call are carried out in the order of their times, and those of one time as they were given.
+    /// call are executed in the order of their times, and commands of the same time in the order of
+    /// addition.
     #[must_use]
     pub fn at(mut self, time: Time, command: Command) -> Runtime {
         let place = self.commands.partition_point(|command| command.0 <= time);
@@ -116,7 +117,7 @@ impl Runtime {
         &self.manager
     }
 
-    /// Periods in which a flow had something to send and got less than its SLO.
+    /// The number of periods in which a flow had messages to send and got less than its SLO.
     pub fn violations(&self) -> u64 {
         self.violations
     }
@@ -135,13 +136,13 @@ impl Runtime {
         Some(self.seats[place].violations)
     }
 
-    /// The commands that were carried out, in order.
+    /// The executed commands, in order.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }
 
-    /// The arrivals and departures of flows, to repeat a run without this runtime: with the same
-    /// admissions, but without Algorithm 1.
+    /// Returns the arrivals and departures of flows, to repeat a run with the same admissions but
+    /// without Algorithm 1.
     pub fn timetable(&self) -> Timetable {
         Timetable {
             changes: self.changes.clone(),

@@ -16,13 +16,13 @@ pub struct FlowStatus {
     pub request: AdmissionRequest,
     /// Its route.
     pub route: RouteEntry,
-    /// The largest segment that its messages are cut to.
+    /// The largest segment into which its messages are split.
     pub segment: Bytes,
     /// Its registers.
     pub registers: Registers,
     /// The registers of its second limit.
     pub also: Option<Registers>,
-    /// The rate that the registers are set to, in gigabits a second.
+    /// The rate of the registers, in gigabits per second.
     pub shaped_gbit_per_s: f64,
     /// The rate last measured, in gigabits a second; `None` before the first measurement.
     pub measured_gbit_per_s: Option<f64>,
@@ -66,7 +66,7 @@ impl FlowStatus {
         parts(&self.request.sizes, &self.route, self.segment, gbit_per_s)
     }
 
-    /// The flow for the platform with these arrivals, and its shaping.
+    /// Returns the flow for the platform with these arrivals, and its shaping.
     pub fn deployed(&self, arrivals: Arrivals) -> (Flow, FlowConfig) {
         let request = &self.request;
         let largest = request.sizes.largest();
@@ -100,7 +100,7 @@ impl FlowStatus {
         std::iter::once((unit, self.registers)).chain(also)
     }
 
-    /// The capacity that the promise takes, in gigabits per second.
+    /// The capacity that the promise uses, in gigabits per second.
     pub fn counted_gbit_per_s(&self) -> f64 {
         self.slo_gbit_per_s().unwrap_or(0.0)
     }

@@ -1,4 +1,4 @@
-//! Whether a promise was kept.
+//! Verdicts on promises.
 
 use accelflow_units::Time;
 
@@ -15,7 +15,7 @@ pub enum Verdict {
     NoPromise,
     /// Kept: the flow got its SLO, to within a hundredth.
     Kept,
-    /// Undecided: the run, or the flow's part of it, is too short to show the promise.
+    /// Undecided: the run, or the flow's part of it, is too short for a verdict.
     TooShort,
     /// Missed: the flow got less, by more than the messages still in flight.
     Below,
@@ -33,19 +33,18 @@ impl Verdict {
     }
 }
 
-/// How often a flow got its rate.
+/// The periods in which a flow did or did not get its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
     /// Whole periods in which the flow was present.
     pub all: u64,
-    /// Of these, periods with less than the promise and less than the demand.
+    /// The number of these periods with less than the promise and less than the demand.
     pub missed: u64,
 }
 
 impl FlowStatus {
-    /// The verdict of `run` on all promises to this flow, whose number is `number`: that of the
-    /// promise which was kept worst. A flow that sends less than its SLO is promised only what it
-    /// sends.
+    /// Returns the worst verdict of `run` on the promises to this flow, whose number is `number`. A
+    /// flow that sends less than its SLO must get only what it sends.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let rate = self.rate_verdict(run, number);
         rate.max(self.latency_verdict(run, number))
@@ -131,7 +130,7 @@ impl FlowStatus {
         };
         let result = &run.flows[number];
         let beyond = result.completions.len() as f64 * (1.0 - percent / 100.0);
-        let late = |it: &&crate::Completion| it.latency > most;
+        let late = |completion: &&crate::Completion| completion.latency > most;
         let late = result.completions.iter().filter(late).count() as f64;
         match () {
             () if late > beyond.max(BEYOND) => Verdict::Below,
@@ -141,9 +140,10 @@ impl FlowStatus {
         }
     }
 
-    /// The time for which a flow must be present for a verdict on its rate and its latencies: a
-    /// hundred times the time of a message at its SLO and the latency of its first message, or as many
-    /// periods and messages as its percentages need. `None` without a promise.
+    /// Returns the time for which a flow must be present for a verdict on its rate and latencies.
+    /// It is a hundred times the time of a message at its SLO plus the latency of its first
+    /// message, or the time of as many periods and messages as its percentages need. `None` without
+    /// a promise.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
         let slo = self.slo_gbit_per_s();
         let rate = slo.map(|slo| match self.request.availability {

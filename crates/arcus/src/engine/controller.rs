@@ -19,10 +19,10 @@ pub struct Counters {
 /// A change that a controller makes while the platform runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// New registers for the limit of a flow whose tokens stand for this, which are in effect the
-    /// reconfiguration time later.
+    /// Writes new registers for the flow's limit with this unit. They take effect after the
+    /// reconfiguration time.
     Write(usize, Unit, Registers),
-    /// Adds a flow, which gets the next number, with its shaping under ARCUS.
+    /// Adds a flow with its shaping under ARCUS. The flow gets the next number.
     Add(Flow, Option<FlowConfig>),
     /// Ends the arrivals of a flow. Messages that have arrived are still served.
     Remove(usize),

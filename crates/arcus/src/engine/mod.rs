@@ -18,7 +18,7 @@ pub use settings::Settings;
 /// Runs `flows` on `platform` under `mechanism`.
 ///
 /// # Errors
-/// As [`Platform::check`], and for a mechanism that does not fit the flows.
+/// The errors of [`Platform::check`], and for a mechanism that does not fit the flows.
 pub fn simulate(
     platform: &Platform,
     flows: &[Flow],
@@ -32,7 +32,7 @@ pub fn simulate(
 /// Runs `flows` on `platform` under `mechanism` with a control plane.
 ///
 /// # Errors
-/// As [`simulate`], and for registers of the controller that the shaper refuses.
+/// The errors of [`simulate`], and for registers of the controller that the shaper refuses.
 pub fn simulate_with(
     platform: &Platform,
     flows: &[Flow],

@@ -21,7 +21,7 @@ pub(super) enum Event {
     Ported(usize, u32),
     /// The software thread's next round.
     Round,
-    /// A message that the thread let go is known to the device.
+    /// The device has received a message that the shaping thread has released.
     Known(usize, u32),
     /// The shaper lets something pass.
     Grant,
@@ -39,15 +39,15 @@ pub(super) enum Event {
     Answered(u32, Bytes),
     /// An accelerator is free.
     Free(usize),
-    /// A job is through an accelerator's pipeline.
+    /// A job has passed an accelerator's pipeline.
     Computed(u32),
     /// A job has left by its port, or is visible to the host, or acknowledged by the storage.
     Done(u32),
     /// A unit of a storage device is free.
     UnitFree(usize, Operation),
-    /// A read's data is through its device's link.
+    /// A read's data has crossed its device's link.
     DataReady(u32),
-    /// The controller is due.
+    /// The controller must be called.
     Control,
 }
 

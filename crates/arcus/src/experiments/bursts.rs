@@ -1,4 +1,4 @@
-//! Fig. 9: bursts of tiny messages beside a stream that sends too much at first.
+//! Fig. 9: bursts of tiny messages next to a stream that initially sends too much.
 
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
@@ -48,8 +48,8 @@ const PHASES: [Phase; 2] = [
 /// The SLO of VM1's 99th percentile.
 const SLO_US: f64 = 1.0;
 
-/// Bursts of 64 B, which must be through within 1 us, beside 1500 B promised 32 Gbit/s; both request
-/// admission. VM2 sends more than that for 200 us, and less afterwards.
+/// Bursts of 64 B with a promised latency of 1 us, next to messages of 1500 B with a promised 32
+/// Gbit/s; both request admission. VM2 sends more than its promise for 200 us, and less afterwards.
 pub(super) fn fig9(seed: u64) -> Result<Report, PlatformError> {
     let platform = Platform::prototype(vec![datapath()]);
     let weighted = Mechanism::Panic {

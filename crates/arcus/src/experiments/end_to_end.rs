@@ -35,8 +35,8 @@ pub(super) fn fig11(seed: u64) -> Result<Report, PlatformError> {
 /// The promise to each key-value user, in operations a second. The paper prints none.
 const KEY_VALUE_SLO: f64 = 8e6;
 
-/// Panel (a): two users of MICA with values of 64 B and 256 B, encrypted and authenticated, beside
-/// a live migration that is encrypted. The users send as fast as their ports allow.
+/// Panel (a): two users of MICA with values of 64 B and 256 B, encrypted and authenticated, next to
+/// an encrypted live migration. The users send as fast as their ports allow.
 fn key_value_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
     let platform = Platform::prototype(vec![aes_cbc(), sha1_hmac()]);
     let user = |vm, size| {

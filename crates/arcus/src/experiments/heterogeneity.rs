@@ -137,8 +137,8 @@ fn shaped_total(
     Ok(admitted.run(&settings, period)?.total_gbit_per_s())
 }
 
-/// Panel (c): flows of 1 KB of VM1 beside 4 of 4 KB of VM2, by their number, their paths and the
-/// accelerator: the ratio of VM1's rate to VM2's, without shaping.
+/// Panel (c): the ratio of VM1's rate to VM2's without shaping. VM1 has flows of 1 KB and VM2 has 4
+/// flows of 4 KB. The number of flows, their paths and the accelerator vary.
 fn shares(seed: u64) -> Result<(Vec<Series>, Row), PlatformError> {
     let (rx, tx, call) = (Path::InlineRx, Path::InlineTx, Path::FunctionCall);
     let cases = [

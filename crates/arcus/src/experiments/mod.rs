@@ -1,7 +1,7 @@
-//! The paper's experiments: their results, by the keys of the paper's figures.
+//! The paper's experiments. Their results have the keys of the paper's figures.
 //!
-//! All of them run on the one set of values of [`crate::parameters`]. An experiment states only its
-//! load: the flows, their paths, and the mechanism.
+//! All use the same values of [`crate::parameters`]. An experiment defines only its load: the
+//! flows, their paths, and the mechanism.
 
 mod bursts;
 mod case_studies;
@@ -101,14 +101,15 @@ pub const EXPERIMENTS: [Experiment; 13] = [
     },
 ];
 
-/// Runs the experiment of this name once; `None` if there is no such.
+/// Runs an experiment once by name; `None` for an unknown name.
 pub fn run(name: &str, seed: u64) -> Option<Result<Report, PlatformError>> {
     let found = find(name)?;
     Some((found.run)(seed).map(|report| named(found, seed, 1, report)))
 }
 
-/// Runs it with `replications` seeds from `seed` on, by default as many as the experiment says, on so many
-/// threads: means, with half their 95 % intervals. A number that not every run has is left out.
+/// Runs an experiment with `replications` successive seeds from `seed`, by default as many as the
+/// experiment states, on several threads. Returns means and half their 95 % intervals. Numbers that
+/// are missing in some run are left out.
 pub fn replicate(
     name: &str,
     seed: u64,

@@ -11,22 +11,22 @@ pub struct Experiment {
     pub name: &'static str,
     /// Its description, in a line.
     pub title: &'static str,
-    /// The default number of seeds that its results are averaged over. Two for experiments without
+    /// The default number of seeds over which its results are averaged. Two for experiments without
     /// randomness, to show that the seed has no effect.
     pub replications: u64,
-    /// Runs it with a seed. Its report has no name yet: [`super::run`] gives it one.
+    /// Runs the experiment with a seed. [`super::run`] then sets the name of the report.
     pub run: fn(u64) -> Result<Report, PlatformError>,
 }
 
 /// A number that an experiment measures.
 ///
-/// The paper's value is joined by `key`; this crate does not have it.
+/// The paper's value, which this crate does not have, is joined by `key`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The key of the paper's figure, such as `arcus.fig8.vm1_loss_least.Host_noTS`; the paper need
     /// not report it.
     pub key: String,
-    /// The system, if the row is of one.
+    /// The system; empty if the row does not belong to one.
     pub system: &'static str,
     /// Its description.
     pub what: String,
@@ -98,9 +98,9 @@ pub struct Report {
     pub name: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// The seed that it ran with, the first of several replications.
+    /// The seed of the run, or of the first of several replications.
     pub seed: u64,
-    /// Replications, each with the seed after the one before.
+    /// The number of replications, which have successive seeds.
     pub replications: u64,
     /// Numbers.
     pub rows: Vec<Row>,

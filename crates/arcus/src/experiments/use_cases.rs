@@ -11,7 +11,7 @@ use crate::{Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, 
 /// The runtime's period: a message of 512 KB takes a third of it.
 const PERIOD: Time = Time::from_us(500);
 
-/// 4 KB of VM1 beside 1 to 512 KB of VM2, both calls of one accelerator.
+/// Messages of 4 KB of VM1 next to messages of 1 to 512 KB of VM2. Both call the same accelerator.
 pub(super) fn fig8(seed: u64) -> Result<Report, PlatformError> {
     let platform = Platform::prototype(vec![datapath()]);
     let settings = Settings::lasting(Time::from_us(8_000)).seeded(seed);

@@ -11,23 +11,24 @@ use crate::PlatformError;
 /// printed values).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Curve {
-    /// A fixed time for each message, and a time for each byte: the rate climbs steeply and then
-    /// ever more slowly, the figure's logarithmic type.
+    /// A fixed time per message plus a time per byte. The rate rises steeply at first and then more
+    /// slowly: the figure's logarithmic type.
     Saturating {
         /// For each message.
         setup: Time,
         /// The rate for the bytes, which is the limit for infinite messages.
         peak: Bandwidth,
     },
-    /// The time of a message is that of its size rounded up to whole blocks; below one block the
-    /// rate doubles with the size, the figure's exponential type (its size axis is logarithmic).
+    /// The time of the message's size rounded up to whole blocks. Below one block the rate doubles
+    /// with the size: the figure's exponential type (its size axis is logarithmic).
     Blocks {
         /// The block.
         block: Bytes,
         /// The rate of whole blocks.
         peak: Bandwidth,
     },
-    /// Times at given sizes, linear between them and proportional beyond the last: the ad hoc type.
+    /// Times at given sizes, linear between them and proportional beyond the last: the figure's ad
+    /// hoc type.
     Points(Vec<(Bytes, Time)>),
 }
 
@@ -103,9 +104,9 @@ pub enum Law {
     /// Not at all.
     #[default]
     Constant,
-    /// Evenly from nothing to twice the mean.
+    /// Uniform from zero to twice the mean.
     Uniform,
-    /// As a number of cycles of 4 ns that is Poisson distributed.
+    /// A Poisson-distributed number of cycles of 4 ns.
     Poisson,
     /// Half the mean for nine messages of ten, and 5.5 times the mean for the tenth.
     Bimodal,
@@ -183,13 +184,13 @@ pub struct Accelerator {
     pub law: Law,
     /// The size of its output.
     pub egress: Egress,
-    /// The size of its result for a host that called it, if that is less than the output on an
-    /// inline path: an accelerator that checks a payload returns only the verdict.
+    /// The size of its result for a calling host, if it is smaller than the output on an inline
+    /// path. For example, an accelerator that checks a payload returns only the verdict.
     pub call_egress: Option<Egress>,
     /// The latency of the pipeline after the first stage.
     pub latency: Time,
-    /// The size of the local memory in front of it, for bytes that arbitration has passed and that
-    /// have not started.
+    /// The size of its local input memory, for bytes that have passed arbitration and wait to be
+    /// processed.
     pub input: Bytes,
 }
 

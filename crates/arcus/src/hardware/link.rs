@@ -6,7 +6,7 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::pcie::{Packet, PcieConfig};
 
-/// Data or requests that wait to cross, in packets.
+/// Data or requests that wait to cross the link in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The owner's tag.
@@ -49,7 +49,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// An idle direction of a link, shared by `sources`.
+    /// Creates an idle direction of a link for `sources` sources.
     pub fn new(config: &PcieConfig, sources: usize) -> Direction {
         Direction {
             sources: vec![VecDeque::new(); sources],
@@ -108,7 +108,7 @@ impl Direction {
         })
     }
 
-    /// Frees the wire: the packet has left.
+    /// Frees the wire after the packet has left.
     pub fn release(&mut self) {
         self.busy = false;
     }
@@ -126,7 +126,7 @@ impl Direction {
         }
     }
 
-    /// Bytes that have gone over the wire, framing included.
+    /// Bytes sent over the wire, including framing.
     pub fn wire_bytes(&self) -> Bytes {
         Bytes(self.wire_bytes)
     }

@@ -1,4 +1,4 @@
-//! A PCIe link, and the bandwidth that its framing leaves.
+//! A PCIe link and its bandwidth without framing.
 
 use accelflow_units::{Bandwidth, Bytes, Time};
 
@@ -54,8 +54,8 @@ pub enum Packet {
 }
 
 impl Packet {
-    /// Bytes on the wire beside the payload: 2 of framing, 6 of the data link layer, and a header of
-    /// 16 bytes (64-bit address) or, for completions, 12 (PCIe base specification 3.0).
+    /// Bytes on the wire in addition to the payload: 2 of framing, 6 of the data link layer, and a
+    /// header of 16 bytes (64-bit address) or, for completions, 12 (PCIe base specification 3.0).
     pub const fn overhead(self) -> Bytes {
         match self {
             Packet::Write | Packet::ReadRequest => Bytes(24),
@@ -64,32 +64,33 @@ impl Packet {
     }
 }
 
-/// A link between the host and the device. The defaults are the paper's prototype, where it prints
-/// them; [`crate::parameters::PARAMETERS`] has the sources.
+/// A link between the host and the device. The defaults are those of the paper's prototype, as far
+/// as the paper states them; [`crate::parameters::PARAMETERS`] has the sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PcieConfig {
     /// The rate of a lane.
     pub generation: Generation,
     /// Lanes: 1, 2, 4, 8 or 16.
     pub lanes: u8,
-    /// The share of the link that acknowledgements and credit updates take, from 0 to below 1.
+    /// The share of the link's bandwidth used by acknowledgements and credit updates, from 0 to
+    /// below 1.
     pub link_layer_share: f64,
     /// The largest payload of a write or a completion.
     pub max_payload: Bytes,
     /// The largest size of a read request.
     pub max_read_request: Bytes,
-    /// From the end of a packet on one side to its arrival on the other.
+    /// The time from the end of a packet on one side to its arrival on the other.
     pub propagation: Time,
-    /// From a read request's arrival at the root complex until its data starts down.
+    /// The time from a read request's arrival at the root complex until its data is sent.
     pub read_latency: Time,
-    /// From a packet's arrival at the root complex until its credits are back at the device, and for
-    /// a write until it is visible to the host.
+    /// The time from a packet's arrival at the root complex until its credits are back at the
+    /// device. A write is then also visible to the host.
     pub drain_latency: Time,
-    /// Write packets that the root complex's buffer takes.
+    /// The root complex's buffer size, in write packets.
     pub posted_headers: u32,
-    /// Payload of writes that the root complex's buffer takes.
+    /// The root complex's buffer size, in payload of writes.
     pub posted_data: Bytes,
-    /// Read requests that the root complex's buffer takes.
+    /// The root complex's buffer size, in read requests.
     pub non_posted_headers: u32,
 }
 
@@ -166,8 +167,8 @@ impl PcieConfig {
         Bytes(packets * packet.overhead().get() + payload)
     }
 
-    /// Payload bytes a second of writes of `size` bytes that fill a direction: the smaller of what
-    /// framing leaves and what the root complex's credits allow.
+    /// Payload bytes per second of back-to-back writes of `size` bytes. It is the smaller of the
+    /// bandwidth without framing and the rate that the root complex's credits allow.
     pub fn write_bytes_per_s(&self, size: Bytes) -> f64 {
         let framed = self.bandwidth().as_bytes_per_s() as f64 * size.get() as f64
             / self.wire_bytes(Packet::Write, size).get() as f64;

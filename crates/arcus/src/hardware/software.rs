@@ -1,4 +1,4 @@
-//! Shaping in the host's software, by a thread that other work interrupts.
+//! Shaping in the host's software, by a thread that is interrupted by other work.
 
 use accelflow_kernel::Stream;
 use accelflow_shaping::Unit;
@@ -16,16 +16,16 @@ pub struct SoftwareRate {
 }
 
 /// The configuration of the shaping thread. [`SoftwareConfig::REFLEX`] and
-/// [`SoftwareConfig::FIRECRACKER`] approximate the paper's two baselines; neither shaper is
-/// reproduced in detail.
+/// [`SoftwareConfig::FIRECRACKER`] approximate the paper's two baselines; neither is reproduced in
+/// detail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftwareConfig {
     /// Its name in reports.
     pub name: &'static str,
     /// The time between two rounds of the thread, if it is not interrupted.
     pub period: Time,
-    /// The size of a bucket, as the time in which it fills. Tokens beyond it that an interrupted
-    /// thread does not collect are lost.
+    /// The size of a bucket, as the time in which it fills. Tokens beyond it are lost if an
+    /// interrupted thread does not collect them in time.
     pub bucket: Time,
     /// The thread's time for a message.
     pub per_message: Time,
@@ -38,7 +38,7 @@ pub struct SoftwareConfig {
 }
 
 impl SoftwareConfig {
-    /// A polling thread with a small bucket, in the manner of ReFlex: time that was lost stays lost.
+    /// A polling thread with a small bucket, like ReFlex. It does not make up for lost time.
     pub const REFLEX: SoftwareConfig = SoftwareConfig {
         name: "Host_TS_reflex",
         period: Time::from_us(10),
@@ -48,8 +48,7 @@ impl SoftwareConfig {
         interrupted_every: Time::from_us(500),
         interrupted_for: Time::from_us(70),
     };
-    /// A timer with a deep bucket, in the manner of Firecracker: time that was lost is made up for in a
-    /// burst.
+    /// A timer with a deep bucket, like Firecracker. It makes up for lost time with a burst.
     pub const FIRECRACKER: SoftwareConfig = SoftwareConfig {
         name: "Host_TS_firecracker",
         bucket: Time::from_us(100_000),

@@ -14,7 +14,7 @@ use crate::rate::bandwidth;
 /// than a read takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StorageConfig {
-    /// SSDs, over which operations are spread at random, as random addresses are.
+    /// The number of SSDs. Operations are spread over them at random, like random addresses.
     pub devices: u32,
     /// Units of one SSD.
     pub units: u32,
@@ -22,7 +22,7 @@ pub struct StorageConfig {
     pub read_median: Time,
     /// The standard deviation of the logarithm of that time.
     pub read_sigma: f64,
-    /// From a write to its acknowledgement, if the buffer has room.
+    /// The time from a write to its acknowledgement, if the buffer has room.
     pub write_ack: Time,
     /// The time for which a buffered write occupies a unit.
     pub write_busy: Time,
@@ -35,8 +35,8 @@ pub struct StorageConfig {
 }
 
 impl StorageConfig {
-    /// The paper's SSD (section 5.4: Samsung 983 DCT) as far as its results show it, in an array of
-    /// `devices`; [`crate::parameters`] has the sources.
+    /// The paper's SSD (section 5.4: Samsung 983 DCT), with parameters inferred from the paper's
+    /// results, in an array of `devices`; [`crate::parameters`] has the sources.
     pub fn paper(devices: u32) -> StorageConfig {
         StorageConfig {
             devices,
@@ -141,8 +141,8 @@ impl Storage {
         self.devices[device].waiting.push_back(Operation::Read(tag));
     }
 
-    /// Takes a write into the buffer; returns the time of its acknowledgement, or `None` if it
-    /// waits for room.
+    /// Adds a write to the buffer. Returns the time of its acknowledgement, or `None` if it waits
+    /// for room.
     pub fn write(&mut self, device: usize, tag: u32, now: Time) -> Option<Time> {
         let ssd = &mut self.devices[device];
         if ssd.buffered >= self.config.write_buffer {
@@ -179,8 +179,8 @@ impl Storage {
         })
     }
 
-    /// Frees the unit of an operation. The end of a program frees room in the buffer: returns the
-    /// tag and acknowledgement time of a write that waited for it.
+    /// Frees the unit of an operation. If a program operation ends, the buffer has room again.
+    /// Returns the tag and acknowledgement time of a write that waited for room.
     pub fn end(&mut self, device: usize, operation: Operation, now: Time) -> Option<(u32, Time)> {
         let ssd = &mut self.devices[device];
         ssd.busy -= 1;

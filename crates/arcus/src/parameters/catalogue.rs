@@ -1,4 +1,4 @@
-//! The accelerators of the paper, with the times that [`super::PARAMETERS`] gives sources for.
+//! The paper's accelerators. [`super::PARAMETERS`] has the sources of their times.
 
 use accelflow_units::{Bytes, Time};
 
@@ -20,7 +20,7 @@ pub fn ipsec() -> Accelerator {
     Accelerator::new("ipsec", Curve::Points(points.to_vec()))
 }
 
-/// The synthetic accelerator of Table 1: 50 Gbit/s at any size. It passes inline messages on, and
+/// The synthetic accelerator of Table 1: 50 Gbit/s at any size. It forwards inline messages, and
 /// returns only a verdict to a caller.
 pub fn synthetic(name: &str) -> Accelerator {
     let curve = Curve::Saturating {
@@ -97,7 +97,7 @@ pub fn checksum() -> Accelerator {
     Accelerator::new("checksum", curve)
 }
 
-/// Every accelerator above, by its name; the synthetic one is called `synthetic`.
+/// Every accelerator above. The synthetic one has the name `synthetic`.
 pub fn catalogue() -> Vec<Accelerator> {
     vec![
         ipsec(),

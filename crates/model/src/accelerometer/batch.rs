@@ -129,8 +129,8 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Fills speedup (C / C_S) and latency reduction (C / C_L) of each point. Messages number the
-    /// points from `first` on, for callers that pass them in pieces.
+    /// Fills speedup (C / C_S) and latency reduction (C / C_L) of each point. `first` is the number
+    /// of the first point in error messages, for callers that pass points in pieces.
     ///
     /// # Errors
     /// [`Refusal`] for a value out of range, naming its column and index, and for columns of
@@ -145,7 +145,7 @@ impl Sweep {
         let points = speedup.len();
         if latency_reduction.len() != points {
             let found = format!("{} values", latency_reduction.len());
-            let rule = format!("must have {points}, as the speedups have");
+            let rule = format!("must have {points}, like the speedups");
             return Err(Refusal::new("latency_reduction", found, rule));
         }
         let points = (first, points);
@@ -218,11 +218,11 @@ pub struct BreakEven {
 }
 
 impl BreakEven {
-    /// Fills the sizes between which offloads pay under `coefficients`; both are infinite where no
-    /// offload pays. `first` is as for [`Sweep::evaluate`].
+    /// Fills the lower and upper sizes between which offloads pay under `coefficients`. Both are
+    /// infinite if no offload pays. `first` is as in [`Sweep::evaluate`].
     ///
     /// # Errors
-    /// As [`Sweep::evaluate`].
+    /// The errors of [`Sweep::evaluate`].
     pub fn evaluate(
         &self,
         coefficients: Coefficients,
@@ -233,7 +233,7 @@ impl BreakEven {
         let points = from_bytes.len();
         if to_bytes.len() != points {
             let found = format!("{} values", to_bytes.len());
-            let rule = format!("must have {points}, as from_bytes has");
+            let rule = format!("must have {points}, like from_bytes");
             return Err(Refusal::new("to_bytes", found, rule));
         }
         let points = (first, points);

@@ -1,19 +1,20 @@
-//! Threading designs of offloads, and the costs that count in each.
+//! Threading designs of offloads, and the costs that apply to each.
 
 use accelflow_parameters::Refusal;
 
 /// The offloading thread's behaviour until the response arrives (section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
-    /// Its core waits: one thread per core.
+    /// The thread's core waits. There is one thread per core.
     Sync,
-    /// It blocks, and its core runs another thread: more threads than cores.
+    /// The thread blocks, and its core runs another thread. There are more threads than cores.
     SyncOs,
-    /// It continues with other work, and picks up the response itself.
+    /// The thread continues with other work, and picks up the response itself.
     AsyncSameThread,
-    /// It continues with other work; a separate thread picks up responses.
+    /// The thread continues with other work, and a separate thread picks up responses.
     AsyncDistinctThread,
-    /// It continues, and the host needs no response: the accelerator passes the result on.
+    /// The thread continues, and the host needs no response since the accelerator passes the result
+    /// on.
     AsyncNoResponse,
 }
 
@@ -38,7 +39,7 @@ impl Threading {
         }
     }
 
-    /// The equations of the paper that give speedup and latency reduction.
+    /// The paper's equations for speedup and latency reduction.
     pub fn equations(self, placement: Placement) -> (&'static str, &'static str) {
         match (self, placement) {
             (Threading::Sync, _) => ("(1)", "(1)"),
@@ -51,7 +52,7 @@ impl Threading {
     }
 }
 
-/// The accelerator's place: on the chip, beside it or remote.
+/// The accelerator's place: on the chip, off the chip or remote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// On the processor's die, such as an instruction: offloads take nanoseconds.
@@ -97,9 +98,9 @@ pub struct Design {
 }
 
 impl Design {
-    /// A design with this threading and placement. `driver_waits`: whether the host waits for the
-    /// accelerator to acknowledge an offload before it continues, which adds L + Q to its cycles.
-    /// By default it does, except for a remote accelerator (below equation 2 of the paper).
+    /// Creates a design. `driver_waits` states whether the host waits for the accelerator's
+    /// acknowledgement of an offload before it continues, which adds L + Q to its cycles. The
+    /// default is true, except for a remote accelerator (below equation 2 of the paper).
     ///
     /// # Errors
     /// [`Refusal`] for a contradiction: a driver that does not wait in Sync, where the core
@@ -131,8 +132,8 @@ impl Design {
         }
     }
 
-    /// The design with `switches` thread switches in the latency of a Sync-OS request. Equation
-    /// (5) states one, which is the default; the 1.4 % of Fig. 20 results from two.
+    /// Sets the number of thread switches in the latency of a Sync-OS request. Equation (5) has
+    /// one, which is the default. The 1.4 % of Fig. 20 follows from two.
     ///
     /// # Errors
     /// [`Refusal`] unless it is 1 or 2.
@@ -167,9 +168,10 @@ impl Design {
 
     /// The coefficients of speedup and of latency reduction: equations (1), (3), (5), (6) and (8).
     ///
-    /// A driver that does not wait takes L + Q out of the host's cycles, not out of the latency of
-    /// a request that needs the response. Without a response a remote accelerator's time is
-    /// outside the service: it appears in the latency of the application, not here.
+    /// If the driver does not wait, L + Q does not count in the host's cycles, but still in the
+    /// latency of a request that needs the response. If no response is needed, a remote
+    /// accelerator's time is outside the service: it counts in the latency of the application, not
+    /// here.
     pub fn coefficients(self) -> (Coefficients, Coefficients) {
         let waits = f64::from(u8::from(self.driver_waits));
         let host = |accelerator, switches| Coefficients {

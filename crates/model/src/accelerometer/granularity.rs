@@ -7,12 +7,12 @@ use super::quantity::MeanCycles;
 /// number.
 const LARGEST: f64 = (1_u64 << 63) as f64;
 
-/// One offload as a function of its size g in bytes.
+/// The cost of an offload as a function of its size g in bytes.
 ///
 /// The host needs `cycles_per_byte` g^`complexity` cycles for it. Moving it takes `transfer` cycles
-/// for any size, and `transfer_per_byte` cycles for each byte. Where data flows through the
-/// interface as a pipeline the second is 0; where the accelerator needs the entire block before it
-/// begins, the first is usually 0. The paper uses a mean L ("L is independent of g", section 3).
+/// for any size, and `transfer_per_byte` cycles for each byte. For a pipelined interface the second
+/// is 0. If the accelerator needs the entire block before it begins, the first is usually 0. The
+/// paper uses a mean L ("L is independent of g", section 3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
     /// C_b: cycles of the host per byte, or per byte to the power of `complexity`; above 0.
@@ -38,8 +38,8 @@ pub struct Offload {
 pub struct Lucrative {
     /// The break-even size; infinite if no size pays.
     pub from_bytes: f64,
-    /// The size above which it no longer pays; infinite if there is none. Only a kernel of
-    /// sub-linear complexity whose transfer grows with the size has one.
+    /// The size above which an offload no longer pays; infinite if there is no such size. It exists
+    /// only for a kernel of sub-linear complexity whose transfer grows with the size.
     pub to_bytes: f64,
 }
 
@@ -77,9 +77,9 @@ impl Offload {
 
     /// The sizes with a positive [`Offload::gain`].
     ///
-    /// In closed form where one exists: for a transfer that does not depend on the size, and for a
-    /// linear kernel. Otherwise the gain has at most one turning point, which brackets the roots,
-    /// and bisection finds them to the last bit; sizes above 2^63 B are ignored.
+    /// Uses a closed form for a transfer that is independent of the size, and for a linear kernel.
+    /// Otherwise the gain has at most one turning point, which brackets the roots, and bisection
+    /// finds them to the last bit. Sizes above 2^63 B are ignored.
     pub fn lucrative(&self, c: Coefficients) -> Lucrative {
         let (saved, fixed, per_byte) = self.terms(c);
         let beta = self.complexity;

@@ -1,14 +1,15 @@
 //! The Accelerometer model (Sriraman and Dhanotia, ASPLOS 2020, section 3), in closed form.
 //!
-//! A host spends C cycles a second, of which the share alpha in a *kernel*: a function that an
-//! accelerator could do, such as compression. n times a second the host offloads it; each time
-//! costs cycles to set up (o0), to move the data across the interface (L), to wait in the
-//! accelerator's queue (Q) and perhaps to switch threads (o1), and the accelerator works A times
-//! as fast as the host. *Speedup* is the host's cycles before over after (C / C_S): how much more
-//! the same host serves. *Latency reduction* is a request's cycles before over after (C / C_L).
+//! A host has C cycles per second. It spends the share alpha of them in a *kernel*, a function that
+//! an accelerator could do, such as compression. The host offloads the kernel n times per second.
+//! Each offload costs cycles for setup (o0), moving the data across the interface (L), waiting in
+//! the accelerator's queue (Q) and possibly switching threads (o1). The accelerator is A times as
+//! fast as the host. *Speedup* is the ratio of the host's cycles before and after (C / C_S).
+//! *Latency reduction* is the ratio of a request's cycles before and after (C / C_L).
 //!
-//! Which costs count in which ratio depends on the threading and on the place of the accelerator:
-//! [`Design::coefficients`] is the table of the paper's eight equations. On it stand
+//! The threading and the accelerator's place determine which costs count in which ratio.
+//! [`Design::coefficients`] is the table of the paper's eight equations. The other parts build on
+//! it:
 //!
 //! * [`Point`], one evaluation, and [`batch`], millions of them;
 //! * [`Offload::lucrative`], the sizes for which an offload pays (equations 2, 4 and 7);

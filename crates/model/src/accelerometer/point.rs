@@ -12,7 +12,7 @@ pub struct Point {
     pub offload_rate: OffloadsPerCycle,
     /// o0: preparing one offload.
     pub setup: MeanCycles,
-    /// L + Q: moving one offload to the accelerator, and its wait there.
+    /// L + Q: the cycles to move one offload to the accelerator, and of its wait there.
     pub interface: MeanCycles,
     /// o1: one thread switch.
     pub thread_switch: MeanCycles,

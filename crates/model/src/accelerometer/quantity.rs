@@ -1,4 +1,5 @@
-//! Quantities of the model. Unlike `accelflow_units::Cycles` these are means, so not whole.
+//! Quantities of the model. Unlike `accelflow_units::Cycles` these are means, which need not be
+//! whole numbers.
 
 use std::ops::{Add, Div, Mul};
 
@@ -14,7 +15,7 @@ pub struct OffloadsPerSecond(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct OffloadsPerCycle(pub f64);
 
-/// Mean cycles of the host: o0, Q, L and o1 of Table 5, for one offload.
+/// Mean cycles of the host per offload: o0, Q, L or o1 of Table 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct MeanCycles(pub f64);
 

@@ -1,4 +1,4 @@
-//! Q from a queue: an accelerator of one server or several, with Poisson arrivals.
+//! The wait Q in a queue: an accelerator with one or several servers and Poisson arrivals.
 
 use super::quantity::{MeanCycles, OffloadsPerCycle};
 
@@ -15,18 +15,20 @@ pub struct Station {
     pub service_scv: f64,
 }
 
-/// An approximation of the mean wait of M/G/k, which has no closed form for k > 1. For one server
-/// both are the exact formula of Pollaczek and Khinchine.
+/// An approximation of the mean wait in an M/G/k queue, which has no closed form for k > 1. For one
+/// server both are exact (Pollaczek and Khinchine).
 ///
 /// The errors stated are the worst against simulation of 2 to 8 servers at utilisations from 0.5 to
 /// 0.9, for constant service, Erlang of order 2 (c2 = 0.5) and hyperexponential (c2 = 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approximation {
-    /// Of Allen and Cunneen (Lee and Longton for Poisson arrivals): (1 + c2) / 2 of M/M/k. 23 % low
-    /// for constant service, 11 % low for Erlang, 58 % high for hyperexponential.
+    /// The approximation of Allen and Cunneen (Lee and Longton for Poisson arrivals): (1 + c2) / 2
+    /// times the wait of M/M/k. 23 % low for constant service, 11 % low for Erlang, 58 % high for
+    /// hyperexponential.
     AllenCunneen,
-    /// Of Kimura (1986): harmonic between M/M/k, which is exact, and M/D/k by Cosmetatos (1976) with
-    /// Whitt's limit to his correction at low load (1993). Within 5 % for all three.
+    /// The approximation of Kimura (1986), a harmonic interpolation between M/M/k, which is exact,
+    /// and M/D/k by Cosmetatos (1976) with Whitt's limit of the correction at low load (1993).
+    /// Within 5 % for all three.
     Kimura,
 }
 

@@ -13,7 +13,7 @@ pub enum Interpolation {
     Step,
 }
 
-/// A cumulative distribution of sizes: the share of the offloads that do not exceed each size.
+/// A cumulative distribution of sizes: for each size, the share of offloads up to that size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeCdf {
     /// (size in bytes, share up to it); sizes increase, shares do not decrease, the last is 1.
@@ -22,12 +22,12 @@ pub struct SizeCdf {
 }
 
 impl SizeCdf {
-    /// The distribution through `points` of (size in bytes, share of offloads up to it). The first
-    /// point's share is that of offloads of exactly its size.
+    /// Creates a distribution from `points` of (size in bytes, share of offloads up to this size).
+    /// The first point's share belongs to offloads of exactly that size.
     ///
     /// # Errors
-    /// [`Refusal`] for no points, a size that is not above the one before, a share outside 0 to
-    /// 1 or below the one before, a last share that is not 1.
+    /// [`Refusal`] for no points, sizes that do not increase, shares that decrease or are outside 0
+    /// to 1, or a last share other than 1.
     pub fn new(points: Vec<(f64, f64)>, interpolation: Interpolation) -> Result<SizeCdf, Refusal> {
         let Some(&last) = points.last() else {
             return Err(Refusal::new(
@@ -78,7 +78,7 @@ impl SizeCdf {
         self.moment(0.0, range)
     }
 
-    /// The size that the share `share` of the offloads does not exceed.
+    /// The quantile of the sizes: the share `share` of the offloads has at most this size.
     pub fn quantile(&self, share: f64) -> f64 {
         let above = self.points.partition_point(|point| point.1 < share);
         let (to, upper) = self.points[above.min(self.points.len() - 1)];

@@ -1,4 +1,4 @@
-//! Uncertainty: intervals and sensitivities of the results when inputs are not known exactly.
+//! Uncertainty: intervals and sensitivities of results if inputs are not known exactly.
 
 use std::fmt;
 
@@ -233,7 +233,7 @@ pub struct Uncertain {
 pub struct Samples {
     /// C / C_S, from the smallest to the largest.
     pub speedup: Vec<f64>,
-    /// C / C_L likewise; empty if it is unknown.
+    /// C / C_L, from the smallest to the largest; empty if it is unknown.
     pub latency_reduction: Vec<f64>,
     /// The number of draws that are impossible, such as an overloaded accelerator, and do not
     /// count.
@@ -243,9 +243,9 @@ pub struct Samples {
 }
 
 /// Evaluates `scenario` for `draws` independent draws of the uncertain inputs. Equal arguments give
-/// equal bits; each input has a stream of random numbers of its own. If alpha, C, n, C_b and sizes
-/// are all given, the inputs that are not drawn follow, so that alpha C = n C_b E(g^beta) still
-/// holds.
+/// bit-identical results; each input has its own stream of random numbers. If alpha, C, n, C_b and
+/// sizes are all given, one input that is not drawn is adjusted, so that alpha C = n C_b E(g^beta)
+/// still holds.
 ///
 /// # Errors
 /// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from
@@ -377,9 +377,9 @@ pub struct Swing {
     pub kernel: usize,
     /// The input.
     pub field: Field,
-    /// Its low value and the speedup with it; `None` if that is impossible.
+    /// The input's low value and the speedup with it; `None` if the value is impossible.
     pub low: (f64, Option<f64>),
-    /// Its high value and the speedup with it.
+    /// The input's high value and the speedup with it; `None` if the value is impossible.
     pub high: (f64, Option<f64>),
 }
 
@@ -393,13 +393,14 @@ impl Swing {
     }
 }
 
-/// The swing of every independent input that is not zero: between the ends of its distribution where
-/// it is uncertain, and by the share `around` to both sides where it is not; largest first.
+/// Returns the swing of every independent input that is not zero, largest first. An uncertain input
+/// varies between the ends of its distribution, and any other input by the share `around` in both
+/// directions.
 ///
-/// Values that follow from others are not inputs. If alpha, C, n, C_b and sizes are all given,
-/// alpha follows from the others (or C_b, if alpha is uncertain), also while they vary. C and beta
-/// vary only if they are uncertain: C only matters as n / C, and beta is a property of the
-/// algorithm that determines the unit of C_b.
+/// Derived values are not inputs. If alpha, C, n, C_b and sizes are all given, alpha is derived
+/// from the others, or C_b if alpha is uncertain. C and beta vary only if they are uncertain. C has
+/// an effect only as n / C, and beta is a property of the algorithm that determines the unit of
+/// C_b.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {

@@ -15,18 +15,18 @@ pub struct Band {
     pub percentiles: (f64, f64),
     /// Number of requests.
     pub requests: u64,
-    /// The mean response time of those that were followed.
+    /// The mean response time of the followed requests.
     pub response: Time,
     /// Numbers of the requests that were followed, the fastest first.
     pub followed: Vec<u64>,
 }
 
-/// The mean time of two bands' requests in one place.
+/// The mean time of the requests of two bands in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandTime {
-    /// The place; all cores count as one, and so do all instances of an accelerator.
+    /// The place. All cores count as one place, and so do all instances of an accelerator.
     pub at: Resource,
-    /// The part of the response time that it counts as.
+    /// The part of the response time to which it belongs.
     pub part: Part,
     /// Whether it is a wait.
     pub waits: bool,

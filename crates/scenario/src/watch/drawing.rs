@@ -36,7 +36,7 @@ pub(crate) struct Drawing<'d, W> {
 struct Server {
     rows: Rows,
     hardware: Hardware,
-    /// By row of requests, the rows beside it.
+    /// The additional rows of each row of requests.
     beside: HashMap<Track, Stack>,
     lengths: HashMap<Queue, (usize, Option<usize>)>,
 }

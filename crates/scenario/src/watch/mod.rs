@@ -1,8 +1,8 @@
-//! Observation of single requests: timelines, waterfalls, and reasons of slow ones.
+//! Observation of single requests: timelines, waterfalls, and causes of slow requests.
 //!
-//! A run is simulated twice: first without observing the hardware, to find when each request
-//! arrives and has its response, then again while observing the hardware for the chosen requests.
-//! Both runs are the same, since everything random is a function of the seed.
+//! A run is simulated twice: first without observing the hardware, to find the arrival and response
+//! times of all requests, then again to observe the hardware for the chosen requests. Both runs are
+//! identical, since all random numbers follow from the seed.
 
 mod assembler;
 mod bands;

@@ -12,15 +12,15 @@ use super::busy::{Busy, Hardware};
 use super::resource::Resource;
 use super::waterfall::Waterfall;
 
-/// The occupation of a resource that requests waited for, by a service.
+/// A service's occupation of a resource that requests waited for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
     /// The resource.
     pub at: Resource,
     /// Index of the service; `None` for work that belongs to no service.
     pub service: Option<usize>,
-    /// Its share of the occupied time while requests of the median and of the slow band waited;
-    /// `None` where none waited.
+    /// The service's share of the occupied time during the waits of the median and of the slow
+    /// band. `None` if no request waited.
     pub shares: [Option<f64>; 2],
     /// Its share of all occupied time in the run.
     pub overall: f64,
@@ -31,8 +31,8 @@ pub struct Blame {
 pub struct Burst {
     /// Index of the service.
     pub service: usize,
-    /// Its mean rate in the windows before the requests of the median and of the slow band, in
-    /// requests per second.
+    /// The service's mean rate in the windows before the requests of the median and of the slow
+    /// band, in requests per second.
     pub rates_rps: [f64; 2],
     /// Number of its requests in those windows.
     pub arrivals: [u64; 2],

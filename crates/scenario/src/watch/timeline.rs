@@ -15,8 +15,8 @@ use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// The most requests of a timeline, over all systems: with what the hardware does for them, some 40 kB
-/// each for SocialNetwork.
+/// The largest number of requests in a timeline, over all systems. With the hardware's activities
+/// each takes some 40 kB for SocialNetwork.
 pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
 
 /// The contents of a timeline.
@@ -24,7 +24,7 @@ pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
 pub struct TimelineOptions {
     /// The beginning of the window in which requests arrive, in simulated time.
     pub from: Time,
-    /// The length of the window; to the end of the run if none.
+    /// The length of the window. `None` means to the end of the run.
     pub length: Option<Time>,
     /// Names of the services whose requests are shown; all if empty.
     pub services: Vec<String>,
@@ -48,15 +48,15 @@ const NARROW: &str = "narrow it by a window (--timeline-from, --timeline-for), b
     (--timeline-service), by numbers (--timeline-request) or to the slowest (--timeline-slowest)";
 
 impl Checked {
-    /// Simulates the scenario and writes a timeline of it to `out`, as Perfetto reads it: a group of
-    /// rows for each server of each system, all on one axis of simulated time.
+    /// Simulates the scenario and writes its timeline to `out` in Perfetto's format. Each server of
+    /// each system has a group of rows, and all have the same axis of simulated time.
     ///
-    /// Requests are shown that arrive in the window and are not filtered out. Without a filter the
-    /// hardware is shown in the window, else during the requests that are shown.
+    /// The timeline shows requests that arrive in the window and pass the filters. It shows the
+    /// hardware during the window or, with a filter, during the shown requests.
     ///
     /// # Errors
-    /// [`ScenarioError`] for options that are not allowed, for more than [`MAX_TIMELINE_REQUESTS`] or
-    /// none, for what the simulator cannot run and for what cannot be written.
+    /// [`ScenarioError`] for invalid options, no requests or more than [`MAX_TIMELINE_REQUESTS`], a
+    /// scenario that the simulator cannot run, or a failed write.
     pub fn write_timeline(
         &self,
         options: &TimelineOptions,

@@ -1,4 +1,4 @@
-//! Stretches of simulated time.
+//! Intervals of simulated time.
 
 use accelflow_units::Time;
 

@@ -20,7 +20,7 @@ use crate::setup::Setup;
 pub enum Which {
     /// The request with this number, from 0, in the order of arrival, including the warm-up.
     Number(u64),
-    /// The one whose response time is this percentile of all that are counted: 50 is the median
+    /// The request whose response time is this percentile of all counted requests: 50 is the median
     /// and 100 the slowest.
     Percentile(f64),
 }
@@ -34,17 +34,17 @@ pub struct Watched {
     pub service: String,
     /// The request's time by part.
     pub waterfall: Waterfall,
-    /// As [`Waterfall::to_json`], with `schema` and `system`.
+    /// Like [`Waterfall::to_json`], with `schema` and `system`.
     pub json: Value,
 }
 
 impl Checked {
     /// Simulates the scenario under its only system and follows one request of `service`.
-    /// `progress` is called as in [`Checked::run`], and stops the run as there: `None`.
+    /// `progress` is called as in [`Checked::run`]. Returns `None` if it stops the run.
     ///
     /// # Errors
-    /// [`ScenarioError`] for several systems or chips, for an unknown service, for a request that does
-    /// not exist and for what the simulator cannot run.
+    /// [`ScenarioError`] for several systems or chips, an unknown service or request, or a scenario
+    /// that the simulator cannot run.
     pub fn watch(
         &self,
         service: &str,

@@ -43,8 +43,8 @@ pub struct Segment {
     pub job: Option<u32>,
     /// The trace; `None` for application logic.
     pub trace: Option<AtmAddress>,
-    /// Whether the response waited for it: the critical pieces follow each other without a gap from
-    /// the arrival to the response.
+    /// Whether the response waited for this piece. Critical pieces follow each other without gaps
+    /// from the arrival to the response.
     pub critical: bool,
 }
 
@@ -85,7 +85,8 @@ impl Waterfall {
         }
     }
 
-    /// As JSON: times in ns from the arrival, but `arrived_us` from the start of the simulation.
+    /// Returns the waterfall as JSON. Times are in ns from the arrival; `arrived_us` is from the
+    /// start of the simulation.
     pub fn to_json(&self, service: &str, image: &Image) -> Value {
         let since = |at: Time| (at - self.arrived).as_ns_f64();
         let segment = |segment: &Segment| {

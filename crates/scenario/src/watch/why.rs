@@ -1,4 +1,4 @@
-//! What slow requests waited for that others did not.
+//! Explanations of slow requests: resources for which other requests did not wait.
 
 use std::collections::HashMap;
 
@@ -18,11 +18,11 @@ use crate::options::RunOptions;
 pub struct WhyOptions {
     /// The name of the service.
     pub service: String,
-    /// The percentile of its response times that is explained: more than 55 and less than 100.
+    /// The percentile of response times to explain: more than 55 and less than 100.
     pub percentile: f64,
 }
 
-/// What slow requests waited for that those around the median did not.
+/// An explanation of slow requests, by comparison with requests around the median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     /// The system.
@@ -33,12 +33,12 @@ pub struct Why {
     pub percentile: f64,
     /// The requests around the median, and those around the percentile.
     pub bands: [Band; 2],
-    /// Their time by part; the part that grew most in the slow requests comes first.
+    /// Their time by place and part, beginning with the largest increase in slow requests.
     pub times: Vec<BandTime>,
     /// The services that occupied the resources for which they waited, by resource.
     pub blames: Vec<Blame>,
-    /// The window before a request in which arrivals were counted: the mean response time of the
-    /// slow requests.
+    /// The length of the window before a request in which arrivals were counted. It is the mean
+    /// response time of the slow requests.
     pub window: Time,
     /// The arrivals of each service in these windows.
     pub bursts: Vec<Burst>,
@@ -53,14 +53,14 @@ const FEWEST: u64 = 10;
 impl Checked {
     /// Simulates the scenario under its only system and explains the slow requests of a service.
     ///
-    /// The slow band goes from half of the rest of the percentile below it to half above it: for 99
-    /// from 98.5 to 99.5. The time of a request is divided along its critical path, so the means of
-    /// a band add up to its mean response time. `progress` is called as in [`Checked::run`], and
-    /// stops the run as there: `None`.
+    /// The slow band extends from the percentile by half of its distance to 100 in both directions:
+    /// for 99 it is 98.5 to 99.5. The time of a request is divided along its critical path, so the
+    /// means of a band add up to its mean response time. `progress` is called as in
+    /// [`Checked::run`]. Returns `None` if it stops the run.
     ///
     /// # Errors
-    /// [`ScenarioError`] for several systems or chips, for an unknown service, for a percentile out of
-    /// range or with too few requests, and for what the simulator cannot run.
+    /// [`ScenarioError`] for several systems or chips, an unknown service, a percentile out of
+    /// range or with too few requests, or a scenario that the simulator cannot run.
     pub fn why(
         &self,
         options: &WhyOptions,
@@ -123,7 +123,8 @@ impl Checked {
 }
 
 impl Why {
-    /// As JSON, of the schema `accelflow.why/1`; times in us, rates in requests per second.
+    /// Returns the explanation as JSON of the schema `accelflow.why/1`, with times in us and rates
+    /// in requests per second.
     pub fn to_json(&self) -> Value {
         let band = |band: &Band| {
             json!({

@@ -1,4 +1,4 @@
-//! A service with the accelerators that its kernels are offloaded to.
+//! A service and the accelerators for its kernels.
 
 mod evaluate;
 mod outcome;

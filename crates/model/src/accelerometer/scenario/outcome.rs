@@ -6,7 +6,7 @@ use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 /// The shares that costs add to the host's time, relative to its time without offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
-    /// Kernel that stays on the host because its offload would not pay.
+    /// The part of the kernel that stays on the host because offloading it would not pay.
     pub not_offloaded: f64,
     /// Waiting for the accelerator's own work.
     pub accelerator: f64,
@@ -20,10 +20,10 @@ pub struct Losses {
     pub thread_switches: f64,
 }
 
-/// The largest limit of a kernel's speedup.
+/// The largest limit on a kernel's speedup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The rest of the service (Amdahl): over nine tenths of the ideal gain is reached.
+    /// The rest of the service (Amdahl's law). Over nine tenths of the ideal gain is reached.
     RestOfService,
     /// Offloads that do not pay.
     NotOffloaded,
@@ -44,11 +44,11 @@ pub enum Limit {
 pub struct KernelOutcome {
     /// alpha after selection: the share of the host's cycles that is offloaded.
     pub offloaded_share: f64,
-    /// alpha scaled by cycles instead of offloads, where sizes are known.
+    /// alpha scaled by cycles instead of offloads, if sizes are known.
     pub offloaded_share_by_cycles: Option<f64>,
     /// n.
     pub offloads: OffloadsPerSecond,
-    /// The share of the candidates that go to the accelerator.
+    /// The share of candidate offloads that go to the accelerator.
     pub lucrative_share: f64,
     /// C_b as given or derived.
     pub cycles_per_byte: Option<f64>,
@@ -66,8 +66,8 @@ pub struct KernelOutcome {
     pub speedup: f64,
     /// C / C_L with this accelerator alone; `None` if it needs an unknown A.
     pub latency_reduction: Option<f64>,
-    /// Time that this kernel's offloads spend outside the service, as a share of C: only with a
-    /// remote accelerator whose response the host does not need, and if A is known.
+    /// Time that this kernel's offloads spend outside the service, as a share of C. Only for a
+    /// remote accelerator whose response the host does not need, and a known A.
     pub outside_service: Option<f64>,
     /// 1 / (1 - alpha): an accelerator of infinite speed without any cost.
     pub ideal_speedup: f64,

@@ -6,7 +6,7 @@ use accelflow_parameters::Refusal;
 use super::service::{Kernel, Selection};
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 
-/// The factor by which the two sides may differ if all inputs are given. They are measured
+/// The largest factor by which the two sides may differ if all inputs are given. They are measured
 /// separately: for the paper's Feed1, the sizes in its text and 5.62 cycles per byte give 12.5 % of
 /// the host, but its profile has 15 %, a factor of 1.2.
 pub const RELATION_TOLERANCE: f64 = 1.25;

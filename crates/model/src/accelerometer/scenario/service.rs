@@ -10,7 +10,7 @@ use crate::accelerometer::sizes::SizeCdf;
 pub struct Scenario {
     /// C: all cycles of the host per second.
     pub host: CyclesPerSecond,
-    /// The kernels with an accelerator each; their shares are of the same host.
+    /// The kernels, each with an accelerator. All shares refer to the same host.
     pub kernels: Vec<Kernel>,
 }
 
@@ -21,7 +21,7 @@ pub struct Kernel {
     pub name: String,
     /// Threading and placement.
     pub design: Design,
-    /// alpha: its share of the host's cycles, all sizes together.
+    /// alpha: its share of the host's cycles, over all sizes.
     pub share: f64,
     /// Its offloads per second: n, or all candidates if [`Selection::Lucrative`] selects among
     /// them.
@@ -32,11 +32,11 @@ pub struct Kernel {
     pub transfer: Transfer,
     /// o1.
     pub thread_switch: MeanCycles,
-    /// A; `None` if it is unknown, and then results that depend on it are unknown, too.
+    /// A. `None` if it is unknown; results that depend on it are then also unknown.
     pub acceleration: Option<f64>,
     /// Q.
     pub queue: Queueing,
-    /// The kernel's cost on the host; without it and without sizes, there is no break-even size.
+    /// The kernel's cost on the host. Without it and without sizes, there is no break-even size.
     pub host_cost: HostCost,
     /// The sizes of the offloads.
     pub sizes: Option<SizeCdf>,
@@ -56,7 +56,7 @@ pub struct Transfer {
 /// C_b g^beta: the cycles that the host needs for one offload of g bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostCost {
-    /// C_b; derived from the share, the offloads and their sizes if it is not given.
+    /// C_b. If `None`, it is derived from the share, the offloads and their sizes.
     pub cycles_per_byte: Option<f64>,
     /// beta.
     pub complexity: f64,
@@ -67,7 +67,7 @@ pub struct HostCost {
 pub enum Queueing {
     /// The mean.
     Mean(MeanCycles),
-    /// The wait of each of a sample of offloads: their sum over n offloads is n times the mean.
+    /// The waits of a sample of offloads. Their sum over n offloads is n times the mean.
     List(Vec<f64>),
     /// An M/G/k queue in front of the accelerator.
     Station {
@@ -92,7 +92,7 @@ pub enum Queueing {
 pub enum Selection {
     /// All offloads.
     All,
-    /// The offloads of the scenario, out of this many in all: alpha is scaled by the ratio, as in
+    /// The offloads of the scenario, out of this total number. alpha is scaled by the ratio, as in
     /// the paper's Fig. 20.
     OutOf(OffloadsPerSecond),
     /// The offloads whose size pays in terms of speedup.
@@ -104,6 +104,6 @@ pub enum Selection {
 pub enum Scaling {
     /// In proportion to the number of offloads, as in the paper's Fig. 20.
     Offloads,
-    /// In proportion to the host's cycles for them, C_b g^beta: larger offloads carry more.
+    /// In proportion to the host's cycles for the offloads, C_b g^beta.
     Cycles,
 }

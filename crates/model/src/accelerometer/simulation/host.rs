@@ -12,7 +12,7 @@ pub(super) enum Doing {
     Nothing,
     /// Runs a request until it offloads or ends.
     Request(usize),
-    /// Waits with its request for the accelerator: no event of the core's own ends this.
+    /// Waits with its request for the accelerator, which ends the wait.
     Held(usize),
     /// Switches threads, for no request.
     Switching,
@@ -24,8 +24,7 @@ pub(super) struct Host {
     pub since: Time,
     /// Requests that can continue, each with whether the core must switch to its thread.
     pub ready: VecDeque<(usize, bool)>,
-    /// Ready requests that go before the others, each with whether the core must switch to its
-    /// thread.
+    /// Ready requests that have precedence, each with whether the core must switch to its thread.
     pub first: VecDeque<(usize, bool)>,
     /// Arrivals without a thread, by their time.
     pub backlog: VecDeque<Time>,

@@ -25,12 +25,13 @@ pub struct Run {
     /// Hosts of one core each that share the accelerator; the number of hosts of a
     /// [`Queueing::Station`](super::Queueing::Station) takes precedence.
     pub hosts: u32,
-    /// Threads of a host: requests that it works on at a time. Ignored for Sync, which has one.
+    /// Threads of a host, which is the number of requests in progress. Ignored for Sync, which has
+    /// one.
     pub threads: u32,
     /// Kernels in a request.
     pub kernels_per_request: u32,
-    /// Whether requests whose response has arrived go before those that have not begun. Otherwise a
-    /// core takes them in the order in which they became ready.
+    /// Whether requests whose response has arrived have precedence over new requests. Otherwise a
+    /// core takes requests in the order in which they became ready.
     pub responses_first: bool,
     /// The service's own work before each kernel.
     pub own_work: Spread,
@@ -40,8 +41,8 @@ pub struct Run {
     pub offered: Offered,
     /// Whether kernels are offloaded at all; otherwise all run on the host.
     pub offloading: bool,
-    /// The number of measured requests. A warm-up comes before them: a tenth of their number and,
-    /// with saturated hosts, twice the requests that these work on at a time.
+    /// The number of measured requests. The warm-up before them has a tenth of this number of
+    /// requests, plus twice the number of requests in progress for saturated hosts.
     pub requests: u32,
     /// The seed of all times and sizes.
     pub seed: u64,
@@ -58,10 +59,10 @@ pub struct Measured {
     pub p99_latency_cycles: f64,
     /// The mean wait of an offload in the accelerator's queue.
     pub mean_queue_cycles: f64,
-    /// The share of time in which an element of the accelerator works; 0 without offloading, and
-    /// `None` if the number of elements is not known.
+    /// The share of time in which an element of the accelerator works; 0 without offloading. `None`
+    /// if the number of elements is unknown.
     pub utilisation: Option<f64>,
-    /// The share of time in which a core is busy, including waits for the accelerator in which a
-    /// thread holds the core.
+    /// The share of time in which a core is busy, including waits for the accelerator during which
+    /// a thread keeps the core.
     pub core_busy: f64,
 }
