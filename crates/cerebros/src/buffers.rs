@@ -1,5 +1,5 @@
-//! The NIC's buffer manager (section 4.1): a message gets its transport and payload buffers
-//! together, or neither.
+//! The NIC's buffer manager (section 4.1): a message gets both its transport and payload buffers,
+//! or neither.
 
 use accelflow_units::Bytes;
 
@@ -24,8 +24,8 @@ pub struct Reserved {
 }
 
 impl BufferManager {
-    /// Free arenas with `capacity` in total, divided evenly; the first arenas get the remainder.
-    /// Zero arenas count as one.
+    /// Creates free arenas with the total size `capacity`, divided evenly. The first arenas get the
+    /// remainder. Zero arenas count as one.
     pub fn new(capacity: Bytes, arenas: usize) -> BufferManager {
         let count = arenas.max(1) as u64;
         let (each, rest) = (capacity.get() / count, capacity.get() % count);
@@ -39,8 +39,8 @@ impl BufferManager {
         }
     }
 
-    /// Reserves `bytes` in the first arena with room; `None` if there is none, and the sender gets
-    /// a NACK.
+    /// Reserves `bytes` in the first arena with room; Returns `None` if no arena has room; the
+    /// sender then gets a NACK.
     pub fn reserve(&mut self, bytes: Bytes) -> Option<Reserved> {
         let fits = |arena: &Arena| bytes.get() <= arena.capacity.get() - arena.used.get();
         let arena = self.arenas.iter().position(fits)?;

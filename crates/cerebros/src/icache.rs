@@ -13,7 +13,7 @@ pub struct InstructionCache {
 }
 
 impl InstructionCache {
-    /// An empty cache as `platform` has it.
+    /// Creates an empty cache with the sizes of `platform`.
     pub fn new(platform: &Platform) -> InstructionCache {
         let ways = platform.l1i_ways as usize;
         let blocks = (platform.l1i_bytes / platform.l1i_block_bytes) as usize;
@@ -23,7 +23,7 @@ impl InstructionCache {
         }
     }
 
-    /// Fetches the block; returns whether it missed.
+    /// Fetches a block. Returns whether it missed.
     pub fn fetch(&mut self, block: u32) -> bool {
         let index = block as usize % self.sets.len();
         let set = &mut self.sets[index];
@@ -38,7 +38,7 @@ impl InstructionCache {
         true
     }
 
-    /// Fetches the blocks in order; returns the number of misses.
+    /// Fetches blocks in order. Returns the number of misses.
     pub fn sweep(&mut self, blocks: Range<u32>) -> u64 {
         blocks.map(|block| u64::from(self.fetch(block))).sum()
     }

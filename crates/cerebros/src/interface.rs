@@ -1,10 +1,10 @@
 //! User-defined services: message types come from an interface, `.thrift` or `.proto`; sizes, costs
 //! and nested calls come from a recording of a server (docs/recording-format.md).
 //!
-//! The recording's services are the interface's functions. The interface gives the types of a
-//! message, and the recording its size: strings share the bytes that numbers leave, and without a
-//! string the first list has as many elements as fit. Of nested calls only the sizes are known:
-//! each is an identity and a string.
+//! The recording's services are the interface's functions. The interface has the types of a
+//! message, and the recording its size. Strings share the bytes that remain after numbers; without
+//! a string, the first list has as many elements as fit. Only the sizes of nested calls are known,
+//! so each is modelled as an identity and a string.
 
 use std::path::{Path, PathBuf};
 
@@ -82,12 +82,12 @@ impl Interface {
     }
 }
 
-/// Reads the interface and the recording, and makes a service of them. `name` is that of the result.
+/// Creates the service `name` from the interface and the recording.
 ///
 /// # Errors
-/// A message that names the file, or the service and member of the recording: for files that cannot
-/// be read, for services of the recording that are not functions of the interface, and for those
-/// without measured application logic or without messages.
+/// A message with the file, or the service and member of the recording, for a file that cannot be
+/// read, a service of the recording that is not a function of the interface, or one without
+/// measured application logic or messages.
 pub fn own(
     name: &str,
     interface: &Path,

@@ -8,10 +8,10 @@ const MAX_SENDERS: usize = 100_000_000;
 /// The arrival process of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// This many senders, each of which sends its next request when the last is answered. One
-    /// sender never waits for another.
+    /// A closed loop with this many senders. Each sends its next request when the last one is
+    /// answered.
     Closed(usize),
-    /// Poisson arrivals at this mean rate per second.
+    /// Poisson arrivals with this mean rate in requests per second.
     Rate(f64),
     /// Poisson arrivals at this share of the rate at which all cores are always busy.
     Share(f64),
@@ -24,7 +24,7 @@ pub struct Load {
     pub arrivals: Arrivals,
     /// The number of requests.
     pub requests: usize,
-    /// Requests at the beginning that do not count in the results.
+    /// The number of first requests that results leave out.
     pub warmup: usize,
     /// The seed of times, functions and kinds.
     pub seed: u64,
@@ -35,7 +35,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// A load of `requests` valid requests, without a warm-up.
+    /// Creates a load of `requests` valid requests, without a warm-up.
     pub fn new(arrivals: Arrivals, requests: usize) -> Load {
         Load {
             arrivals,

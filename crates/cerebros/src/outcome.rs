@@ -3,7 +3,7 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// The times of a request, by cause.
+/// The time of a request, broken down by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// The RPC layer as software.
@@ -14,13 +14,13 @@ pub struct Spent {
     pub accelerator: Time,
     /// Waiting for a free pipeline.
     pub queued: Time,
-    /// Waiting for nested responses that were sent again because the NIC had no memory.
+    /// Waiting for nested responses that were resent because the NIC had no memory.
     pub refused: Time,
-    /// Waiting for the services that nested calls go to.
+    /// Waiting for the called services of nested calls.
     pub away: Time,
     /// Switches back to the request after a nested call was answered.
     pub switched: Time,
-    /// The part of the seven times above during which the request occupied a core.
+    /// The part of the times above during which the request occupied a core.
     pub on_core: Time,
     /// Business logic.
     pub execute: Time,
@@ -60,7 +60,7 @@ pub struct Group {
     pub requests: u64,
     /// The sums of their times.
     pub spent: Spent,
-    /// From the first attempt's arrival to the response's end.
+    /// The latency from the first attempt's arrival to the end of the response.
     pub latency: Samples,
     /// The time for which a core was occupied: function, and RPC layer on the core.
     pub core: Samples,
@@ -88,13 +88,13 @@ fn ratio(sum: f64, count: u64) -> f64 {
 /// The place where requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// Requests wait at their senders for memory of the NIC: they are sent again, or given up.
+    /// The NIC's memory: requests wait at their senders, which resend them or give up.
     Memory,
-    /// Requests wait for a pipeline of Cerebros.
+    /// The pipelines of Cerebros.
     Pipelines,
-    /// Requests wait in the NIC for a core.
+    /// The cores: requests wait for them in the NIC.
     Cores,
-    /// Requests wait in the NIC for a core, and the cores themselves wait for the accelerator.
+    /// The accelerator: requests wait in the NIC for cores, which wait for the accelerator.
     CoresForPipelines,
 }
 
@@ -110,12 +110,12 @@ impl Queue {
     }
 }
 
-/// A load that the server cannot keep up with, so that the results depend on the run's length.
+/// The saturation of a server by a too high load. Results then depend on the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
     /// The place where most requests wait.
     pub queue: Queue,
-    /// Requests that wait when the last one arrives, or had been given up by then.
+    /// The number of requests that were waiting or given up when the last one arrived.
     pub waiting: usize,
 }
 
@@ -124,7 +124,7 @@ pub struct Saturation {
 pub struct Outcome {
     /// All measured requests.
     pub all: Group,
-    /// The same by function, in the service's order.
+    /// The results by function, in the service's order.
     pub functions: Vec<Group>,
     /// Answered requests, including the warm-up.
     pub answered: u64,
@@ -132,7 +132,7 @@ pub struct Outcome {
     pub refused: u64,
     /// NACKs of the buffer manager.
     pub nacks: u64,
-    /// Requests whose RPC layer Cerebros left to a core.
+    /// Requests whose RPC layer ran on a core instead of Cerebros.
     pub fallbacks: u64,
     /// The time when the last response was sent.
     pub makespan: Time,
@@ -142,9 +142,9 @@ pub struct Outcome {
     pub offered_rps: Option<f64>,
     /// The saturation, if the load was too high.
     pub saturated: Option<Saturation>,
-    /// The share of their time that the shared pipelines worked.
+    /// Utilization of the shared pipelines, as a share of their time.
     pub pipeline_utilisation: f64,
-    /// The share of their time that cores had a request.
+    /// Utilization of the cores, as a share of their time.
     pub core_utilisation: f64,
     /// The most memory that messages took.
     pub buffer_peak: Bytes,

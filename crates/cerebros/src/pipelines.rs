@@ -20,7 +20,7 @@ pub struct Slot {
 }
 
 impl Pipelines {
-    /// `count` idle pipelines; zero counts as one.
+    /// Creates `count` idle pipelines. Zero counts as one.
     pub fn new(count: usize) -> Pipelines {
         Pipelines {
             free_at: vec![Time::ZERO; count.max(1)],
@@ -29,8 +29,8 @@ impl Pipelines {
         }
     }
 
-    /// Gives a task of `duration` to the pipeline that is free first. Offers come in the order of
-    /// their times `now`.
+    /// Assigns a task of `duration` to the pipeline that is free first. Calls must be in the order
+    /// of `now`.
     pub fn offer(&mut self, now: Time, duration: Time) -> Slot {
         let mut first = 0;
         for (n, free) in self.free_at.iter().enumerate() {
@@ -46,7 +46,7 @@ impl Pipelines {
         Slot { start, end }
     }
 
-    /// The share of their time until `now` that the pipelines worked.
+    /// Utilization of the pipelines until `now`, as a share of their time.
     pub fn utilisation(&self, now: Time) -> f64 {
         let all = now.as_s_f64() * self.free_at.len() as f64;
         if all > 0.0 {

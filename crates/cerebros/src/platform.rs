@@ -1,4 +1,4 @@
-//! The server: every parameter with its origin.
+//! The simulated server, and every parameter with its origin.
 
 use accelflow_model::cerebros::RpcLayer;
 use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
@@ -124,7 +124,7 @@ impl Platform {
     /// Sets the parameter `key` to `value`.
     ///
     /// # Errors
-    /// [`Refusal`] of an unknown key and of a value that is not allowed.
+    /// [`Refusal`] for an unknown key or a value that is not allowed.
     pub fn set(&mut self, key: &str, value: f64) -> Result<(), Refusal> {
         PARAMETERS.set(self, key, value)
     }
@@ -132,7 +132,7 @@ impl Platform {
     /// Checks all values.
     ///
     /// # Errors
-    /// [`Refusal`] of the first value that is not allowed, or that is inconsistent with another.
+    /// [`Refusal`] for the first value that is not allowed or is inconsistent with another.
     pub fn check(&self) -> Result<(), Refusal> {
         PARAMETERS.check(self)?;
         if self.cores <= self.system_cores {
@@ -167,7 +167,7 @@ impl Platform {
         time.as_ps() as f64 * self.clock_hz / 1e12
     }
 
-    /// The memory that is reserved for a message of this size: its transport buffer and its payload
+    /// Returns the memory to reserve for a message of this size: a transport buffer and a payload
     /// buffer.
     pub fn reservation(&self, wire: Bytes) -> Bytes {
         Bytes(wire.get() + (wire.get() as f64 * self.reservation_ratio).ceil() as u64)

@@ -15,10 +15,10 @@ use accelflow_parameters::Refusal;
 pub enum Kind {
     /// A call of a function that is in the schema map.
     Known,
-    /// A call of an unknown function: its request and response are left to the core.
+    /// A call of an unknown function, whose request and response the core processes.
     Unknown,
-    /// A request that does not match its function's schema: the core detects that as well, and
-    /// answers with an exception.
+    /// A request that does not match its function's schema. The core also detects this, and answers
+    /// with an exception.
     Malformed,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Step {
     Private(Time),
     /// A task of the shared pipelines.
     Shared(Time),
-    /// Waiting for the service that a nested call goes to.
+    /// Waiting for the called service of a nested call.
     Away(Time),
     /// The response of a nested call arrives at the NIC, which reserves this much memory for it.
     Arrival(Bytes),
@@ -110,8 +110,8 @@ fn transfers(function: &Function) -> Vec<Transfer<'_>> {
     all
 }
 
-/// The analytic model of one function on this server (section 5), with tasks counted and their
-/// cycles added.
+/// Returns the analytic model of one function on this server (section 5), from the number and
+/// cycles of its tasks.
 pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     let costs = Costs::new(platform);
     let all = transfers(function);
@@ -139,7 +139,7 @@ pub struct Breakdown {
     pub dispatch_cycles: f64,
     /// Payloads.
     pub payload_cycles: f64,
-    /// The part of these three costs that nested calls cause.
+    /// The part of the three costs above that nested calls cause.
     pub nested_cycles: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::services::Service;
 /// The field of a header that names the function: after version and kind, and sequence number.
 const MARKED: usize = 2;
 
-/// The format of headers, with a marker of the field that names the function (section 4.3).
+/// The format of headers, and which field has the function's name (section 4.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderFormat {
     schema: TypeSchema,
@@ -19,8 +19,8 @@ pub struct HeaderFormat {
 }
 
 impl HeaderFormat {
-    /// The format that `header` follows, with its field number `marked`, counted from 0, as the
-    /// function's identity.
+    /// Creates the format of `header`. Its field number `marked`, counted from 0, is the function's
+    /// identity.
     ///
     /// # Errors
     /// [`Refusal`] of a marker that is not a field's number, or of a field that cannot name a
@@ -40,7 +40,7 @@ impl HeaderFormat {
         }
     }
 
-    /// The field that names the function, counted from 0.
+    /// The number of the field with the function's name, counted from 0.
     pub fn marked(&self) -> usize {
         self.marked
     }
@@ -109,8 +109,8 @@ impl Registration {
         Bytes(self.header.schema.type_bytes().get() + of_functions)
     }
 
-    /// Bytes of schemata for `messages` concurrent requests of each function, with split and with
-    /// whole schemata.
+    /// Returns the size of schemata for `messages` concurrent requests per function, with split
+    /// schemata and with whole ones.
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let registered = self.known.iter().zip(&self.schemata);
         let each = registered

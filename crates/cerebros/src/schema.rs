@@ -273,8 +273,8 @@ impl Message {
         Bytes(self.fields.iter().map(Value::application).sum())
     }
 
-    /// Bytes of its address schema, which lies in the memory that was reserved for the deserialized
-    /// payload (section 4.3): a word for each address.
+    /// Size of its address schema, with a word for each address. It is part of the memory reserved
+    /// for the deserialized payload (section 4.3).
     pub fn address_schema(&self) -> Bytes {
         Bytes(8 * self.fields.iter().map(Value::addresses).sum::<u64>())
     }
@@ -340,8 +340,8 @@ impl TypeSchema {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
 
-    /// Bytes of schemata for this many concurrent messages, with a split schema and with a whole
-    /// one for each message (section 4.3: the split "roughly halves" it).
+    /// Returns the size of schemata for this many concurrent messages, with a split schema and with
+    /// a whole one per message. Section 4.3: the split "roughly halves" it.
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let column = self.type_bytes().get();
         (Bytes(column * (messages + 1)), Bytes(2 * column * messages))

@@ -28,7 +28,7 @@ pub struct Call {
 pub struct Function {
     /// The call.
     pub call: Call,
-    /// Its share of the requests, in relation to those of the service's other functions.
+    /// Its share of the requests, relative to the service's other functions.
     pub popularity: f64,
     /// Cycles of its business logic when every instruction is in the cache.
     pub execute_cycles: f64,
@@ -71,7 +71,7 @@ impl Service {
     /// The service of this name.
     ///
     /// # Errors
-    /// [`Refusal`] if there is none.
+    /// [`Refusal`] for an unknown name.
     pub fn named(name: &str) -> Result<Service, Refusal> {
         let found = Service::all()
             .into_iter()
@@ -82,7 +82,7 @@ impl Service {
     /// Restricts the requests to these functions, in their relative shares.
     ///
     /// # Errors
-    /// [`Refusal`] of a function that the service does not have, and of an empty list.
+    /// [`Refusal`] for an unknown function or an empty list.
     pub fn keep(&mut self, functions: &[String]) -> Result<(), Refusal> {
         let known: Vec<&str> = self.functions.iter().map(|f| &*f.call.name).collect();
         if let Some(name) = functions

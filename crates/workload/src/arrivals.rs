@@ -12,7 +12,7 @@ use thiserror::Error;
 /// The smallest rate that a process may have: one request in 1,000 s.
 pub const MIN_RATE_RPS: f64 = 1e-3;
 
-/// The largest rate that a process may have: above it, gaps come close to the resolution of a
+/// The largest rate that a process may have. Above it, gaps approach the resolution of a
 /// picosecond.
 pub const MAX_RATE_RPS: f64 = 1e9;
 
@@ -62,7 +62,7 @@ const AZURE_STATES: [(f64, f64); 8] = [
     (4.140072409, 14.0),
 ];
 
-/// Refusals of an arrival process.
+/// The error of an invalid arrival process.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ArrivalsError {
     /// A rate out of range.
@@ -72,7 +72,7 @@ pub enum ArrivalsError {
     #[error("a modulation has no states: must have at least one")]
     NoStates,
     /// A state's multiplier out of range.
-    #[error("state {state}: rate multiplier {value} must be finite and not negative")]
+    #[error("state {state}: rate multiplier = {value}: must be finite and not negative")]
     Multiplier {
         /// The state, counted from 0.
         state: usize,
@@ -80,21 +80,21 @@ pub enum ArrivalsError {
         value: f64,
     },
     /// A state's weight out of range.
-    #[error("state {state}: weight {value} must be finite and at least 0.0001 of all weights")]
+    #[error("state {state}: weight = {value}: must be finite and at least 0.0001 of all weights")]
     Weight {
         /// The state, counted from 0.
         state: usize,
         /// The value as given.
         value: f64,
     },
-    /// The multipliers would change the mean rate.
-    #[error("the weighted mean of the rate multipliers is {0}: must be 1 (to a millionth)")]
+    /// Multipliers that would change the mean rate.
+    #[error("weighted mean of the rate multipliers = {0}: must be 1 (to a millionth)")]
     MeanMultiplier(f64),
     /// The dwell time is too short.
-    #[error("dwell time {} ps: must be at least 100 us", .0.as_ps())]
+    #[error("dwell time = {} ps: must be at least 100 us", .0.as_ps())]
     Dwell(Time),
     /// A trace goes back in time.
-    #[error("arrival {index} at {} ps is before the one it follows, at {} ps",
+    #[error("arrival {index} = {} ps: must not be before {} ps, the arrival before it",
         .at.as_ps(), .previous.as_ps())]
     Order {
         /// The arrival, counted from 0.
@@ -108,8 +108,8 @@ pub enum ArrivalsError {
 
 /// The variation of a Markov-modulated Poisson process's rate about its mean.
 ///
-/// The rate holds for an exponentially distributed time of mean *dwell*; then a state is drawn, by
-/// weight and independently of the last one (which may be drawn again). So the weights are the
+/// The rate is constant for an exponentially distributed time of mean *dwell*. Then a new state is
+/// drawn by weight, independently of the last one, which may be drawn again. So the weights are the
 /// stationary probabilities, the autocorrelation of the rate is `exp(-lag / dwell)`, and a burst in
 /// a state of probability `p` lasts `dwell / (1 - p)` on average.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,10 +127,11 @@ struct State {
 }
 
 impl Modulation {
-    /// States as (rate over mean rate, weight); weights need not add up to 1.
+    /// Creates a modulation from states of (rate over mean rate, weight). Weights need not add up
+    /// to 1.
     ///
     /// # Errors
-    /// If a number is out of its range, or the multipliers do not average 1.
+    /// [`ArrivalsError`] for a number out of its range, or multipliers whose mean is not 1.
     pub fn new(states: &[(f64, f64)], dwell: Time) -> Result<Modulation, ArrivalsError> {
         if states.is_empty() {
             return Err(ArrivalsError::NoStates);
@@ -243,8 +244,8 @@ impl Modulation {
         self.states().map(square).sum::<f64>().sqrt()
     }
 
-    /// The variance over the mean of the number of arrivals in windows of length `window`, for
-    /// arrivals at `rate_rps` on average; 1 for a Poisson process.
+    /// The index of dispersion: variance over mean of the number of arrivals in windows of length
+    /// `window`, for a mean rate of `rate_rps`. It is 1 for a Poisson process.
     ///
     /// The integral of the rate's autocorrelation: with `x = window / dwell`,
     /// `1 + 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`.
@@ -270,7 +271,7 @@ impl Modulation {
     }
 }
 
-/// A rate that changes at given times; before the first, nothing arrives.
+/// A rate that changes at given times. Before the first time, nothing arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
     /// The start of each rate, and the rate in requests per second. The last rate is above 0.
@@ -278,11 +279,11 @@ pub struct RateTable {
 }
 
 impl RateTable {
-    /// A table of start times and rates; each rate holds until the next.
+    /// Creates a table from start times and rates. Each rate lasts until the next.
     ///
     /// # Errors
-    /// [`ArrivalsError::Rate`] for a rate that is not from 0 to [`MAX_RATE_RPS`], and for a last
-    /// one below [`MIN_RATE_RPS`]; [`ArrivalsError::Order`] for times that do not increase;
+    /// [`ArrivalsError::Rate`] for a rate outside 0 to [`MAX_RATE_RPS`], or a last rate below
+    /// [`MIN_RATE_RPS`]; [`ArrivalsError::Order`] for times that do not increase;
     /// [`ArrivalsError::NoStates`] without rates.
     pub fn new(rows: Vec<(Time, f64)>) -> Result<RateTable, ArrivalsError> {
         let wrong = rows
@@ -399,11 +400,11 @@ enum Source {
 }
 
 impl Arrivals {
-    /// Arrivals from time zero on.
+    /// Creates arrivals from time zero on.
     ///
     /// # Errors
-    /// A rate that is not from [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`] (or not a number), or a trace
-    /// that is not in order.
+    /// [`ArrivalsError`] for a rate outside [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`], or a trace that
+    /// is not in order.
     pub fn new(process: ArrivalProcess, mut stream: Stream) -> Result<Arrivals, ArrivalsError> {
         let source = match process {
             ArrivalProcess::Poisson { rate_rps } => Source::Poisson {
@@ -431,10 +432,10 @@ impl Arrivals {
         })
     }
 
-    /// Arrivals at the given times. (They need no random numbers.)
+    /// Creates arrivals at the given times, which need no random numbers.
     ///
     /// # Errors
-    /// If a time is before the one it follows.
+    /// [`ArrivalsError`] if a time is before the previous one.
     pub fn from_trace(times: Vec<Time>) -> Result<Arrivals, ArrivalsError> {
         Arrivals::new(ArrivalProcess::Trace(times), Stream::new(0, 0))
     }

@@ -28,7 +28,7 @@ pub enum Suite {
 
 /// An unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {what} '{name}'; known are {known}")]
+#[error("{what} = '{name}': must be one of {known}")]
 pub struct UnknownName {
     /// The kind of name, such as `suite`.
     pub what: &'static str,
@@ -40,7 +40,7 @@ pub struct UnknownName {
 
 /// Rates that a suite does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("rates {shares} are not those of {suite}; allowed are {allowed}")]
+#[error("rates = {shares}: must be {allowed} for {suite}")]
 pub struct WrongRates {
     /// The rates as given.
     pub shares: String,
@@ -144,8 +144,8 @@ impl Suite {
         Some(printed.branching_share)
     }
 
-    /// The factor on the rate of `service` by the shares of that name; the mean over the suite's
-    /// services is 1.
+    /// Returns the rate factor of `service` in the set of shares `shares`. The mean over the
+    /// suite's services is 1.
     ///
     /// # Errors
     /// [`WrongRates`] for rates of services that the suite does not have.

@@ -209,7 +209,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "{ cpu_us = 30.0 }",
         "{ trace = \"T9\", network = { constant_us = 9 } }",
-        "shop.toml:25:29: services[0].path[1].network = given: must stand beside calls",
+        "shop.toml:25:29: services[0].path[1].network = given: must be left out without calls",
     ),
     (
         "slo_us = 800.0",
@@ -241,7 +241,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "slo_us = 800.0",
         "slo_us = 800.0\nslo_factor = 5",
-        "shop.toml:14:14: defaults.slo_factor = 5: must be left out beside slo_us",
+        "shop.toml:14:14: defaults.slo_factor = 5: must be left out if slo_us is given",
     ),
     (
         "name = \"Stock\"",

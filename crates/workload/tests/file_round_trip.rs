@@ -291,7 +291,7 @@ fn workload() -> impl Strategy<Value = Workload> {
                 let all = |rate| {
                     services
                         .iter()
-                        .map(|it| (it.name.clone(), Rate(rate)))
+                        .map(|service| (service.name.clone(), Rate(rate)))
                         .collect()
                 };
                 let rates = rate

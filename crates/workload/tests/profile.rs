@@ -195,6 +195,6 @@ fn options_out_of_range_are_refused() {
     );
     assert_eq!(
         message(&services[6..7], &PaperOptions::default()),
-        "no service has any (De)Cmp operations, of which the paper prints a share"
+        "(De)Cmp operations: must occur in some service, since the paper prints their share"
     );
 }

@@ -97,16 +97,16 @@ fn recorded_requests_must_be_those_of_their_service() {
     };
     assert_eq!(
         refusal(&say("T99", "hit")),
-        "request 1: service Login, phase 2, chain 0: there is no trace 'T99'"
+        "request 1: service Login, phase 2, chain 0: trace = 'T99': must be in the trace memory"
     );
     assert_eq!(
         refusal(&say("T5", "hot")),
-        "request 1: service Login, phase 2, chain 0: no branch tests the field 'hot' that is given \
-         for trace T5"
+        "request 1: service Login, phase 2, chain 0: field 'hot' of trace T5: must be tested by a \
+         branch"
     );
     let many = |requests: &mut Vec<RecordedRequest>| *requests = vec![requests[0].clone(); 4_097];
     assert_eq!(
         refusal(&many),
-        "service Login: 4097 different requests; allowed are at most 4096"
+        "service Login: different requests = 4097: must be at most 4096"
     );
 }

@@ -24,8 +24,7 @@ fn wrong_steps_are_named() {
     assert_eq!(
         refusal(|steps| steps[2].accelerator = "Gzip".to_owned()),
         format!(
-            "{at}: unknown accelerator 'Gzip'; known are TCP, Encr, Decr, RPC, Ser, Dser, Cmp, \
-             Dcmp, LdB"
+            "{at}: accelerator = 'Gzip': must be TCP, Encr, Decr, RPC, Ser, Dser, Cmp, Dcmp or LdB"
         )
     );
     for (cost, text) in [
@@ -76,15 +75,15 @@ fn wrong_phases_and_services_are_named() {
     let others = "ReadH, StoreP, Follow, Login, CUrls, UniqId, RegUsr";
     assert_eq!(
         refusal(|recording| recording.services[0].service = "Compose".to_owned()),
-        format!("service CPost is missing from the recording, which has Compose, {others}")
+        format!("service CPost: must be in the recording, which has Compose, {others}")
     );
     assert_eq!(
         refusal(|recording| recording.services.clear()),
-        "service CPost is missing from the recording, which has none"
+        "service CPost: must be in the recording, which has none"
     );
     assert_eq!(
         refusal(|recording| recording.services.push(recording.services[0].clone())),
-        "service CPost is in the recording twice"
+        "service CPost: must be in the recording only once"
     );
     assert_eq!(
         refusal(|recording| drop(recording.services[6].phases.pop())),
@@ -117,7 +116,7 @@ fn wrong_phases_and_services_are_named() {
     );
     assert_eq!(
         refusal(|recording| recording.version = 5),
-        "version 5 of the recording format is unknown; known are 1, 2, 3 and 4"
+        "recording format: version = 5: must be 1, 2, 3 or 4"
     );
 }
 
@@ -126,7 +125,7 @@ fn wrong_files_are_named() {
     let refusal = |text: &str| Recording::from_json(text).unwrap_err().to_string();
     assert_eq!(
         refusal(r#"{"format": "accelflow-recording", "version": 9, "extra": 1}"#),
-        "version 9 of the recording format is unknown; known are 1, 2, 3 and 4"
+        "recording format: version = 9: must be 1, 2, 3 or 4"
     );
     assert_eq!(
         refusal(r#"{"format": "accelflow-trace", "version": 1}"#),

@@ -184,7 +184,7 @@ fn errors_name_the_place() {
     assert_eq!(message(vec![Phase::Cpu]), beginning);
     assert_eq!(
         message(vec![first(), Phase::Traces(vec![])]),
-        "service X, phase 1: 0 chains: must be from 1 to 64"
+        "service X, phase 1: chains = 0: must be from 1 to 64"
     );
     assert_eq!(
         message(vec![Phase::one(Chain::new("T2"))]),
@@ -196,21 +196,20 @@ fn errors_name_the_place() {
     );
     assert_eq!(
         then(Chain::new("T99")),
-        "service X, phase 2, chain 0: there is no trace 'T99'"
+        "service X, phase 2, chain 0: trace = 'T99': must be in the trace memory"
     );
     assert_eq!(
         then(Chain::new("T2").with("T99", "hit", 1)),
-        "service X, phase 2, chain 0: there is no trace 'T99'"
+        "service X, phase 2, chain 0: trace = 'T99': must be in the trace memory"
     );
     assert_eq!(
         then(Chain::new("T8").with("T7", "exeption", 1)),
-        "service X, phase 2, chain 0: no branch tests the field 'exeption' that is given for \
-         trace T7"
+        "service X, phase 2, chain 0: field 'exeption' of trace T7: must be tested by a branch"
     );
     assert_eq!(
         then(Chain::new("T8")),
-        "service X, phase 2, chain 0, trace T7: the payload has no field 'exception', which a \
-         branch tests"
+        "service X, phase 2, chain 0, trace T7: a branch tests field 'exception', which the \
+         payload does not have"
     );
 }
 

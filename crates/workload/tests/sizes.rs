@@ -195,7 +195,7 @@ fn wrong_tables_are_refused() {
     }
     assert_eq!(
         "paper".parse::<SizePreset>().unwrap_err().to_string(),
-        "unknown sizes 'paper'; known are socialnetwork, fleet, fleet_whole, hypercompressbench"
+        "sizes = 'paper': must be socialnetwork, fleet, fleet_whole or hypercompressbench"
     );
 }
 

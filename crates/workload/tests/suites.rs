@@ -183,7 +183,7 @@ fn no_two_services_have_the_same_name() {
     let error = "netflix".parse::<Suite>().unwrap_err().to_string();
     assert_eq!(
         error,
-        "unknown workload 'netflix'; known are socialnetwork, hotelreservation, mediaservices, \
+        "workload = 'netflix': must be one of socialnetwork, hotelreservation, mediaservices, \
          trainticket, serverless, usuite"
     );
 }
@@ -196,7 +196,7 @@ fn rates_are_shared_with_mean_one() {
         (Suite::MediaServices, "equal"),
     ] {
         let services = suite.services().unwrap();
-        let of = |it: &Service| suite.rate_share(it.name(), shares).unwrap();
+        let of = |service: &Service| suite.rate_share(service.name(), shares).unwrap();
         let mean = services.iter().map(of).sum::<f64>() / services.len() as f64;
         assert!((mean - 1.0).abs() < 1e-12, "{suite} {shares} {mean}");
     }
@@ -206,7 +206,7 @@ fn rates_are_shared_with_mean_one() {
     let error = Suite::TrainTicket.rate_share("Seats", "alibaba");
     assert_eq!(
         error.unwrap_err().to_string(),
-        "rates alibaba are not those of trainticket; allowed are equal"
+        "rates = alibaba: must be equal for trainticket"
     );
 }
 

@@ -16,13 +16,13 @@ use crate::sizes::{MAX_SIZE, QuantileTable, SizeError, message_names};
 /// The longest name of a workload or a service.
 const MAX_NAME: usize = 64;
 
-/// Whether a workload may be called `name`: letters, digits, - and _.
+/// Whether `name` is a valid name of a workload: letters, digits, - and _.
 pub fn is_workload_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Whether a service may be called `name`: letters, digits, -, _ and points.
+/// Whether `name` is a valid name of a service: letters, digits, -, _ and points.
 pub fn is_service_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len())
         && name
@@ -128,7 +128,7 @@ struct Values<'w> {
 impl Values<'_> {
     fn check(&self, place: &str) -> Result<(), Refusal> {
         if let (Some(_), Some(factor)) = self.slo {
-            let allowed = "must be left out beside slo_us";
+            let allowed = "must be left out if slo_us is given";
             return Err(Refusal::number(
                 format!("{place}.slo_factor"),
                 factor,
@@ -401,7 +401,8 @@ fn check_chain(
     if let Some(network) = &chain.network {
         let place = format!("{place}.network");
         if chain.calls.is_none() {
-            let allowed = "must stand beside calls: other messages have no network of their own";
+            let allowed =
+                "must be left out without calls, since other messages do not use the network";
             return Err(Refusal::new(place, "given", allowed));
         }
         times::check(network, &place)?;

@@ -25,7 +25,7 @@ impl Document {
         }
     }
 
-    /// A document of a workload that was not read from a text. `name` is used in messages instead
+    /// Creates a document for a workload that was not read from text. Messages use `name` instead
     /// of a file's name.
     pub fn of(workload: Workload, name: &str) -> Document {
         Document::new(workload, name.to_owned(), Places::default())
@@ -41,7 +41,7 @@ impl Document {
     /// calls.
     ///
     /// # Errors
-    /// [`FileError`] of the first value that is not allowed, with its position.
+    /// [`FileError`] for the first value that is not allowed, with its position.
     pub fn check(&self) -> Result<(), FileError> {
         check::workload(&self.workload).map_err(|refusal| self.locate(refusal))
     }

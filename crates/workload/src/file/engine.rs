@@ -19,11 +19,11 @@ use crate::services;
 use crate::sizes::{LogNormal, PayloadSizes, QuantileTable, SizeDistribution, SizePreset};
 
 impl Workload {
-    /// The sizes of all messages; those of services and chains that say nothing are `others`, unless
-    /// the defaults say otherwise.
+    /// Returns the sizes of all messages. Services and chains without sizes use those of the
+    /// defaults, or else `others`.
     ///
     /// # Errors
-    /// [`Refusal`] of an invalid distribution, which [`super::Document::check`] refuses, too.
+    /// [`Refusal`] for an invalid distribution, which [`super::Document::check`] also refuses.
     pub fn payload_sizes(&self, others: SizePreset) -> Result<PayloadSizes, Refusal> {
         let base = match &self.defaults.sizes {
             Some(sizes) => sizes.payloads("defaults.sizes")?,
@@ -62,7 +62,7 @@ impl Workload {
         !self.defaults.waits.is_empty() || self.services.iter().any(of)
     }
 
-    /// Whether services or chains have waits of their own.
+    /// Whether services or chains state waits.
     pub fn has_own_waits(&self) -> bool {
         let defaults = Workload {
             defaults: super::tree::Defaults::default(),
@@ -71,7 +71,7 @@ impl Workload {
         defaults.has_waits()
     }
 
-    /// The waits `others`, replaced by those of the defaults where these have them.
+    /// Returns the waits `others`, overridden by the waits of the defaults.
     pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
         let mut waits = others;
         for (trace, wait) in &self.defaults.waits {
@@ -83,7 +83,7 @@ impl Workload {
         waits.stated()
     }
 
-    /// The wait of the trace called `trace` in a chain of a service, if the chain or the service
+    /// Returns the wait of the trace `trace` in a chain of a service, if the chain or the service
     /// states one.
     pub fn own_wait(
         &self,
@@ -154,8 +154,8 @@ impl Workload {
         of_services || self.defaults.costs.as_ref().is_some_and(own)
     }
 
-    /// The time of application logic in each CPU phase of the service called `name` that states
-    /// one, and in all others together.
+    /// Returns the stated time of application logic for each CPU phase of the service `name`, and
+    /// the time of all other CPU phases together.
     pub fn cpu_times(&self, name: &str) -> (Vec<Option<Time>>, Option<Time>) {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         let Some(service) = self.service(name) else {
@@ -169,7 +169,7 @@ impl Workload {
         (own.collect(), service.app_us.map(time))
     }
 
-    /// The distribution of the application time in the phase number `phase` of the service called
+    /// Returns the distribution of the application time in phase number `phase` of the service
     /// `name`, if it is drawn.
     pub fn drawn_cpu_time(&self, name: &str, phase: usize) -> Option<WaitDistribution> {
         match self.service(name)?.path.get(phase)? {
@@ -178,12 +178,12 @@ impl Workload {
         }
     }
 
-    /// The profile of `paths`, services of this workload, with the paper's shares instead of the
-    /// file's costs, but with the file's costs of accelerators beside the nine. `reference` are the
-    /// services that the shares are means over.
+    /// Returns the profile of `paths`, services of this workload, with the paper's shares instead
+    /// of the file's costs, but with the file's costs of custom accelerators. The shares are means
+    /// over the services `reference`.
     ///
     /// # Errors
-    /// [`Refusal`] of an accelerator beside the nine whose cost is not stated.
+    /// [`Refusal`] for a custom accelerator whose cost is not stated.
     pub fn paper_profile(
         &self,
         paths: &[services::Service],
@@ -208,11 +208,11 @@ impl Workload {
         Ok(Profile::together(parts, waits.clone()))
     }
 
-    /// The profile of `paths`, services of this workload, with the costs of its file. `reference`
-    /// are the services that the paper's shares are means over.
+    /// Returns the profile of `paths`, services of this workload, with the costs of its file. The
+    /// paper's shares are means over the services `reference`.
     ///
     /// # Errors
-    /// [`Refusal`] of costs that do not fit a service.
+    /// [`Refusal`] for costs that do not fit a service.
     pub fn profile(
         &self,
         paths: &[services::Service],
@@ -265,7 +265,7 @@ impl Workload {
                     stated.map_err(|error| missing(&error, &place, image))?
                 }
                 Some(Costs::Measured {}) => {
-                    let allowed = "must be paper, recording or operations beside services with \
+                    let allowed = "must be paper, recording or operations next to services with \
                                    costs of their own";
                     return Err(Refusal::new(
                         format!("{place}.source"),
@@ -280,7 +280,7 @@ impl Workload {
     }
 }
 
-/// The paper's shares, where TCP costs a core `tcp_ns` and accelerators beside the nine cost `kinds`.
+/// The paper's shares, where TCP costs a core `tcp_ns` and custom accelerators cost `kinds`.
 fn paper(tcp_ns: f64, kinds: Vec<Option<Cost>>) -> PaperOptions {
     PaperOptions {
         tcp_cost: Time::from_ns_f64(tcp_ns),
@@ -311,7 +311,7 @@ fn missing(error: &StatedCostsError, place: &str, image: &Image) -> Refusal {
         StatedCostsError::Missing { service, accel } => {
             let own = image.kinds().iter().any(|kind| kind.name() == accel);
             let place = if own { "kinds" } else { place };
-            let allowed = format!("must be stated, as service {service} uses it");
+            let allowed = format!("must be stated, since service {service} uses it");
             Refusal::new(format!("{place}.{accel}"), "left out", allowed)
         }
         StatedCostsError::Service(error) => {

@@ -4,11 +4,12 @@ use accelflow_parameters::Refusal;
 
 use super::places::Position;
 
-/// The error of a workload's file that cannot be read or used: `FILE:LINE:COLUMN: WHAT`.
+/// The error of a workload's file that cannot be read or used. Its text is `FILE:LINE:COLUMN:
+/// MESSAGE`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {cause}", .at.map(|at| format!(":{at}")).unwrap_or_default())]
 pub struct FileError {
-    /// The file's name, as it was given.
+    /// The given name of the file.
     pub file: String,
     /// The position in the file, if it is known.
     pub at: Option<Position>,

@@ -51,7 +51,8 @@ impl Workload {
         }
         let (first, _) = found.first()?.clone();
         let trace = first.rsplit('.').nth(1).unwrap_or_default().to_owned();
-        let mut allowed = format!("must be 0 or 1, or have odds, as trace {trace} branches on it");
+        let mut allowed =
+            format!("must be 0 or 1, or have odds, since trace {trace} branches on it");
         let prefix = format!("services[{index}].");
         let others = found[1..].iter().map(|(place, given)| {
             let place = place.strip_prefix(&prefix).unwrap_or(place);
@@ -59,7 +60,7 @@ impl Workload {
         });
         let others: Vec<String> = others.collect();
         if !others.is_empty() {
-            allowed += &format!("; {name} leaves out as well: {}", others.join(", "));
+            allowed += &format!("; {name} also leaves out {}", others.join(", "));
         }
         Some(Refusal::new(first, "left out", allowed))
     }

@@ -1,4 +1,4 @@
-//! Inlining: replaces the files that a workload names by their contents.
+//! Inlining, which replaces references to files with the files' contents.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -12,13 +12,13 @@ use super::error::FileError;
 use super::tree::{Cpu, CpuTime, Phase, Traces, Workload};
 use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 
-/// The largest size in bytes of a file that a workload names.
+/// The largest size in bytes of a file to which a workload refers.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {
-    /// The workload with the contents of all files that it names: traces, recordings and CSV files,
-    /// relative to `folder`. `modules` has the traces of Python modules as text, by their paths in
-    /// the file.
+    /// Returns the workload with the contents of all files to which it refers: traces, recordings
+    /// and CSV files, relative to `folder`. `modules` has the traces of Python modules as text, by
+    /// their paths in the file.
     ///
     /// # Errors
     /// [`FileError`] for a file that cannot be read or has other contents, and as

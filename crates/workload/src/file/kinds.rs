@@ -1,4 +1,4 @@
-//! Costs of accelerators beside the paper's nine.
+//! Costs of custom accelerators.
 
 use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::Image;
@@ -8,7 +8,7 @@ use crate::profile::{Cost, PaperProfileError, StatedCost};
 use crate::services;
 use crate::sizes::{MessagePlace, PayloadSizes};
 
-/// The cost of each accelerator beside the nine for messages of the service of `path`.
+/// The cost of each custom accelerator for messages of the service of `path`.
 pub(super) fn typical(
     kinds: &[Option<StatedCost>],
     path: &services::Service,
@@ -24,7 +24,7 @@ pub(super) fn typical(
     costs.collect()
 }
 
-/// The refusal of an accelerator beside the nine whose cost is not stated.
+/// The refusal of a custom accelerator whose cost is not stated.
 pub(super) fn unpriced(error: &PaperProfileError) -> Option<Refusal> {
     let PaperProfileError::Kind { name } = error else {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn unpriced(error: &PaperProfileError) -> Option<Refusal> {
 }
 
 impl Workload {
-    /// The cost on a core of each accelerator beside the nine, by its number in `image`.
+    /// The cost on a core of each custom accelerator, by its number in `image`.
     pub(super) fn kind_costs(&self, image: &Image) -> Result<Vec<Option<StatedCost>>, Refusal> {
         self.check_kinds(image)?;
         let stated = image.kinds().iter().map(|kind| {
@@ -47,11 +47,11 @@ impl Workload {
         Ok(stated.collect())
     }
 
-    /// The speedup over a core of each accelerator beside the nine, by its number in `image`, where
-    /// the file states it.
+    /// The speedup over a core of each custom accelerator, by its number in `image`, where the file
+    /// states it.
     ///
     /// # Errors
-    /// [`Refusal`] of a cost of an accelerator that no trace declares.
+    /// [`Refusal`] for a cost of an accelerator that no trace declares.
     pub fn kind_speedups(&self, image: &Image) -> Result<Vec<Option<f64>>, Refusal> {
         self.check_kinds(image)?;
         let stated = image.kinds().iter();

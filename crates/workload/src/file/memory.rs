@@ -15,7 +15,7 @@ impl Workload {
     /// The trace memory: the paper's traces, then those of the file.
     ///
     /// # Errors
-    /// [`Refusal`] of traces that are not inlined yet ([`super::Document::inlined`]), that cannot
+    /// [`Refusal`] for traces that are not inlined yet ([`super::Document::inlined`]), that cannot
     /// be parsed, or that are invalid.
     pub fn memory(&self) -> Result<Image, Refusal> {
         let whole = |error: &dyn std::fmt::Display| {
@@ -78,12 +78,12 @@ impl Workload {
         Ok(found)
     }
 
-    /// Refuses chains that the traces of `image` cannot run, for all values of facts with odds.
+    /// Checks that the traces of `image` can run all chains, for all values of facts with odds.
     /// Returns warnings of settings without effect: traces of the file that no service uses, paths
     /// that send no answer, a network without a call between servers.
     ///
     /// # Errors
-    /// [`Refusal`] of the first chain that cannot run.
+    /// [`Refusal`] for the first chain that cannot run.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         self.check_waits(image)?;
         self.check_bits(image)?;
@@ -198,7 +198,7 @@ impl Workload {
                 let missing = matches!(fault, Fault::MissingField(_));
                 let missing = missing.then(|| self.missing_facts(&place.service, image));
                 missing.flatten().unwrap_or_else(|| {
-                    let allowed = format!("must be a trace that can go on: {fault}");
+                    let allowed = format!("must be a trace that can continue: {fault}");
                     Refusal::new(path, quoted(&trace), allowed)
                 })
             }

@@ -1,8 +1,8 @@
 //! Workloads as files: the format `accelflow.workload/1` (`docs/workloads.md`).
 //!
-//! [`read`] makes a [`Document`] of a text, in TOML or JSON: a [`Workload`], whose fields are those
-//! of the file, and the places of its values. The shape of the tree is checked against the JSON
-//! Schema of the Rust types ([`json_schema`]), so that types, editors and messages agree;
+//! [`read`] parses a text in TOML or JSON to a [`Document`]. It has a [`Workload`], whose fields
+//! are those of the file, and the positions of its values. The shape of the tree is checked against
+//! the JSON Schema of the Rust types ([`json_schema`]), so that types, editors and messages agree;
 //! [`Document::check`] checks the consistency of values. [`write`](write()) writes canonical TOML.
 
 mod check;

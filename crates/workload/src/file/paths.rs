@@ -17,8 +17,8 @@ impl tree::Workload {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// The odds of a chain of the service called `name`, by phase and number; empty for a chain
-    /// that it does not have.
+    /// Returns the odds of a chain of the service `name`, by phase and number; empty for an unknown
+    /// chain.
     pub fn fact_odds(&self, name: &str, place: (usize, usize)) -> FactOdds {
         let mut chains = self
             .service(name)

@@ -10,7 +10,7 @@ pub const EQUAL: &str = "equal";
 pub const OWN: &str = "own";
 
 impl Workload {
-    /// The names of the sets of rates by which its services can share a rate.
+    /// The names of the sets of rates that can divide a total rate among the services.
     pub fn rate_names(&self) -> Vec<&str> {
         let own = self.has_own_rates().then_some(OWN);
         let named = self.rates.keys().map(String::as_str);
@@ -38,15 +38,15 @@ impl Workload {
         stated.or_else(|| self.is_called(service).then_some(0.0))
     }
 
-    /// Whether a service of the file calls `service`, which then needs no rate of its own.
+    /// Whether another service of the file calls `service`, so that it needs no rate.
     pub fn is_called(&self, service: &Service) -> bool {
         let callers = self.services.iter();
         let mut chains = callers.flat_map(|caller| caller.chains());
         chains.any(|(_, _, chain)| chain.calls.as_deref() == Some(&service.name))
     }
 
-    /// The mean of the services' mean rates; `None` if one has none. Services that only others call
-    /// have no requests of their own, and do not count.
+    /// Returns the mean of the services' mean rates; `None` if a service has no rate. Services that
+    /// only other services call do not count.
     pub fn mean_rate(&self) -> Option<f64> {
         // If all have one default rate, the mean is that rate exactly.
         if !self
@@ -63,8 +63,9 @@ impl Workload {
         Some(rates.iter().sum::<f64>() / own as f64)
     }
 
-    /// The factor on the mean rate of each service, in order, by the shares called `name`; `None`
-    /// for an unknown name. `scaled`: whether the mean rate was set from outside.
+    /// Returns the factor of each service's rate relative to the mean rate, in order, for the
+    /// shares `name`. `None` for an unknown name. `scaled` is true if the mean rate was set from
+    /// outside.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);

@@ -12,12 +12,12 @@ use super::shape;
 /// The largest size of a workload's text, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 << 20;
 
-/// Reads the workload in `text`: JSON if it begins with a brace, else TOML. `name` is that of the
-/// file, for messages.
+/// Reads the workload in `text`: JSON if it begins with a brace, else TOML. `name` is the file's
+/// name, for messages.
 ///
 /// # Errors
-/// [`FileError`] for a text that is neither, for an unknown field, and for a value that a field
-/// cannot have. [`Document::check`] checks the consistency of values.
+/// [`FileError`] for text that is neither, an unknown field, or an invalid value.
+/// [`Document::check`] checks the consistency of values.
 pub fn read(text: &str, name: &str) -> Result<Document, FileError> {
     if text.len() > MAX_TEXT_BYTES {
         let (bytes, most) = (text.len(), MAX_TEXT_BYTES);

@@ -14,7 +14,7 @@ pub fn json_schema() -> String {
     schema_text(&schema_of::<Workload>())
 }
 
-/// The JSON Schema (draft 2020-12) of `T`, which is an object of a file, for editors.
+/// Returns the JSON Schema (draft 2020-12) of `T`, an object of a file, for editors.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<T>();
@@ -26,8 +26,8 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// A schema as indented text with its keys in alphabetical order and its descriptions on one line
-/// each.
+/// Returns a schema as indented text. Keys are in alphabetical order, and each description is on
+/// one line.
 pub fn schema_text(schema: &Value) -> String {
     format!("{:#}\n", sorted(schema))
 }

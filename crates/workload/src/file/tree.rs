@@ -33,8 +33,8 @@ pub struct Workload {
     /// Traces in addition to the paper's T1 to T12.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<Traces>,
-    /// The cost on a core, and the speedup, of each accelerator beside the paper's nine that the
-    /// traces declare, by name.
+    /// The cost on a core, and the speedup, of each custom accelerator that the traces declare, by
+    /// name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, KindCost>,
     /// Values of every service that does not state its own.

@@ -190,7 +190,7 @@ pub struct OperationCost {
     pub relative_error: Option<f64>,
 }
 
-/// The cost of an operation of an accelerator beside the paper's nine.
+/// The cost of an operation of a custom accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindCost {

@@ -14,8 +14,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// A cost of `mean` at the mean payload, of which `size_share` (from 0 to 1, clamped; NaN
-    /// counts as 0) is proportional to the payload's size and the rest is constant.
+    /// Creates a cost with the value `mean` at the mean payload. The part `size_share` (clamped to
+    /// 0 to 1; NaN counts as 0) is proportional to the payload's size, and the rest is constant.
     pub fn new(mean: Time, size_share: f64) -> Cost {
         let size_share = if size_share.is_nan() {
             0.0
@@ -35,8 +35,8 @@ impl Cost {
         self.size_share
     }
 
-    /// The cost for a payload of `size`, where payloads are `mean_size` on average. With a
-    /// `mean_size` of zero, the mean cost.
+    /// Returns the cost for a payload of `size`, if the mean payload is `mean_size`. If `mean_size`
+    /// is zero, returns the mean cost.
     #[inline]
     pub fn at(self, size: Bytes, mean_size: Bytes) -> Time {
         if mean_size == Bytes(0) {
@@ -58,8 +58,8 @@ pub struct Payload {
 }
 
 /// The share of an operation's cost that grows with the payload, by [`Accel::index`], unless an
-/// option says otherwise: one half where every byte is touched, none for RPC and LdB, which read
-/// headers.
+/// option overrides it. It is one half for operations that process every byte, and zero for RPC and
+/// LdB, which read headers.
 ///
 /// Provenance: assumed. The paper prints no cost by size. One half lies between a cost per message
 /// and a cost per byte; the mean cost is the same for any value.

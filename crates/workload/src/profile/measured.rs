@@ -32,8 +32,8 @@ pub enum RecordedTimes {
     /// The medians, the same for each request. Times outside of steps are left out.
     #[default]
     Median,
-    /// A time for each request, drawn from the recorded distribution where there is one, and the
-    /// time outside of steps. Where there is none, as in recordings before version 4, the median.
+    /// A time for each request, drawn from the recorded distribution, and the time outside of
+    /// steps. Recordings before version 4 have no distributions; then the median is used.
     Distribution,
 }
 
@@ -61,14 +61,14 @@ impl Default for RecordingOptions {
 }
 
 impl RecordingOptions {
-    /// The share of `accel`; one half for those beside the nine (assumed, as for the others).
+    /// The share of `accel`. It is one half for custom accelerators (assumed, as for the others).
     fn size_share(&self, accel: Accel) -> f64 {
         self.size_shares.get(accel.index()).copied().unwrap_or(0.5)
     }
 }
 
 impl Profile {
-    /// The costs that `recording` measured for `services`, operation by operation.
+    /// Creates a profile of `services` with the costs in `recording`, operation by operation.
     ///
     /// Services of the recording that `services` does not have are ignored.
     ///

@@ -1,4 +1,4 @@
-//! Costs of operations that are stated one by one, and profiles put together from several.
+//! Stated costs of individual operations, and profiles combined from several.
 
 use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
@@ -32,7 +32,7 @@ pub enum StatedCostsError {
     #[error(transparent)]
     Service(#[from] ServiceError),
     /// An operation that a service uses has no cost.
-    #[error("service {service} uses {accel}, whose cost is not stated")]
+    #[error("service {service}: {accel}: must have a stated cost, since the service uses it")]
     Missing {
         /// The service.
         service: String,
@@ -42,8 +42,8 @@ pub enum StatedCostsError {
 }
 
 impl StatedCost {
-    /// The cost for messages of `mean` bytes on average. The cost of the bytes becomes the share
-    /// proportional to the size.
+    /// Returns the cost for messages with a mean size of `mean`. The part per byte becomes the
+    /// share that is proportional to the size.
     pub fn at_mean(self, mean: Bytes) -> Cost {
         let of_size = self.ns_per_byte * mean.get() as f64;
         let whole = self.ns + of_size;
@@ -57,7 +57,7 @@ impl Profile {
     /// time: see [`Profile::with_cpu_times`].
     ///
     /// # Errors
-    /// [`StatedCostsError`] for an operation of the service without a cost, and as
+    /// [`StatedCostsError`] for an operation of the service without a cost, and the errors of
     /// [`Service::walk`].
     pub fn stated(
         service: &Service,
@@ -100,7 +100,7 @@ impl Profile {
         Ok(made)
     }
 
-    /// One profile of all services of `parts`, in order, with `waits`.
+    /// Combines `parts` to one profile with all their services, in order, and `waits`.
     pub fn together(parts: Vec<Profile>, waits: RemoteWaits) -> Profile {
         let typical: Vec<_> = parts.iter().map(|part| part.typical).collect();
         let mut services = Vec::new();
@@ -122,9 +122,9 @@ impl Profile {
         whole
     }
 
-    /// Replaces the times of the application logic of each service by those that `times` returns: a
-    /// time for each of its CPU phases that has one of its own, in order, and the time that the
-    /// other phases share in equal parts. `None` leaves a time unchanged.
+    /// Replaces the times of each service's application logic with those that `times` returns: a
+    /// time for each CPU phase in order, or `None`, and a time that the phases with `None` share
+    /// equally. Without that time, these phases are unchanged.
     #[must_use]
     pub fn with_cpu_times(
         mut self,

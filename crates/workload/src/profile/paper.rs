@@ -41,7 +41,7 @@ impl ShareKind {
         ShareKind::App,
     ];
 
-    /// The kind that an accelerator's operations belong to; `None` beside the paper's nine.
+    /// The kind of an accelerator's operations; `None` for custom accelerators.
     pub const fn of(accel: Accel) -> Option<ShareKind> {
         Some(match accel {
             Accel::Tcp => ShareKind::Tcp,
@@ -91,16 +91,16 @@ pub enum Averaging {
 pub struct PaperOptions {
     /// The cost of a TCP operation on a core. All other costs scale with it.
     ///
-    /// Provenance: assumed. The default of 20 us is in "tens of us", which is all that the paper
-    /// says of the time of operations; a search for parameters that explain the paper's latencies
-    /// found 7 us.
+    /// Provenance: assumed. The default of 20 us is within "tens of us", the only statement of the
+    /// paper about the time of operations. A search for parameters that explain the paper's
+    /// latencies found 7 us.
     pub tcp_cost: Time,
     /// The reading of the mean shares; by default, means of the services' shares.
     pub averaging: Averaging,
     /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
     /// [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
-    /// The costs of accelerators beside the nine, for which the paper has no share, by
+    /// The costs of custom accelerators, for which the paper has no share, by
     /// [`Accel::own_number`]; by default none is known.
     pub kinds: Vec<Option<Cost>>,
     /// The waits for remote sides; by default [`RemoteWaits::short`].
@@ -128,7 +128,7 @@ pub enum PaperProfileError {
     /// A time of TCP of zero or beyond a second.
     #[error("tcp_cost = {} ns: must be more than 0 and at most 1e9", .0.as_ns_f64())]
     TcpCost(Time),
-    /// A share of size outside 0 to 1.
+    /// A size share outside 0 to 1.
     #[error("size_shares[{accel}] = {value}: must be from 0 to 1")]
     SizeShare {
         /// The accelerator.
@@ -137,13 +137,13 @@ pub enum PaperProfileError {
         value: f64,
     },
     /// An operation beside the paper's without a cost.
-    #[error("{name}: its cost must be stated, as the paper prints no share of it")]
+    #[error("{name}: must have a stated cost, since the paper prints no share of it")]
     Kind {
         /// The accelerator's name.
         name: String,
     },
-    /// A kind of work that no service does, for which a share gives no cost.
-    #[error("no service has any {} operations, of which the paper prints a share", .0.name())]
+    /// A kind of work that no service does, so that no cost follows from its share.
+    #[error("{} operations: must occur in some service, since the paper prints their share", .0.name())]
     NoOperations(ShareKind),
 }
 
@@ -168,13 +168,12 @@ impl Profile {
 
     /// The costs of [`Profile::paper`] for `reference`, applied to `services`.
     ///
-    /// For suites that the paper prints no shares of: "services from other suites are similar"
-    /// (section III, Q1) is read as equal costs of equal operations, so that a service's shares
-    /// follow from its operations. Operations that only occur after other branches have the same
-    /// costs.
+    /// For suites without shares in the paper: "services from other suites are similar" (section
+    /// III, Q1) is read as equal costs of equal operations, so that a service's shares follow from
+    /// its operations. Operations that only occur after other branches have the same costs.
     ///
     /// # Errors
-    /// As for [`Profile::paper`], for `services` and `reference`.
+    /// The same as for [`Profile::paper`], for `services` and `reference`.
     pub fn paper_like(
         services: &[Service],
         reference: &[Service],

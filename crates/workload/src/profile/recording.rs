@@ -14,15 +14,16 @@ pub const FORMAT: &str = "accelflow-recording";
 /// The version of the format that this crate writes.
 pub const VERSION: u32 = 4;
 
-/// The versions that it reads. Version 1 has no requests, before version 3 there is no calibration,
-/// and before version 4 there are neither quantiles nor times outside of steps.
+/// The versions of the format that this crate reads. Version 1 has no requests, before version 3
+/// there is no calibration, and before version 4 there are neither quantiles nor times outside of
+/// steps.
 pub const READ_VERSIONS: [u32; 4] = [1, 2, 3, 4];
 
 /// A table of quantiles: pairs of a probability and the quantile in nanoseconds. Empty if the
 /// recording has no table.
 pub type RecordedQuantiles = Vec<(f64, f64)>;
 
-/// The most different requests that a service of a recording may have.
+/// The largest number of different requests per service of a recording.
 pub const MAX_REQUESTS: usize = 4_096;
 
 /// A recording of the runtime's measurements.
@@ -185,7 +186,7 @@ impl fmt::Display for Spot {
     }
 }
 
-/// Refusals of a recording.
+/// The error of an invalid recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be read.
@@ -200,10 +201,10 @@ pub enum RecordingError {
     #[error("not a recording: {0}")]
     Json(#[from] serde_json::Error),
     /// JSON of another format.
-    #[error("format '{0}': must be 'accelflow-recording'")]
+    #[error("format = '{0}': must be 'accelflow-recording'")]
     Format(String),
     /// A file of an unknown version.
-    #[error("version {0} of the recording format is unknown; known are 1, 2, 3 and 4")]
+    #[error("recording format: version = {0}: must be 1, 2, 3 or 4")]
     Version(u32),
     /// A member in a file of a version that does not have it.
     #[error(
@@ -234,10 +235,10 @@ pub enum RecordingError {
         most: f64,
     },
     /// Requests are needed, and the recording has none.
-    #[error("service {0}: the recording has no requests to take facts from")]
+    #[error("service {0}: requests: must be in the recording, as the source of facts")]
     NoRequests(String),
     /// Too many requests.
-    #[error("service {service}: {count} different requests; allowed are at most 4096")]
+    #[error("service {service}: different requests = {count}: must be at most 4096")]
     TooManyRequests {
         /// The service.
         service: String,
@@ -275,7 +276,7 @@ pub enum RecordingError {
         error: ServiceError,
     },
     /// A service that the recording lacks.
-    #[error("service {service} is missing from the recording, which has {found}")]
+    #[error("service {service}: must be in the recording, which has {found}")]
     MissingService {
         /// Its name.
         service: String,
@@ -283,12 +284,11 @@ pub enum RecordingError {
         found: String,
     },
     /// A service that is in the recording twice.
-    #[error("service {0} is in the recording twice")]
+    #[error("service {0}: must be in the recording only once")]
     DuplicateService(String),
     /// An unknown accelerator.
     #[error(
-        "{spot}: unknown accelerator '{name}'; known are TCP, Encr, Decr, RPC, Ser, Dser, Cmp, \
-             Dcmp, LdB"
+        "{spot}: accelerator = '{name}': must be TCP, Encr, Decr, RPC, Ser, Dser, Cmp, Dcmp or LdB"
     )]
     UnknownAccelerator {
         /// The place.
@@ -408,7 +408,7 @@ impl Recording {
     }
 
     /// The data for [`super::RecordedTimes::Distribution`] that this recording lacks, one sentence
-    /// each; recordings before version 4 lack all of it.
+    /// each. Recordings before version 4 lack all of it.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [

@@ -129,8 +129,8 @@ impl ServiceProfile {
         cpu.fold(Time::ZERO, |sum, time| sum + time)
     }
 
-    /// The core time of one invocation without accelerators: application logic and all
-    /// operations, each at its mean cost.
+    /// The core time of one invocation without accelerators: application logic and all operations
+    /// at their mean costs.
     pub fn core_time(&self) -> Time {
         self.operations().fold(self.app_time(), |sum, operation| {
             sum + operation.cost.mean()
@@ -171,7 +171,7 @@ impl Profile {
         &self.services
     }
 
-    /// The same costs, restricted to the services called `names`.
+    /// Restricts the profile to the services with these names.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services
@@ -186,8 +186,8 @@ impl Profile {
             .find(|profile| profile.service.name() == name)
     }
 
-    /// The mean cost of accelerator `accel` over all operations of all services: for operations
-    /// off the most common paths. `None` if no service uses `accel`.
+    /// The mean cost of accelerator `accel` over all operations of all services. Used for
+    /// operations that are not on the most common paths. `None` if no service uses `accel`.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }

@@ -10,12 +10,12 @@ use crate::services::{ChainWalk, Service, ServiceError};
 /// waits are independent of one another and of the load, and every request takes the most common
 /// path.
 ///
-/// A time-out ends its chain and, once the others of its phase have ended, its request: a chain
-/// that awaits messages with probabilities p1, p2, ... of being late times out with
-/// q = 1 - (1 - p1)(1 - p2)..., a phase is reached if no chain of those before it did.
+/// A time-out ends its chain and, once the other chains of its phase have ended, its request. A
+/// chain whose awaited messages are late with probabilities p1, p2, ... times out with probability
+/// q = 1 - (1 - p1)(1 - p2)... A phase is reached if no chain of an earlier phase has timed out.
 ///
 /// # Errors
-/// As [`Service::walk`].
+/// The errors of [`Service::walk`].
 pub fn timeouts_per_request(
     service: &Service,
     image: &Image,

@@ -39,8 +39,9 @@ impl WaitDistribution {
         }
     }
 
-    /// Waits whose logarithm is normally distributed about that of `median` with the standard
-    /// deviation `sigma`, clamped to 0 to [`WaitDistribution::MAX_SIGMA`] (NaN counts as 0).
+    /// Creates a log-normal distribution with the median `median`. `sigma` is the standard
+    /// deviation of the logarithm, clamped to 0 to [`WaitDistribution::MAX_SIGMA`] (NaN counts as
+    /// 0).
     pub fn log_normal(median: Time, sigma: f64) -> WaitDistribution {
         let sigma = if sigma.is_nan() {
             0.0
@@ -102,8 +103,8 @@ impl WaitDistribution {
         libm::erfc(deviations / std::f64::consts::SQRT_2) / 2.0
     }
 
-    /// The wait that is attribute number `index` of request number `request`: a function of the
-    /// arguments alone. (`index` and `index + 1` are used: Box and Muller's transformation.)
+    /// Draws the wait with number `index` of request number `request`. It depends only on the
+    /// arguments. (`index` and `index + 1` are used, for Box and Muller's transformation.)
     pub fn draw(&self, seed: u64, request: u64, index: u64) -> Time {
         if let Some(points) = &self.quantiles {
             return at(points, attribute_unit(seed, request, index));
@@ -144,7 +145,8 @@ fn share_up_to(points: &[(f64, Time)], limit: Time) -> f64 {
 }
 
 impl RemoteWaits {
-    /// 5 us for all waits: remote sides in the same rack that do hardly any work.
+    /// Creates waits of 5 us for all messages, as for remote sides in the same rack with little
+    /// work.
     ///
     /// Provenance: assumed. The paper prints no remote times, and its shares of tax and logic add
     /// up to the whole execution, so they leave remote time out.
@@ -178,8 +180,8 @@ impl RemoteWaits {
         }
     }
 
-    /// These medians, drawn for each message from a log-normal distribution with the spread that
-    /// the remote sides of the same Jaeger capture have ([`WaitDistribution::log_normal`]).
+    /// Makes each wait log-normal with the same median, and the spread of the remote sides in the
+    /// same Jaeger capture ([`WaitDistribution::log_normal`]).
     ///
     /// Provenance: derived. Each kind of span was captured 20 times, so its printed 99th percentile
     /// is its longest, which in 20 normal values lies 1.867 standard deviations above the median on

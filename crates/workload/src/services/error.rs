@@ -5,7 +5,7 @@ use accelflow_trace::Fault;
 use super::place::Place;
 use crate::file::FileError;
 
-/// Errors of a service that is impossible, or does not fit a trace memory.
+/// The error of an invalid service, or one that does not fit a trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     /// The file of a suite is wrong.
@@ -15,7 +15,7 @@ pub enum ServiceError {
     #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
     Beginning(String),
     /// A phase with no chains or too many.
-    #[error("service {service}, phase {phase}: {chains} chains: must be from 1 to 64")]
+    #[error("service {service}, phase {phase}: chains = {chains}: must be from 1 to 64")]
     Chains {
         /// The service's name.
         service: String,
@@ -25,7 +25,7 @@ pub enum ServiceError {
         chains: usize,
     },
     /// A chain names a trace that is not in the memory.
-    #[error("{place}: there is no trace '{trace}'")]
+    #[error("{place}: trace = '{trace}': must be in the trace memory")]
     UnknownTrace {
         /// The chain.
         place: Place,
@@ -33,7 +33,7 @@ pub enum ServiceError {
         trace: String,
     },
     /// A fact that no branch in the memory tests.
-    #[error("{place}: no branch tests the field '{field}' that is given for trace {trace}")]
+    #[error("{place}: field '{field}' of trace {trace}: must be tested by a branch")]
     UnknownField {
         /// The chain.
         place: Place,

@@ -71,7 +71,7 @@ impl ChainFacts {
     /// each with its number of requests. `place` is for the message of an error.
     ///
     /// # Errors
-    /// As [`ChainFacts::resolve`].
+    /// The errors of [`ChainFacts::resolve`].
     pub fn with_recorded<'c>(
         mut self,
         variants: impl Iterator<Item = (u64, &'c Chain)>,
@@ -91,9 +91,9 @@ impl ChainFacts {
         self.entry
     }
 
-    /// The facts of request number `request` in the trace that begins at `trace`: a function of the
-    /// arguments alone, so the same in every system. Without odds and recorded requests, the facts
-    /// of [`ChainFacts::of`].
+    /// Returns the facts of request number `request` in the trace that begins at `trace`. They
+    /// depend only on the arguments, so they are the same in every system. Without odds and
+    /// recorded requests, they are those of [`ChainFacts::of`].
     #[inline]
     pub fn of_request(&self, trace: AtmAddress, seed: u64, request: u64) -> DrawnFacts<'_> {
         let common = match self.recorded.of(seed, request) {
@@ -103,9 +103,8 @@ impl ChainFacts {
         self.odds.of(common, trace, self.fields, seed, request)
     }
 
-    /// The facts on the most common path in the trace that begins at `trace` (the address of its
-    /// first word, also while a later word of it executes). No facts for an address outside the
-    /// memory.
+    /// Returns the facts on the most common path in the trace that begins at `trace`, the address
+    /// of its first word. No facts for an address outside the memory.
     #[inline]
     pub fn of(&self, trace: AtmAddress) -> PayloadFacts<'_> {
         self.row(&self.table, trace)

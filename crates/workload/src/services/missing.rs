@@ -19,9 +19,9 @@ pub struct MissingFact {
 }
 
 impl Chain {
-    /// The facts that branches test and that this chain does not state, in the order in which they
-    /// are met; those for which `is_open` is true may be 0 or 1. Empty for a chain that stops for
-    /// another reason.
+    /// Returns the facts that branches test but this chain does not state, in order of occurrence.
+    /// Facts for which `is_open` is true may be 0 or 1. Empty for a chain that stops for another
+    /// reason.
     pub fn missing_facts(
         &self,
         image: &Image,

@@ -26,7 +26,7 @@ pub struct OddsError {
     pub value: f64,
 }
 
-/// The odds of the fields that remote sides decide, by trace and field. Fields without odds are
+/// The odds of fields that remote sides determine, by trace and field. Fields without odds are
 /// those of the most common path.
 ///
 /// Whether a fact deviates is drawn independently for each request, chain, trace and field.
@@ -36,7 +36,8 @@ pub struct FactOdds {
 }
 
 impl Odds {
-    /// Odds that draw 1 with `probability`, whatever the value on the most common path.
+    /// Creates odds that draw 1 with `probability`, independently of the value on the most common
+    /// path.
     pub const fn of(probability: f64) -> Odds {
         Odds {
             where_one: probability,
@@ -44,7 +45,8 @@ impl Odds {
         }
     }
 
-    /// Odds that draw the value of the most common path, except for a share `other` of requests.
+    /// Creates odds that draw the value of the most common path, except for a share `other` of
+    /// requests.
     pub fn common_but(other: f64) -> Odds {
         Odds {
             where_one: 1.0 - other,
@@ -99,7 +101,7 @@ impl FactOdds {
     }
 }
 
-/// The odds of a chain as a table, beside its facts: see [`super::ChainFacts::with_odds`].
+/// The odds of a chain as a table, in addition to its facts: see [`super::ChainFacts::with_odds`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct OddsTable {
     /// By trace and field like the facts; empty if nothing is drawn.

@@ -32,8 +32,8 @@ pub struct Sequence {
 }
 
 impl Chain {
-    /// All paths through this chain: one for each set of outcomes of the branches met, with fields
-    /// that are 0 or 1 (as all conditions of the paper's traces test bits). Facts of this chain are
+    /// Returns all paths through this chain, one for each combination of branch outcomes. Fields
+    /// are 0 or 1, since all conditions of the paper's traces test bits. Facts of this chain are
     /// ignored. `place` is for the message of an error.
     ///
     /// # Errors
@@ -76,8 +76,8 @@ impl Chain {
 pub(super) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
-    /// Refuses a chain that cannot continue with its facts, for any values 0 and 1 of its open
-    /// fields. `place` is for the message of an error.
+    /// Checks that a chain can continue with its facts, for all values 0 and 1 of its open fields.
+    /// `place` is for the message of an error.
     ///
     /// # Errors
     /// [`ServiceError::Fault`] for a field that a branch tests and that is neither open nor stated.
@@ -172,7 +172,7 @@ pub(super) fn execute(
 /// The sequences of `service`, in order.
 ///
 /// # Errors
-/// As for [`Chain::outcomes`].
+/// The same as for [`Chain::outcomes`].
 pub fn sequences(service: &Service, image: &Image) -> Result<Vec<Sequence>, ServiceError> {
     let mut found: Vec<(usize, Sequence)> = Vec::new();
     for (place, chain) in service.chains() {
@@ -197,7 +197,7 @@ pub fn sequences(service: &Service, image: &Image) -> Result<Vec<Sequence>, Serv
 /// The share of the sequences of `services` with at least one conditional; 0 without sequences.
 ///
 /// # Errors
-/// As for [`Chain::outcomes`].
+/// The same as for [`Chain::outcomes`].
 pub fn branching_share(services: &[Service], image: &Image) -> Result<f64, ServiceError> {
     let (mut all, mut branching) = (0_usize, 0_usize);
     for service in services {

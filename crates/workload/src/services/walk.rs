@@ -63,7 +63,7 @@ impl Counts {
 /// Counts the calls of an invocation of `service` with the traces of `image`.
 ///
 /// # Errors
-/// As for [`Service::walk`].
+/// The same as for [`Service::walk`].
 pub fn invocations(service: &Service, image: &Image) -> Result<Counts, ServiceError> {
     let phases = service.walk(image)?;
     let mut counts = Counts {

@@ -26,8 +26,8 @@ pub struct LogNormal {
 }
 
 impl LogNormal {
-    /// Sizes about `median_bytes` whose logarithm has the standard deviation `sigma`; `None` unless
-    /// the median is from 1 to [`MAX_SIZE`] and sigma from 0 to 4.
+    /// Creates a distribution with the median `median_bytes`, whose logarithm has the standard
+    /// deviation `sigma`. `None` unless the median is from 1 to [`MAX_SIZE`] and sigma from 0 to 4.
     pub fn new(median_bytes: f64, sigma: f64) -> Option<LogNormal> {
         let fits = (1.0..=MAX_SIZE.get() as f64).contains(&median_bytes);
         (fits && (0.0..=4.0).contains(&sigma)).then_some(LogNormal {
@@ -75,14 +75,14 @@ pub struct QuantileTable {
     pub(super) points: Vec<(f64, u64)>,
 }
 
-/// Refusals of a quantile table.
+/// The error of an invalid quantile table.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SizeError {
     /// Too few points.
-    #[error("a quantile table of {0} points: must have at least 2")]
+    #[error("quantile table: points = {0}: must be at least 2")]
     Points(usize),
     /// The table does not go from 0 to 1.
-    #[error("the quantile table goes from probability {first} to {last}: must go from 0 to 1")]
+    #[error("quantile table: probabilities = {first} to {last}: must be 0 to 1")]
     Ends {
         /// The first probability.
         first: f64,
@@ -90,7 +90,7 @@ pub enum SizeError {
         last: f64,
     },
     /// A point that decreases.
-    #[error("point {0} of the quantile table: probability and size must not decrease")]
+    #[error("quantile table: point {0}: probability and size must not decrease")]
     Order(usize),
     /// A size beyond [`MAX_SIZE`].
     #[error("{} bytes: must be at most {}", .0.get(), MAX_SIZE.get())]
@@ -106,7 +106,7 @@ pub enum SizeError {
 }
 
 impl QuantileTable {
-    /// A table of (probability, size): this share of sizes does not exceed the size.
+    /// Creates a table of (probability, size): the share of sizes up to each size.
     ///
     /// # Errors
     /// [`SizeError`] unless there are two or more points from probability 0 to 1 whose
@@ -183,7 +183,8 @@ impl SizeDistribution {
         }
     }
 
-    /// The size that `probability` of all sizes do not exceed: 0.5 gives the median.
+    /// Returns a quantile of the sizes: the share `probability` has at most this size. 0.5 yields
+    /// the median.
     pub fn quantile(&self, probability: f64) -> Bytes {
         self.sample(probability)
     }
@@ -208,8 +209,8 @@ impl SizeDistribution {
         self.sample(1.0)
     }
 
-    /// The probability of more than `size` bytes: for 2 KB, of a payload that does not fit into a
-    /// queue entry.
+    /// Returns the probability of a size above `size`. For 2 KB it is the probability that a
+    /// payload does not fit into a queue entry.
     pub fn share_beyond(&self, size: Bytes) -> f64 {
         match self {
             SizeDistribution::Fixed(fixed) => f64::from(u8::from(*fixed > size)),
@@ -218,10 +219,10 @@ impl SizeDistribution {
         }
     }
 
-    /// The same distribution, given that the size is at most `cut`.
+    /// Returns the distribution conditional on sizes of at most `cut`.
     ///
     /// # Errors
-    /// [`SizeError::Cut`] if nothing is that small.
+    /// [`SizeError::Cut`] if no size is that small.
     pub fn cut_at(&self, cut: Bytes) -> Result<SizeDistribution, SizeError> {
         let below = match self {
             SizeDistribution::Fixed(size) => f64::from(u8::from(*size <= cut)),

@@ -30,7 +30,7 @@ pub enum SizePreset {
 
 /// An unknown name of a preset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown sizes '{0}'; known are socialnetwork, fleet, fleet_whole, hypercompressbench")]
+#[error("sizes = '{0}': must be socialnetwork, fleet, fleet_whole or hypercompressbench")]
 pub struct UnknownPreset(pub String);
 
 /// The place of a message in a request.
