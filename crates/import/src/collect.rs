@@ -178,7 +178,7 @@ impl<'c> Collector<'c> {
     /// Counts `count` of `topic` at `trace`.
     ///
     /// # Errors
-    /// As [`Collector::add`].
+    /// The errors of [`Collector::add`].
     pub(crate) fn count_trace(
         &mut self,
         trace: TraceId,
@@ -193,7 +193,7 @@ impl<'c> Collector<'c> {
     /// Closes `trace`: no more of its spans will come.
     ///
     /// # Errors
-    /// As [`Collector::add`].
+    /// The errors of [`Collector::add`].
     pub(crate) fn close(&mut self, trace: TraceId) -> Result<(), ImportError> {
         if let Some(open) = self.open.get(&trace) {
             self.order.remove(&open.touched);
@@ -215,7 +215,7 @@ impl<'c> Collector<'c> {
     /// Ends the collection after all files have been read.
     ///
     /// # Errors
-    /// As [`Collector::add`].
+    /// The errors of [`Collector::add`].
     pub(crate) fn finish(mut self) -> Result<(Names, Findings, Sampling), ImportError> {
         while let Some((_, trace)) = self.order.pop_first() {
             self.finish_trace(trace)?;

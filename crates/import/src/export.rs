@@ -135,7 +135,7 @@ impl<W: Write> SpanWriter<W> {
     /// The answer is there.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The errors of writing.
     pub fn answered(
         &mut self,
         service: usize,
@@ -162,7 +162,7 @@ impl<W: Write> SpanWriter<W> {
     /// The request has its response: an error of `chain`, or none.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The errors of writing.
     pub fn responded(
         &mut self,
         service: usize,
@@ -222,7 +222,7 @@ impl<W: Write> SpanWriter<W> {
     /// Finishes the output. Returns it with the number of requests in it.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The errors of writing.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
         // Requests whose answers that nobody waits for have not come.
         let mut left: Vec<(usize, u64)> = self.open.keys().copied().collect();

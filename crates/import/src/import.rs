@@ -77,10 +77,10 @@ pub fn import_spans(
     import_streams(kind, paths.iter().map(open), options)
 }
 
-/// As [`import_spans`], for open `files`, each with its name in messages.
+/// Like [`import_spans`], for open `files`, each with its name in messages.
 ///
 /// # Errors
-/// As [`import_spans`].
+/// The errors of [`import_spans`].
 pub fn import_streams<R: Read + 'static>(
     kind: Kind,
     files: impl IntoIterator<Item = Result<(String, R), ImportError>>,

@@ -59,7 +59,7 @@ impl Findings {
     /// Counts `count` of `topic`, which were met at `place`.
     ///
     /// # Errors
-    /// As [`Findings::count`].
+    /// The errors of [`Findings::count`].
     pub(crate) fn count_many(
         &mut self,
         topic: &'static Topic,

@@ -121,7 +121,7 @@ impl<C> Table<C> {
     /// The parameter `key`.
     ///
     /// # Errors
-    /// As [`Table::row`].
+    /// The errors of [`Table::row`].
     pub fn parameter(&self, key: &str) -> Result<&'static Parameter, Refusal> {
         Ok(&self.row(key)?.parameter)
     }
@@ -129,7 +129,7 @@ impl<C> Table<C> {
     /// The value of `key` in `config`.
     ///
     /// # Errors
-    /// As [`Table::row`].
+    /// The errors of [`Table::row`].
     pub fn get(&self, config: &C, key: &str) -> Result<f64, Refusal> {
         Ok((self.row(key)?.get)(config))
     }

@@ -5,12 +5,12 @@ use std::time::Instant;
 /// The urgency of a run, for queues that order by priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// After everything else.
+    /// Served after everything else.
     Low,
-    /// The default.
+    /// Served between the others; the default.
     #[default]
     Normal,
-    /// Before everything else.
+    /// Served before everything else.
     High,
 }
 

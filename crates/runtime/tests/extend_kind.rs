@@ -182,7 +182,10 @@ fn the_ensemble_runs_them_on_a_core_with_the_same_bytes() {
     let counters = pools.counters();
     assert_eq!(counters[Accel::Cmp.index()].done, 1);
     assert_eq!(
-        counters.iter().map(|one| one.done + one.full).sum::<u64>(),
+        counters
+            .iter()
+            .map(|counters| counters.done + counters.full)
+            .sum::<u64>(),
         1
     );
 }

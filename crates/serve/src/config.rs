@@ -24,50 +24,49 @@ pub(crate) fn check_time_limit(name: &'static str, value: Duration) -> Result<()
     })
 }
 
-/// The threads that do the work of accelerators. Results do not depend on them.
+/// The threads that do the work of accelerators. Results are the same for all choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
     /// The connection's thread, which is fastest on a CPU.
     #[default]
     Inline,
-    /// Workers of each accelerator behind bounded queues, with an overflow area and fallback to the
+    /// Workers for each accelerator, with bounded queues, an overflow area and fallback to the
     /// connection's thread, as in the paper's hardware.
     Ensemble(PoolSettings),
 }
 
-/// The parts of Cerebros's RPC processor (MICRO 2021, section 4) that software can have, used in
-/// place of the RPC accelerator. Its function map is
-/// [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy). Results do not depend on them. All are
-/// off by default: `docs/server-reasons.md` states their costs and gains.
+/// Software versions of parts of Cerebros's RPC processor (MICRO 2021, section 4), which replaces
+/// the RPC accelerator. The processor's function map is
+/// [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy). Results do not change. All parts are off
+/// by default; `docs/server-reasons.md` has their costs and gains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RpcProcessor {
-    /// Whether Dser records where the containers and structs of the arguments lie, so that a
-    /// handler of values ([`Server::handle_values`](crate::Server::handle_values)) skips at once
-    /// those it does not read. These positions are the per-message half of a split schema. Thrift
-    /// only.
+    /// Whether Dser stores the positions of containers and structs in the arguments. Handlers of
+    /// values ([`Server::handle_values`](crate::Server::handle_values)) can then skip parts that
+    /// they do not read. These positions are the per-message half of a split schema. Thrift only.
     pub split_schema: bool,
-    /// The memory for requests, reserved all or nothing. A request for which there is none is
-    /// refused, and its client may repeat it. Default `None`: only [`Config::max_connections`] and
-    /// the limits on messages bound it.
+    /// The memory for requests. A request for which there is not enough is refused, and its client
+    /// may retry it. Default `None`: only [`Config::max_connections`] and the limits on messages
+    /// bound the memory.
     pub arena: Option<ArenaSettings>,
 }
 
-/// Memory that all requests of a server share: reserved before a message is processed, and given up
-/// when its handler has returned.
+/// The size and use of memory that all requests of a server share. A request's memory is reserved
+/// before its message is processed, and released after its handler has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaSettings {
     /// The size in bytes. A single message may be larger.
     pub bytes: usize,
-    /// The memory that a message reserves for its decoded form, in addition to its own bytes, as a
-    /// multiple of its size.
+    /// The memory that a message reserves for its decoded form, as a multiple of its size. It
+    /// reserves its own size in addition.
     pub reservation_ratio: usize,
-    /// How long a message waits for memory before it is refused.
+    /// The time that a message waits for memory before it is refused.
     pub patience: Duration,
 }
 
 impl ArenaSettings {
-    /// An arena of `bytes`, in which messages reserve four times their size and do not wait, as in
-    /// Cerebros (section 4.1).
+    /// Settings of an arena of `bytes`. Messages reserve four times their size for the decoded form
+    /// and do not wait, as in Cerebros (section 4.1).
     pub const fn of(bytes: usize) -> ArenaSettings {
         ArenaSettings {
             bytes,
@@ -96,31 +95,32 @@ impl ArenaSettings {
     }
 }
 
-/// Which replies are compressed, and thus sent by T3 instead of T2.
+/// Which replies are compressed. T3 sends compressed replies, and T2 the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Never.
     Never,
-    /// Replies to compressed requests, whose clients know the field convention of
+    /// Replies to compressed requests, whose clients support the field convention of
     /// `docs/message-conventions.md`.
     LikeRequest,
-    /// All replies, for clients that all know that convention.
+    /// All replies. All clients must support that convention.
     Always,
 }
 
 /// The settings of a server: bounds, time limits, and the threads that serve.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// The most connections at once; further ones are closed as soon as they are accepted. Together
-    /// with `limits.max_message_bytes` it bounds the server's memory. Default 1,024.
+    /// The largest number of open connections. Further ones are closed as soon as they are
+    /// accepted. Together with `limits.max_message_bytes` this bounds the server's memory. Default
+    /// 1,024.
     pub max_connections: usize,
-    /// The most connections at once from one address (for IPv6, from one network of 64 bits).
-    /// Default `None`: a quarter of `max_connections`, since one client must not lock out all
-    /// others but an address may stand for many clients; and no limit for this machine's own
-    /// addresses, which proxies use for all their clients. A value set here applies to those
-    /// addresses, too.
+    /// The largest number of open connections from one address (for IPv6, from one 64-bit network).
+    /// Default `None`: a quarter of `max_connections`, so that one client cannot lock out all
+    /// others, but many clients can share an address. This machine's own addresses then have no
+    /// limit, since proxies use them for all their clients. A value set here also applies to these
+    /// addresses.
     pub max_connections_per_address: Option<usize>,
-    /// The number of the process's file descriptors that connections leave free: for the operators'
+    /// The number of file descriptors that connections leave free. They are for the operators'
     /// port, which has at most 16 connections, and for files that handlers open. Default 64
     /// (assumed).
     pub reserved_descriptors: usize,
@@ -129,9 +129,8 @@ pub struct Config {
     /// The longest pause between two messages. Default 5 minutes.
     pub idle_timeout: Duration,
     /// The longest time from the connection (with TLS, from the end of the handshake) to the first
-    /// byte of the first message. For gRPC the first bytes are the preface, which
-    /// `handshake_timeout` bounds. Default 10 seconds, since an unused connection takes a place and
-    /// a thread like any other.
+    /// byte of the first message. For gRPC, `handshake_timeout` bounds the wait for the preface
+    /// instead. Default 10 seconds, since an unused connection also takes a place and a thread.
     pub first_byte_timeout: Duration,
     /// The longest time from the first byte of a message to its last. Default 10 seconds.
     pub message_timeout: Duration,
@@ -141,36 +140,38 @@ pub struct Config {
     pub write_timeout: Duration,
     /// Which replies are compressed. Default [`Compression::LikeRequest`].
     pub compression: Compression,
-    /// Which threads do the work of accelerators. Default [`Execution::Inline`].
+    /// The threads that do the work of accelerators. Default [`Execution::Inline`].
     pub execution: Execution,
-    /// The most requests at once on a gRPC connection. Default 100, the least that RFC 9113
-    /// recommends.
+    /// The largest number of concurrent requests on a gRPC connection. Default 100, the smallest
+    /// value that RFC 9113 recommends.
     pub max_concurrent_streams: u32,
-    /// The most bytes of responses of one gRPC connection that are being made or that the client
-    /// has not read yet; a single response may be larger. Requests wait if their responses are not
-    /// expected to fit. Default 64 MiB, 4 times the largest message.
+    /// The largest total size of unsent responses of one gRPC connection, in bytes. It includes
+    /// responses in progress and those that the client has not read. A single response may be
+    /// larger. Requests wait if their responses are not expected to fit. Default 64 MiB, 4 times
+    /// the largest message.
     pub max_unsent_bytes: usize,
-    /// The number of threads that run gRPC requests; up to 64 requests wait for each. Default 64
-    /// (assumed), so that blocking handlers leave threads for others. With 0, the connection's
-    /// thread runs its requests one after the other, which saves two thread switches a request, for
-    /// handlers that do not block.
+    /// The number of threads that run gRPC requests. Up to 64 requests wait per thread. Default 64
+    /// (assumed), so that blocking handlers leave threads for others. With 0, each connection's
+    /// thread runs its requests one after the other. That saves two thread switches per request,
+    /// but handlers should not block.
     pub handler_threads: usize,
-    /// Runs handlers on workers that LdB chooses instead of the connections' threads. Default
-    /// `None`. The number of workers then takes the place of `cores`.
+    /// If set, handlers run on workers that LdB chooses instead of the connections' threads, and
+    /// the number of workers replaces `cores`. Default `None`.
     pub steering: Option<Steering>,
     /// Parts of an RPC processor, used in place of the RPC accelerator. Default none.
     pub rpc: RpcProcessor,
-    /// The address where operators get metrics and recordings over HTTP. Default `None`. There is
-    /// no access control: anyone who can reach the address gets answers.
+    /// The address at which operators get metrics and recordings over HTTP. Default `None`. There
+    /// is no access control, so everyone who can reach the address gets answers.
     pub admin: Option<SocketAddr>,
-    /// Whether clients are told the details of errors: the text of handlers' errors, traces and
-    /// steps, and known functions. By default they get only a code and an id, and the log has the
-    /// rest ([`Server::set_error_log`](crate::Server::set_error_log)).
+    /// Whether clients get the details of errors: the text of handlers' errors, traces and steps,
+    /// and names of functions. Default false: clients get only a code and an id, and the log has
+    /// the rest ([`Server::set_error_log`](crate::Server::set_error_log)).
     pub verbose_errors: bool,
-    /// Whether the ensemble itself reports errors of storage and of other services to clients, by
-    /// the error subtraces of T6, T7 and T10 (AccelFlow, section IV.B). The handler is informed
-    /// that the client was answered. With gRPC the client gets the status of the nested call, or
-    /// NOT_FOUND or INTERNAL. Clients get the error's text. Default no: the handler gets the error.
+    /// Whether the ensemble reports errors of storage and of other services directly to clients,
+    /// with the error subtraces of T6, T7 and T10 (AccelFlow, section IV.B). The handler then
+    /// learns that the client was already answered. Clients get the error's text. gRPC clients get
+    /// the status of the nested call, or NOT_FOUND or INTERNAL. Default false: the handler gets the
+    /// error.
     pub errors_to_caller: bool,
     /// The number of cores that LdB balances over. Default: the cores that the process may use.
     pub cores: usize,

@@ -11,7 +11,7 @@ use accelflow_trace::{LinkError, RegisterError, SourceError, TemplateError};
 
 use crate::traces::refusal::TraceRefusal;
 
-/// The text of an error in an interface, with the file's whole path in the place of its name.
+/// Returns the text of an error in an interface, with the file's full path instead of its name.
 fn placed(path: &Path, error: &ProtoError) -> String {
     let text = error.to_string();
     let name = path.file_name().and_then(|name| name.to_str());
@@ -69,10 +69,10 @@ pub enum ServeError {
         /// Why there is no such function.
         error: AccelError,
     },
-    /// The traces could not be linked.
+    /// The default traces could not be linked.
     #[error("traces: {0}")]
     Traces(String),
-    /// Traces of the service's own that cannot be used.
+    /// Custom traces of the service that cannot be used.
     #[error(transparent)]
     OwnTraces(Box<TraceRefusal>),
     /// The worker pools could not be started.

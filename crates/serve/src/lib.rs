@@ -1,27 +1,27 @@
-//! Serves stock RPC clients with traces: every request is received by AccelFlow's T1 and answered
-//! by T2 or T3, on the bytes of real sockets.
+//! Serves standard RPC clients with traces, on real sockets. AccelFlow's T1 receives every request,
+//! and T2 or T3 sends the answer.
 //!
 //! A [`Server`] has an interface, read from a `.thrift` or `.proto` file at start-up, and a
-//! [`Handler`] for each function. Clients speak framed Apache Thrift, binary or compact, or gRPC,
-//! over TCP or over TLS 1.3 ([`TlsIdentity`]): rustls performs the handshake, and Decr and Encr
-//! process the records. RPC finds the function's index in the interface, by which its handler is
-//! called.
+//! [`Handler`] for each function. Clients speak gRPC or framed Apache Thrift (binary or compact),
+//! over TCP or TLS 1.3 ([`TlsIdentity`]). rustls performs the handshake, and Decr and Encr process
+//! the records. RPC finds the function's index in the interface, which identifies the handler.
 //!
-//! Each connection has a thread that waits for messages and runs the traces itself. A trace is a few
-//! microseconds of computing between two system calls, and handlers and their own calls may block: an
-//! event loop would only add a queue before each of them. A waiting connection costs its stack and
-//! 16 KiB of buffer, and the number of connections is bounded ([`Config::max_connections`]).
+//! Each connection has a thread that waits for messages and runs the traces itself. A trace
+//! computes for a few microseconds between two system calls, and handlers may block. An event loop
+//! would only add a queue before each of them. A waiting connection needs its stack and 16 KiB of
+//! buffer, and the number of connections is bounded ([`Config::max_connections`]).
 //!
-//! Handlers call other services with a [`Client`] or a [`GrpcClient`]: T9, and T10 on the response.
+//! Handlers call other services with a [`Client`] or a [`GrpcClient`]. T9 sends the call, and T10
+//! receives the response.
 //!
-//! Where a trace cannot do the work, the core does: it decrypts records that do not end with their
-//! message, repeats the work of a failed accelerator, and tells a client why its request was refused.
-//! [`Running::metrics`] counts each case by its reason.
+//! The core does the work that a trace cannot do. It decrypts records that do not end with their
+//! message, repeats the work of a failed accelerator, and reports to a client why its request was
+//! refused. [`Running::metrics`] counts each case by its reason.
 //!
 //! `server` and `client` are the two ends of a connection. They share `transport` (sockets, TLS,
-//! HTTP/2, the framing of gRPC) and `memory` (buffers and wiping). `handler` is the application's side
-//! of a server, and `observe` the operators': metrics, spans, recordings, error reports. `traces`
-//! checks and links traces of a service's own.
+//! HTTP/2, the framing of gRPC) and `memory` (buffers and wiping). `handler` is the application's
+//! side of a server. `observe` has metrics, spans, recordings and error reports for operators.
+//! `traces` checks and links custom traces of a service.
 //!
 //! ```
 //! use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The deadline, terms, trace and state of the request that a thread handles, which its own calls
-//! keep.
+//! The deadline, terms, trace and state of the request that a thread handles. The handler's own
+//! calls inherit them.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -18,8 +18,8 @@ thread_local! {
     static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` with a deadline for the calls that it makes on this thread: the earlier of
-/// `deadline` and the current one.
+/// Runs `work` with a deadline for its calls on this thread. It is the earlier of `deadline` and
+/// the current deadline.
 pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
     /// Restores the outer deadline, even if `work` panics.
     struct Outer(Option<Instant>);
@@ -40,14 +40,13 @@ pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// The context that a request passes on to the calls and storage accesses that it causes
-/// (AccelFlow, section IV.D): tenant, priority, deadline, and the tenant's limit on concurrent
-/// chains.
+/// The context that a request's calls and storage accesses inherit: tenant, priority, deadline, and
+/// the tenant's limit on concurrent chains (AccelFlow, section IV.D).
 #[derive(Clone, Default)]
 pub struct Carried {
-    /// Tenant and priority of the request, and the time by which its handler should be done.
+    /// Tenant and priority of the request, and the deadline of its handler.
     pub terms: Terms,
-    /// The limit on the chains of traces that the tenant's handlers run at once, if there is one.
+    /// The limit on concurrent chains of traces by the tenant's handlers, if there is one.
     pub limit: Option<TraceLimit>,
     /// The client, if the ensemble may answer it directly.
     pub(crate) caller: Option<Arc<Mutex<dyn Answering>>>,
@@ -63,7 +62,7 @@ impl fmt::Debug for Carried {
 }
 
 impl Carried {
-    /// The context of a request with these terms and this limit.
+    /// Creates the context of a request.
     pub fn new(terms: Terms, limit: Option<TraceLimit>) -> Carried {
         Carried {
             terms,
@@ -79,15 +78,15 @@ impl Carried {
     }
 }
 
-/// The client of a request, whom the ensemble can answer.
+/// The client of a request, to which the ensemble can reply directly.
 pub(crate) trait Answering: Send {
-    /// Answers the client by an error subtrace with the error in `job`; returns whether it was done.
+    /// Sends the error in `job` to the client with an error subtrace. Returns whether it was sent.
     fn answer(&mut self, trace: &str, job: &Job) -> bool;
 }
 
-/// Answers the client of the request that this thread handles with an error, by the error subtrace
-/// `trace` (`T6_error`, `T7_error`, `T10_error`). Returns whether it did: only if
-/// [`Config::errors_to_caller`](crate::Config) is set, and only once for each request. The
+/// Sends the error in `job` to the client of the request that this thread handles, with the error
+/// subtrace `trace` (`T6_error`, `T7_error` or `T10_error`). Returns whether it was sent, which
+/// requires [`Config::errors_to_caller`](crate::Config) and happens at most once per request. The
 /// handler's own answer is then discarded.
 pub fn answer_caller(trace: &str, job: &Job) -> bool {
     let caller = CARRIED.with_borrow(|carried| carried.as_ref()?.caller.clone());
@@ -97,7 +96,7 @@ pub fn answer_caller(trace: &str, job: &Job) -> bool {
     })
 }
 
-/// Runs `work` with `carried` for the calls that it makes on this thread.
+/// Runs `work` with the context `carried` for its calls on this thread.
 pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T {
     /// Restores the outer context, even if `work` panics.
     struct Outer(Option<Carried>);
@@ -115,23 +114,24 @@ pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T
     work()
 }
 
-/// The terms of the request that this thread handles; the default ones if it handles none.
+/// Returns the terms of the request that this thread handles, or the default terms if there is no
+/// request.
 pub fn current_terms() -> Terms {
     CARRIED.with_borrow(|carried| carried.as_ref().map_or_else(Terms::default, |c| c.terms))
 }
 
-/// Waits until the tenant whose request this thread handles may begin another chain of traces, such
-/// as a call or an access to storage. The chain runs until the returned value is dropped; without a
-/// limit there is none.
+/// Waits until the tenant may begin another chain of traces, such as a call or a storage access.
+/// The tenant is that of the request which this thread handles. The chain counts as running until
+/// the returned value is dropped. Returns `None` if there is no limit.
 ///
 /// # Errors
-/// [`TenantBusy`] if it may not begin by `until`.
+/// [`TenantBusy`] if the chain may not begin by `until`.
 pub fn begin_chain(until: Instant) -> Result<Option<RunningTrace>, TenantBusy> {
     let limit = CARRIED.with_borrow(|carried| carried.as_ref()?.limit.clone());
     limit.map(|limit| limit.begin(Some(until))).transpose()
 }
 
-/// Runs `work` for a request that may be abandoned, so that [`Scope::current`] knows of it.
+/// Runs `work` with the flag `abandoned` of its request, which [`Scope::current`] then includes.
 pub(crate) fn with_abandonment<T>(
     abandoned: Option<&Arc<AtomicBool>>,
     work: impl FnOnce() -> T,
@@ -152,14 +152,14 @@ pub(crate) fn with_abandonment<T>(
     work()
 }
 
-/// Whether a request is abandoned: its deadline has passed, or its client no longer waits.
+/// Whether a request is abandoned: its deadline has passed, or its client has stopped waiting.
 pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<AtomicBool>>) -> bool {
     abandoned.is_some_and(|abandoned| abandoned.load(Ordering::Relaxed))
         || deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// The parts of a request for other threads that work for it: its deadline, its terms, its
-/// OpenTelemetry context, and whether it is abandoned.
+/// The state of a request for other threads that work for it: its deadline, terms, OpenTelemetry
+/// context, and whether it is abandoned.
 #[derive(Clone, Debug)]
 pub struct Scope {
     deadline: Option<Instant>,
@@ -169,7 +169,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The scope of the request that this thread handles; `None` if there is nothing to pass on.
+    /// The scope of the request that this thread handles; `None` if there is no such state.
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),
@@ -183,7 +183,7 @@ impl Scope {
         (some || scope.carried.is_some()).then_some(scope)
     }
 
-    /// Whether the client no longer waits; see
+    /// Whether the client has stopped waiting; see
     /// [`Request::is_abandoned`](crate::Request::is_abandoned).
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned.as_ref())

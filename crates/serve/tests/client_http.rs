@@ -29,7 +29,7 @@ fn read_request(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
     let length = head
         .iter()
         .find_map(|line| line.strip_prefix("content-length: "));
-    let mut body = vec![0; length.map_or(0, |it| it.parse().expect("a length"))];
+    let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a length"))];
     stream.read_exact(&mut body).ok()?;
     Some((head, body))
 }

@@ -111,7 +111,7 @@ fn failures_have_the_codes_of_grpc() {
         (
             "Subtract",
             12,
-            "unknown method 'test.Calculator.Subtract'; known are",
+            "method = 'test.Calculator.Subtract': must be",
         ),
         ("Watch", 12, "only unary methods are served"),
     ] {

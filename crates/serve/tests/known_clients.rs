@@ -240,7 +240,7 @@ fn clients_without_a_trusted_certificate_are_refused() {
     for (authorities, why) in [
         (
             certificate.file("key.pem"),
-            "holds no certificate in PEM form",
+            "must have at least one certificate in PEM form",
         ),
         (certificate.file("none.pem"), "No such file"),
     ] {
@@ -349,7 +349,7 @@ fn identities_need_a_server_that_asks() {
     assert!(matches!(&error, ServeError::Tenants(it) if *it == expected));
     assert_eq!(
         error.to_string(),
-        "tenant 'batch': has identities, but the server does not ask clients for certificates"
+        "tenant 'batch': has identities, but the server does not require client certificates"
     );
 }
 

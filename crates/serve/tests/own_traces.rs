@@ -324,12 +324,12 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             format!("{respond}trace own_receive:\n    TCP Decr RPC Dser LdB\n"),
-            "receive = 'own_receive': trace 'own_receive': Decr comes where RPC must: a message \
-             arrives by TCP, RPC, Dser",
+            "receive = 'own_receive': trace 'own_receive': Decr: must be RPC at this place, since \
+             a message arrives by TCP, RPC, Dser",
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC LdB\n"),
-            "it ends where Dser must follow: a message arrives by TCP, RPC, Dser",
+            "it ends too early: Dser must follow, since a message arrives by TCP, RPC, Dser",
         ),
         (
             format!(
@@ -346,7 +346,7 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC\n    Dcmp Dser LdB\n"),
-            "Dcmp must stand where the payload is application data",
+            "Dcmp: must be at a place where the payload is application data",
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC Dser\n    tail T6_error\n"),
@@ -354,8 +354,8 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             format!("{receive}trace own_respond:\n    Ser TCP\n"),
-            "respond = 'own_respond': trace 'own_respond': TCP comes where RPC must: a message \
-             leaves by Ser, RPC, TCP",
+            "respond = 'own_respond': trace 'own_respond': TCP: must be RPC at this place, since a \
+             message leaves by Ser, RPC, TCP",
         ),
         (
             format!("{receive}trace own_respond:\n    Ser RPC TCP\n    tail own_receive\n"),
@@ -561,7 +561,10 @@ fn operators_replace_traces_by_those_of_a_file() {
     call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":2}"#);
     await_paths(&running, "Test.add", &[&["own_receive", "own_respond"]]);
     assert!(!has_ldb(&running));
-    for (text, why) in [("TCP Dser", "Dser comes where RPC must"), ("TPC", "TPC")] {
+    for (text, why) in [
+        ("TCP Dser", "Dser: must be RPC at this place"),
+        ("TPC", "TPC"),
+    ] {
         write(text);
         let refused = ask(&running, "POST", "/traces/reload");
         assert!(

@@ -73,7 +73,7 @@ fn clients_of_thrift_receive_codes_and_ids() {
     let mut wrong_type = good.clone();
     wrong_type[19] = 8;
     for (bytes, code, function, parts) in [
-        (unknown, "unknown_method", "s\\nb", ["known are", "T1"]),
+        (unknown, "unknown_method", "s\\nb", ["must be", "T1"]),
         (wrong_type, "wrong_field_type", "add", ["T1", "Dser"]),
     ] {
         client.write_all(&bytes).expect("the server reads");
@@ -116,7 +116,7 @@ fn clients_of_grpc_receive_codes_and_ids() {
             "the handler's result cannot be sent",
         ),
         ("Unhandled", 12, "no_handler", "test.Calculator.Unhandled"),
-        ("Subtract", 12, "unknown_method", "known are"),
+        ("Subtract", 12, "unknown_method", "must be"),
     ] {
         let reply = client.call(method, text("x"));
         let logged = last(&log);

@@ -203,7 +203,7 @@ const PAIR: &str = r#"{"a":1,"b":2}"#;
 const REFUSED: &str = r#"accelflow_requests_total{function="",result="no_memory"}"#;
 
 fn refused() -> String {
-    let why = "no memory for this call now: it was not processed, and may be repeated";
+    let why = "no memory for this call now: it was not processed and may be retried";
     format!(r#"{{"message":"{why}","type":{LOADSHEDDING}}}"#)
 }
 

@@ -85,7 +85,7 @@ fn promises_are_given_as_long_as_there_is_room() {
         .expect_err("0.3 are left");
     assert_eq!(
         refused.to_string(),
-        "tenant 'b': 10000 requests/s of 50 us take 0.5 s of accelerators a second: 0.3 are left \
+        "tenant 'b': 10000 requests/s of 50 us take 0.5 accelerator seconds per second: 0.3 are left \
          (6000 requests/s) of 0.8 that may be promised"
     );
     running
@@ -97,7 +97,7 @@ fn promises_are_given_as_long_as_there_is_room() {
     let unknown = running
         .set_slo("c", slo(1.0, 1))
         .expect_err("no such tenant");
-    assert_eq!(unknown.to_string(), "tenant 'c': must be one of a, b");
+    assert_eq!(unknown.to_string(), "tenant = 'c': must be one of a, b");
     let time = Some(Registers::new(1, 1, 1).expect("they fit"));
     let shaping = Shaping {
         time,

@@ -251,5 +251,5 @@ fn tenants_that_cannot_be_told_apart_are_refused() {
         .expect("good");
     let running = start(server);
     let unknown = text(running.reshape("c", Shaping::default()));
-    assert_eq!(unknown, "tenant 'c': must be one of a, b");
+    assert_eq!(unknown, "tenant = 'c': must be one of a, b");
 }

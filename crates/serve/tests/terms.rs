@@ -237,8 +237,8 @@ fn a_client_calls_with_traces_of_its_own() {
     for (text, why) in [
         (
             [ANSWER, "trace own_call:\n    Ser RPC TCP\n"].concat(),
-            "call = 'own_call': trace 'own_call': it ends after sending, but must continue with the trace \
-             of the answer: tail 'own_answer'",
+            "call = 'own_call': trace 'own_call': it ends after sending: must continue with tail \
+             'own_answer', which receives the answer",
         ),
         (
             [ANSWER, "trace own_call:\n    Ser RPC TCP\n    tail other\ntrace other:\n    TCP RPC Dser LdB\n"].concat(),
@@ -250,7 +250,7 @@ fn a_client_calls_with_traces_of_its_own() {
         ),
         (
             [CALL, "trace own_answer:\n    TCP RPC Dser Ser RPC TCP\n"].concat(),
-            "Ser comes after the message has left",
+            "Ser follows the sending of the message",
         ),
         (CALL.to_owned(), "own_answer"),
     ] {

@@ -124,8 +124,8 @@ fn values_have_the_bytes_of_their_json() {
     assert_eq!(conversation(&start(recorded)), expected);
     // A compressed result is the same bytes, too.
     let mut servers = [server(), value_server()];
-    let heard = servers.each_mut().map(|one| {
-        let mut server = std::mem::replace(one, Server::new(schema()));
+    let heard = servers.each_mut().map(|server| {
+        let mut server = std::mem::replace(server, Server::new(schema()));
         server.set_config(compressing);
         let running = start(server);
         let mut client = connect(&running);

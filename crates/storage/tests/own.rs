@@ -74,8 +74,8 @@ fn traces_that_do_not_fit_storage_are_refused() {
         (
             "Ser Encr TCP\n        tail own_cached",
             "Ser TCP\n        tail own_cached",
-            "read = 'own_read': trace 'own_read': TCP comes where Encr must: a message leaves by Ser, \
-             Encr, TCP",
+            "read = 'own_read': trace 'own_read': TCP: must be Encr at this place, since a message \
+             leaves by Ser, Encr, TCP",
         ),
         (
             "tail own_told",
@@ -116,7 +116,7 @@ fn storage_is_reached_with_own_traces() {
         matches!(missing, StorageError::NotFound { .. }),
         "{missing}"
     );
-    // An accelerator beside the nine, with a body, works on what was found.
+    // A custom accelerator, with a body, works on what was found.
     let found = "        LdB\n    trace own_told";
     let loud = OWN.replace(
         found,

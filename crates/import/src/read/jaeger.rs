@@ -27,7 +27,7 @@ use crate::topics;
 /// Reads `source`, the file called `file`.
 ///
 /// # Errors
-/// As [`documents`], and those of `collector`.
+/// The errors of [`documents`], and those of `collector`.
 pub(crate) fn read(
     source: Source,
     file: &str,

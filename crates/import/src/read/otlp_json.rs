@@ -16,7 +16,7 @@ use crate::span::{Draft, Kind, Span, TraceId, span_id};
 /// Reads `source`, the file called `file`.
 ///
 /// # Errors
-/// As [`documents`], and those of `collector`.
+/// The errors of [`documents`], and those of `collector`.
 pub(crate) fn read(
     source: Source,
     file: &str,

@@ -1,11 +1,11 @@
-//! Cancelling calls from another thread.
+//! Cancellation of calls from another thread.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A wait of a call, which [`Cancel`] can end.
+/// A waiting call, which [`Cancel`] can wake.
 pub(super) trait Wait: Send + Sync {
     /// Ends the wait, and all later waits.
     fn wake(&self);
@@ -13,12 +13,13 @@ pub(super) trait Wait: Send + Sync {
 
 impl Wait for TcpStream {
     fn wake(&self) {
-        // Fails for a socket that is not connected, which wakes by itself.
+        // Fails for a socket that is not connected; a wait for that wakes by itself.
         let _ = self.shutdown(Shutdown::Both);
     }
 }
 
-/// A handle that cancels, from any thread, all calls made with it. Clones are the same handle.
+/// A handle with which any thread can cancel the calls that were made with it. Clones refer to the
+/// same handle.
 ///
 /// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled), and its
 /// connection is closed. The service may or may not have executed it.
@@ -38,7 +39,7 @@ struct Waits {
 }
 
 impl Cancel {
-    /// A handle for future calls.
+    /// Creates a handle for future calls.
     pub fn new() -> Cancel {
         Cancel::default()
     }
@@ -56,7 +57,7 @@ impl Cancel {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Lets `wait` be woken until the guard is dropped.
+    /// Registers `wait`, to be woken on cancellation, until the guard is dropped.
     pub(super) fn watch(&self, wait: Arc<dyn Wait>) -> Watch<'_> {
         let mut waits = self.lock();
         let number = waits.next;
@@ -82,7 +83,7 @@ impl std::fmt::Debug for Cancel {
     }
 }
 
-/// A wait that a handle can end.
+/// The guard of a wait that a handle can end.
 pub(super) struct Watch<'c> {
     cancel: &'c Cancel,
     number: u64,

@@ -30,7 +30,7 @@ use crate::transport::ensemble::{NextCore, ensemble};
 pub(super) struct Channel {
     pub(super) address: Address,
     names: Names,
-    /// The address as errors name it.
+    /// The address, as it appears in errors.
     name: String,
     pub(super) settings: Settings,
     config: ClientConfig,
@@ -122,8 +122,8 @@ impl Channel {
         self.metrics.call(label, start.elapsed());
     }
 
-    /// Sends a request and, if it has a response, returns what `read` makes of that. Repeats the
-    /// request where that is safe.
+    /// Sends a request. If it has a response, applies `read` to the response and returns the
+    /// result. Retries the request if that is safe.
     pub(super) fn exchange<T>(
         &self,
         request: &Request<'_>,
@@ -189,7 +189,7 @@ impl Channel {
             Ok(job) => {
                 let close = job.as_ref().is_some_and(|job| closes(&job.call));
                 let value = job.map(read).transpose();
-                // A connection that answers a different call is not used again.
+                // A connection that has answered a different call is not reused.
                 let in_step = value.as_ref().err().is_none_or(is_an_answer);
                 match connection.is_reusable() && in_step && !close {
                     true => lease.give_back(connection),
@@ -202,7 +202,7 @@ impl Channel {
                 Err(self.cancelled(sent))
             }
             Err(ExchangeError::Request(failure)) => {
-                // A body that panicked is not used again.
+                // A body that panicked is not reused.
                 match sent || failure.error.reason == "panic" {
                     true => self.metrics.ended("failed"),
                     false => lease.give_back(connection),
@@ -221,7 +221,7 @@ impl Channel {
         }
     }
 
-    /// Takes an idle connection that is still good, or opens a new one.
+    /// Takes an idle connection that is still usable, or opens a new one.
     fn connection(
         &self,
         deadline: Instant,
@@ -343,7 +343,7 @@ impl Drop for Channel {
     fn drop(&mut self) {
         self.pool.close();
         if let Some(reaper) = self.reaper.take() {
-            // It panics only if a destructor does.
+            // The thread panics only if a destructor does.
             let _ = reaper.join();
         }
     }
@@ -353,12 +353,12 @@ fn is_an_answer(error: &CallError) -> bool {
     error.executed() == Executed::Yes || matches!(error, CallError::Unprocessed { .. })
 }
 
-/// Whether a response says that its connection ends with it.
+/// Whether the connection closes after a response.
 fn closes(call: &Call) -> bool {
     matches!(call, Call::Http(response) if response.close)
 }
 
-/// A place in the pool. Dropping it frees the place, unless a connection was given back.
+/// A place in the pool. Dropping it frees the place, unless the connection was returned.
 struct Lease<'c> {
     pool: &'c Pool<Connection>,
     held: bool,

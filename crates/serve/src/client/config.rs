@@ -10,8 +10,8 @@ use crate::config::{Execution, check_time_limit};
 use crate::error::ServeError;
 use crate::time_limit::MAX_TIME_LIMIT;
 
-/// The address of a service: a host's name or IP address, and a port. A name is looked up for each
-/// connection, and its addresses are tried in the order of the answer.
+/// The address of a service: a host's name or IP address, and a port. A name is resolved for each
+/// connection, and its addresses are tried in the resolver's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub(super) host: String,
@@ -63,29 +63,29 @@ impl fmt::Display for Address {
 /// Bounds and time limits of a client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// The time limit of a whole call, from waiting for a connection to the response, including
-    /// retries. An earlier deadline of the caller takes precedence. Default 10 seconds.
+    /// The time limit of a whole call, including retries and the wait for a connection. An earlier
+    /// deadline of the caller takes precedence. Default 10 seconds.
     pub timeout: Duration,
-    /// The time limit of a new connection, including its TLS handshake; never beyond the call's.
-    /// Default 3 seconds.
+    /// The time limit of opening a connection, including its TLS handshake. The call's time limit
+    /// also applies. Default 3 seconds.
     pub connect_timeout: Duration,
-    /// The most connections at once. Default 16.
+    /// The largest number of open connections. Default 16.
     pub max_connections: usize,
-    /// The most calls at once over one gRPC connection; fewer if the service says so. Default 100.
+    /// The largest number of concurrent calls over one gRPC connection. The service may set a lower
+    /// limit. Default 100.
     pub calls_per_connection: usize,
-    /// The most calls that wait for a connection; a further one fails at once
+    /// The largest number of calls that wait for a connection. Another call fails at once
     /// ([`CallError::PoolFull`](super::CallError::PoolFull)). Default 1,024.
     pub max_waiting: usize,
-    /// How long an unused connection is kept. Default 60 seconds.
+    /// The time after which an unused connection is closed. Default 60 seconds.
     pub idle_timeout: Duration,
-    /// Whether arguments are compressed by Cmp, by the field convention of
-    /// `docs/message-conventions.md`. Default no.
+    /// Whether Cmp compresses arguments, following the field convention of
+    /// `docs/message-conventions.md`. Default false.
     pub compress: bool,
-    /// Which threads do the work of accelerators. Workers order the steps of a call by the tenant,
-    /// priority and deadline of the request that the call is made for. Default
-    /// [`Execution::Inline`].
+    /// The threads that do the work of accelerators. Workers schedule the steps of a call by the
+    /// tenant, priority and deadline of the request being handled. Default [`Execution::Inline`].
     pub execution: Execution,
-    /// When a call is repeated. Default [`RetryPolicy::default`].
+    /// When calls are retried. Default [`RetryPolicy::default`].
     pub retry: RetryPolicy,
 }
 
@@ -143,24 +143,24 @@ impl ClientConfig {
     }
 }
 
-/// When and how often a call is repeated.
+/// When and how often calls are retried.
 ///
-/// A call is repeated only if it certainly was not executed, or if its function is idempotent and
-/// the connection may have caused the failure; see [`CallError::executed`](super::CallError).
+/// A call is retried only if it was certainly not executed, or if its function is idempotent and
+/// the connection may have caused the failure. See [`CallError::executed`](super::CallError).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryPolicy {
-    /// The most attempts of one call, including the first. Default 3.
+    /// The largest number of attempts per call, including the first. Default 3.
     pub max_attempts: u32,
-    /// The pause before the second attempt is drawn evenly from zero to this; the bound doubles
-    /// with each further attempt ("full jitter"). Default 10 ms.
+    /// The largest pause before the second attempt. Pauses are drawn uniformly from zero to a
+    /// bound, which doubles with each attempt ("full jitter"). Default 10 ms.
     pub base_delay: Duration,
     /// The largest bound of a pause. Default 250 ms.
     pub max_delay: Duration,
-    /// The retries that each call adds to the budget, from which every retry takes one. A service
-    /// that fails altogether then gets this share of additional requests, and not several times as
-    /// many. Default 0.1.
+    /// The number of retries that each call adds to the retry budget. Every retry takes one from
+    /// it. So retries add at most this share of requests, even if the service always fails. Default
+    /// 0.1.
     pub budget_ratio: f64,
-    /// The budget at first and at most, in retries. Default 10.
+    /// The initial and largest retry budget, in retries. Default 10.
     pub budget_reserve: u32,
     /// The seed of the jitter. Default 0.
     pub seed: u64,
@@ -182,13 +182,12 @@ impl Default for RetryPolicy {
 /// Options of one call.
 #[derive(Clone, Debug, Default)]
 pub struct CallOptions {
-    /// The deadline of the response. The client's `timeout` and the deadline of the request that is
-    /// being handled ([`current_deadline`](crate::current_deadline)) hold as well; the earliest
-    /// counts.
+    /// The deadline of the response. The client's `timeout` and the deadline of the request being
+    /// handled ([`current_deadline`](crate::current_deadline)) also apply; the earliest counts.
     pub deadline: Option<Instant>,
     /// A handle that cancels the call from another thread.
     pub cancel: Option<Cancel>,
-    /// Whether executing the call twice does no harm, even if the function was not declared
+    /// Whether this call may safely be executed twice, even if its function was not declared
     /// idempotent.
     pub idempotent: bool,
 }

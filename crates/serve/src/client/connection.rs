@@ -1,4 +1,5 @@
-//! One connection: T9 and T10 on it, and the core's part where a trace cannot do the work.
+//! A connection of a client. It runs T9 and T10, and falls back to the core where a trace cannot do
+//! the work.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,40 +20,40 @@ use crate::transport::engine::EngineExecutor;
 use crate::transport::inbound::whole_records;
 use crate::transport::tls::alerts;
 
-/// A connection that calls are made over, one at a time.
+/// A connection for calls, one at a time.
 pub(super) struct Connection {
     pub(super) executor: EngineExecutor,
-    /// The traces that the executor has.
+    /// The executor's traces.
     pub(super) traces: Arc<ClientImage>,
     /// The tenant of its last exchange.
     pub(super) tenant: u16,
     pub(super) conversation: Conversation,
-    /// The control path of TLS, on a connection that has it.
+    /// The control path of TLS; `None` without TLS.
     pub(super) control: Option<ClientControl>,
     pub(super) wire: Wire,
-    /// Plaintext that the core has opened.
+    /// Plaintext that the core has decrypted.
     pub(super) opened: Zeroizing<Vec<u8>>,
-    /// Nothing more can be sent.
+    /// Whether sending has failed, so that nothing more can be sent.
     pub(super) broken: bool,
     pub(super) metrics: Arc<ClientMetrics>,
 }
 
-/// A request for a connection, and how to read its response.
+/// A request to send, and how to read its response.
 #[derive(Clone, Copy)]
 pub(super) struct Outgoing<'a> {
     pub(super) traces: &'a Arc<ClientImage>,
     pub(super) compress: bool,
-    /// Whether a response will come.
+    /// Whether the request has a response.
     pub(super) answered: bool,
     pub(super) framing: Framing,
     pub(super) call: &'a Call,
-    /// The call that the response is read as.
+    /// The kind of message as which the response is read.
     pub(super) expected: &'a Call,
-    /// The call as which a response that ends with its connection is read, if the protocol allows
+    /// The kind of message for a response that ends with its connection, if the protocol allows
     /// that.
     pub(super) expected_at_end: Option<&'a Call>,
     pub(super) body: &'a [u8],
-    /// The terms of the request that the call is made for.
+    /// The terms of the request being handled, which apply to the call.
     pub(super) terms: Terms,
 }
 
@@ -70,9 +71,9 @@ impl Outgoing<'_> {
 
 /// The reason why an exchange has no response.
 pub(super) enum ExchangeError {
-    /// The trace refused the request.
+    /// The trace failed on the request.
     Request(Box<Failure>),
-    /// The trace refused the response.
+    /// The trace failed on the response.
     Response(Box<Failure>),
     Wire(WireError),
 }
@@ -137,8 +138,8 @@ impl Connection {
         self.alert_service(answer).map(Some)
     }
 
-    /// Prepares the executor for the next exchange: gives it `traces`, and discards the data of
-    /// other tenants.
+    /// Prepares the executor for the next exchange. Sets its traces, and discards the data of other
+    /// tenants.
     fn take_up(&mut self, traces: &Arc<ClientImage>, tenant: u16) {
         if std::mem::replace(&mut self.tenant, tenant) != tenant {
             self.executor.forget();
@@ -156,7 +157,7 @@ impl Connection {
         self.executor.note(noted);
     }
 
-    /// The noted costs of an exchange, under the paper's names of its traces.
+    /// The measured costs of an exchange, under the paper's trace names.
     fn chain(&mut self, traces: &ClientImage, outcome: &Outcome) -> TrailChain {
         let costs_ns = self.executor.take_costs();
         let exchanges = self.wire.exchanges.take();
@@ -180,7 +181,7 @@ impl Connection {
         self.answer(run.map_err(ExchangeError::Response)?)
     }
 
-    /// Sends the service an alert after a record that TLS does not allow.
+    /// After an invalid TLS record, sends the service an alert.
     fn alert_service<T>(&mut self, done: Result<T, ExchangeError>) -> Result<T, ExchangeError> {
         if let Err(ExchangeError::Wire(WireError::Malformed(error))) = &done
             && let Some(session) = &mut self.conversation.session.tls
@@ -197,8 +198,8 @@ impl Connection {
         !self.broken && !self.wire.ended && self.wire.inbound.is_empty() && self.opened.is_empty()
     }
 
-    /// Whether the connection is still good, as far as this end knows: not closed, and no
-    /// unsolicited data. Costs one system call.
+    /// Whether the connection still seems usable: it is not closed and has no unsolicited data.
+    /// Makes one system call.
     pub(super) fn is_alive(&mut self) -> bool {
         let limits = self.wire.limits;
         self.wire.begin(self.wire.framing, Instant::now());
@@ -218,7 +219,7 @@ impl Connection {
         false
     }
 
-    /// Closes the connection, with an alert if the service still reads.
+    /// Closes the connection. Sends an alert first if the service still reads.
     pub(super) fn close(mut self) {
         if let Some(session) = &mut self.conversation.session.tls
             && let Some(bye) = alerts::farewell(session, &Close::Done, &self.wire.limits)
@@ -248,7 +249,7 @@ impl Connection {
         }
     }
 
-    /// Renews the write keys when they have protected enough records.
+    /// Renews the write keys if they have protected enough records.
     fn refresh_keys(&mut self) -> Result<(), ExchangeError> {
         if let (Some(session), Some(control)) =
             (&mut self.conversation.session.tls, &mut self.control)
@@ -259,8 +260,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives a response that the trace could not: its records include a control record, or do
-    /// not end with the message. `before` is the number of the first of these records.
+    /// Receives a response on the core, because its records include a control record or do not end
+    /// with the message. `before` is the number of the first of these records.
     fn receive_by_core(
         &mut self,
         outgoing: &Outgoing<'_>,
@@ -271,7 +272,7 @@ impl Connection {
         let trace = &*outgoing.traces.answer;
         self.rewind_to(before);
         if failure.error.accelerator == Some(Accel::Decr) && self.skip_control(&limits)? {
-            // The core has handled the control records: the rest is for the trace.
+            // The core has handled the control records. The trace processes the rest.
             self.metrics.fallback(trace, "control_records");
             let before = self.records_read();
             let records = Zeroizing::new(self.wire.receive()?);
@@ -307,8 +308,7 @@ impl Connection {
             .executor
             .run_on(trace, opened, &message, conversation, wire);
         let outcome = run.map_err(ExchangeError::Response)?;
-        // Key updates may follow the response. After anything else the connection is not used
-        // again.
+        // Key updates may follow the response. After any other record the connection is not reused.
         while self.opened.is_empty() && self.has_record().unwrap_or(false) {
             if self.open_record(&limits).is_err() {
                 self.broken = true;
@@ -339,8 +339,8 @@ impl Connection {
             .run(trace, &message, conversation, &mut self.wire)
     }
 
-    /// Handles the control records at the beginning of the buffer; returns whether there were any.
-    /// The record behind them is left as it was.
+    /// Handles the control records at the beginning of the buffer. Returns whether there were any.
+    /// The record after them is unchanged.
     fn skip_control(&mut self, limits: &Limits) -> Result<bool, ExchangeError> {
         let mut skipped = false;
         while self.has_record()? {
@@ -366,8 +366,8 @@ impl Connection {
         Ok(whole_records(self.wire.inbound.bytes())?.bytes > 0)
     }
 
-    /// Decrypts one record on the core; returns whether it was a control record. Otherwise its
-    /// content is added to `opened`.
+    /// Decrypts one record on the core. Returns true for a control record; otherwise adds the
+    /// content to `opened`.
     fn open_record(&mut self, limits: &Limits) -> Result<bool, ExchangeError> {
         let Some(session) = &mut self.conversation.session.tls else {
             return Ok(false);
@@ -386,7 +386,7 @@ impl Connection {
             let what = "response";
             return Err(AccelError::TooLarge { what, size, limit }.into());
         }
-        // A vector that grows in place may leave a copy behind.
+        // A vector that reallocates would leave a copy of the data behind.
         let mut joined = Vec::with_capacity(size);
         joined.extend_from_slice(&self.opened);
         joined.extend_from_slice(&content);
@@ -407,11 +407,11 @@ impl Connection {
         };
         match control.handle_control(session, kind, content, limits) {
             Ok(reply) => {
-                // A service that no longer reads may still have sent a response.
+                // If the service no longer reads, it may still have sent a response.
                 self.broken |= self.wire.write(&reply).is_err();
                 Ok(())
             }
-            // Data that came before it still counts.
+            // Data before the end of the stream is still valid.
             Err(Close::Done) => {
                 self.wire.ended = true;
                 self.wire.goodbye = true;

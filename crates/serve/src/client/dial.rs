@@ -21,11 +21,11 @@ use crate::transport::inbound::Inbound;
 /// A connection that is ready for messages. Its socket does not block.
 pub(super) struct Dialled {
     pub(super) stream: Arc<TcpStream>,
-    /// The bytes that came after the handshake.
+    /// The bytes received after the handshake.
     pub(super) inbound: Inbound,
-    /// The record keys, on a connection with TLS.
+    /// The record keys, if the connection has TLS.
     pub(super) conversation: Conversation,
-    /// The control path of TLS, on a connection that has it.
+    /// The control path of TLS; `None` without TLS.
     pub(super) control: Option<ClientControl>,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn dial(
     Ok(dialled)
 }
 
-/// A socket that does not block, connected to the first address that answers.
+/// Connects a non-blocking socket to the first address that answers.
 fn connect(
     address: &Address,
     names: &Names,
@@ -117,10 +117,10 @@ fn connect(
     Err(last)
 }
 
-/// The longest time that a connection attempt goes on after it was cancelled.
+/// The longest time for which a connection attempt continues after its cancellation.
 const CONNECT_SLICE: Duration = Duration::from_millis(25);
 
-/// Waits until a connection that is being opened is ready.
+/// Waits until a connection attempt has succeeded.
 fn finish(
     error: io::Error,
     stream: &TcpStream,

@@ -7,11 +7,11 @@ use accelflow_runtime::Failure;
 
 use crate::transport::grpc::code::Code as GrpcCode;
 
-/// An error of a call. `address` is the service's.
+/// An error of a call. `address` is the address of the called service.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// An exception that the interface declares.
+    /// The service raised an exception that the interface declares.
     #[error("exception '{field}': {body}")]
     Declared {
         /// The name of its field in `throws`.
@@ -19,22 +19,22 @@ pub enum CallError {
         /// The JSON object of its members.
         body: String,
     },
-    /// A `TApplicationException` of the service.
-    #[error("the service answers: {message} (type {kind})")]
+    /// The service answered with a `TApplicationException`.
+    #[error("the service raised TApplicationException: {message} (type {kind})")]
     Application {
-        /// Its type, by Apache Thrift's numbers.
+        /// The exception's type, as a number of Apache Thrift.
         kind: i64,
-        /// Its text.
+        /// The exception's message.
         message: String,
     },
-    /// A gRPC status other than OK.
+    /// The service answered with a gRPC status other than OK.
     #[error("{address}: {}: {message}", code.name())]
     Status {
         /// The service.
         address: String,
-        /// Its code.
+        /// The status code.
         code: GrpcCode,
-        /// Its text.
+        /// The status message.
         message: String,
     },
     /// The service did not process the call: it is shutting down or overloaded.
@@ -48,17 +48,18 @@ pub enum CallError {
     /// The interface has no such function.
     #[error(transparent)]
     Unknown(#[from] AccelError),
-    /// The trace refused the request, for example because its arguments do not fit the interface.
+    /// The request could not be encoded, for example because its arguments do not fit the
+    /// interface.
     #[error("{0}")]
     Request(Box<Failure>),
-    /// All connections are in use, and the maximum number of calls wait for one.
-    #[error("{address}: all {connections} connections are in use and {waiting} calls wait")]
+    /// All connections are in use, and the largest number of calls is waiting for one.
+    #[error("{address}: all {connections} connections are in use, and {waiting} calls are waiting")]
     PoolFull {
         /// The service.
         address: String,
-        /// Connections.
+        /// The number of connections.
         connections: usize,
-        /// Calls that wait for one of them.
+        /// The number of waiting calls.
         waiting: usize,
     },
     /// No connection became free before the deadline.
@@ -66,19 +67,18 @@ pub enum CallError {
     PoolTimeout {
         /// The service.
         address: String,
-        /// Connections.
+        /// The number of connections.
         connections: usize,
     },
-    /// The service answered with an exception, and the ensemble has passed it on to the client of
-    /// the request being handled ([`Config::errors_to_caller`](crate::Config)). The handler's own
-    /// result is not sent.
+    /// The service answered with an exception, and the ensemble has already sent it to the client
+    /// of the request being handled ([`Config::errors_to_caller`](crate::Config)). The handler's
+    /// result is discarded.
     #[error("{address}: the service's exception was already sent to the caller")]
     Answered {
         /// The service.
         address: String,
     },
-    /// The tenant whose request made the call is at its limit of concurrent calls, and none of them
-    /// ended before the deadline.
+    /// The tenant is at its limit of concurrent calls, and none of them ended before the deadline.
     #[error("{address}: the tenant is at its limit of concurrent calls")]
     TenantBusy {
         /// The service.
@@ -92,12 +92,13 @@ pub enum CallError {
         /// The system's error.
         error: io::Error,
     },
-    /// The TLS handshake failed: no common cipher suite, or a certificate that was refused.
+    /// The TLS handshake failed, for example because of a rejected certificate or no common cipher
+    /// suite.
     #[error("{address}: TLS: {why}")]
     Tls {
         /// The service.
         address: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// The connection was lost before anything was written to it.
@@ -113,7 +114,7 @@ pub enum CallError {
     Lost {
         /// The service.
         address: String,
-        /// What happened.
+        /// The reason.
         why: String,
     },
     /// The deadline passed.
@@ -121,9 +122,9 @@ pub enum CallError {
     Timeout {
         /// The service.
         address: String,
-        /// What was being done: `connecting`, `sending` or `waiting for the response`.
+        /// The activity at the deadline: `connecting`, `sending` or `waiting for the response`.
         during: &'static str,
-        /// Whether something had been written to the connection.
+        /// Whether any part of the request had been written to the connection.
         sent: bool,
     },
     /// [`Cancel::cancel`](super::Cancel::cancel) was called.
@@ -131,27 +132,27 @@ pub enum CallError {
     Cancelled {
         /// The service.
         address: String,
-        /// Whether something had been written to the connection.
+        /// Whether any part of the request had been written to the connection.
         sent: bool,
     },
-    /// A response that cannot be read.
+    /// The trace failed on the response.
     #[error("{address}: unreadable response: {failure}")]
     Response {
         /// The service.
         address: String,
-        /// Where the trace stopped, and why.
+        /// The place and the reason of the trace's failure.
         failure: Box<Failure>,
     },
-    /// A malformed message, or unsolicited data.
+    /// The service sent a malformed message or unsolicited data.
     #[error("{address}: malformed response: {error}")]
     Malformed {
         /// The service.
         address: String,
-        /// What is wrong.
+        /// The error in the message.
         error: AccelError,
     },
-    /// A response to a different call.
-    #[error("{address}: call {expected} was answered by a response to {found}")]
+    /// The service answered a different call.
+    #[error("{address}: response to call {found}: must be to call {expected}")]
     OutOfStep {
         /// The service.
         address: String,
@@ -165,9 +166,9 @@ pub enum CallError {
 /// Whether the service has executed a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executed {
-    /// Certainly not: it was not sent, or the service said so.
+    /// Certainly not: the call was not sent, or the service has reported so.
     No,
-    /// Only the service knows.
+    /// The client cannot know.
     Perhaps,
     /// The service has answered it.
     Yes,
@@ -229,7 +230,7 @@ impl CallError {
         }
     }
 
-    /// Whether another attempt is safe and may succeed.
+    /// Whether a retry is safe and may succeed.
     pub(super) fn allows_retry(&self, idempotent: bool) -> bool {
         match self {
             CallError::Connect { .. }
@@ -241,8 +242,8 @@ impl CallError {
         }
     }
 
-    /// The gRPC code of the error: the code of the service's status, or the one that gRPC's
-    /// `statuscodes.md` assigns to failures on the way.
+    /// The gRPC code of the error: the code of the service's status, or the code that gRPC's
+    /// `statuscodes.md` assigns to other failures.
     pub fn code(&self) -> GrpcCode {
         let of_response = |reason: &str| match reason {
             "too_large" | "zip_bomb" => GrpcCode::ResourceExhausted,
@@ -273,7 +274,7 @@ impl CallError {
     }
 }
 
-/// Whether a code comes only from applications, never from gRPC's libraries (`statuscodes.md`).
+/// Whether only applications use a code, and gRPC's libraries do not (`statuscodes.md`).
 fn is_the_applications(code: GrpcCode) -> bool {
     matches!(
         code,

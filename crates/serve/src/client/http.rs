@@ -1,4 +1,4 @@
-//! Requests to HTTP/1.1 servers: T11, then T12 on the response.
+//! Requests to HTTP/1.1 servers: T11 sends a request, and T12 receives the response.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,9 +23,9 @@ pub struct HttpRequest<'a> {
     pub method: &'a str,
     /// The target, such as `/wrk2-api/post/compose`.
     pub target: &'a str,
-    /// Further header lines. The client adds the body's type and length itself.
+    /// Additional headers, as names and values. The client itself adds the body's type and length.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The body, JSON; may be empty.
+    /// The body as JSON. May be empty.
     pub body: &'a [u8],
 }
 
@@ -39,7 +39,7 @@ pub struct HttpResponse {
 }
 
 /// A client of one HTTP/1.1 server. It is like [`Client`](super::Client), but sends JSON over HTTP
-/// with traces T11 and T12; on connections without TLS they have no Encr and Decr.
+/// with traces T11 and T12. Without TLS these have no Encr and Decr.
 pub struct HttpClient {
     channel: Channel,
     host: Arc<str>,
@@ -54,13 +54,13 @@ impl std::fmt::Debug for HttpClient {
     }
 }
 
-/// The methods whose requests may be repeated (RFC 9110, section 9.2.2).
+/// The idempotent methods, whose requests may be retried (RFC 9110, section 9.2.2).
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
 
 impl HttpClient {
-    /// A client of the server at `address`, which is also the value of the `host` header; over TLS
-    /// if `trust` is given. [`ClientConfig::compress`] compresses bodies with the codec of
-    /// `settings`.
+    /// Creates a client of the server at `address`, which is also the value of the `host` header.
+    /// It uses TLS if `trust` is given. [`ClientConfig::compress`] compresses bodies with the codec
+    /// of `settings`.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
@@ -79,19 +79,20 @@ impl HttpClient {
         })
     }
 
-    /// Replaces the traces of further calls by the client's own; `None` restores the default
-    /// traces. Calls in progress keep the old ones. Returns how often traces were replaced.
+    /// Replaces the traces for future calls; `None` restores the default traces. Calls in progress
+    /// keep the old traces. Returns the number of replacements so far.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
+    /// [`ServeError::OwnTraces`] for traces that do not fit the calls. The client then keeps the
+    /// old traces.
     pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
         self.channel.traces.replace(traces)
     }
 
-    /// Reads the file of the client's own traces again; otherwise as [`HttpClient::set_traces`].
+    /// Like [`HttpClient::set_traces`], with the present contents of the client's trace file.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`], also if there is no such file.
+    /// [`ServeError::OwnTraces`], also if the client has no trace file.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.channel.traces.reload()
     }
@@ -104,8 +105,8 @@ impl HttpClient {
         self.request_with(request, &CallOptions::default())
     }
 
-    /// Sends a request with options: a deadline, and a handle that cancels it. Methods that HTTP
-    /// defines as idempotent may be repeated, whatever `options` say.
+    /// Like [`HttpClient::request`], with options such as a deadline and a handle for cancellation.
+    /// Methods that HTTP defines as idempotent may always be retried.
     ///
     /// # Errors
     /// [`CallError`].
@@ -125,7 +126,7 @@ impl HttpClient {
         self.channel.counts()
     }
 
-    /// The client's metrics in the text format of Prometheus, all with the label `peer`.
+    /// The client's metrics in the text format of Prometheus, with the label `peer` on all metrics.
     pub fn metrics(&self) -> String {
         self.channel.metrics()
     }

@@ -22,7 +22,7 @@ type CounterBy = Family<Labels, Counter<u64, AtomicU64>>;
 /// The counters of one client.
 pub(super) struct ClientMetrics {
     registry: Registry,
-    /// The metrics of the workers that do the client's steps, if it has any.
+    /// The metrics of the workers that do the client's steps, if there are any.
     pools: Option<PoolMetrics>,
     connections: Family<Labels, Gauge>,
     waiting: Gauge,
@@ -44,7 +44,7 @@ impl ClientMetrics {
         let mut registry = Registry::with_labels(label());
         let registry_of = registry.sub_registry_with_prefix("accelflow_client");
         let connections = Family::<Labels, Gauge>::default();
-        let about = "Connections now, by whether a call uses them";
+        let about = "Open connections by whether a call uses them";
         registry_of.register("connections", about, connections.clone());
         let waiting = Gauge::default();
         let about = "Calls that wait for a connection";
@@ -54,13 +54,13 @@ impl ClientMetrics {
             registry_of.register(name, about, family.clone());
             family
         };
-        let ended = counter("connections_ended", "Connections that ended, by why");
+        let ended = counter("connections_ended", "Ended connections by reason");
         let calls = counter("calls", "Calls by result");
-        let retries = counter("retries", "Attempts after the first, by why");
-        let about = "Responses of which a core did a part, by the reason";
+        let retries = counter("retries", "Retries by reason");
+        let about = "Responses that a core partly processed, by reason";
         let fallbacks = counter("fallbacks", about);
         let seconds = Histogram::new(exponential_buckets(16e-6, 4.0, 12));
-        let about = "Time that calls took, retries included";
+        let about = "Duration of calls, including retries";
         registry_of.register_with_unit("call", about, Unit::Seconds, seconds.clone());
         ClientMetrics {
             registry,

@@ -1,7 +1,7 @@
-//! Looking up the addresses of a host.
+//! Resolution of a host's addresses.
 //!
-//! The system's look-up cannot be cancelled and has its own time limits, so it runs on a thread of
-//! its own, and waiting calls may leave. A client runs one look-up at a time, for all its calls.
+//! The system's resolver cannot be cancelled and has its own time limits. So it runs on a separate
+//! thread, and waiting calls may give up. A client runs one look-up at a time, for all its calls.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::cancel::{Cancel, Slot, Woken};
 use super::config::Address;
 
-/// Addresses, or kind and text of the system's error.
+/// The addresses, or the kind and text of the system's error.
 type Found = Result<Vec<SocketAddr>, (io::ErrorKind, String)>;
 
 type LookUp = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
@@ -48,8 +48,8 @@ impl Names {
         }
     }
 
-    /// The addresses of a host, in the system's order. [`io::ErrorKind::TimedOut`] if they are not
-    /// known in time, or the wait is cancelled.
+    /// Returns the addresses of a host, in the system's order. [`io::ErrorKind::TimedOut`] if they
+    /// are not known in time, or if the wait is cancelled.
     pub(super) fn addresses(
         &self,
         address: &Address,
@@ -69,7 +69,7 @@ impl Names {
                 lock(&self.state)
                     .waiting
                     .retain(|other| !Arc::ptr_eq(other, &slot));
-                // The result may have come at the last moment.
+                // The result may have arrived at the last moment.
                 slot.take().ok_or_else(late)?
             }
         };
@@ -95,8 +95,8 @@ impl Names {
     }
 }
 
-/// Ends a look-up, even if it panics, so that the next call begins another. Empty once it has
-/// ended.
+/// A guard that ends a look-up, even if it panics, so that the next call starts another. Empty once
+/// the look-up has ended.
 struct Answer<'s>(Option<&'s Mutex<State>>);
 
 impl Answer<'_> {

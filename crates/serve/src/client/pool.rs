@@ -1,4 +1,4 @@
-//! A bounded pool of connections, which waiting calls get in their order of arrival.
+//! A bounded pool of connections. Waiting calls get connections in order of arrival.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ pub(super) enum Place<C> {
     New,
 }
 
-/// The reason why a caller gets no place.
+/// The reason why a call gets no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPlace {
-    /// The maximum number of calls wait.
+    /// The largest number of calls is already waiting.
     Full {
         /// The number of waiting calls.
         waiting: usize,
@@ -46,7 +46,7 @@ pub(super) struct Pool<C> {
 
 struct State<C> {
     open: usize,
-    /// Idle connections. The last one was used last and is used first, so that the others can
+    /// Idle connections. The most recently used is last and is taken first, so that the others can
     /// expire. Empty while a call waits.
     idle: VecDeque<(C, Instant)>,
     waiting: VecDeque<Arc<Slot<Place<C>>>>,
@@ -104,7 +104,7 @@ impl<C: Send + 'static> Pool<C> {
         let mut state = self.lock();
         state.waiting.retain(|other| !Arc::ptr_eq(other, &slot));
         drop(state);
-        // Between waking up and leaving the queue the call may have been given a place after all.
+        // The call may have been given a place between its wake-up and its leaving the queue.
         match slot.take() {
             None => Err(nothing),
             Some(place) if nothing == NoPlace::Late => Ok(place),
@@ -119,7 +119,7 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Returns a connection: to the call that has waited longest, or else to the idle ones.
+    /// Returns a connection to the pool. It goes to the longest-waiting call, or else becomes idle.
     pub(super) fn give_back(&self, connection: C) {
         let mut state = self.lock();
         if state.closed {
@@ -155,8 +155,8 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Closes connections that have been idle for too long. When the pool is closed, closes all
-    /// idle ones and returns. Calls `end` with each, without holding the lock.
+    /// Closes connections that have been idle for too long. Once the pool is closed, closes all
+    /// idle connections and returns. Calls `end` with each connection, without holding the lock.
     pub(super) fn reap(&self, mut end: impl FnMut(C)) {
         let mut state = self.lock();
         loop {
@@ -193,8 +193,8 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Closes the pool: [`Pool::reap`] closes idle connections and returns. Connections in use are
-    /// closed when they are given back.
+    /// Closes the pool. [`Pool::reap`] then closes idle connections and returns. Connections in use
+    /// are closed when they are returned.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();

@@ -37,7 +37,7 @@ impl Retries {
         state.budget = (state.budget + self.policy.budget_ratio).min(reserve);
     }
 
-    /// The pause after attempt number `attempt` (from 1); `None` if it was the last.
+    /// Returns the pause after attempt number `attempt`, from 1; `None` if it was the last.
     pub(super) fn next(&self, attempt: u32) -> Option<Duration> {
         if attempt >= self.policy.max_attempts {
             return None;
@@ -47,7 +47,7 @@ impl Retries {
             return None;
         }
         state.budget -= 1.0;
-        // 53 bits are what a double holds: a uniform number in [0, 1).
+        // A uniform number in [0, 1) from 53 bits, the precision of a double.
         let share = (state.jitter.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         let doublings = (attempt - 1).min(30);
         let bound = self.policy.base_delay.saturating_mul(1 << doublings);

@@ -1,9 +1,9 @@
-//! Calls to Thrift services: T9, then T10 on the response.
+//! Calls to Thrift services: T9 sends a call, and T10 receives the response.
 //!
-//! A [`Client`] keeps a bounded pool of connections to one service, plain or with TLS 1.3
-//! ([`TlsTrust`]), and may be shared by any number of threads. Each call takes a connection of its
-//! own, in the order of arrival. It ends at the latest at its deadline, or when another thread
-//! [cancels](super::Cancel) it, with an error that says whether the service may have executed it
+//! A [`Client`] has a bounded pool of connections to one service, plain or with TLS 1.3
+//! ([`TlsTrust`]). Any number of threads may share it. Each call uses a separate connection; calls
+//! get connections in order of arrival. A call ends at the latest at its deadline, or when another
+//! thread [cancels](super::Cancel) it. The error says whether the service may have executed it
 //! ([`CallError::executed`]).
 
 use std::collections::HashSet;
@@ -46,11 +46,11 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client of the functions that a `.thrift` file declares; see [`Client::new`]. Included
-    /// files are looked for beside it, then in the folders `search`.
+    /// Creates a client of the functions that a `.thrift` file declares; see [`Client::new`].
+    /// Included files are searched in the file's folder, then in the folders of `search`.
     ///
     /// # Errors
-    /// [`ServeError::Interface`]; those of [`Client::new`].
+    /// [`ServeError::Interface`], and the errors of [`Client::new`].
     pub fn from_interface(
         path: &Path,
         search: &[PathBuf],
@@ -66,8 +66,8 @@ impl Client {
         Client::new(address, settings, protocol, trust, config)
     }
 
-    /// A client of the service at `address`; over TLS if `trust` is given. Connections are opened
-    /// when calls need them.
+    /// Creates a client of the service at `address`. It uses TLS if `trust` is given. Connections
+    /// are opened when calls need them.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
@@ -87,31 +87,32 @@ impl Client {
         })
     }
 
-    /// Sets whether methods are called as `service:method`, for servers of several services on one
-    /// port (Thrift's multiplexed protocol).
+    /// Sets whether calls name the method as `service:method` (Thrift's multiplexed protocol), for
+    /// servers with several services on one port.
     pub fn set_multiplexed(&mut self, multiplexed: bool) {
         self.multiplexed = multiplexed;
     }
 
-    /// Replaces the traces of further calls by the client's own; `None` restores the default
-    /// traces. Calls in progress keep the old ones. Returns how often traces were replaced.
+    /// Replaces the traces for future calls; `None` restores the default traces. Calls in progress
+    /// keep the old traces. Returns the number of replacements so far.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
+    /// [`ServeError::OwnTraces`] for traces that do not fit the calls. The client then keeps the
+    /// old traces.
     pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
         self.channel.traces.replace(traces)
     }
 
-    /// Reads the file of the client's own traces again; otherwise as [`Client::set_traces`].
+    /// Like [`Client::set_traces`], with the present contents of the client's trace file.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`], also if there is no such file.
+    /// [`ServeError::OwnTraces`], also if the client has no trace file.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.channel.traces.reload()
     }
 
-    /// Declares that executing `Service.method` twice does no harm: calls of it may be repeated
-    /// also when a connection is lost after the request was sent.
+    /// Declares `Service.method` idempotent: it may safely be executed twice. Its calls are then
+    /// also retried if the connection is lost after the request was sent.
     ///
     /// # Errors
     /// `unknown_service`, `unknown_method`.
@@ -121,8 +122,8 @@ impl Client {
         Ok(())
     }
 
-    /// Calls `Service.method`, or `method` where one service alone has it, with the JSON object of
-    /// its arguments. Returns the JSON text of its value; empty for a void or oneway function.
+    /// Calls `Service.method`, or `method` if only one service has it. `arguments` is a JSON
+    /// object. Returns the function's value as JSON text; empty for a void or oneway function.
     ///
     /// # Errors
     /// [`CallError`].
@@ -130,8 +131,7 @@ impl Client {
         self.call_with(method, arguments, &CallOptions::default())
     }
 
-    /// Calls a function as [`Client::call`] does, with options: a deadline, and a handle that
-    /// cancels it.
+    /// Like [`Client::call`], with options such as a deadline and a handle for cancellation.
     ///
     /// # Errors
     /// [`CallError`].
@@ -152,7 +152,7 @@ impl Client {
         self.channel.counts()
     }
 
-    /// The client's metrics in the text format of Prometheus, all with the label `peer`.
+    /// The client's metrics in the text format of Prometheus, with the label `peer` on all metrics.
     pub fn metrics(&self) -> String {
         self.channel.metrics()
     }

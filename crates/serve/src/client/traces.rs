@@ -1,4 +1,4 @@
-//! The traces of Thrift, HTTP and gRPC calls: the default ones, and a client's own.
+//! The traces of Thrift, HTTP and gRPC calls: the default traces, and custom traces of a client.
 
 use std::sync::Arc;
 
@@ -13,21 +13,20 @@ use crate::traces::slot::{Given, Slot};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The traces that a client makes its calls with.
+/// The traces with which a client makes its calls.
 #[derive(Clone, Debug, Default)]
 pub struct ClientTraces {
     /// The source of the traces. They replace the default traces of the same names.
     pub source: TraceSource,
-    /// The trace that sends a request. It must continue with the trace of the answer. Default: the
+    /// The trace that sends a request. It must continue with the trace `answer`. Default: the
     /// paper's T9 (for HTTP T11) without its error subtrace, and without Encr if there is no TLS.
-    /// For gRPC: its part on messages, `T9_grpc`, which has no continuation.
+    /// For gRPC: the message part `T9_grpc`, which has no continuation.
     pub call: Option<String>,
     /// The trace that sends a compressed request. Default: `call` if that is given.
     pub call_compressed: Option<String>,
-    /// The trace that sends a request without an answer (Thrift). Default: T9 without its tail.
+    /// The trace that sends a oneway request (Thrift). Default: T9 without its tail.
     pub oneway: Option<String>,
-    /// The trace that sends a compressed request without an answer. Default: `oneway` if that is
-    /// given.
+    /// The trace that sends a compressed oneway request. Default: `oneway` if that is given.
     pub oneway_compressed: Option<String>,
     /// The trace that receives the answer. Default: T10 (for HTTP T12), adapted in the same way.
     pub answer: Option<String>,
@@ -43,7 +42,7 @@ impl Given for ClientTraces {
     }
 }
 
-/// The names of the traces that calls of one kind take over one kind of connection.
+/// The names of the traces for one kind of call over one kind of connection.
 #[derive(Clone, Copy, Debug)]
 struct Names {
     call: &'static str,
@@ -53,8 +52,8 @@ struct Names {
     answer: &'static str,
 }
 
-/// T9 and T10 without the error subtrace: errors are reported to the calling core, and not to the
-/// service's own caller.
+/// T9 and T10 without the error subtrace, since errors are reported to the calling core and not to
+/// the service's caller.
 const THRIFT_OVER_TLS: Names = Names {
     call: "T9_call",
     call_compressed: "T9_call+Cmp",
@@ -91,7 +90,7 @@ const HTTP_PLAIN: Names = Names {
     answer: "T12_plain",
 };
 
-/// The parts of T9 and T10 on gRPC's messages.
+/// The message parts of T9 and T10 for gRPC.
 const GRPC: Names = Names {
     call: grpc::CALL,
     call_compressed: grpc::CALL_COMPRESSED,
@@ -100,27 +99,27 @@ const GRPC: Names = Names {
     answer: grpc::RESPONSE,
 };
 
-/// The traces with which a call is made.
+/// The linked traces with which calls are made.
 #[derive(Debug)]
 pub(super) struct ClientImage {
     pub(super) image: Image,
-    /// The bodies of accelerators other than the nine that the traces call.
+    /// The bodies of the custom accelerators that the traces call.
     pub(super) bodies: OwnBodies,
-    /// The number of images that the client had before this one.
+    /// The number of the client's earlier images.
     pub(super) generation: u64,
     pub(super) call: String,
     pub(super) call_compressed: String,
-    /// The trace of a request without an answer.
+    /// The trace of a oneway request.
     pub(super) oneway: String,
     pub(super) oneway_compressed: String,
-    /// The trace that receives the response, in which the first two end.
+    /// The trace that receives the response, with which the call traces end.
     pub(super) answer: String,
 }
 
 impl ClientImage {
-    /// The paper's name of a trace, which recordings use: `T9+Cmp` for `T9_call+Cmp`. The steps are
-    /// the same but for the error subtrace. Traces without Encr and Decr are not in the paper and
-    /// keep their names, as a client's own do.
+    /// Returns the paper's name of a trace, which recordings use, such as `T9+Cmp` for
+    /// `T9_call+Cmp`. The steps are the same except for the error subtrace. Traces without Encr and
+    /// Decr are not in the paper and keep their names, as do custom traces.
     pub(super) fn paper_name(&self, trace: &str) -> String {
         match trace {
             "T9_call" | "T9_call+Cmp" | "T10_call" => trace.replace("_call", ""),
@@ -137,7 +136,7 @@ pub(super) enum Speaks {
     Grpc,
 }
 
-/// The connections that a client's traces are for.
+/// The kind of connection that a client's traces are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) speaks: Speaks,
@@ -165,7 +164,7 @@ impl Kind {
         }
     }
 
-    /// Checks and links the traces of a client, including its own.
+    /// Checks and links the traces of a client, including custom ones.
     pub(super) fn link(
         self,
         own: Option<&ClientTraces>,
@@ -192,7 +191,7 @@ impl Kind {
             wire,
         };
         let calls = match self.speaks {
-            // The answer's frames lie between the two.
+            // The frames of HTTP/2 separate the two traces.
             Speaks::Grpc => Task::Send,
             _ => Task::Call(&answer),
         };
@@ -233,7 +232,7 @@ impl Kind {
     }
 }
 
-/// The traces of a client, which may be replaced.
+/// The replaceable traces of a client.
 pub(super) struct TraceSlot {
     kind: Kind,
     slot: Slot<ClientImage, ClientTraces>,
@@ -250,13 +249,13 @@ impl TraceSlot {
         self.slot.now()
     }
 
-    /// Replaces the traces for further calls; `None` restores the default ones.
+    /// Replaces the traces for future calls; `None` restores the default traces.
     pub(super) fn replace(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
         let link = |given: Option<&ClientTraces>, turn| self.kind.link(given, turn);
         self.slot.replace(traces, link)
     }
 
-    /// Replaces the traces by the present contents of their file.
+    /// Replaces the traces with the present contents of their file.
     pub(super) fn reload(&self) -> Result<u64, ServeError> {
         self.slot.reload(|given, turn| self.kind.link(given, turn))
     }

@@ -20,19 +20,19 @@ use crate::transport::tls::handshake::shake;
 use crate::transport::tls::keys::session;
 
 /// The server that a client trusts, and the client's own certificate if it has one. Connections use
-/// TLS 1.3 with TLS_AES_128_GCM_SHA256 or TLS_AES_256_GCM_SHA384, and nothing else.
+/// only TLS 1.3 with TLS_AES_128_GCM_SHA256 or TLS_AES_256_GCM_SHA384.
 #[derive(Clone, Debug)]
 pub struct TlsTrust {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
-    /// Whether the server must name the protocol that is offered.
+    /// Whether the server must confirm the offered application protocol.
     must_agree: bool,
 }
 
 impl TlsTrust {
-    /// Trusts a server that proves to be `server_name` (a DNS name or an IP address) by a
-    /// certificate that one of `authorities`, a PEM file, has signed. A self-signed certificate of
-    /// a server in that file is trusted, too. Debian keeps the public authorities in
+    /// Trusts a server that proves its identity `server_name` (a DNS name or an IP address) with a
+    /// certificate signed by one of `authorities`, a PEM file. Self-signed server certificates in
+    /// that file are also trusted. Debian has the public authorities in
     /// `/etc/ssl/certs/ca-certificates.crt`.
     ///
     /// # Errors
@@ -42,11 +42,11 @@ impl TlsTrust {
         TlsTrust::new(authorities, server_name, None)
     }
 
-    /// Trusts a server as [`TlsTrust::from_pem_file`] does, and proves the client's identity by a
-    /// certificate chain, the client's own certificate first, and its private key.
+    /// Like [`TlsTrust::from_pem_file`], and also proves the client's identity with a certificate
+    /// chain and its private key. The chain begins with the client's own certificate.
     ///
     /// # Errors
-    /// Those of [`TlsTrust::from_pem_file`].
+    /// The errors of [`TlsTrust::from_pem_file`].
     pub fn with_identity(
         authorities: &Path,
         server_name: &str,
@@ -89,8 +89,8 @@ impl TlsTrust {
 }
 
 impl TlsTrust {
-    /// This trust without session tickets, so that every connection has a full handshake. For
-    /// protocols in which session tickets must not arrive between messages.
+    /// Returns this trust without session tickets, so that every connection has a full handshake.
+    /// For protocols in which session tickets must not arrive between messages.
     #[must_use]
     pub fn without_resumption(&self) -> TlsTrust {
         let mut config = ClientConfig::clone(&self.config);
@@ -130,8 +130,7 @@ impl TlsTrust {
     }
 }
 
-/// Performs the handshake with a server. `inbound` then holds the bytes that came after the
-/// handshake.
+/// Performs the handshake with a server. `inbound` then has the bytes received after the handshake.
 pub(super) fn connect(
     trust: &TlsTrust,
     stream: &TcpStream,
@@ -154,21 +153,21 @@ pub(super) fn connect(
     Ok((session(secrets)?, control))
 }
 
-/// The control path of a client's connection. A server may also send session tickets, and may put
-/// several handshake messages in a record or one in several.
+/// The control path of a client's connection. A server may also send session tickets. A record may
+/// have several handshake messages, and a message may span several records.
 pub(super) struct ClientControl {
     control: Control<ClientConnectionData>,
     /// The beginning of an incomplete handshake message.
     unfinished: Vec<u8>,
 }
 
-/// The largest handshake message that a server may send after the handshake; a session ticket is
-/// at most 2^16 bytes and its extensions as many (RFC 8446, section 4.6.1).
+/// The largest handshake message that a server may send after the handshake, in bytes. A session
+/// ticket has at most 2^16 bytes and as many bytes of extensions (RFC 8446, section 4.6.1).
 const MAX_HANDSHAKE_MESSAGE: usize = 1 << 18;
 const NEW_SESSION_TICKET: u8 = 4;
 
 impl ClientControl {
-    /// Handles a TLS control record. Returns the bytes that must be sent.
+    /// Handles a TLS control record. Returns the bytes to send.
     pub(super) fn handle_control(
         &mut self,
         session: &mut TlsSession,
@@ -216,8 +215,7 @@ impl ClientControl {
         Ok(reply)
     }
 
-    /// Renews the write keys when they have protected enough records. Returns the bytes that must
-    /// be sent.
+    /// Renews the write keys if they have protected enough records. Returns the bytes to send.
     pub(super) fn refresh(
         &mut self,
         session: &mut TlsSession,

@@ -1,4 +1,4 @@
-//! The socket of a connection: whole messages out and in, until a deadline.
+//! The socket of a connection, which sends and receives whole messages until a deadline.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -28,8 +28,8 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// The length of the message at the beginning of `text`, once it is known; it may be more than
-    /// `text` has. `ended`: whether the stream has ended.
+    /// Returns the length of the message at the beginning of `text`, or `None` if it is not known
+    /// yet. It may be larger than `text`. `ended` is true if the stream has ended.
     fn length(
         self,
         text: &[u8],
@@ -90,27 +90,28 @@ pub(super) const CLOSED: &str = "closed by the service";
 pub(super) const SENDING: &str = "sending";
 pub(super) const RECEIVING: &str = "waiting for the response";
 
-/// The socket of a connection, as traces see it.
+/// The socket of a connection, through which traces send and receive.
 pub(super) struct Wire {
-    /// Does not block: every wait has a deadline.
+    /// The non-blocking socket. Every wait has a deadline.
     pub(super) stream: Arc<TcpStream>,
     pub(super) inbound: Inbound,
     pub(super) limits: Limits,
-    /// Whether messages are in records.
+    /// Whether messages are in TLS records.
     pub(super) secure: bool,
     pub(super) framing: Framing,
     pub(super) deadline: Instant,
     /// Bytes written since the call began.
     pub(super) written: usize,
-    /// Whether a response was handed over since the call began.
+    /// Whether the call's trace has received a response.
     pub(super) received: bool,
-    /// The stream has ended.
+    /// Whether the stream has ended.
     pub(super) ended: bool,
-    /// Whether the service has announced the end in a TLS record, which cannot be forged.
+    /// Whether the service has announced the end of the stream in a TLS record, which cannot be
+    /// forged.
     pub(super) goodbye: bool,
-    /// Why a trace got no response.
+    /// The reason why a trace got no response.
     pub(super) error: Option<WireError>,
-    /// The system calls for requests and responses, if they are noted.
+    /// The costs of system calls for requests and responses, if they are measured.
     pub(super) exchanges: Exchanges,
 }
 
@@ -147,8 +148,8 @@ impl Wire {
         }
     }
 
-    /// Receives a response, whose bytes also stay in `inbound` until they are known to be good.
-    /// With TLS these are the records that seem to make up a response.
+    /// Receives a response. Its bytes also stay in `inbound` until they are known to be valid. With
+    /// TLS these are the records that probably form a response.
     pub(super) fn receive(&mut self) -> Result<Vec<u8>, WireError> {
         loop {
             if let Some(length) = self.arrived()? {
@@ -188,13 +189,13 @@ impl Wire {
         Ok(Some(records.bytes))
     }
 
-    /// The length of the message in `text`, which may be longer than that.
+    /// Returns the length of the message in `text`. `text` may be shorter.
     pub(super) fn message_length(&self, text: &[u8]) -> Result<Option<usize>, AccelError> {
         let ended = self.ended && (self.goodbye || !self.secure);
         self.framing.length(text, ended, &self.limits)
     }
 
-    /// Waits for more bytes. An end of the stream that was seen before is an error.
+    /// Waits for more bytes. Fails if the stream has already ended.
     pub(super) fn fill(&mut self) -> Result<(), WireError> {
         if self.ended {
             return Err(WireError::Lost(CLOSED.to_owned()));
@@ -207,7 +208,7 @@ impl Wire {
         }
     }
 
-    /// Reads without waiting; returns whether there was anything.
+    /// Reads without waiting. Returns whether there was any data.
     pub(super) fn try_fill(&mut self) -> Result<bool, WireError> {
         loop {
             match self.inbound.fill(&mut &*self.stream) {
@@ -232,7 +233,7 @@ impl Wire {
     }
 }
 
-/// Waits until a socket is ready or has failed; returns whether that was before `deadline`.
+/// Waits until a socket is ready or has failed. Returns false after `deadline`.
 pub(super) fn wait(stream: &TcpStream, flags: PollFlags, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! The form in which a function's result is written when it is not JSON text.
+//! The form of a function's result, unless it is JSON text.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub(crate) struct Form<'a> {
 }
 
 impl Form<'_> {
-    /// Returns the form of a result that is made after the handler has returned. The thread that
-    /// makes it must not wait for memory.
+    /// Returns the form of a result that is produced after the handler has returned. The producing
+    /// thread does not wait for memory.
     pub(crate) fn later(&self) -> LaterForm {
         if let Some(budget) = self.budget {
             budget.refuse_to_wait();
@@ -31,8 +31,8 @@ impl Form<'_> {
         }
     }
 
-    /// Replaces `bytes` by the record of the function's result; `None` if there is no memory for a
-    /// result of that size.
+    /// Writes the function's result as a record that replaces `bytes`. Returns `None` if there is
+    /// no memory for a result of that size.
     pub(crate) fn write<T: Serialize + ?Sized>(
         &self,
         value: &T,

@@ -1,4 +1,5 @@
-//! The two kinds of handlers: those that return JSON text, and those that read and return values.
+//! The two kinds of handlers: one works on JSON text, the other on values of the application's
+//! types.
 
 use std::sync::Arc;
 
@@ -9,8 +10,8 @@ use crate::scope::{with_abandonment, with_carried, with_deadline};
 
 /// Answers the requests to one function.
 ///
-/// Contract: it is called from several threads at once and may block each of them, since a
-/// connection's thread waits only for its own handler. A panic is answered with INTERNAL_ERROR.
+/// It is called from several threads concurrently. It may block, since each connection's thread
+/// waits only for its own handler. A panic is answered with INTERNAL_ERROR.
 pub trait Handler: Send + Sync {
     /// Answers one request.
     ///
@@ -30,9 +31,9 @@ where
 
 /// Answers the requests to one function with values of the application's own types.
 ///
-/// Unless the server records, arguments and values are not converted to JSON text on the way: for
-/// Thrift if nothing is compressed, for gRPC if they contain no message with a JSON form of its own
-/// (`docs/message-conventions.md`). The contract is that of [`Handler`].
+/// Arguments and values are usually not converted to JSON text. Exceptions are servers that record
+/// costs, compressed Thrift messages, and gRPC messages with a special JSON form
+/// (`docs/message-conventions.md`). The rules for threads and panics are those of [`Handler`].
 pub trait ValueHandler: Send + Sync {
     /// Answers one request.
     ///
@@ -58,8 +59,8 @@ pub(crate) enum AnyHandler {
 }
 
 impl AnyHandler {
-    /// Calls the handler on this thread. Its own calls keep the request's deadline and terms, and
-    /// continue its trace.
+    /// Calls the handler on this thread. The handler's own calls inherit the request's deadline and
+    /// terms, and continue its trace.
     pub(crate) fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
         let _attached = request.context.map(|context| context.clone().attach());
         let call = || with_abandonment(request.abandoned, || self.call_now(request));

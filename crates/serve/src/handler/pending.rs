@@ -10,10 +10,11 @@ use tokio::sync::oneshot;
 
 use super::value::{HandlerError, Value};
 
-/// The answer with which a promise is kept.
+/// The answer that fulfils a promise.
 pub(crate) type Kept = Result<Value, HandlerError>;
 
-/// Whether the client still waits for the answer, and the callback for when it no longer does.
+/// Whether the client still waits for the answer, and the callback for the moment when it stops
+/// waiting.
 #[derive(Default)]
 enum Interest {
     #[default]
@@ -31,12 +32,12 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the wait without calling the callback: there is an answer.
+    /// Ends the wait with an answer, without calling the callback.
     pub(crate) fn answered(&self) {
         *self.lock() = Interest::Over;
     }
 
-    /// Calls `callback` when the wait ends without an answer; at once if it has ended already.
+    /// Calls `callback` when the wait ends without an answer, or at once if it has already ended.
     pub(crate) fn when_abandoned(&self, callback: Box<dyn FnOnce() + Send>) {
         let mut interest = self.lock();
         if let Interest::Over = *interest {
@@ -64,7 +65,7 @@ impl Drop for AbandonOnDrop {
     }
 }
 
-/// The waiting end of a [`Promise`](crate::Promise): the answer is still to come.
+/// The waiting end of a [`Promise`](crate::Promise), whose answer has not arrived yet.
 pub(crate) struct Pending {
     receiver: oneshot::Receiver<Kept>,
     wait: AbandonOnDrop,
@@ -84,7 +85,7 @@ impl Pending {
         }
     }
 
-    /// Waits on this thread.
+    /// Blocks this thread until the answer arrives.
     pub(crate) fn wait(self) -> Kept {
         let Pending { receiver, wait } = self;
         let answer = receiver.blocking_recv();

@@ -1,4 +1,4 @@
-//! Answers that come after their handler has returned.
+//! Promises of answers, for handlers that return before they have the answer.
 
 use std::fmt;
 
@@ -10,9 +10,8 @@ use super::pending::{Kept, Pending, Waiting};
 use super::returned::{Made, Returned, returned};
 use super::value::HandlerError;
 
-/// The answer of a handler that returned before it had one
-/// ([`Request::later`](crate::Request::later)). A promise that is dropped is answered with
-/// INTERNAL_ERROR.
+/// A promise to answer a request later, for a handler that returns before it has the answer
+/// ([`Request::later`](crate::Request::later)). If it is dropped, the client gets INTERNAL_ERROR.
 pub struct Promise {
     sender: oneshot::Sender<Kept>,
     waiting: Waiting,
@@ -27,7 +26,8 @@ impl fmt::Debug for Promise {
 }
 
 impl Promise {
-    /// Makes a promise of a value of about `size` bytes, in `form` unless it is JSON text.
+    /// Creates a promise of a value of about `size` bytes. The value has the form `form`, or is
+    /// JSON text if that is `None`.
     pub(crate) fn new(form: Option<LaterForm>, size: usize) -> (Promise, Pending) {
         let (sender, receiver) = oneshot::channel();
         let waiting = Waiting::default();
@@ -61,9 +61,9 @@ impl Promise {
         let _ = self.sender.send(answer);
     }
 
-    /// Calls `callback` once when the client no longer waits for the answer: it has cancelled the
-    /// call, its deadline has passed, or its connection is gone. If the client has already stopped
-    /// waiting, calls it at once. The callback runs on the connection's thread and must not block
+    /// Calls `callback` once when the client stops waiting for the answer, because it has cancelled
+    /// the call, its deadline has passed, or its connection is gone. Calls it at once if the client
+    /// has already stopped waiting. The callback runs on the connection's thread and must not block
     /// it.
     pub fn when_abandoned(&self, callback: impl FnOnce() + Send + 'static) {
         self.waiting.when_abandoned(Box::new(callback));

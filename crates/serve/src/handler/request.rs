@@ -22,27 +22,27 @@ use crate::memory::wipe::Wiped;
 use crate::scope::{Carried, is_abandoned};
 use crate::transport::grpc::metadata::Metadata;
 
-/// A request that the trace T1 has delivered to a core.
+/// A request for a handler, as the trace T1 has delivered it to a core.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The service that declares the function.
     pub service: &'a str,
     /// The function.
     pub method: &'a str,
-    /// The JSON object of its arguments (`docs/message-conventions.md`). For a [`ValueHandler`]
-    /// they may have another form, which [`Request::read`] reads.
+    /// The JSON object of its arguments (`docs/message-conventions.md`). For a [`ValueHandler`] the
+    /// arguments may have another form; use [`Request::read`].
     pub arguments: &'a [u8],
     /// The facts that the accelerators found in the message.
     pub facts: &'a Facts,
     /// The client's address.
     pub peer: SocketAddr,
-    /// The identities that the client has proven, if the server asks for certificates: the DNS
-    /// names and URIs in its certificate.
+    /// The DNS names and URIs in the client's certificate, if the server requires certificates.
+    /// They are proven identities.
     pub peer_identities: &'a [String],
     /// The core that LdB chose.
     pub core: Option<usize>,
-    /// The client's deadline, if it has one (gRPC only). Calls to other services from the handler's
-    /// thread keep it.
+    /// The client's deadline, if it has one (gRPC only). The handler's calls to other services
+    /// inherit it.
     pub deadline: Option<Instant>,
     /// The custom metadata of the call (gRPC only).
     pub metadata: &'a Metadata,
@@ -52,7 +52,7 @@ pub struct Request<'a> {
     pub(crate) abandoned: Option<&'a Arc<AtomicBool>>,
     /// The context of the request's span, if it has one.
     pub(crate) context: Option<&'a Context>,
-    /// The kind of record that the arguments are, unless they are JSON text.
+    /// The record type of the arguments; `None` if they are JSON text.
     pub(crate) record: Option<Arguments<'a>>,
 }
 
@@ -68,15 +68,15 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Whether the client no longer waits: its deadline has passed, it has cancelled the call, or
-    /// its connection is gone. The handler can then stop. Only gRPC clients report this; a handler
-    /// on the connection's own thread ([`Config::handler_threads`](crate::Config) 0) learns only of
-    /// the deadline.
+    /// Whether the client has stopped waiting, because its deadline has passed, it has cancelled
+    /// the call, or its connection is gone. The handler can then stop. Only gRPC clients report
+    /// this. Handlers on the connection's thread ([`Config::handler_threads`](crate::Config) = 0)
+    /// see only the deadline.
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned)
     }
 
-    /// A function for other threads that returns [`Request::is_abandoned`].
+    /// Returns a function that other threads can call instead of [`Request::is_abandoned`].
     pub fn abandonment(&self) -> impl Fn() -> bool + Send + Sync + use<> {
         let (deadline, abandoned) = (self.deadline, self.abandoned.cloned());
         move || is_abandoned(deadline, abandoned.as_ref())
@@ -102,8 +102,8 @@ impl<'a> Request<'a> {
     /// Reads the arguments with a seed that builds the value.
     ///
     /// # Errors
-    /// Those of [`Request::read`]. For gRPC, some types can only be read by [`Request::read`]:
-    /// those that borrow text that is not on the wire, such as an enum's name.
+    /// The errors of [`Request::read`]. For gRPC, also for types that borrow text that is not on
+    /// the wire, such as an enum's name. Only [`Request::read`] can read these.
     pub fn read_seed<S: DeserializeSeed<'a>>(&self, seed: S) -> Result<S::Value, HandlerError> {
         if let Some(Arguments { record, .. }) = self.record {
             return record.read_seed(self.arguments, seed).map_err(unfit);
@@ -111,15 +111,15 @@ impl<'a> Request<'a> {
         read_json(self.arguments, seed)
     }
 
-    /// Encodes `value` as the handler's result. If it does not fit the interface, the client gets
-    /// an error when the result is returned.
+    /// Encodes `value` as the handler's result. If the value does not fit the interface, the client
+    /// gets an error when the handler returns the result.
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form(), self.arguments.len(), value)
     }
 
-    /// Promises an answer. The handler returns the second value now, and keeps the promise later.
-    /// Other requests may use its thread meanwhile, except with framed Thrift, which answers the
-    /// calls of a connection in order.
+    /// Promises a later answer. The handler returns the second value now, and fulfils the promise
+    /// later. Meanwhile its thread can serve other requests, except with framed Thrift, which
+    /// answers the calls of a connection in order.
     pub fn later(&self) -> (Promise, Returned) {
         let form = self.form().map(|form| form.later());
         let (promise, pending) = Promise::new(form, self.arguments.len());
@@ -135,7 +135,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Reads JSON that Dser has made, which is nested no deeper than [`accelflow_accel::Limits`] allow.
+/// Reads JSON written by Dser, whose nesting is within [`accelflow_accel::Limits`].
 fn read_json<'a, S: DeserializeSeed<'a>>(
     json: &'a [u8],
     seed: S,

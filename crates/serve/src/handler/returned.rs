@@ -8,10 +8,10 @@ use super::pending::Pending;
 use super::value::Value;
 use crate::memory::buffers;
 
-/// The initial size of a result's buffer in bytes: most results are not larger.
+/// The initial size of a result's buffer in bytes, which is enough for most results.
 const LEAST_RESULT: usize = 256;
 
-/// Encodes `value` in a function's form; its size is expected to be about `size`.
+/// Encodes `value` in a function's form. `size` is its expected size in bytes.
 pub(crate) fn returned<T: Serialize + ?Sized>(
     form: Option<Form<'_>>,
     size: usize,
@@ -41,7 +41,7 @@ pub(crate) fn returned<T: Serialize + ?Sized>(
     }
 }
 
-/// The result of a [`ValueHandler`](crate::ValueHandler), made by
+/// The result of a [`ValueHandler`](crate::ValueHandler), created by
 /// [`Request::returns`](crate::Request::returns) or [`Returned::json`].
 #[derive(Debug)]
 pub struct Returned(pub(crate) Made);
@@ -50,22 +50,23 @@ pub struct Returned(pub(crate) Made);
 #[derive(Debug)]
 pub(crate) enum Made {
     Now(Value),
-    /// The value will come when the promise is kept.
+    /// A promise of a value.
     Later(Pending),
 }
 
 impl Returned {
-    /// A result from the JSON text of the function's value; empty for a void function.
+    /// Creates a result from the function's value as JSON text; empty for a void function.
     pub fn json(value: Vec<u8>) -> Returned {
         Returned(Made::Now(Value::Json(value)))
     }
 
-    /// A value that cannot be encoded, and why. The client receives an error.
+    /// Creates a result for a value that cannot be encoded, with the reason. The client gets an
+    /// error.
     pub fn unfit(why: String) -> Returned {
         Returned(Made::Now(Value::Unfit(why)))
     }
 
-    /// The result of a void function.
+    /// Creates the result of a void function.
     pub fn nothing() -> Returned {
         Returned::json(Vec::new())
     }

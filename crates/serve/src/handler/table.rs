@@ -7,8 +7,8 @@ use accelflow_accel::thrift::{FunctionId, FunctionSet};
 
 use super::kinds::AnyHandler;
 
-/// The limit of a quick call. Waiting replies are written before a handler whose last call took
-/// longer.
+/// The longest duration of a quick call. Waiting replies are written before calling a handler whose
+/// last call took longer.
 const QUICK: Duration = Duration::from_micros(50);
 
 /// The handlers by the index of their functions, which RPC finds in the interface.
@@ -20,7 +20,7 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
-    /// Sets the handler of a function, replacing one that was there.
+    /// Sets or replaces the handler of a function.
     pub(crate) fn set(&mut self, FunctionId(index): FunctionId, handler: AnyHandler) {
         if self.by_function.len() <= index {
             self.by_function.resize_with(index + 1, || None);
@@ -33,13 +33,13 @@ impl Handlers {
         self.by_function.get(function.0)?.as_ref()
     }
 
-    /// Whether the handler of `function` can be expected to be quick, as its last call was.
+    /// Whether the last call of the handler of `function` was quick.
     pub(crate) fn is_quick(&self, function: FunctionId) -> bool {
         let last = self.quick.get(function.0);
         last.is_none_or(|last| last.load(Ordering::Relaxed))
     }
 
-    /// Notes how long a call took.
+    /// Records the duration of a call.
     pub(crate) fn took(&self, function: FunctionId, spent: Duration) {
         if let Some(last) = self.quick.get(function.0) {
             let quick = spent <= QUICK;
@@ -50,7 +50,7 @@ impl Handlers {
         }
     }
 
-    /// The functions whose handlers read values.
+    /// Returns the functions whose handlers are [`ValueHandler`](crate::ValueHandler)s.
     pub(crate) fn of_values(&self) -> FunctionSet {
         let handlers = self.by_function.iter().enumerate();
         let values = handlers.filter(|(_, handler)| matches!(handler, Some(AnyHandler::Values(_))));

@@ -8,9 +8,9 @@ pub(crate) enum Value {
     Json(Vec<u8>),
     /// The record of the function's result.
     Record(Record, Vec<u8>),
-    /// A value that cannot be encoded, and why.
+    /// A value that cannot be encoded, with the reason.
     Unfit(String),
-    /// A value that was too large for the memory that the client's unread responses leave.
+    /// A value that does not fit the memory left by the client's unread responses.
     NoRoom,
 }
 
@@ -18,20 +18,20 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
     /// An exception that the interface declares for the function. In gRPC every method may raise
-    /// the status codes: `NOT_FOUND` with `{"message": "..."}`.
+    /// the status codes, such as `NOT_FOUND` with `{"message": "..."}`.
     #[error("exception '{field}'")]
     Declared {
-        /// The name of its field in `throws`.
+        /// The name of the exception's field in `throws`; in gRPC the name of the status code.
         field: String,
-        /// The JSON object of its members.
+        /// The exception's members as a JSON object.
         body: Vec<u8>,
     },
     /// Any other error. The client gets a `TApplicationException` INTERNAL_ERROR, or gRPC's status
-    /// UNKNOWN, with the id under which the log has this text
+    /// UNKNOWN, with an id. The log has this text under that id
     /// ([`Config::verbose_errors`](crate::Config)).
     #[error("{0}")]
     Internal(String),
-    /// Any other error, which the handler has logged itself.
+    /// Any other error, if the handler has logged it itself.
     #[error("{why}")]
     Logged {
         /// Its id in the log.
@@ -41,6 +41,6 @@ pub enum HandlerError {
     },
 }
 
-/// The result of a [`Handler`](crate::Handler): the JSON text of the function's value, empty for a
-/// void function.
+/// The result of a [`Handler`](crate::Handler): the function's value as JSON text, empty for a void
+/// function.
 pub type HandlerResult = Result<Vec<u8>, HandlerError>;

@@ -1,16 +1,15 @@
-//! A setting of the process's allocator: how much memory of large messages it keeps.
+//! Settings of the process's allocator for the memory of messages.
 
-/// Blocks of this size or more are given back to the system as soon as they are free. Smaller ones,
-/// such as messages of 64 KiB, are kept, since new pages cost more than processing such a message.
+/// Blocks of this size or more are returned to the system when they are freed. Smaller ones, such
+/// as messages of 64 KiB, are kept, since new pages cost more time than processing such a message.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const GIVEN_BACK_BYTES: libc::c_int = 1 << 20;
 
-/// Makes the allocator give large blocks back to the system once they are free, in the whole
-/// process.
+/// Makes the allocator of the whole process return large blocks to the system when they are freed.
 ///
 /// By default glibc raises its threshold to the largest block that was ever freed, up to 32 MiB,
-/// and then keeps such blocks in an arena of each thread: 100 responses of 14 MiB left 700 MiB
-/// behind. Settings of the environment take precedence. Other allocators are left alone.
+/// and then keeps such blocks in one arena per thread. 100 responses of 14 MiB left 700 MiB
+/// allocated. Settings in the environment take precedence. Other allocators are unaffected.
 pub(crate) fn give_back_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -25,10 +24,10 @@ pub(crate) fn give_back_large_blocks() {
 }
 
 /// Makes the allocator overwrite freed memory in the whole process, including that of C libraries,
-/// so that a compression context that held one tenant's data cannot leak it to another.
+/// so that a compression context cannot leak one tenant's data to another.
 ///
-/// Blocks of up to 1,032 bytes are not overwritten; the contexts are larger. Other allocators are left
-/// alone.
+/// Blocks of up to 1,032 bytes are not overwritten, but the contexts are larger. Other allocators
+/// are unaffected.
 pub(crate) fn overwrite_freed_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

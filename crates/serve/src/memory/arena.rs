@@ -1,8 +1,8 @@
-//! Memory for requests, which all connections share: reserved before a message is processed, and given
-//! up when its handler has returned.
+//! Memory for requests, which all connections share. It is reserved before a message is processed,
+//! and released after its handler has returned.
 //!
 //! A message of n bytes reserves n for itself and a multiple of n for its decoded form, both or
-//! neither, as in Cerebros (section 4.1). A reservation only counts bytes: the memory itself comes
+//! neither, as in Cerebros (section 4.1). A reservation only counts bytes; the memory itself comes
 //! from the allocator.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,8 @@ use tokio::time::timeout_at;
 
 use crate::config::ArenaSettings;
 
-/// How often a thread that waits without a time limit checks whether the server stops.
+/// The interval at which a thread that waits without a time limit checks whether the server is
+/// stopping.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 /// The memory of a server for requests.
@@ -60,7 +61,7 @@ impl Arena {
         }
     }
 
-    /// Reserves memory for a message if there is any.
+    /// Reserves memory for a message if there is enough.
     pub(crate) fn try_reserve(self: &Arc<Self>, message: usize) -> Option<Reservation> {
         let sizes = self.sizes(message);
         let mut taken = self.taken();
@@ -68,8 +69,8 @@ impl Arena {
             .then(|| self.lend(&mut taken, sizes))
     }
 
-    /// Reserves memory for a message. Waits for up to [`ArenaSettings::patience`]; `None` if there
-    /// is still none.
+    /// Reserves memory for a message. Waits for up to [`ArenaSettings::patience`]; Returns `None`
+    /// if there is still not enough.
     pub(crate) fn reserve(self: &Arc<Self>, message: usize) -> Option<Reservation> {
         let sizes = self.sizes(message);
         let taken = self.taken();
@@ -80,8 +81,8 @@ impl Arena {
         (!waited.timed_out()).then(|| self.lend(&mut taken, sizes))
     }
 
-    /// Waits for memory for a message that cannot be refused. Once `is_stopping`, returns without
-    /// memory.
+    /// Waits for memory for a message that cannot be refused. Returns without memory once
+    /// `is_stopping` is true.
     pub(crate) fn await_room(
         self: &Arc<Self>,
         message: usize,
@@ -96,7 +97,7 @@ impl Arena {
         self.lend(&mut taken, sizes)
     }
 
-    /// Reserves memory as [`Arena::reserve`] does, without blocking a thread.
+    /// Like [`Arena::reserve`], without blocking a thread.
     pub(crate) async fn reserve_later(self: &Arc<Self>, message: usize) -> Option<Reservation> {
         let until = Instant::now() + self.settings.patience;
         loop {
@@ -125,7 +126,8 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// Reserves what a payload of `bytes` needs. Returns false if the arena does not have it.
+    /// Extends the reservation for a payload of `bytes`. Returns false if there is not enough
+    /// memory.
     pub(crate) fn cover(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.payload);
         let mut taken = self.arena.taken();
@@ -139,7 +141,7 @@ impl Reservation {
         fits
     }
 
-    /// Reserves what a payload of `bytes` needs, even if the arena does not have it.
+    /// Extends the reservation for a payload of `bytes`, even beyond the size of the arena.
     pub(crate) fn cover_anyway(&mut self, bytes: usize) {
         let more = bytes.saturating_sub(self.payload);
         *self.arena.taken() += more;

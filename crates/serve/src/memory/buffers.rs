@@ -1,18 +1,18 @@
-//! Buffers that a thread reuses, so that not every large message takes memory from the system and
-//! gives it back.
+//! Buffers that a thread reuses, so that large messages need not obtain memory from the system each
+//! time.
 
 use std::cell::RefCell;
 
 use super::wipe::wipe_all;
 
-/// How many buffers a thread keeps: for a request and its reply.
+/// The number of buffers that a thread keeps: one for a request and one for its reply.
 const KEPT: usize = 2;
 
 /// Larger buffers are freed.
 const KEPT_BYTES: usize = 128 * 1024;
 
-/// A buffer whose message was smaller than a quarter of it is freed: wiping it takes longer than
-/// allocating one that fits.
+/// A buffer is freed if its message took less than a quarter of it, since wiping the buffer takes
+/// longer than allocating one that fits.
 const LEAST_SHARE: usize = 4;
 
 /// Buffers up to this size are always kept.
@@ -22,14 +22,14 @@ thread_local! {
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty buffer with room for `bytes`.
+/// Returns an empty buffer with room for `bytes`.
 pub(crate) fn take(bytes: usize) -> Vec<u8> {
     let mut buffer = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
     buffer.reserve(bytes);
     buffer
 }
 
-/// A copy of `bytes`.
+/// Returns a copy of `bytes`.
 pub(crate) fn copy_of(bytes: &[u8]) -> Vec<u8> {
     let mut buffer = take(bytes.len());
     buffer.extend_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! Memory for messages: buffers that are used again, room for responses, and wiping.
+//! Memory for messages: reusable buffers, room for responses, and wiping.
 
 pub(crate) mod allocator;
 pub(crate) mod arena;

@@ -1,10 +1,10 @@
-//! Memory for the responses of a connection: reserved before a handler makes a response, and
-//! released when the client has taken it.
+//! Memory for the responses of a connection. It is reserved before a handler produces a response,
+//! and released after the client has read it.
 //!
-//! Without a limit, a client that sends many requests and reads nothing would make the server hold
-//! all responses at once. The size of a response is not known before its handler has run, so the
-//! size of the method's largest recent response is reserved ([`Sizes`]). A surplus is released once
-//! the response is there; a shortfall must be reserved before the response is written.
+//! Without a limit, a client that sends many requests and reads nothing would make the server store
+//! all responses at once. The size of a response is unknown until its handler has run, so the size
+//! of the method's largest recent response is reserved ([`Sizes`]). If the response is smaller, the
+//! rest is released; if it is larger, more is reserved before it is written.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,18 +15,19 @@ use tokio::time::timeout;
 
 use super::wipe::Wiped;
 
-/// The least that is reserved for a response: enough for most responses, and small enough for 100
-/// streams at once.
+/// The smallest reservation for a response, in bytes: enough for most responses, and small enough
+/// for 100 concurrent streams.
 const LEAST: usize = 64 * 1024;
 
-/// How many recent responses of a method count: at least this many, at most twice as many.
+/// The number of recent responses of a method that count: at least this many, at most twice as
+/// many.
 const LATEST: u32 = 1_024;
 
-/// How long a request waits for the size of a method's first response: long enough for handlers
-/// that do not block. It must end, since handlers may wait for one another.
+/// The longest wait for the size of a method's first response. It is long enough for handlers that
+/// do not block, and bounded since handlers may wait for one another.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The room of one connection.
+/// The room for responses of one connection.
 pub(crate) struct Room {
     most: usize,
     taken: Mutex<usize>,
@@ -37,8 +38,8 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Room for `most` bytes. New requests may reserve half of it; the other half is for responses
-    /// that are larger than expected.
+    /// Creates room for `most` bytes. New requests may reserve half of it. The other half is for
+    /// responses that are larger than expected.
     pub(crate) fn new(most: usize) -> Arc<Room> {
         Arc::new(Room {
             most,
@@ -81,7 +82,7 @@ impl Room {
                 Expected::Bytes(bytes) => bytes.clamp(LEAST, largest.max(LEAST)),
                 Expected::Soon => match PATIENCE.checked_sub(begun.elapsed()) {
                     Some(left) => {
-                        // The next check tells whether there was a release or a timeout.
+                        // The next check distinguishes a release from a timeout.
                         drop(timeout(left, released).await);
                         continue;
                     }
@@ -164,20 +165,20 @@ pub(crate) struct ResponseBudget {
     pub(crate) method: usize,
     /// The largest allowed size of a response.
     pub(crate) largest: usize,
-    /// How long a handler's thread waits for room if the response is larger than expected.
+    /// The time that a handler's thread waits for room if the response is larger than expected.
     pub(crate) patience: Duration,
-    /// Whether the response is made by a thread that must not block.
+    /// Whether a thread that must not block produces the response.
     pub(crate) at_once: AtomicBool,
 }
 
 impl ResponseBudget {
-    /// The size that the response may have without extending the reservation.
+    /// The reserved size of the response.
     pub(crate) fn expected(&self) -> usize {
         self.reserved.bytes().min(self.largest)
     }
 
-    /// Makes extensions fail instead of wait from now on: the response is made by a thread that
-    /// must not block, such as an event loop's.
+    /// Makes extensions fail instead of waiting from now on, because the producing thread must not
+    /// block, such as an event loop's.
     pub(crate) fn refuse_to_wait(&self) {
         self.at_once.store(true, Ordering::Relaxed);
     }
@@ -189,14 +190,15 @@ impl ResponseBudget {
         }
     }
 
-    /// Reserves memory for a response of the largest size; returns false if the connection has none left.
+    /// Reserves memory for a response of the largest size. Returns false if there is not enough
+    /// room.
     pub(crate) fn extend_to_largest(&self) -> bool {
         self.sizes
             .cover(&self.reserved, self.largest, self.patience())
     }
 
-    /// Notes the size of the finished response, and its peak size on the way; returns false if
-    /// there is no room for it.
+    /// Records the size of the finished response, and the peak size during its production. Returns
+    /// false if there is no room for it.
     pub(crate) fn settle(&self, bytes: usize, peak: usize) -> bool {
         self.sizes.note(self.method, peak.max(bytes));
         let covered = self.sizes.cover(&self.reserved, bytes, self.patience());
@@ -235,13 +237,13 @@ pub(crate) struct Sizes {
     most_waiting: usize,
 }
 
-/// The largest response since the count began, and the largest of the count before.
+/// The largest responses of the current and the previous counting period.
 #[derive(Default)]
 struct Largest {
     count: u32,
     now: usize,
     before: usize,
-    /// Whether a request has begun.
+    /// Whether any request has begun.
     begun: bool,
 }
 
@@ -249,13 +251,14 @@ struct Largest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Bytes(usize),
-    /// The first request is being answered.
+    /// The first request is in progress, so the size will be known soon.
     Soon,
     Unknown,
 }
 
 impl Sizes {
-    /// The sizes of `methods` methods, served by `threads`, of which a quarter may wait for room.
+    /// Creates the sizes for `methods` methods that `threads` threads serve. A quarter of the
+    /// threads may wait for room.
     pub(crate) fn new(methods: usize, threads: usize) -> Sizes {
         Sizes {
             by_method: (0..methods).map(|_| Mutex::default()).collect(),
@@ -269,7 +272,7 @@ impl Sizes {
         Some(sizes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The expected size of the response to a request that is about to begin.
+    /// Returns the expected size of the response to a request that is about to begin.
     fn expect(&self, method: usize) -> Expected {
         let Some(mut sizes) = self.of(method) else {
             return Expected::Unknown;
@@ -283,7 +286,7 @@ impl Sizes {
         }
     }
 
-    /// Notes the size of a response.
+    /// Records the size of a response.
     pub(crate) fn note(&self, method: usize, bytes: usize) {
         let Some(mut sizes) = self.of(method) else {
             return;
@@ -296,8 +299,8 @@ impl Sizes {
         sizes.now = sizes.now.max(bytes);
     }
 
-    /// Extends a reservation as [`Reserved::cover`] does, but at most a quarter of the threads
-    /// wait: the others are for clients that read their responses.
+    /// Like [`Reserved::cover`], but at most a quarter of the threads wait. The others serve
+    /// clients that read their responses.
     pub(crate) fn cover(&self, reserved: &Reserved, bytes: usize, patience: Duration) -> bool {
         if reserved.cover(bytes, Duration::ZERO) {
             return true;

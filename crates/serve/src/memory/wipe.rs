@@ -9,8 +9,8 @@ use zeroizing_alloc::ZeroAlloc;
 /// An allocator that wipes memory before it frees it.
 ///
 /// A server's messages pass through libraries that do not wipe (HTTP/2, JSON), through handlers'
-/// own values, and through vectors that move when they grow. A program that serves secrets makes
-/// this its global allocator, which covers all of those:
+/// own values, and through vectors that move when they grow. A program that serves secrets should
+/// use this as its global allocator, which covers all of these:
 ///
 /// ```
 /// use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
@@ -22,7 +22,7 @@ use zeroizing_alloc::ZeroAlloc;
 /// See `docs/server-reasons.md` for its cost, and for what it does not cover.
 pub type WipingAllocator = ZeroAlloc<System>;
 
-/// The one value of [`WipingAllocator`].
+/// The value of [`WipingAllocator`] for use as the global allocator.
 pub const WIPING_ALLOCATOR: WipingAllocator = ZeroAlloc(System);
 
 /// Overwrites `bytes` with zeros, even if they are never read again.
@@ -40,11 +40,11 @@ pub(crate) fn wipe_all(bytes: &mut Vec<u8>) {
     bytes.clear();
 }
 
-/// Overwrites the unused part of the stack, where earlier calls of this function's caller have left
-/// data. Libraries keep the ends of texts there, in buffers that they do not wipe.
+/// Overwrites the unused part of the stack, where earlier function calls of this thread have left
+/// data. Libraries leave the ends of texts there, in buffers that they do not wipe.
 #[inline(never)]
 pub(crate) fn wipe_stack() {
-    /// Several times the stack that traces of usual messages need.
+    /// The number of wiped bytes: several times the stack that traces of typical messages need.
     const WIPED_BYTES: usize = 64 * 1024;
     let mut below = [0; WIPED_BYTES];
     wipe(&mut below);

@@ -1,8 +1,8 @@
 //! The operators' port: metrics and recordings over HTTP/1.1.
 //!
-//! It answers requests on a thread of its own, one request on each of a bounded number of
-//! connections. A POST without a body makes the server reload its trace file. There is no access
-//! control, so clients should not be able to reach the address.
+//! A separate thread answers requests, one per connection, on a bounded number of connections. A
+//! POST without a body makes the server reload its trace file. There is no access control, so
+//! clients should not be able to reach the address.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
@@ -22,13 +22,13 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::error::ServeError;
 
-/// The most connections at once; further ones wait in the listener's backlog.
+/// The largest number of open connections. Further ones wait in the listener's backlog.
 const MAX_CONNECTIONS: usize = 16;
 
 /// The largest head of a request.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 
-/// The time from a connection to the end of its answer.
+/// The time limit from the start of a connection to the end of its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The answer to a request.
@@ -36,7 +36,7 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
-    /// The methods of the path, if the request had another.
+    /// The allowed methods of the path, if the request had another.
     pub(crate) allows: Option<&'static str>,
 }
 
@@ -70,7 +70,7 @@ impl Answer {
 
 /// A request of an operator.
 pub(crate) struct Asked<'a> {
-    /// Whether the request changes something (POST) or only reads (GET).
+    /// Whether the request changes state (POST) or only reads (GET).
     pub(crate) changes: bool,
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
@@ -137,7 +137,7 @@ async fn serve(listener: TcpListener, answers: Arc<Answers>) {
     let accept = async {
         while let Ok(place) = room.clone().acquire_owned().await {
             let Ok((stream, _)) = listener.accept().await else {
-                // Out of descriptors, or the connection is gone already.
+                // No descriptors are left, or the connection is already gone.
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             };
@@ -155,7 +155,7 @@ async fn serve(listener: TcpListener, answers: Arc<Answers>) {
                             async move { Ok::<_, Infallible>(answer) }
                         }),
                     );
-                // A bad or slow request is cut off without an answer.
+                // An invalid or slow request is dropped without an answer.
                 let _ = tokio::time::timeout(PATIENCE, connection).await;
                 drop(place);
             });

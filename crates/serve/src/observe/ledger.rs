@@ -7,14 +7,14 @@ use accelflow_trace::Accel;
 
 use super::run::{TraceRun, nanoseconds};
 
-/// The costs of a connection's records in one direction that no message has been charged for yet.
+/// The costs of a connection's records in one direction that are not charged to any message yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     /// The bytes of the records.
     pub(crate) sealed: f64,
     /// The bytes of their plaintext.
     pub(crate) plain: f64,
-    /// The time of TCP in ns, the operating system's part included.
+    /// The time of TCP in ns, including the operating system's part.
     pub(crate) tcp_ns: f64,
     /// The time of Encr or Decr in ns.
     pub(crate) cipher_ns: f64,
@@ -46,8 +46,8 @@ impl Tally {
         taken
     }
 
-    /// The steps on records in a trace, before or behind those on messages; without TLS only TCP's.
-    /// Their bytes are rounded to whole numbers.
+    /// Returns a trace's steps on records, which precede or follow those on messages. Without TLS
+    /// there is only TCP's. Their bytes are rounded to whole numbers.
     fn steps(&self, trace: &str, receives: bool, secure: bool) -> (Vec<Step>, Vec<f64>) {
         let direction = match receives {
             true => accelflow_accel::Direction::Receive,
@@ -76,16 +76,16 @@ impl Tally {
     }
 }
 
-/// Charges messages for the records that they share on a connection.
+/// The account of a connection, which charges messages for the records that they share.
 ///
-/// Records hold frames of several requests, and frames of none. A complete message is charged its
-/// share of the costs so far: its bytes over those of all messages under way. So all costs are
-/// charged, and a message that is alone is charged all of them.
+/// A record can have frames of several requests, or of none. A complete message is charged a share
+/// of the costs so far: its bytes divided by those of all messages in progress. So all costs are
+/// charged, and a single message is charged all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     received: Tally,
     sent: Tally,
-    /// The bytes of messages that are being received, and of those that are being sent.
+    /// The bytes of messages in progress that are being received.
     receiving: usize,
     sending: usize,
 }
@@ -113,12 +113,12 @@ impl Ledger {
         self.sent.plain += bytes as f64;
     }
 
-    /// Notes that bytes of a message have come.
+    /// Records that bytes of a message have been received.
     pub(crate) fn receives(&mut self, bytes: usize) {
         self.receiving += bytes;
     }
 
-    /// Notes that a message of `bytes` is being sent.
+    /// Records that a message of `bytes` is being sent.
     pub(crate) fn sends(&mut self, bytes: usize) {
         self.sending += bytes;
     }
@@ -135,7 +135,7 @@ impl Ledger {
         self.receiving = self.receiving.saturating_sub(bytes);
     }
 
-    /// Whether so many uncharged bytes have been sent.
+    /// Whether at least this many uncharged bytes have been sent.
     pub(crate) fn has_sent(&self, bytes: usize) -> bool {
         self.sent.plain >= bytes as f64
     }
@@ -159,8 +159,8 @@ fn share(of: usize, all: usize) -> f64 {
     }
 }
 
-/// The steps of a gRPC message in the order of the paper's trace `name`: steps on records and on
-/// messages together, with Dcmp behind Dser and Cmp before Ser.
+/// Returns the steps of a gRPC message in the order of the paper's trace `name`. Includes steps on
+/// records and on messages, with Dcmp after Dser and Cmp before Ser.
 pub(crate) fn whole_steps(
     name: &str,
     receives: bool,

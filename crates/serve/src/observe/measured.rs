@@ -1,4 +1,4 @@
-//! Bodies of accelerators with a clock around them.
+//! Bodies of accelerators that measure their own times.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use accelflow_trace::{Accel, Kind, Transform};
 use super::metrics::Metrics;
 use super::run::nanoseconds;
 
-/// Bodies with a clock around them.
+/// Bodies that measure the times of their steps.
 pub(crate) struct Measured<B> {
     pub(crate) inner: B,
     pub(crate) metrics: Arc<Metrics>,
-    /// The times of successful steps in ns since they were last taken, if requests are recorded.
+    /// The times of successful steps in ns since the last take, if requests are recorded.
     pub(crate) costs_ns: Vec<f64>,
     pub(crate) records: bool,
-    /// When these steps began and how long they took, if spans are made.
+    /// The start and duration of these steps, if spans are enabled.
     pub(crate) times: Vec<(Instant, Duration)>,
     pub(crate) spans: bool,
     /// When the run began, or when its latest step ended.
@@ -35,8 +35,8 @@ impl<B: Bodies> Bodies for Measured<B> {
     }
 
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
-        // Unless single steps are noted, a step counts from the end of the one before it. That
-        // saves a reading of the clock, at the price of the few nanoseconds in between.
+        // Unless single steps are recorded, a step is timed from the end of the previous one. That
+        // saves one reading of the clock, and adds a few nanoseconds.
         let start = match self.records || self.spans {
             true => Instant::now(),
             false => self.last,

@@ -42,7 +42,7 @@ pub(crate) struct Metrics {
     tenants: ByTenant,
 }
 
-/// Counts requests to one function with one result.
+/// The counter of requests to one function with one result.
 pub(crate) type RequestCounter = Counter<u64, AtomicU64>;
 
 /// The name of a function in metrics, spans and recordings.
@@ -50,12 +50,12 @@ pub(crate) fn name(call: &ThriftCall) -> String {
     format!("{}.{}", call.service, call.method)
 }
 
-/// The counters of the functions that a connection has called, which saves looking up their labels
-/// for each call.
+/// A cache of the counters of functions that a connection has called. It saves looking up their
+/// labels for each call.
 #[derive(Default)]
 pub(crate) struct Counters(Vec<(FunctionId, &'static str, RequestCounter)>);
 
-/// How many counters a connection keeps.
+/// The number of counters that a connection caches.
 const KEPT_COUNTERS: usize = 16;
 
 impl Counters {
@@ -92,33 +92,33 @@ struct ByTenant {
 impl ByTenant {
     fn new(registry: &mut Registry) -> ByTenant {
         let requests = CounterBy::<1>::default();
-        let about = "Requests that were let pass";
+        let about = "Admitted requests";
         registry.register("tenant_requests", about, requests.clone());
         let bytes = CounterBy::<1>::default();
-        let about = "Bytes of these requests";
+        let about = "Bytes of admitted requests";
         registry.register("tenant_request_bytes", about, bytes.clone());
         let waits = HistogramBy::new_with_constructor(wait_histogram as fn() -> Histogram);
-        let about = "Time that requests waited to be let pass";
+        let about = "Time that requests waited for admission";
         registry.register_with_unit("tenant_wait", about, Unit::Seconds, waits.clone());
         let waiting = Family::default();
-        let about = "Requests that wait now";
+        let about = "Requests waiting for admission";
         registry.register("tenant_waiting", about, waiting.clone());
         let charged = CounterBy::<1>::default();
         let about = "Requests whose accelerator time was measured";
         registry.register("tenant_charged", about, charged.clone());
         let worked = SecondsBy::default();
-        let about = "Accelerator time of these requests";
+        let about = "Accelerator time of measured requests";
         let name = "tenant_accelerator";
         registry.register_with_unit(name, about, Unit::Seconds, worked.clone());
         let predicted = SecondsBy::default();
-        let about = "The same as it was predicted when they were let pass";
+        let about = "Accelerator time of measured requests, as predicted at admission";
         let name = "tenant_predicted";
         registry.register_with_unit(name, about, Unit::Seconds, predicted.clone());
         let rates = RateBy::default();
-        let about = "Seconds of accelerators a second that are promised, allowed or used";
+        let about = "Accelerator seconds per second that are promised, allowed or used";
         registry.register("tenant_rate", about, rates.clone());
         let periods = Family::default();
-        let about = "Periods of the promise that were kept or missed";
+        let about = "Periods in which the promise was kept or missed";
         registry.register("tenant_periods", about, periods.clone());
         ByTenant {
             requests,
@@ -145,7 +145,7 @@ pub(crate) struct TenantMetrics {
 }
 
 impl TenantMetrics {
-    /// Notes what a request took, and what was expected.
+    /// Records the accelerator time of a request, and its prediction.
     pub(crate) fn worked(&self, predicted_ns: u64, spent_ns: u64) {
         self.predicted.inc_by(predicted_ns as f64 / 1e9);
         self.worked.inc_by(spent_ns as f64 / 1e9);
@@ -165,19 +165,19 @@ impl Metrics {
         let open = Gauge::default();
         registry.register("connections_open", "Connections now", open.clone());
         let connections = CounterBy::<1>::default();
-        let about = "Connections that ended, by why they did";
+        let about = "Ended connections by reason";
         registry.register("connections", about, connections.clone());
         let requests = CounterBy::<2>::default();
         let about = "Requests by function and result";
         registry.register("requests", about, requests.clone());
         let fallbacks = CounterBy::<2>::default();
-        let about = "Traces that a core took over, by the reason";
+        let about = "Traces that a core took over, by reason";
         registry.register("fallbacks", about, fallbacks.clone());
         let steps = StepTimes::new();
-        let about = "Time that an accelerator's body took";
+        let about = "Time of accelerators' bodies";
         registry.register_with_unit("step", about, Unit::Seconds, steps.clone());
         let handlers = Times::new();
-        let about = "Time that handlers took";
+        let about = "Time of handlers";
         registry.register_with_unit("handler", about, Unit::Seconds, handlers.clone());
         let tenants = ByTenant::new(&mut registry);
         Metrics {
@@ -203,7 +203,7 @@ impl Metrics {
         self.request_counter(function, result).inc();
     }
 
-    /// The counter of requests with these labels.
+    /// Returns the counter of requests with these labels.
     pub(crate) fn request_counter(&self, function: &str, result: &'static str) -> RequestCounter {
         let labels = own([("function", function), ("result", result)]);
         self.requests.get_or_create_owned(&labels)
@@ -244,7 +244,7 @@ impl Metrics {
         }
     }
 
-    /// Sets what the control plane knows of each tenant.
+    /// Sets the state of each tenant in the control plane.
     pub(crate) fn tenants_are(&self, tenants: &[TenantStatus]) {
         for tenant in tenants {
             let name = &*tenant.name;

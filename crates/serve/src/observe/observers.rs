@@ -10,14 +10,14 @@ use super::recorder::Recorder;
 use super::reports::Reports;
 use super::telemetry::Spans;
 
-/// Metrics and error reports, and spans and recordings if they are asked for.
+/// Metrics and error reports, and spans and recordings if they are enabled.
 pub(crate) struct Observers {
     pub(crate) metrics: Arc<Metrics>,
-    /// Where errors are reported.
+    /// The reports of errors.
     pub(crate) reports: Reports,
-    /// Where spans go, if they are made.
+    /// The spans, if they are enabled.
     pub(crate) spans: Option<Spans>,
-    /// Where the costs of requests are kept, if they are recorded.
+    /// The costs of requests, if they are recorded.
     pub(crate) recorder: Option<Arc<Recorder>>,
 }
 
@@ -27,7 +27,7 @@ impl Observers {
         self.recorder.is_some()
     }
 
-    /// Does `work`, and returns its processor time; zero unless requests are recorded.
+    /// Calls `work` and returns its processor time; zero unless requests are recorded.
     pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> (T, Duration) {
         match self.records() {
             true => timed(work),
@@ -36,7 +36,7 @@ impl Observers {
     }
 }
 
-/// Does `work`, and returns the processor time of this thread that it took.
+/// Calls `work` and returns the processor time that it took on this thread.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = thread_time();
     let done = work();

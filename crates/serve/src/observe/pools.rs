@@ -22,10 +22,10 @@ pub(crate) struct PoolMetrics {
 }
 
 impl PoolMetrics {
-    /// The metrics of `pools`, which `registry` names and labels.
+    /// Creates the metrics of `pools` in `registry`, which has their prefix and labels.
     pub(crate) fn new(mut registry: Registry, pools: Arc<Pools>) -> PoolMetrics {
         let steps = Family::<Labels, Counter<u64, AtomicU64>>::default();
-        let about = "Steps of ensemble execution by what became of them";
+        let about = "Steps of ensemble execution by result";
         registry.register("pool_steps", about, steps.clone());
         let waiting = Family::<Labels, Gauge>::default();
         let about = "Jobs that wait in an accelerator's queue and overflow area";

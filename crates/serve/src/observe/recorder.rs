@@ -14,10 +14,10 @@ use accelflow_workload::profile::{
 
 use super::run::{TraceRun, nanoseconds};
 
-/// How many requests of a path are kept; these are the latest.
+/// The number of latest requests that are kept per path.
 const KEPT: usize = 4_096;
 
-/// How many paths of one function are kept; requests on further paths are not.
+/// The number of paths that are kept per function. Requests on further paths are dropped.
 const MAX_PATHS: usize = 16;
 
 /// The shortest time that is reported, in nanoseconds.
@@ -26,11 +26,11 @@ const LEAST_NS: f64 = 1.0;
 /// An error that keeps a server from making a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// Recording was not turned on.
+    /// Recording is off.
     #[error("recording is off; turn it on before the server starts")]
     Off,
-    /// A function without a request that was answered with a result.
-    #[error("there was no request to {function} yet; there were requests to {seen}")]
+    /// A function without a successful request.
+    #[error("function = '{function}': must have had a request; requests so far were to {seen}")]
     NoRequests {
         /// The function.
         function: String,
@@ -55,8 +55,8 @@ struct Path {
     app_ns: Vec<Vec<f64>>,
     /// The waits for responses in nanoseconds, by the trace that received them.
     waits_ns: BTreeMap<String, Latest>,
-    /// The processor time outside of steps and the handler in nanoseconds, of requests for which it
-    /// is known.
+    /// The processor time outside of steps and the handler, in nanoseconds, for requests for which
+    /// it is known.
     outside_ns: Latest,
 }
 
@@ -96,15 +96,16 @@ pub struct RecordedPath {
     pub requests: u64,
     /// The phases, with medians of the latest requests.
     pub phases: Vec<RecordedPhase>,
-    /// The waits for the latest responses in nanoseconds, by the trace that received them.
+    /// The latest waits for responses in nanoseconds, by the trace that received the response.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
-    /// The processor time of the latest requests outside of steps and the handler, if it is known.
+    /// The processor time outside of steps and the handler for the latest requests, if it is known.
     pub outside: Option<RecordedOutside>,
 }
 
 impl Recorder {
-    /// Keeps a request that was answered with a result. `outside` is the processor time of its
-    /// thread outside of the traces' steps and the handler, if the thread did nothing else.
+    /// Adds a request that was answered with a result. `outside` is the processor time of its
+    /// thread outside of the traces' steps and the handler; `None` if the thread also did other
+    /// work.
     pub(crate) fn keep(
         &self,
         function: &str,
@@ -167,7 +168,7 @@ impl Recorder {
         recorded
     }
 
-    /// A recording of `services`: pairs of a function's name and its service's name.
+    /// Creates a recording of `services`: pairs of a function's name and its service's name.
     pub(crate) fn recording(
         &self,
         services: &[(&str, &str)],
@@ -298,8 +299,8 @@ impl Path {
         })
     }
 
-    /// Whether `other` has as many phases, with as many chains in each. The paths of a recorded
-    /// service must agree in that.
+    /// Whether `other` has the same number of phases, and each phase the same number of chains. All
+    /// paths of a recorded service must.
     fn has_phases_of(&self, other: &Path) -> bool {
         let chains = |phase: &Shape| match phase {
             Shape::Cpu => None,
@@ -370,8 +371,8 @@ impl Samples {
     }
 }
 
-/// The facts that branches see in each trace. Later operations may change a fact (Dcmp, a message's
-/// form); branches see its first value.
+/// Returns the facts that branches read in each trace. Later operations such as Dcmp may change a
+/// fact; branches read its first value.
 fn said(places: &[Place]) -> BTreeMap<String, BTreeMap<String, i64>> {
     let mut facts: BTreeMap<String, BTreeMap<String, i64>> = BTreeMap::new();
     for place in places {

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Codes of errors that are not the client's fault.
+/// Codes of errors that the client has not caused.
 const NOT_THE_CLIENTS: [&str; 7] = [
     "bad_result",
     "device_failed",
@@ -24,24 +24,25 @@ const NOT_THE_CLIENTS: [&str; 7] = [
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ErrorReport<'a> {
-    /// The id that the client gets: 16 hexadecimal digits, from which other ids cannot be guessed.
+    /// The id that the client gets: 16 hexadecimal digits, from which other ids cannot be
+    /// predicted.
     pub id: &'a str,
     /// The stable name of the kind of error, which is also the request's result in the metrics.
     pub code: &'static str,
-    /// The called function, as the client named it; empty if it named none.
+    /// The name of the called function in the request; empty if there is none.
     pub function: &'a str,
     /// The client's address.
     pub peer: SocketAddr,
-    /// The error: place, value and what is allowed. Control characters are escaped, so that it is
-    /// one line of a log.
+    /// The error: place, value and what is allowed. Control characters are escaped, so that the
+    /// text is one line of a log.
     pub text: &'a str,
-    /// Whether the request is at fault. Any client can cause any number of these errors.
+    /// Whether the client has caused the error. A client can cause any number of such errors.
     pub by_client: bool,
 }
 
 type Log = dyn Fn(&ErrorReport<'_>) + Send + Sync;
 
-/// The log of errors, and how much of them clients get to see.
+/// The log of errors, and the setting of how much of them clients see.
 #[derive(Default)]
 pub(crate) struct Reports {
     pub(crate) log: Option<Box<Log>>,
@@ -58,7 +59,7 @@ impl fmt::Debug for Reports {
 }
 
 impl Reports {
-    /// Reports an error; returns the text for the client.
+    /// Reports an error. Returns the text for the client.
     pub(crate) fn report(
         &self,
         code: &'static str,
@@ -82,7 +83,7 @@ impl Reports {
         self.client_text(code, &id, text)
     }
 
-    /// The client's text for an error that the log has under `id`.
+    /// Returns the client's text for an error that the log has under `id`.
     pub(crate) fn client_text(&self, code: &str, id: &str, text: &str) -> String {
         match self.verbose {
             true => text.to_owned(),
@@ -91,7 +92,7 @@ impl Reports {
     }
 }
 
-/// A client's text must not forge lines of a log.
+/// Escapes control characters, so that a client's text cannot forge lines of a log.
 fn printable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {

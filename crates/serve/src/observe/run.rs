@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 use accelflow_runtime::{Outcome, Step};
 use accelflow_trace::Accel;
 
-/// A run of a trace: its outcome, and the cost of each step without the socket's share.
+/// A run of a trace: its outcome, and the costs of its steps without the socket's part.
 pub(crate) struct TraceRun {
     pub(crate) outcome: Outcome,
-    /// In nanoseconds, one for each step; empty if the steps were not timed.
+    /// The costs in nanoseconds, one for each step; empty if the steps were not timed.
     pub(crate) costs_ns: Vec<f64>,
-    /// When each step began and how long it took; empty unless spans are made.
+    /// The start and duration of each step; empty unless spans are enabled.
     pub(crate) times: Vec<(Instant, Duration)>,
-    /// The time of the steps that other threads than the caller's ran, if a tenant may be charged.
+    /// The time of the steps that ran on threads other than the caller's, if a tenant may be
+    /// charged.
     pub(crate) elsewhere: Duration,
 }
 

@@ -1,7 +1,7 @@
 //! OpenTelemetry spans: one for each request, with one for each accelerator step and the handler.
 //!
-//! Spans are made only if a server is given [`Telemetry`]. Spans of steps are made once there is an
-//! answer, from times noted on the way, and a request never waits for the exporter.
+//! A server creates spans only if it has [`Telemetry`]. Spans of steps are created after the
+//! answer, from recorded times, and a request never waits for the exporter.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -19,23 +19,23 @@ use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 
 use super::run::TraceRun;
 
-/// The time limit of the collector to accept a batch.
+/// The time limit for the collector to accept a batch.
 const EXPORT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The most bytes that are read of a collector's answer.
+/// The largest number of bytes that are read of a collector's answer.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 
 /// The collector of spans, and which requests are sampled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telemetry {
     /// The collector's address, for OTLP over HTTP with Protocol Buffers:
-    /// `http://127.0.0.1:4318/v1/traces`. TLS is not supported; the collector should be beside the
-    /// server.
+    /// `http://127.0.0.1:4318/v1/traces`. TLS is not supported, so the collector should run on the
+    /// same machine.
     pub endpoint: String,
-    /// `service.name`.
+    /// The name of the service (`service.name`).
     pub service: String,
     /// The share of requests that are sampled, from 0 to 1. If a request has a W3C `traceparent`,
-    /// its caller decides; Thrift's framed messages have no place for one.
+    /// its caller decides instead. Thrift's framed messages cannot have one.
     pub sample_ratio: f64,
 }
 
@@ -46,9 +46,9 @@ pub enum TelemetryError {
     #[error("sample_ratio = {0}: must be from 0 to 1")]
     Ratio(f64),
     /// An endpoint that is not an HTTP URL.
-    #[error("endpoint '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
+    #[error("endpoint = '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
     Endpoint(String),
-    /// The exporter could not be made.
+    /// The exporter could not be created.
     #[error("exporter: {0}")]
     Exporter(String),
 }
@@ -57,7 +57,7 @@ pub enum TelemetryError {
 pub(crate) struct Spans {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
-    /// One moment by both clocks.
+    /// The same moment on both clocks.
     anchor: (Instant, SystemTime),
 }
 
@@ -69,9 +69,10 @@ pub(crate) struct TraceParent(Context);
 const TRACEPARENT_BYTES: usize = 2 + 1 + 32 + 1 + 16 + 1 + 2;
 
 impl TraceParent {
-    /// Reads a trace context; `None` without a valid `traceparent`, so that a new trace begins.
+    /// Reads a trace context. Returns `None` without a valid `traceparent`; a new trace then
+    /// begins.
     pub(crate) fn read(traceparent: Option<&str>, tracestate: Option<&str>) -> Option<TraceParent> {
-        // The library accepts fields that are cut short, but the standard fixes their lengths.
+        // The library accepts shortened fields, but the standard fixes their lengths.
         let traceparent = traceparent.filter(|text| text.len() >= TRACEPARENT_BYTES)?;
         let mut headers = HashMap::new();
         headers.insert("traceparent".to_owned(), traceparent.to_owned());
@@ -84,8 +85,8 @@ impl TraceParent {
     }
 }
 
-/// The headers with which a called service continues the trace of this thread's current span, if it
-/// has one. On a handler's thread that is the request's span.
+/// Returns headers with which a called service continues the trace of this thread's current span,
+/// if there is one. On a handler's thread that is the request's span.
 pub(crate) fn headers_for_services() -> Vec<(String, String)> {
     let mut headers = HashMap::new();
     Context::map_current(|context| {
@@ -97,7 +98,7 @@ pub(crate) fn headers_for_services() -> Vec<(String, String)> {
     headers.into_iter().collect()
 }
 
-/// The span of a request that is being answered.
+/// The span of a request in progress.
 pub(crate) struct RequestSpan {
     pub(crate) result: &'static str,
     /// The context that holds the request's span.
@@ -114,7 +115,7 @@ struct StepSpan {
 }
 
 impl RequestSpan {
-    /// The current context while the handler runs.
+    /// The context that is current while the handler runs.
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }
@@ -198,8 +199,8 @@ impl Telemetry {
 }
 
 impl Spans {
-    /// Begins the span of a request to `function` that T1 has `received`. `parent` is the caller's
-    /// trace context.
+    /// Begins the span of a request to `function`. `received` is the run of T1. `parent` is the
+    /// caller's trace context.
     pub(crate) fn begin(
         &self,
         function: &str,
@@ -236,7 +237,7 @@ impl Spans {
         request
     }
 
-    /// Ends the span of an answered request, with the spans of its steps in it.
+    /// Ends the span of an answered request, and creates the spans of its steps.
     pub(crate) fn emit(&self, request: RequestSpan) {
         let (now, context) = (Instant::now(), request.context);
         let span = context.span();
@@ -267,7 +268,7 @@ impl Spans {
 
     /// Sends the remaining spans, within the exporter's time limit.
     pub(crate) fn flush(&self) {
-        // The server stops even if the collector does not answer.
+        // The server also stops if the collector does not answer.
         let _ = self.provider.force_flush();
     }
 

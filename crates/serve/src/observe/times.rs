@@ -1,7 +1,7 @@
 //! Histograms of times to which many threads add concurrently.
 //!
-//! Each thread adds to a share of its own, without a lock, as long as there are enough shares.
-//! Reading a histogram sums all shares.
+//! Each thread adds to its own share without a lock, if there are enough shares. Reading a
+//! histogram sums all shares.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use accelflow_trace::Accel;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-/// The upper end of the first bucket; each further one is four times as long.
+/// The upper end of the first bucket in ns. It grows by a factor of four per bucket.
 const FIRST_NS: u64 = 64;
 
-/// From 64 ns to a second.
+/// The number of buckets, from 64 ns to a second.
 const BUCKETS: usize = 13;
 
-/// How many threads add without contention.
+/// The number of threads that can add without contention.
 const SHARES: usize = 8;
 
-/// One share of a histogram, on cache lines of its own.
+/// One share of a histogram, on separate cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Share {
-    /// The counts of the buckets; the last is for times beyond all of them.
+    /// The counts of the buckets. The last is for times beyond all buckets.
     counts: [AtomicU64; BUCKETS + 1],
     sum_ns: AtomicU64,
 }
@@ -58,7 +58,7 @@ impl Times {
         let buckets: Vec<(f64, u64)> = (0..=BUCKETS)
             .map(|index| (upper_seconds(index), of_all(&|share| &share.counts[index])))
             .collect();
-        // Summed from the buckets, so that they always agree.
+        // The count is the sum of the buckets, so that both always agree.
         let count = buckets.iter().map(|(_, count)| count).sum();
         let sum = of_all(&|share| &share.sum_ns) as f64 / 1e9;
         encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
@@ -119,8 +119,8 @@ fn upper_seconds(index: usize) -> f64 {
     }
 }
 
-/// The index of this thread's share among `shares`. Threads share an index only if there are more
-/// threads.
+/// Returns the index of this thread's share among `shares`. Threads have the same index only if
+/// there are more threads than shares.
 pub(crate) fn share_of_thread(shares: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

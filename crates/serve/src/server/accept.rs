@@ -1,4 +1,4 @@
-//! Accepting connections, one thread each.
+//! Accepts connections, each with its own thread.
 
 use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,14 +18,14 @@ use crate::memory::wipe::wipe_stack;
 use crate::transport::close::Close;
 use crate::transport::socket::is_timeout;
 
-/// The stack of a connection's thread. Parsing and writing the deepest allowed message takes a
-/// tenth.
+/// The stack size of a connection's thread, in bytes. The deepest allowed message needs a tenth of
+/// it.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// How long the server waits for a client to close a connection that the server has shut down.
+/// The time that the server waits for a client to close a connection that the server has shut down.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// How often the server checks whether the client has closed it.
+/// The interval at which the server checks whether the client has closed it.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
 /// Accepts connections until the server stops.
@@ -37,7 +37,7 @@ pub(crate) fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
         }
         match accepted {
             Ok((stream, peer)) => admit(shared, number, stream, peer),
-            // Out of descriptors, or the connection is gone already. The next one may succeed.
+            // No descriptors are left, or the connection is already gone. The next one may succeed.
             Err(error) => {
                 shared.observers.metrics.connection_ended("accept_failed");
                 if error.kind() != ErrorKind::ConnectionAborted {
@@ -64,7 +64,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
         .name(format!("accelflow-{number}"))
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            // Frees the connection's place however it ends.
+            // Frees the connection's place in all cases.
             let mut ended = Ended(&for_thread, &its_place, "panic");
             (for_thread.admission.thread_scope)(&mut || {
                 let close = serve(&for_thread, &its_place);
@@ -78,11 +78,11 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
     }
 }
 
-/// Serves one connection; returns why it ended.
+/// Serves one connection. Returns the reason of its end.
 fn serve(shared: &Arc<Shared>, place: &Arc<Place>) -> Close {
     let admission = &shared.admission;
     let mut peer = PeerAdmission::unidentified(admission.tenants.as_deref(), place.address);
-    // A peer without a certificate is admitted by its address, before it sends anything.
+    // A peer without a certificate is admitted by its address, before it sends data.
     if !admission.asks_clients()
         && let Err(close) = peer.admit(Vec::new())
     {
@@ -116,8 +116,8 @@ fn await_close(mut stream: &TcpStream, close: &Close) {
     while Instant::now() < end && stream.peer_addr().is_ok() {
         match stream.read(&mut unread) {
             Ok(1..) => {}
-            // A server that stops has shut its own end down for reading, so this is not the
-            // client's.
+            // A stopping server has shut down its own end for reading, so this is not the client's
+            // end.
             Ok(0) => thread::sleep(LOOKS_EVERY),
             Err(error) if is_timeout(&error) => thread::sleep(LOOKS_EVERY),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

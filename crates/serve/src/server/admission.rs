@@ -11,32 +11,32 @@ use super::thread_scope::ThreadScope;
 use crate::memory::arena::Arena;
 use crate::transport::tls::identity::TlsIdentity;
 
-/// The parts that decide whether a connection is accepted, and on which terms.
+/// Decides whether a connection is accepted, and on which terms.
 pub(crate) struct Admission {
     /// The server's certificate, if it speaks TLS.
     pub(crate) identity: Option<TlsIdentity>,
-    /// The tenants, if the server distinguishes any.
+    /// The tenants, if there are any.
     pub(crate) tenants: Option<Arc<Tenants>>,
     /// The promises to tenants; `None` without a control plane.
     pub(crate) controlled: Option<Arc<Controlled>>,
-    /// The connections that are open.
+    /// The open connections.
     pub(crate) places: Arc<Places>,
     /// The memory that requests share, if it is limited.
     pub(crate) arena: Option<Arc<Arena>>,
     /// The scope that each connection's thread runs in.
     pub(crate) thread_scope: Arc<ThreadScope>,
-    /// Set when the server stops.
+    /// Whether the server is stopping.
     pub(crate) stopping: AtomicBool,
 }
 
 impl Admission {
-    /// Whether clients must prove who they are by a certificate.
+    /// Whether clients must have a certificate.
     pub(crate) fn asks_clients(&self) -> bool {
         let identity = self.identity.as_ref();
         identity.is_some_and(|identity| identity.asks_clients)
     }
 
-    /// Whether the server stops.
+    /// Whether the server is stopping.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! From a request to its handler, on this thread or on a worker that LdB chose.
+//! Dispatch of requests to handlers, on this thread or on a worker that LdB chooses.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::handler::value::HandlerError;
 pub(crate) struct Dispatch {
     handlers: Handlers,
     steered: Option<Arc<SteeredWorkers>>,
-    /// The time within which calls of a function are to be answered.
+    /// The time limits for answering calls, by function.
     due_within: HashMap<FunctionId, Duration>,
     paces: Paces,
 }
@@ -37,8 +37,8 @@ impl Dispatch {
         }
     }
 
-    /// The deadline of a request to `function` that arrived at `arrived`: that of the function or
-    /// `due`, whichever is earlier.
+    /// Returns the deadline of a request to `function` that arrived at `arrived`: the earlier of
+    /// the function's deadline and `due`.
     pub(crate) fn due(
         &self,
         function: FunctionId,
@@ -60,7 +60,7 @@ impl Dispatch {
         due.map(|due| self.paces.due(function, part, due))
     }
 
-    /// Notes how long receiving, handling and answering a request took that had to be done in time.
+    /// Records the times of receiving, handling and answering a request that had a deadline.
     pub(crate) fn learn(&self, function: FunctionId, spent: [Duration; 3]) {
         self.paces.learn(function, spent);
     }
@@ -70,7 +70,7 @@ impl Dispatch {
         self.handlers.get(function)
     }
 
-    /// Calls a handler: here, or on the worker that LdB chose.
+    /// Calls a handler on this thread, or on the worker that LdB chose.
     pub(crate) fn call(
         &self,
         handler: &AnyHandler,
@@ -82,12 +82,12 @@ impl Dispatch {
         }
     }
 
-    /// Whether the last call of a function's handler was quick, so that the next can be expected to be.
+    /// Whether the last call of a function's handler was quick, which predicts the next.
     pub(crate) fn is_quick(&self, function: FunctionId) -> bool {
         self.handlers.is_quick(function)
     }
 
-    /// Notes how long a call took.
+    /// Records the duration of a call.
     pub(crate) fn took(&self, function: FunctionId, spent: Duration) {
         self.handlers.took(function, spent);
     }

@@ -1,4 +1,4 @@
-//! Executors that connections borrow for a trace, with a fallback to the core.
+//! Executors, which connections borrow for a trace, with a fallback to the core.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,8 +25,8 @@ use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
 
 type ServeExecutor = Executor<Measured<Ensemble>>;
 
-/// The executors of a server: as many as traces have ever run at once. Between two traces an
-/// executor holds scratch memory and no part of a message.
+/// The executors of a server. There are as many as the largest number of concurrent traces so far.
+/// Between two traces an executor has only scratch memory, and no part of a message.
 pub(crate) struct Executors {
     settings: Settings,
     cores: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Executors {
     free: [Shelf; SHELVES],
 }
 
-/// Executors that some threads share, on a cache line of their own.
+/// Executors that some threads share, on a separate cache line.
 #[derive(Default)]
 #[repr(align(128))]
 struct Shelf(Mutex<Vec<Free>>);
@@ -44,7 +44,7 @@ struct Shelf(Mutex<Vec<Free>>);
 /// An idle executor.
 struct Free {
     executor: ServeExecutor,
-    /// The traces that it has.
+    /// The executor's traces.
     traces: Arc<ServerImage>,
     /// The tenant of its last run.
     tenant: u16,
@@ -53,17 +53,17 @@ struct Free {
 /// The number of threads that take and return executors without contention.
 const SHELVES: usize = 8;
 
-/// The measurement and limits of trace runs.
+/// The settings for measuring and limiting trace runs.
 pub(crate) struct Watch {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) tenants: Option<Arc<Tenants>>,
-    /// Whether to note the cost of each step.
+    /// Whether to measure the cost of each step.
     pub(crate) records: bool,
-    /// Whether to note the time of each step.
+    /// Whether to record the start and duration of each step.
     pub(crate) spans: bool,
 }
 
-/// Reasons of failures of the accelerator itself: another body may process the same input.
+/// Reasons of failures that the input has not caused, so that another body may process it.
 const NOT_THE_INPUTS_FAULT: [&str; 2] = ["panic", "device_failed"];
 
 impl Executors {
@@ -102,8 +102,8 @@ impl Executors {
         self.run_with(traces, name, payload, message, conversation)
     }
 
-    /// Runs a trace on `payload` instead of the message's bytes; otherwise as [`Executors::run`].
-    /// Copies the payload only where the core may have to begin again with it.
+    /// Like [`Executors::run`], with `payload` instead of the message's bytes. Copies the payload
+    /// only if the core may have to start again with it.
     pub(crate) fn run_on(
         &self,
         traces: &Arc<ServerImage>,
@@ -161,7 +161,7 @@ impl Executors {
             }
             Err(failure) => {
                 match NOT_THE_INPUTS_FAULT.contains(&failure.error.reason) {
-                    // A body that panicked is not used again.
+                    // A body that panicked is not reused.
                     true => drop(free),
                     false => self.give(free),
                 }
@@ -170,8 +170,8 @@ impl Executors {
         }
     }
 
-    /// Runs a trace in the ensemble, if there is one; gives the payload back if it has no room for
-    /// the trace, which this thread then runs itself.
+    /// Runs a trace in the ensemble, if there is one. Returns the payload if there is no room; this
+    /// thread then runs the trace itself.
     fn run_in_ensemble(
         &self,
         traces: &Arc<ServerImage>,
@@ -209,7 +209,7 @@ impl Executors {
         }
     }
 
-    /// A run in the ensemble, with the costs and times that are noted.
+    /// Returns a run in the ensemble with the costs and times to record.
     fn watched(&self, mut outcome: Outcome) -> TraceRun {
         let times = std::mem::take(&mut outcome.times);
         let costs_ns = match self.watch.records {
@@ -227,7 +227,7 @@ impl Executors {
         }
     }
 
-    /// After a failure, lets a core run the trace again if another body may do better.
+    /// After a failure, runs the trace again on the core if another body may succeed.
     fn run_again(
         &self,
         traces: &Arc<ServerImage>,
@@ -256,7 +256,7 @@ impl Executors {
 
     /// The detail of outcomes.
     fn detail(&self) -> Detail {
-        // Workers of an ensemble tell what they did by the steps.
+        // The steps show the work of an ensemble's workers.
         let charges = self.watch.tenants.is_some() && self.maker.pools.is_some();
         match self.watch.records || self.watch.spans || charges {
             true => Detail::Steps,
@@ -327,9 +327,9 @@ impl Shelf {
     }
 }
 
-/// The maker of executors' bodies, with the ensemble that `execution` asks for. The ensemble's
-/// cores have the bodies of `own` in addition to the nine. `may_fail` states that `ensemble` makes
-/// other bodies than the core's own.
+/// Returns the maker of executors' bodies. If `execution` is an ensemble, starts it; its cores also
+/// have the custom bodies `own`. `may_fail` states that `ensemble` creates bodies other than the
+/// core's own.
 pub(crate) fn bodies(
     execution: Execution,
     own: &OwnBodies,
@@ -343,7 +343,7 @@ pub(crate) fn bodies(
     let pools = match execution {
         Execution::Inline => None,
         Execution::Ensemble(settings) => {
-            // The metrics keep the ensemble, which must not keep them.
+            // The metrics own the ensemble, so the ensemble must not own the metrics.
             let metrics_of = Arc::downgrade(metrics);
             let observe = move |accel, spent| {
                 if let Some(metrics) = metrics_of.upgrade() {
@@ -370,14 +370,14 @@ pub(crate) fn bodies(
     })
 }
 
-/// Makes the bodies of executors.
+/// Creates the bodies of executors.
 pub(crate) struct Maker {
     make: Box<MakeEnsemble>,
-    /// Whether these bodies can fail where the core's would not.
+    /// Whether these bodies can fail on input that the core's bodies process.
     may_fail: bool,
     /// The ensemble that runs the traces for which it has room.
     pools: Option<Arc<Pools>>,
-    /// The bodies that the ensemble's cores have in addition to the nine.
+    /// The custom bodies of the ensemble's cores.
     equipment: Equipment,
 }
 
@@ -387,7 +387,7 @@ pub(crate) enum RunError {
     /// The trace ended early.
     #[error(transparent)]
     Trace(#[from] Box<Failure>),
-    /// There was no executor to run it.
+    /// No executor could be created.
     #[error(transparent)]
     Set(#[from] ServeError),
 }

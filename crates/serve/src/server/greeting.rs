@@ -1,4 +1,4 @@
-//! The beginning of a connection: its socket's settings, and the TLS handshake.
+//! The start of a connection: socket settings and TLS handshake.
 
 use std::net::TcpStream;
 use std::time::Instant;
@@ -15,16 +15,16 @@ use crate::transport::tls::control::Control;
 
 /// A connection that is ready for its first message.
 pub(crate) struct Greeted {
-    /// Bytes that came after the handshake.
+    /// Bytes received after the handshake.
     pub(crate) inbound: Inbound,
-    /// The record keys, on a connection with TLS.
+    /// The record keys, if the connection has TLS.
     pub(crate) conversation: Conversation,
-    /// The control path of TLS, on a connection that has it.
+    /// The control path of TLS; `None` without TLS.
     pub(crate) control: Option<Control>,
 }
 
-/// Begins a connection: performs the TLS handshake if the server speaks TLS, and admits the peer by
-/// the identity that it proves.
+/// Starts a connection: performs the TLS handshake if the server uses TLS, and admits the peer by
+/// its proven identity.
 pub(crate) fn greet(
     config: &Config,
     admission: &Admission,

@@ -1,8 +1,8 @@
-//! When the parts of a request are due: receiving it, its handler, and sending the response.
+//! Deadlines of the parts of a request: receiving it, the handler, and sending the response.
 //!
-//! A step that ends early passes its slack on (AccelFlow, section IV.C). Here the same applies to
-//! the traces of a request: the time left until the request is due is divided over its remaining
-//! parts, in proportion to how long they took in earlier requests.
+//! A step that ends early passes its slack on (AccelFlow, section IV.C). The same applies here to
+//! the traces of a request. The time left until the request's deadline is divided over its
+//! remaining parts, in proportion to their mean times in earlier requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::FunctionId;
 
-/// The share of a new sample in a moving mean, as for the steps of a trace (assumed).
+/// The weight of a new sample in a moving mean, as for the steps of a trace (assumed).
 const SHARE: f64 = 1.0 / 16.0;
 
 /// A part of a request, in order.
@@ -20,7 +20,7 @@ pub(crate) enum Part {
     Handle,
 }
 
-/// How long the parts of requests take: receiving, handling, responding, in seconds.
+/// Mean times of the parts of requests, in seconds: receiving, handling, responding.
 type Means = [f64; 3];
 
 /// The mean times of the requests to each function.
@@ -35,7 +35,7 @@ struct Known {
 }
 
 impl Paces {
-    /// The time by which `part` should be done if the whole request is due at `due`.
+    /// Returns the deadline of `part` if the deadline of the whole request is `due`.
     pub(crate) fn due(&self, function: Option<FunctionId>, part: Part, due: Instant) -> Instant {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let means = function.and_then(|function| known.by_function.get(&function.0));
@@ -49,7 +49,7 @@ impl Paces {
         }
     }
 
-    /// Notes how long the parts of a request took.
+    /// Records the times of the parts of a request.
     pub(crate) fn learn(&self, FunctionId(function): FunctionId, spent: [Duration; 3]) {
         let spent = spent.map(|part| part.as_secs_f64());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

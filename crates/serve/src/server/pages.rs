@@ -37,7 +37,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked<'_>) -> Answer {
     }
 }
 
-/// The traces that the next request is served with.
+/// Lists the traces that serve the next request.
 fn traces(shared: &Shared) -> Answer {
     let now = shared.traces.now();
     let names = now.image.names().iter().filter(|name| is_name(name));

@@ -1,4 +1,4 @@
-//! The peer of a connection, and the tenant that it belongs to.
+//! The peer of a connection, and its tenant.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::transport::close::Close;
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
-    /// The names that it has proven to have.
+    /// The names that its certificate proves.
     pub(crate) identities: Arc<[String]>,
     /// The number of its tenant.
     pub(crate) tenant: u16,
 }
 
-/// A peer, and its place among its tenant's connections, which is freed when this is dropped.
+/// A peer and its place among its tenant's connections. Dropping it frees the place.
 pub(crate) struct PeerAdmission<'t> {
     pub(crate) peer: Peer,
     tenants: Option<&'t Tenants>,
@@ -24,8 +24,8 @@ pub(crate) struct PeerAdmission<'t> {
 }
 
 impl<'t> PeerAdmission<'t> {
-    /// A peer that is not yet identified. It has no place yet: its tenant may depend on its
-    /// certificate.
+    /// Creates a peer that is not yet identified. It has no place yet, since its tenant may depend
+    /// on its certificate.
     pub(crate) fn unidentified(
         tenants: Option<&'t Tenants>,
         address: SocketAddr,
@@ -41,7 +41,7 @@ impl<'t> PeerAdmission<'t> {
         }
     }
 
-    /// Gives the peer its place, by its address and by the identities that it has proven to have.
+    /// Assigns the peer its place, by its address and its proven identities.
     pub(crate) fn admit(&mut self, identities: Vec<String>) -> Result<(), Close> {
         self.peer.identities = identities.into();
         if let Some(tenants) = self.tenants {

@@ -1,4 +1,4 @@
-//! The places of connections: limits on their number, in all and from one address.
+//! The places of connections, with limits on their total number and their number per address.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,12 +13,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::descriptors::descriptor_limit;
 use crate::config::Config;
 
-/// How long a new connection waits for the place of one whose client has hung up. Ending that
-/// connection takes only processor time, so the wait matters on overloaded machines.
+/// The time that a new connection waits for the place of another whose client has closed it. Ending
+/// that connection takes only processor time, so the wait matters on overloaded machines.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// How often the wait checks for connections that are about to end. A connection that has ended
-/// wakes it at once.
+/// The interval at which the wait checks for connections that are about to end. A connection that
+/// has ended wakes it at once.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
 /// The place of one connection.
@@ -29,13 +29,13 @@ pub(crate) struct Place {
     /// Whether the connection's thread waits for a handler or for its tenant's turn, and not for
     /// the client.
     busy: AtomicBool,
-    /// Whether the connection has yet to open further descriptors.
+    /// Whether the connection still has to open more descriptors.
     opens_more: AtomicBool,
     places: Arc<Places>,
 }
 
 impl Place {
-    /// Does `work` that may take long and does not notice when the client leaves.
+    /// Calls `work`, which may take long and does not notice if the client closes the connection.
     pub(crate) fn busy<T>(&self, work: impl FnOnce() -> T) -> T {
         self.busy.store(true, Ordering::Relaxed);
         let done = work();
@@ -43,7 +43,7 @@ impl Place {
         done
     }
 
-    /// Notes that the connection has opened all its descriptors.
+    /// Records that the connection has opened all its descriptors.
     pub(crate) fn has_opened(&self) {
         if self.opens_more.swap(false, Ordering::Relaxed) {
             self.places.opening.fetch_sub(1, Ordering::Relaxed);
@@ -64,9 +64,9 @@ impl Drop for Place {
 /// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoPlace {
-    /// The server has its maximum of connections.
+    /// The server has its maximum number of connections.
     TooMany,
-    /// The address has its maximum of connections.
+    /// The address has its maximum number of connections.
     TooManyOfAddress,
     /// The remaining descriptors are reserved.
     Descriptors,
@@ -85,14 +85,13 @@ impl NoPlace {
 /// The places of a server.
 pub(crate) struct Places {
     most: usize,
-    /// The largest number from one address, and whether it also applies to this machine's own
-    /// addresses.
+    /// The largest number of connections from one address.
     most_of_address: usize,
     limits_loopback: bool,
     reserved_descriptors: usize,
-    /// How many descriptors a connection opens beside its socket.
+    /// The number of descriptors that a connection opens in addition to its socket.
     more_descriptors: usize,
-    /// The number of connections that have yet to open those.
+    /// The number of connections that still have to open them.
     opening: AtomicUsize,
     open: Mutex<Open>,
     left: Condvar,
@@ -127,8 +126,8 @@ impl Open {
         self.of_address.get(&network).copied().unwrap_or_default()
     }
 
-    /// Whether the client of a connection that counts against the exceeded limit has hung up, so
-    /// that its place will soon be free.
+    /// Whether some client has closed a connection that counts against the exceeded limit, so that
+    /// its place will soon be free.
     fn is_one_leaving(&self, why: NoPlace, network: IpAddr) -> bool {
         let places = self.places.values();
         let places = places.filter(|place| why == NoPlace::TooMany || place.network() == network);
@@ -141,7 +140,7 @@ impl Open {
     }
 }
 
-/// By default one address may have this fraction of all connections: a quarter.
+/// One address may by default have one out of this number of connections: a quarter.
 const SHARE_OF_ADDRESS: usize = 4;
 
 impl Places {
@@ -169,7 +168,7 @@ impl Places {
         self.open().places.len()
     }
 
-    /// Gives a connection a place. May wait for the place of a connection that is about to end.
+    /// Assigns a connection a place. May wait for the place of a connection that is about to end.
     pub(crate) fn take(
         self: &Arc<Self>,
         number: u64,
@@ -222,7 +221,7 @@ impl Places {
         }
     }
 
-    /// Frees a connection's place; returns the number of remaining connections.
+    /// Frees a connection's place. Returns the number of remaining connections.
     pub(crate) fn give(&self, place: &Place) -> usize {
         let mut open = self.open();
         open.remove(place);
@@ -235,8 +234,8 @@ impl Places {
         self.open().places.values().for_each(|place| tell(place));
     }
 
-    /// Waits until all connections have ended, or until `deadline`, and cuts off the rest. Returns
-    /// how many those were.
+    /// Waits until all connections have ended, or until `deadline`, and closes the rest. Returns
+    /// the number of those closed.
     pub(crate) fn clear(&self, deadline: Instant, before_cut: impl FnOnce()) -> usize {
         let mut open = self.open();
         while !open.places.is_empty() {
@@ -255,8 +254,8 @@ impl Places {
     }
 }
 
-/// The network that counts as one address: for IPv6 its first 64 bits, since the owner of one
-/// address has all of that network (RFC 4291, section 2.5.4).
+/// Returns the network that counts as one address. For IPv6 it is the first 64 bits, since the
+/// owner of one address usually has that whole network (RFC 4291, section 2.5.4).
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),

@@ -11,7 +11,7 @@ use super::thread_scope::ThreadScope;
 use crate::config::Config;
 use crate::error::ServeError;
 
-/// A protocol and the interface that is served with it.
+/// A protocol and the interface that a server serves with it.
 pub(crate) enum Protocol {
     /// Framed Apache Thrift.
     Thrift(Arc<Schema>),
@@ -44,7 +44,7 @@ impl Protocol {
         Ok(Protocol::Thrift(Arc::new(Schema::load(path, search)?)))
     }
 
-    /// The function `Service.method`, or `method` where one service alone has it.
+    /// Finds the function `Service.method`, or `method` if only one service has it.
     pub(crate) fn function(&self, name: &str) -> Result<FunctionId, AccelError> {
         match self {
             Protocol::Thrift(schema) => match name.rsplit_once('.') {
@@ -62,7 +62,7 @@ impl Protocol {
                 schema: schema.clone(),
                 ..Settings::default()
             },
-            // Calls of gRPC carry their interface; there is none of Thrift.
+            // Calls of gRPC have their own interface, so no Thrift interface is needed.
             Protocol::Grpc(_) => Settings {
                 schema: Arc::default(),
                 ..Settings::default()

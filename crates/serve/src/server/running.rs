@@ -1,4 +1,4 @@
-//! A server that listens.
+//! A running server.
 
 use std::fmt;
 use std::net::{Shutdown, SocketAddr, TcpListener};
@@ -20,7 +20,7 @@ use crate::observe::admin::Admin;
 use crate::observe::recorder::{RecordedPath, RecordingError};
 use crate::time_limit::MAX_TIME_LIMIT;
 
-/// A server that listens. Dropping it stops it without grace.
+/// A running server. Dropping it stops it without a grace period.
 pub struct Running {
     shared: Arc<Shared>,
     listener: Arc<TcpListener>,
@@ -28,7 +28,7 @@ pub struct Running {
     threads: Threads,
 }
 
-/// The threads of a server beside those of its connections.
+/// The threads of a server other than those of its connections.
 pub(crate) struct Threads {
     pub(crate) accept: Option<JoinHandle<()>>,
     pub(crate) admin: Option<Admin>,
@@ -58,7 +58,8 @@ impl Running {
         }
     }
 
-    /// The address that it listens on, with the port that the system chose if 0 was asked for.
+    /// The address on which the server listens. If port 0 was requested, it has the port that the
+    /// system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -73,9 +74,9 @@ impl Running {
         self.shared.metrics_text()
     }
 
-    /// Replaces a tenant's shaping from now on. Waiting requests use the new registers. A new
-    /// bucket starts full, and an existing one keeps its tokens. A control plane keeps setting the
-    /// limit in accelerator time.
+    /// Replaces a tenant's shaping. Waiting requests use the new registers. A new bucket starts
+    /// full, and an existing one keeps its tokens. With a control plane, the limit in accelerator
+    /// time remains under its control.
     ///
     /// # Errors
     /// [`TenantError::Unknown`], and [`TenantError::Controlled`] for a limit in accelerator time on a
@@ -91,17 +92,19 @@ impl Running {
         }
     }
 
-    /// Asks the control plane for a promise to a tenant, in the place of the one that it has.
+    /// Requests an SLO for a tenant from the control plane, which replaces the tenant's current
+    /// SLO.
     ///
     /// # Errors
-    /// [`TenantError::Slo`] with what is left if it is not given, [`TenantError::Unmeasured`] for a size
-    /// of which nothing is known yet, [`TenantError::Unknown`] and [`TenantError::Uncontrolled`]. The
-    /// tenant then keeps the promise that it has.
+    /// [`TenantError::Slo`] with the remaining capacity if the SLO is refused,
+    /// [`TenantError::Unmeasured`] for a size whose cost has not been measured yet,
+    /// [`TenantError::Unknown`] and [`TenantError::Uncontrolled`]. The tenant then keeps its
+    /// current SLO.
     pub fn set_slo(&self, tenant: &str, slo: TenantSlo) -> Result<(), TenantError> {
         self.controlled(tenant)?.promise(tenant, slo)
     }
 
-    /// Takes a tenant's promise back; whether it had one.
+    /// Removes a tenant's SLO. Returns whether it had one.
     ///
     /// # Errors
     /// [`TenantError::Unknown`] and [`TenantError::Uncontrolled`].
@@ -109,15 +112,15 @@ impl Running {
         self.controlled(tenant)?.release(tenant)
     }
 
-    /// For each tenant, its promise, its use, and the share of periods in which the promise was kept.
-    /// The last row is that of connections without a tenant. Empty without a control plane.
+    /// Returns each tenant's SLO, its use, and the share of periods in which the SLO was met. The
+    /// last row is for connections without a tenant. Empty without a control plane.
     pub fn slo_status(&self) -> Vec<TenantStatus> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map_or_else(Vec::new, |controlled| controlled.status())
     }
 
-    /// The operators' page `/slo`: [`Running::slo_status`] and what is left, as JSON. `None` without a
-    /// control plane.
+    /// Returns the operators' page `/slo`: [`Running::slo_status`] and the remaining capacity, as
+    /// JSON. `None` without a control plane.
     pub fn slo_page(&self) -> Option<String> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map(|controlled| controlled.page().to_string())
@@ -129,16 +132,17 @@ impl Running {
         Ok(controlled.ok_or_else(none)?.as_ref())
     }
 
-    /// Replaces the traces that requests are served with; returns how often traces were replaced.
-    /// Requests in progress are answered with the traces that received them, and none is lost.
+    /// Replaces the traces that serve requests. Returns the number of replacements so far. Requests
+    /// in progress are answered with the traces that received them, so no request is lost.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the server, which keeps the old ones.
+    /// [`ServeError::OwnTraces`] for traces that do not fit the server. The server then keeps the
+    /// old traces.
     pub fn set_traces(&self, traces: ServerTraces) -> Result<u64, ServeError> {
         self.shared.traces.replace(Some(traces))
     }
 
-    /// Restores the default traces; otherwise as [`Running::set_traces`].
+    /// Like [`Running::set_traces`], with the default traces.
     ///
     /// # Errors
     /// None in practice.
@@ -146,20 +150,20 @@ impl Running {
         self.shared.traces.replace(None)
     }
 
-    /// Reads the trace file again and replaces the traces; otherwise as [`Running::set_traces`].
+    /// Like [`Running::set_traces`], with the present contents of the trace file.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`], also if there is no such file.
+    /// [`ServeError::OwnTraces`], also if the server has no trace file.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.shared.traces.reload()
     }
 
-    /// A recording of the latest requests to some functions, each on its most common path:
-    /// `services` maps names as in `Service.method` to their names in the recording. A connection
-    /// without TLS takes traces that no service of the simulator has.
+    /// Returns a recording of the latest requests to some functions, each on its most common path.
+    /// `services` maps function names such as `Service.method` to names in the recording.
+    /// Connections without TLS use traces that no service of the simulator has.
     ///
-    /// The cost of TCP is that of its step and the processor time of the system calls; that of a
-    /// handler is the wall time of the call.
+    /// The cost of TCP is that of its step plus the processor time of the system calls. The cost of
+    /// a handler is the wall time of its call.
     ///
     /// # Errors
     /// [`RecordingError`].
@@ -180,7 +184,8 @@ impl Running {
     }
 
     /// Stops listening, waits up to `grace` for requests that have begun to arrive, and closes the
-    /// remaining connections. Returns how many had to be cut off.
+    /// remaining connections. Returns the number of connections that were closed before they had
+    /// ended.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace)
     }

@@ -1,4 +1,4 @@
-//! Setting a server up and starting it.
+//! Setup and start of a server.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
@@ -45,7 +45,7 @@ use crate::transport::tls::identity::TlsIdentity;
 
 type Prepare = dyn Fn(&mut Ensemble) + Send + Sync;
 
-/// A server before it listens.
+/// A server that has not been started yet.
 pub struct Server {
     protocol: Protocol,
     config: Config,
@@ -72,18 +72,19 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// A Thrift server with the functions of `schema`, and no handlers yet.
+    /// Creates a Thrift server for the functions of `schema`, without handlers.
     pub fn new(schema: Arc<Schema>) -> Server {
         Server::speaking(Protocol::Thrift(schema))
     }
 
-    /// A gRPC server with the methods of `schema`, and no handlers yet.
+    /// Creates a gRPC server for the methods of `schema`, without handlers.
     pub fn grpc(schema: Arc<protobuf::Schema>) -> Server {
         Server::speaking(Protocol::Grpc(schema))
     }
 
-    /// A server of the functions that a file declares: with gRPC if its name ends in `.proto`, else
-    /// with Thrift. Included files are looked for beside it and then in the folders of `search`.
+    /// Creates a server for the functions that a file declares. It uses gRPC if the file's name
+    /// ends in `.proto`, else Thrift. Included files are searched in the file's folder, then in the
+    /// folders of `search`.
     ///
     /// # Errors
     /// [`ServeError::Interface`], [`ServeError::Proto`].
@@ -110,17 +111,17 @@ impl Server {
         }
     }
 
-    /// Sets bounds and time limits.
+    /// Sets the configuration.
     pub fn set_config(&mut self, config: Config) {
         self.config = config;
     }
 
-    /// Sets the certificate: the server then accepts TLS 1.3 connections only.
+    /// Sets the certificate. The server then accepts only TLS 1.3 connections.
     pub fn set_tls(&mut self, identity: TlsIdentity) {
         self.identity = Some(identity);
     }
 
-    /// Sets the handler of `Service.method`, or of `method` where one service alone has it. Calls of
+    /// Sets the handler of `Service.method`, or of `method` if only one service has it. Calls of
     /// functions without a handler are answered with UNKNOWN_METHOD.
     ///
     /// # Errors
@@ -133,11 +134,10 @@ impl Server {
         self.set_handler(name, AnyHandler::Json(Arc::new(handler)))
     }
 
-    /// Sets a handler that reads and returns values of its own types; otherwise as
-    /// [`Server::handle`].
+    /// Like [`Server::handle`], for a handler that reads and returns values of its own types.
     ///
     /// # Errors
-    /// Those of [`Server::handle`].
+    /// The errors of [`Server::handle`].
     pub fn handle_values(
         &mut self,
         name: &str,
@@ -146,9 +146,9 @@ impl Server {
         self.set_handler(name, AnyHandler::Values(Arc::new(handler)))
     }
 
-    /// Sets the time within which calls of a function should be answered. Queues by deadline order
-    /// the function's traces by it, and the traces that its handler starts. It is soft: a later
-    /// answer is still sent.
+    /// Sets the time within which calls of a function should be answered. Queues ordered by
+    /// deadline use it for the function's traces and for the traces that its handler starts. The
+    /// deadline is soft: a later answer is still sent.
     ///
     /// # Errors
     /// [`ServeError::Handler`] if the interface has no such function, [`ServeError::Setting`] for a
@@ -174,14 +174,14 @@ impl Server {
         Ok(())
     }
 
-    /// Calls `prepare` with every ensemble that the server makes, for example to replace software
-    /// bodies by devices or by accelerators that fail.
+    /// Calls `prepare` with every ensemble that the server creates, for example to replace software
+    /// bodies with devices.
     pub fn prepare_ensembles(&mut self, prepare: impl Fn(&mut Ensemble) + Send + Sync + 'static) {
         self.prepare = Some(Box::new(prepare));
     }
 
-    /// Injects faults into accelerators, to test how requests fare when devices fail. The core's
-    /// work in their place does not fail.
+    /// Injects faults into accelerators, to test the effect of failing devices. The core's fallback
+    /// does not fail.
     ///
     /// # Errors
     /// [`FaultError`].
@@ -200,15 +200,15 @@ impl Server {
         Ok(())
     }
 
-    /// Calls `log` for each request that ends in an error of which its client gets only a code and
-    /// an id ([`Config::verbose_errors`](crate::Config)). It runs on the request's thread, so it
-    /// should be quick. Without a log such errors are only counted.
+    /// Calls `log` for each request whose client gets only a code and an id of its error
+    /// ([`Config::verbose_errors`](crate::Config)). `log` runs on the request's thread and should
+    /// be quick. Without a log such errors are only counted.
     pub fn set_error_log(&mut self, log: impl Fn(&ErrorReport<'_>) + Send + Sync + 'static) {
         self.reports.log = Some(Box::new(log));
     }
 
-    /// Sets the tenants. They are identified by the addresses of their connections, or by the
-    /// identities that their clients have proven, and each tenant's traffic is shaped.
+    /// Sets the tenants. They are identified by the addresses of their connections or by their
+    /// clients' proven identities. Each tenant's traffic is shaped.
     ///
     /// # Errors
     /// [`TenantError`] for tenants that cannot be distinguished.
@@ -218,9 +218,9 @@ impl Server {
         Ok(())
     }
 
-    /// Gives tenants what they are promised, as ARCUS's control plane does: admits or refuses promises,
-    /// watches them, and sets each tenant's limit in accelerator time. Tenants without a promise, and
-    /// connections without a tenant, share what is left.
+    /// Adds a control plane like ARCUS's. It admits or refuses SLOs of tenants, watches them, and
+    /// sets each tenant's limit in accelerator time. Tenants without an SLO, and connections
+    /// without a tenant, share the remaining time.
     ///
     /// # Errors
     /// [`TenantError::Slo`] for settings out of range.
@@ -230,12 +230,12 @@ impl Server {
         Ok(())
     }
 
-    /// Sets traces of the service's own. Call [`Server::set_tls`] first: which traces fit depends
-    /// on it. [`Running::set_traces`] replaces them while the server runs.
+    /// Sets custom traces of the service. Call [`Server::set_tls`] first, since TLS determines
+    /// which traces fit. [`Running::set_traces`] replaces them while the server runs.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the server; it then keeps those that it
-    /// had.
+    /// [`ServeError::OwnTraces`] for traces that do not fit the server. The server then keeps its
+    /// current traces.
     pub fn set_traces(&mut self, traces: ServerTraces) -> Result<(), ServeError> {
         self.kind().link(Some(&traces), 0)?;
         self.traces = Some(traces);
@@ -252,18 +252,19 @@ impl Server {
         Kind {
             grpc,
             tls: self.identity.is_some(),
-            // gRPC's errors are statuses, which no trace on messages sends.
+            // Errors of gRPC are statuses, which message traces do not send.
             errors: self.config.errors_to_caller && !grpc,
         }
     }
 
-    /// Keeps the costs of the latest requests, step by step, for [`Running::recording`].
+    /// Sets whether to record the costs of the latest requests, step by step, for
+    /// [`Running::recording`].
     pub fn set_recording(&mut self, records: bool) {
         self.records = records;
     }
 
-    /// Runs every connection's thread within `scope`, which must call its argument: for setup that
-    /// handlers need once per thread and not once per request.
+    /// Runs every connection's thread within `scope`, for setup that handlers need once per thread.
+    /// `scope` must call its argument.
     pub fn set_thread_scope(
         &mut self,
         scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
@@ -271,7 +272,7 @@ impl Server {
         self.thread_scope = Arc::new(scope);
     }
 
-    /// Listens, and serves until [`Running::stop`].
+    /// Starts the server on `address`. It serves until [`Running::stop`].
     ///
     /// # Errors
     /// [`ServeError::Listen`] if the address cannot be bound; [`ServeError`] if a setting is out of
@@ -281,7 +282,7 @@ impl Server {
         self.start_on(listener.map_err(|error| ServeError::Listen { address, error })?)
     }
 
-    /// Serves on a socket that listens already; otherwise as [`Server::start`].
+    /// Like [`Server::start`], on a socket that is already listening.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
@@ -316,7 +317,7 @@ impl Server {
         Ok(Running::new(shared, listener, address, threads))
     }
 
-    /// How accelerators treat messages.
+    /// Returns the settings of the accelerators.
     fn settings(&self) -> Settings {
         Settings {
             limits: self.config.limits,
@@ -330,7 +331,7 @@ impl Server {
         }
     }
 
-    /// Puts the parts of the running server together.
+    /// Assembles the parts of the running server.
     fn shared(mut self) -> Result<Shared, ServeError> {
         let settings = self.settings();
         let traces = TraceSlot::new(self.kind(), self.traces.take())?;
@@ -390,7 +391,7 @@ impl Server {
     }
 }
 
-/// The tenants of a server, if it has any or is `always` to tell them apart from others.
+/// Returns the tenants of a server; `None` if there are none, unless `always` is set.
 fn tenants(
     list: Vec<Tenant>,
     always: bool,
@@ -404,7 +405,7 @@ fn tenants(
     Ok(Some(Arc::new(Tenants::new(list, identified, metrics)?)))
 }
 
-/// The control plane of the tenants, if there is to be one.
+/// Returns the control plane of the tenants, if one is configured.
 fn controlled(
     control: Option<Control>,
     tenants: Option<&Arc<Tenants>>,
@@ -433,7 +434,7 @@ impl Engine {
         Executors::new(traces, settings, cores, next_core, maker, watch)
     }
 
-    /// Makes the maker of executors' bodies.
+    /// Creates the maker of executors' bodies.
     fn maker(
         self,
         next_core: &NextCore,

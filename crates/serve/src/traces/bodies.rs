@@ -1,4 +1,4 @@
-//! Bodies of accelerators beside the paper's nine, for the executors of a service.
+//! Bodies of custom accelerators, for the executors of a service.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -44,7 +44,7 @@ impl OwnBodies {
         }
     }
 
-    /// Checks that every accelerator beside the nine that `image` calls has a body.
+    /// Checks that every custom accelerator that `image` calls has a body.
     ///
     /// # Errors
     /// The refusal of an accelerator without a body, or whose body has another declaration.

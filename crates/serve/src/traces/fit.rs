@@ -1,8 +1,7 @@
-//! Checks that a trace receives or sends messages as its setting requires, on every path of a
-//! payload.
+//! Checks that a trace receives or sends messages as its setting requires, on every path.
 //!
-//! A message arrives and leaves through layers, each with an accelerator that removes or adds it.
-//! The check follows all branches, whatever the payload, and notes which layers are left.
+//! Each layer of a message has an accelerator that removes or adds it. The check follows all
+//! branches and tracks which layers are left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,8 +85,7 @@ struct State {
     sent: bool,
 }
 
-/// A place where the check continues: a part, whether it is entered as a trace, and the state
-/// there.
+/// A place where the check continues: the part, whether it is entered as a trace, and the state.
 type Entry = (String, bool, State);
 
 /// Follows every path of a trace.
@@ -153,7 +151,7 @@ impl<'p> Fit<'p> {
         }
     }
 
-    /// Follows `nodes`; returns the states in which paths run off their end.
+    /// Follows `nodes`. Returns the states of paths that run past their end.
     fn follow(
         &mut self,
         nodes: &'p [Node],
@@ -180,7 +178,7 @@ impl<'p> Fit<'p> {
                     left.insert(self.call(*accel, receives, state)?);
                 }
             }
-            // Accelerators beside the nine work on data.
+            // Custom accelerators process application data.
             Node::Kind(kind) => {
                 if states.iter().any(|state| state.at != At::Data) {
                     return Err(FitFault::NotData(kind.name().to_owned()));
@@ -232,7 +230,7 @@ impl<'p> Fit<'p> {
         match accel {
             Accel::Ldb => return Ok(state),
             Accel::Tcp | Accel::Decr | Accel::Encr | Accel::Rpc | Accel::Ser | Accel::Dser => {}
-            // Cmp, Dcmp, and all others work on data.
+            // Cmp, Dcmp and all others process application data.
             _ => return self.work(accel, state),
         }
         let at = match state.at {
@@ -265,7 +263,7 @@ impl<'p> Fit<'p> {
         Ok(State { at, sent })
     }
 
-    /// The layer that `accel` adds to a message with `done` layers.
+    /// Checks that `accel` adds the next layer to a message with `done` layers.
     fn add(&self, accel: Accel, done: usize) -> Result<At, FitFault> {
         if self.sending.get(done) != Some(&accel) {
             let at = if done == 0 { At::Data } else { At::Out(done) };
@@ -313,7 +311,7 @@ impl<'p> Fit<'p> {
         }
     }
 
-    /// The accelerators that must come next, the direction, and the order they belong to.
+    /// Returns the accelerators that must come next, the direction, and the required order.
     fn expected(&self, at: At) -> (String, &'static str, String) {
         let (order, done, passes) = match at {
             At::In(done) => (&self.receiving, done, "arrives by"),

@@ -1,4 +1,4 @@
-//! Trace memories of services: a service's own traces, which override the default ones.
+//! Trace memories of services, in which custom traces override the default ones.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use super::source::{Split, TraceSource, trace_of};
 /// A trace that a service begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct Root<'a> {
-    /// The setting that names it, such as `receive`.
+    /// The setting that has the trace's name, such as `receive`.
     pub place: &'a str,
-    /// The name.
+    /// The trace's name.
     pub name: &'a str,
     /// The task of the trace.
     pub task: Task<'a>,
@@ -23,12 +23,12 @@ pub struct Root<'a> {
     pub wire: Wire,
 }
 
-/// The traces of a service: its own and, for all others, the default ones.
+/// The traces of a service: custom traces, and default traces for all other names.
 #[derive(Clone, Copy, Debug)]
 pub struct Stock<'a> {
-    /// The default traces. Traces of the service's own replace those of the same names.
+    /// The default traces. Custom traces replace those of the same names.
     pub base: &'a Library,
-    /// The service's own.
+    /// The custom traces of the service.
     pub own: Option<&'a TraceSource>,
     /// Whether error subtraces may answer the service's caller.
     pub answers_caller: bool,
@@ -63,7 +63,7 @@ impl Stock<'_> {
         Ok(image)
     }
 
-    /// Adds the parts of a trace, and of those that it leads to.
+    /// Adds the parts of a trace, and of the traces that it leads to.
     fn reach(&self, place: &str, root: &str, reached: &mut Vec<Part>) -> Result<(), TraceRefusal> {
         let mut wanted = vec![root.to_owned()];
         while let Some(name) = wanted.pop() {
@@ -75,7 +75,7 @@ impl Stock<'_> {
                 None => match self.base.get(&name) {
                     Some(trace) => trace.parts.clone(),
                     None if name == root => return Err(self.unknown(place, root).into()),
-                    // The linker reports which trace leads to nothing.
+                    // The linker reports unregistered traces.
                     None => continue,
                 },
             };

@@ -1,4 +1,4 @@
-//! Traces of a service's own: their sources, the check that they fit, and their trace memory.
+//! Custom traces of a service: their sources, checks and trace memory.
 
 pub(crate) mod bodies;
 pub(crate) mod fit;

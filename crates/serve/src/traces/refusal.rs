@@ -1,4 +1,4 @@
-//! Refusals of traces that a service cannot use.
+//! Errors of traces that a service cannot use.
 
 use std::path::PathBuf;
 
@@ -6,19 +6,19 @@ use accelflow_parameters::Refusal;
 use accelflow_trace::text::TextError;
 use accelflow_trace::{Accel, FileError, LinkError, RegisterError};
 
-/// The reason why traces cannot be used in the place that they were given for.
+/// The error of traces that cannot be used for their setting.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceRefusal {
     /// No trace has the name.
     #[error(transparent)]
     Name(#[from] Refusal),
-    /// A trace does not fit its task.
+    /// A trace is not suitable for its task.
     #[error("{place} = '{root}': {misfit}")]
     Misfit {
-        /// The setting that names the trace, such as `receive`.
+        /// The setting that has the trace's name, such as `receive`.
         place: String,
-        /// The trace that it names.
+        /// The trace in the setting.
         root: String,
         /// The defect and its place.
         misfit: Box<Misfit>,
@@ -26,11 +26,11 @@ pub enum TraceRefusal {
     /// A trace belongs to another service.
     #[error("{place} = '{root}': trace '{trace}' belongs to the service '{owner}'")]
     Owned {
-        /// The setting that names the trace.
+        /// The setting that has the trace's name.
         place: String,
-        /// The trace that it names.
+        /// The trace in the setting.
         root: String,
-        /// The trace, which that one leads to.
+        /// The foreign trace, to which `root` leads.
         trace: String,
         /// The service.
         owner: String,
@@ -46,22 +46,22 @@ pub enum TraceRefusal {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: Box<FileFault>,
     },
-    /// There is no file to read the traces from again.
+    /// The traces were not read from a file.
     #[error("the traces were not given as a file, so they cannot be read again")]
     NoFile,
 }
 
-/// The reason why no traces can be read from a file.
+/// The error of a file without readable traces.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
     /// The system's error.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The file is too large to be one of traces.
-    #[error("more than {0} bytes; files of traces are smaller")]
+    /// The file is larger than any file of traces.
+    #[error("must have at most {0} bytes")]
     Large(u64),
     /// Neither a trace file nor text.
     #[error("must be a trace file or a text of traces, in UTF-8")]
@@ -80,21 +80,21 @@ pub enum FileFault {
     Register(#[from] RegisterError),
 }
 
-/// What is wrong with a trace for its task.
+/// The defect that makes a trace unsuitable for its task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("trace '{trace}': {fault}")]
 pub struct Misfit {
-    /// The trace in which it is wrong.
+    /// The trace with the defect.
     pub trace: String,
     /// The defect.
     pub fault: FitFault,
 }
 
-/// What can be wrong with a trace for its task.
+/// The kind of defect that makes a trace unsuitable for its task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitFault {
     /// An accelerator in the wrong place.
-    #[error("{found} comes where {expected} must: a message {passes} {order}")]
+    #[error("{found}: must be {expected} at this place, since a message {passes} {order}")]
     Order {
         /// The accelerator.
         found: Accel,
@@ -106,7 +106,7 @@ pub enum FitFault {
         order: String,
     },
     /// The trace ends too early.
-    #[error("it ends where {expected} must follow: a message {passes} {order}")]
+    #[error("it ends too early: {expected} must follow, since a message {passes} {order}")]
     Early {
         /// What must follow.
         expected: String,
@@ -115,39 +115,39 @@ pub enum FitFault {
         /// The accelerators of this connection, in order.
         order: String,
     },
-    /// A change of format or a compression of something that is not application data.
-    #[error("{0} must stand where the payload is application data")]
+    /// A change of format, or a compression, at a place where the payload is not application data.
+    #[error("{0}: must be at a place where the payload is application data")]
     NotData(String),
-    /// A compression that is not of the serialised message.
-    #[error("{0} must stand between {1}: gRPC compresses serialised messages")]
+    /// A compression at a place where the payload is not the serialized message.
+    #[error("{0}: must be between {1}, since gRPC compresses serialized messages")]
     Message(Accel, &'static str),
-    /// A trace that receives sends.
+    /// A receiving trace sends a message.
     #[error("{0} sends, but this trace must only receive")]
     Sends(Accel),
-    /// A trace that must answer waits for another message.
+    /// A sending trace waits for a message.
     #[error("it waits for a message, but this trace must only send")]
     Waits,
-    /// A trace waits for a response although nothing was sent before.
-    #[error("it waits for a response before anything was sent")]
+    /// A trace waits for a response without having sent a message.
+    #[error("it waits for a response before it has sent a message")]
     Unasked,
-    /// A trace that must wait for the answer ends.
-    #[error("it ends after sending, but must continue with the trace of the answer: tail '{0}'")]
+    /// A trace ends although it must wait for the answer.
+    #[error("it ends after sending: must continue with tail '{0}', which receives the answer")]
     NoAnswer(String),
-    /// The answer is received by another trace than the one that was named.
+    /// A different trace than the configured one receives the answer.
     #[error("its tail after sending is '{found}': must be '{expected}', which receives the answer")]
     OtherAnswer {
-        /// The trace that it leads to.
+        /// The trace in its tail.
         found: String,
-        /// The one that was named.
+        /// The configured trace.
         expected: String,
     },
     /// An accelerator after the message has left.
-    #[error("{0} comes after the message has left")]
+    #[error("{0} follows the sending of the message")]
     Gone(Accel),
     /// More than one message would be sent.
     #[error("a fork would send more than one message; use join")]
     Forks,
-    /// An error subtrace on a service that does not let these answer its caller.
-    #[error("'{0}' answers the service's caller, which the setting errors_to_caller must allow")]
+    /// An error subtrace in a service that does not allow these to answer its caller.
+    #[error("'{0}' answers the service's caller: the setting errors_to_caller must be on")]
     Caller(String),
 }

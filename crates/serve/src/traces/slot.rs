@@ -17,7 +17,7 @@ pub trait Given: Clone {
 
 /// The linked traces `T` of a service, and the setting `G` that they were made from.
 ///
-/// Each request takes the current traces when it begins, and keeps them to its end.
+/// Each request uses the traces that are current when it begins, until its end.
 #[derive(Debug)]
 pub struct Slot<T, G> {
     now: RwLock<Arc<T>>,
@@ -25,10 +25,10 @@ pub struct Slot<T, G> {
 }
 
 impl<T, G: Given> Slot<T, G> {
-    /// Makes the first traces of a service with `link`.
+    /// Creates the slot, and links the first traces with `link`.
     ///
     /// # Errors
-    /// Those of `link`.
+    /// The errors of `link`.
     pub fn new<E>(
         given: Option<G>,
         link: impl FnOnce(Option<&G>, u64) -> Result<T, E>,
@@ -39,17 +39,17 @@ impl<T, G: Given> Slot<T, G> {
         })
     }
 
-    /// The traces for the next piece of work.
+    /// Returns the current traces.
     pub fn now(&self) -> Arc<T> {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
         now.clone()
     }
 
-    /// Replaces the traces by the result of `link` for `given`; returns how often traces were
-    /// replaced. If it fails, nothing changes.
+    /// Replaces the traces with the result of `link` for `given`. Returns the number of
+    /// replacements so far. If it fails, nothing changes.
     ///
     /// # Errors
-    /// Those of `link`.
+    /// The errors of `link`.
     pub fn replace<E>(
         &self,
         given: Option<G>,
@@ -58,10 +58,10 @@ impl<T, G: Given> Slot<T, G> {
         self.change(|_| Ok(given), link)
     }
 
-    /// Replaces the traces by the present contents of their file; otherwise as [`Slot::replace`].
+    /// Like [`Slot::replace`], with the present contents of the trace file.
     ///
     /// # Errors
-    /// Those of `link`, and [`TraceRefusal::NoFile`].
+    /// The errors of `link`, and [`TraceRefusal::NoFile`].
     pub fn reload<E: From<TraceRefusal>>(
         &self,
         link: impl FnOnce(Option<&G>, u64) -> Result<T, E>,

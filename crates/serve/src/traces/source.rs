@@ -1,4 +1,4 @@
-//! Where a service's own traces come from: a library, a trace memory, or a file.
+//! Sources of a service's custom traces: a library, a trace memory, or a file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,28 +11,30 @@ use accelflow_trace::{Image, Library, LinkError, MAGIC, Part, Registered, is_nam
 use super::bodies::OwnBodies;
 use super::refusal::{FileFault, TraceRefusal};
 
-/// The largest file of traces: above a trace memory of 4096 words with the longest names.
+/// The largest file of traces, in bytes. It exceeds the size of a trace memory of 4096 words with
+/// the longest names.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// A trace as parts, of which each fits a word.
+/// A trace as parts that each fit a word.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     pub(crate) parts: Vec<Part>,
     pub(crate) owner: Option<String>,
 }
 
-/// The source of a service's own traces.
+/// A source of a service's custom traces.
 #[derive(Clone, Debug, Default)]
 pub struct TraceSource {
     traces: BTreeMap<String, Split>,
     file: Option<PathBuf>,
-    /// The service that uses the traces; it may not use those of other services. `None` allows all.
+    /// The service that uses the traces; it may not use traces of other services. `None` allows
+    /// all.
     service: Option<String>,
     bodies: OwnBodies,
 }
 
 impl TraceSource {
-    /// The traces of a library as it is now.
+    /// Creates a source from the present traces of a library.
     pub fn of_library(library: &Library) -> TraceSource {
         let split = |trace: &Registered| Split {
             parts: trace.parts.clone(),
@@ -45,7 +47,7 @@ impl TraceSource {
         }
     }
 
-    /// The traces of a trace memory.
+    /// Creates a source from a trace memory.
     ///
     /// # Errors
     /// [`LinkError`] for words that are not a valid trace memory.
@@ -63,7 +65,8 @@ impl TraceSource {
         })
     }
 
-    /// The traces in a file: a trace file (`docs/trace-format.md`), or their text.
+    /// Reads traces from a file, which is a trace file (`docs/trace-format.md`) or a text of
+    /// traces.
     ///
     /// # Errors
     /// [`TraceRefusal::File`].
@@ -78,26 +81,26 @@ impl TraceSource {
         })
     }
 
-    /// Restricts the traces to a service: those of other services are refused.
+    /// Restricts the source to traces that `service` may use. Traces of other services are refused.
     #[must_use]
     pub fn for_service(mut self, service: &str) -> TraceSource {
         self.service = Some(service.to_owned());
         self
     }
 
-    /// Adds the bodies of the accelerators beside the nine that the traces call.
+    /// Adds the bodies of the custom accelerators that the traces call.
     #[must_use]
     pub fn with_bodies(mut self, bodies: OwnBodies) -> TraceSource {
         self.bodies = bodies;
         self
     }
 
-    /// The bodies of the accelerators beside the nine.
+    /// The bodies of the custom accelerators.
     pub fn bodies(&self) -> &OwnBodies {
         &self.bodies
     }
 
-    /// The file that the traces are from, if they are from one.
+    /// The file from which the traces were read, if any.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
@@ -125,7 +128,7 @@ impl TraceSource {
         self.traces.iter().filter(mine).map(|(name, _)| &**name)
     }
 
-    /// The other service that a trace belongs to, if it does.
+    /// Returns the other service that owns a trace, if there is one.
     pub(crate) fn owner_of<'t>(&self, trace: &'t Split) -> Option<&'t str> {
         let service = self.service.as_deref();
         let owner = trace.owner.as_deref()?;

@@ -1,10 +1,10 @@
-//! Why a connection ends.
+//! Reasons why connections end.
 
 use std::io;
 
 use accelflow_accel::AccelError;
 
-/// Why a connection ended. [`Close::reason`] is its label in the metrics.
+/// The reason why a connection ended. [`Close::reason`] is its label in the metrics.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Close {
     /// The client has closed it between two messages.
@@ -13,7 +13,7 @@ pub(crate) enum Close {
     /// The client has closed it within a message.
     #[error("closed by the client within a message")]
     Cut,
-    /// The server stops, and has answered all requests that had arrived.
+    /// The server is stopping and has answered all received requests.
     #[error("the server stops")]
     Drained,
     /// The client never sent anything.
@@ -40,19 +40,19 @@ pub(crate) enum Close {
         crate::transport::tls::key_updates::ALLOWED
     )]
     KeyUpdates,
-    /// A reply could not be made.
+    /// A reply could not be created.
     #[error("{0}")]
     Failed(String),
     /// The peer does not speak HTTP/2.
     #[error("HTTP/2: {0}")]
     Http2(String),
-    /// Too many frames that cause work and carry no request.
+    /// The peer sent too many frames that cause work but have no part of a request.
     #[error("a flood of frames")]
     Flood,
-    /// The server stopped while a request waited for its tenant's turn.
+    /// The server stopped while a request waited for admission.
     #[error("the server stops")]
     Stopped,
-    /// The client's tenant has its maximum of connections.
+    /// The client's tenant has its maximum number of connections.
     #[error("too many connections of a tenant")]
     TooManyOfTenant,
     /// The socket failed.
@@ -75,8 +75,7 @@ impl Close {
         }
     }
 
-    /// Whether unread data may be left on the socket while the client has yet to read the last
-    /// reply.
+    /// Whether unread data may be on the socket while the client has not yet read the last reply.
     pub(crate) fn leaves_unread(&self) -> bool {
         match self {
             Close::Drained

@@ -19,11 +19,11 @@ use crate::traces::bodies::{Equipment, OwnBodies};
 /// Makes the software bodies of one executor.
 pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// The state that the executors of one client share: the ensemble, if the settings ask for one.
+/// The state that the executors of one client share, including the ensemble if one is configured.
 pub struct Engine {
     make: Arc<MakeEnsemble>,
     pools: Option<Arc<Pools>>,
-    /// The bodies that the ensemble's cores have in addition to the nine.
+    /// The custom bodies of the ensemble's cores.
     equipment: Equipment,
 }
 
@@ -36,11 +36,11 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Makes the engine that executes traces in the way of `execution`, with the bodies that `make`
+    /// Creates an engine that executes traces as `execution` states, with the bodies that `make`
     /// returns.
     ///
     /// # Errors
-    /// Those of starting the ensemble.
+    /// The errors of starting the ensemble.
     pub fn new(
         execution: Execution,
         make: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
@@ -76,11 +76,11 @@ impl Engine {
         self.pools.clone()
     }
 
-    /// Makes an executor of the traces of `image`, with `bodies` for the accelerators other than
-    /// the nine. `generation` numbers both.
+    /// Creates an executor for the traces of `image`, with `bodies` for custom accelerators.
+    /// `generation` is the number of both.
     ///
     /// # Errors
-    /// Errors of the construction of its bodies.
+    /// The errors of creating its bodies.
     pub fn executor(
         &self,
         image: &Image,
@@ -111,12 +111,12 @@ pub struct EngineExecutor {
     /// With the bodies of the calling thread.
     own: Executor<Clocked<Ensemble>>,
     shared: Option<Shared>,
-    /// Whether steps and their costs are noted.
+    /// Whether steps and their costs are recorded.
     noted: bool,
     costs_ns: Vec<f64>,
 }
 
-/// The ensemble, and the traces in the form that it uses.
+/// The ensemble, and the traces in its form.
 #[derive(Debug)]
 struct Shared {
     pools: Arc<Pools>,
@@ -125,8 +125,7 @@ struct Shared {
 }
 
 impl EngineExecutor {
-    /// Replaces the trace memory, and the bodies of accelerators other than the nine that its
-    /// traces call.
+    /// Replaces the trace memory, and the bodies of the custom accelerators that its traces call.
     pub fn set_image(&mut self, image: &Image, bodies: &OwnBodies, generation: u64) {
         self.own.set_image(image.clone());
         bodies.equip(self.own.bodies_mut().inner_mut());
@@ -160,11 +159,11 @@ impl EngineExecutor {
         costs_ns
     }
 
-    /// Runs the trace called `name`, as [`Executor::run`] does. The calling thread serves the run's
-    /// requests to `peer`.
+    /// Runs the trace `name` like [`Executor::run`]. The calling thread makes the run's calls of
+    /// `peer`.
     ///
     /// # Errors
-    /// Those of [`Executor::run`].
+    /// The errors of [`Executor::run`].
     pub fn run(
         &mut self,
         name: &str,
@@ -175,10 +174,10 @@ impl EngineExecutor {
         self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
     }
 
-    /// As [`EngineExecutor::run`], but takes the bytes from `payload`.
+    /// Like [`EngineExecutor::run`], but takes the bytes from `payload`.
     ///
     /// # Errors
-    /// Those of [`Executor::run_on`].
+    /// The errors of [`Executor::run_on`].
     pub fn run_on(
         &mut self,
         name: &str,

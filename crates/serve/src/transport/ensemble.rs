@@ -10,7 +10,8 @@ use accelflow_accel::{
 use accelflow_runtime::{Peer, PeerError};
 use accelflow_trace::{Accel, Format};
 
-/// Software bodies for `settings`, with the operating system's TCP, balancing over `cores`.
+/// Creates software bodies for `settings`, with the operating system's TCP and balancing over
+/// `cores`.
 pub(crate) fn ensemble(
     settings: &Settings,
     cores: usize,
@@ -22,16 +23,16 @@ pub(crate) fn ensemble(
     Ok(ensemble)
 }
 
-/// The TCP accelerator of connections whose TCP is the operating system's: the connection's thread
-/// has received the whole message, or will send it. When it receives, it clears what earlier steps
-/// found in the previous message.
+/// The TCP accelerator of connections that use the operating system's TCP. The connection's thread
+/// has already received the whole message, or will send it. For a received message, this
+/// accelerator clears the facts of the previous message.
 #[derive(Debug)]
 pub struct SocketTcp {
     limits: Limits,
 }
 
 impl SocketTcp {
-    /// A TCP body for messages within `limits`.
+    /// Creates a TCP body for messages within `limits`.
     pub fn new(limits: Limits) -> SocketTcp {
         SocketTcp { limits }
     }
@@ -61,7 +62,7 @@ impl Accelerator for SocketTcp {
     }
 }
 
-/// Round robin over the cores, shared by all ensembles of a server.
+/// A round-robin policy that all ensembles of a server share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NextCore(Arc<AtomicUsize>);
 

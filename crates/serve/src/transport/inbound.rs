@@ -7,10 +7,10 @@ use accelflow_accel::{AccelError, Limits, tls};
 
 use crate::memory::wipe::wipe;
 
-/// The buffer of an idle connection, and the least that is read at once.
+/// The size of an idle connection's buffer, and the smallest read, in bytes.
 const RESTING_BYTES: usize = 16 * 1024;
 
-/// The buffer that a connection keeps while large messages come.
+/// The size of the buffer that a connection keeps while it receives large messages, in bytes.
 const KEPT_BYTES: usize = 128 * 1024;
 
 /// After this many turns in a row for which the resting buffer would have been enough, a connection
@@ -20,10 +20,10 @@ const SMALL_TURNS: u32 = 8;
 /// A receive buffer. Used bytes are wiped, and the memory of large messages is freed.
 #[derive(Debug)]
 pub(crate) struct Inbound {
-    /// Zero outside `used`.
+    /// The buffer, which is zero outside `used`.
     buffer: Vec<u8>,
     used: Range<usize>,
-    /// The most bytes it held since it was last empty.
+    /// The largest number of bytes in the buffer since it was last empty.
     filled: usize,
     /// The number of turns in a row for which the resting buffer would have been enough.
     small_turns: u32,
@@ -52,8 +52,8 @@ impl Inbound {
     }
 
     /// Sets the length of the message at the beginning of the buffer. Large messages are then read
-    /// one at a time: the beginning of the next one would have to be moved to make room for its
-    /// rest.
+    /// one at a time, since the beginning of the next one would have to be moved to make room for
+    /// its rest.
     pub(crate) fn expect(&mut self, length: usize) {
         self.expected = Some(length).filter(|length| *length > RESTING_BYTES);
     }
@@ -77,13 +77,13 @@ impl Inbound {
         self.used.is_empty()
     }
 
-    /// Whether more may be ready to be read, and the buffer may grow for it: the buffer is full.
+    /// Whether the buffer is full, so that more data may be available.
     pub(crate) fn may_go_on(&self) -> bool {
         self.used == (0..self.buffer.len()) && self.buffer.len() < KEPT_BYTES
     }
 
     /// Reads once; returns the number of bytes, 0 at the end of the stream. The buffer grows with
-    /// the received bytes, not with the length that a message announces.
+    /// the received bytes, not with a message's stated length.
     pub(crate) fn fill(&mut self, source: &mut impl Read) -> io::Result<usize> {
         if self.used.end == self.buffer.len() {
             if self.used.start > 0 && self.buffer.len() >= KEPT_BYTES {
@@ -194,15 +194,15 @@ pub(crate) struct Records {
     pub(crate) bytes: usize,
     /// Whether the last of them has the maximum length, so that its message may go on.
     pub(crate) last_is_full: bool,
-    /// The end of the first record that is not full. Nearly every client sends a message as a run
-    /// of full records and a last one that is not full.
+    /// The end of the first record that is not full. Most clients send a message as a run of full
+    /// records and a last record that is not full.
     pub(crate) first_run: Option<usize>,
 }
 
 /// Looks for whole records at the beginning of `bytes`.
 ///
 /// # Errors
-/// Those of [`tls::record_length`].
+/// The errors of [`tls::record_length`].
 pub(crate) fn whole_records(bytes: &[u8]) -> Result<Records, AccelError> {
     let mut records = Records {
         bytes: 0,

@@ -252,7 +252,7 @@ impl Certificate {
         self.connect_for(running, versions, &[])
     }
 
-    /// As [`Certificate::connect`], for one of `protocols` (ALPN).
+    /// Like [`Certificate::connect`], for one of `protocols` (ALPN).
     pub(crate) fn connect_for(
         &self,
         running: &Running,
@@ -262,7 +262,7 @@ impl Certificate {
         self.client_over(connect(running), versions, protocols)
     }
 
-    /// As [`Certificate::connect_for`], over a connection that is there.
+    /// Like [`Certificate::connect_for`], over a connection that is there.
     pub(crate) fn client_over(
         &self,
         stream: TcpStream,

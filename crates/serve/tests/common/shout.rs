@@ -1,4 +1,4 @@
-//! An accelerator beside the nine. Tests of `accelflow-storage` use this file, too.
+//! A custom accelerator. Tests of `accelflow-storage` use this file, too.
 
 use accelflow_accel::{AccelError, Fact, Input, Output, OwnBody};
 use accelflow_serve::OwnBodies;

@@ -1,9 +1,9 @@
-//! Calls to gRPC services: T9 and T10, each cut in two where HTTP/2's frames lie between records
-//! and messages.
+//! Calls to gRPC services. T9 and T10 are each split into a part on TLS records and a part on
+//! messages, since HTTP/2 frames are between these two layers.
 //!
-//! A [`GrpcClient`] has a thread for its connections, which calls share, each as a stream. The
-//! parts of T9 and T10 on messages run on the caller's thread, and the parts on records, which hold
-//! frames of many calls, on the client's.
+//! A [`GrpcClient`] has one thread for its connections. Calls share the connections; each call is a
+//! stream. The parts on messages run on the caller's thread. The parts on records, which have
+//! frames of many calls, run on the client's thread.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ use crate::transport::grpc::metadata::Metadata;
 /// A call of a unary method.
 #[derive(Clone, Copy, Debug)]
 pub struct GrpcRequest<'a> {
-    /// `package.Service.Method`, or a shorter name that only one method has.
+    /// `package.Service.Method`, or a shorter name if it is unique.
     pub method: &'a str,
     /// The JSON object of the request.
     pub message: &'a [u8],
@@ -56,14 +56,14 @@ pub struct GrpcRequest<'a> {
 
 /// A client of the unary methods of a gRPC service.
 ///
-/// It may be shared by any number of threads; their calls share its connections.
+/// Any number of threads may share a client. Their calls share its connections.
 pub struct GrpcClient {
     schema: Arc<Schema>,
     setup: Arc<Setup>,
     counts: Arc<Counts>,
     retries: Retries,
     idempotent: HashSet<MethodId>,
-    /// `None` once the client is dropped, which ends the thread.
+    /// The sender of calls to the thread. `None` once the client is dropped, which ends the thread.
     orders: Option<mpsc::UnboundedSender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -77,11 +77,11 @@ impl std::fmt::Debug for GrpcClient {
 }
 
 impl GrpcClient {
-    /// A client of the methods that a `.proto` file declares; see [`GrpcClient::new`]. Imported
-    /// files are looked for beside it, then in the folders `search`.
+    /// Creates a client of the methods that a `.proto` file declares; see [`GrpcClient::new`].
+    /// Imported files are searched in the file's folder, then in the folders of `search`.
     ///
     /// # Errors
-    /// [`ServeError::Proto`]; those of [`GrpcClient::new`].
+    /// [`ServeError::Proto`], and the errors of [`GrpcClient::new`].
     pub fn from_interface(
         path: &Path,
         search: &[PathBuf],
@@ -102,10 +102,10 @@ impl GrpcClient {
         )
     }
 
-    /// A client of the service at `address`: over TLS 1.3 with ALPN `h2` if `trust` is given, else
-    /// over HTTP/2 with prior knowledge. Only the limits of `settings` are used. Connections are
-    /// opened when calls need them. With [`ClientConfig::compress`], requests are compressed with
-    /// gzip.
+    /// Creates a client of the service at `address`. It uses TLS 1.3 with ALPN `h2` if `trust` is
+    /// given, else HTTP/2 with prior knowledge. Only the limits of `settings` apply. Connections
+    /// are opened when calls need them. With [`ClientConfig::compress`], requests are compressed
+    /// with gzip.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
@@ -144,7 +144,7 @@ impl GrpcClient {
         let served = (setup.clone(), counts.clone());
         let thread = std::thread::Builder::new()
             .name("accelflow-grpc".to_owned())
-            // If there is no runtime, orders are dropped and calls fail.
+            // If the runtime cannot be created, calls fail.
             .spawn(move || drop(hub::serve(&served.0, &served.1, taken)))?;
         Ok(GrpcClient {
             schema,
@@ -157,25 +157,27 @@ impl GrpcClient {
         })
     }
 
-    /// Replaces the traces of further calls by the client's own; `None` restores the default
-    /// traces. Calls in progress keep the old ones. Returns how often traces were replaced.
+    /// Replaces the traces for future calls; `None` restores the default traces. Calls in progress
+    /// keep the old traces. Returns the number of replacements so far.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the calls; the client keeps the old ones.
+    /// [`ServeError::OwnTraces`] for traces that do not fit the calls. The client then keeps the
+    /// old traces.
     pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
         self.setup.traces.replace(traces)
     }
 
-    /// Reads the file of the client's own traces again; otherwise as [`GrpcClient::set_traces`].
+    /// Like [`GrpcClient::set_traces`], with the present contents of the client's trace file.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`], also if there is no such file.
+    /// [`ServeError::OwnTraces`], also if the client has no trace file.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.setup.traces.reload()
     }
 
-    /// Declares that executing `Service.Method` twice does no harm: calls of it may be repeated
-    /// also when a connection is lost after the request was sent, or the service is unavailable.
+    /// Declares `Service.Method` idempotent: it may safely be executed twice. Its calls are then
+    /// also retried if the connection is lost after the request was sent, or the service is
+    /// unavailable.
     ///
     /// # Errors
     /// `unknown_method`.
@@ -185,8 +187,8 @@ impl GrpcClient {
         Ok(())
     }
 
-    /// Calls `package.Service.Method`, or a shorter name that only one method has, with the JSON
-    /// object of the request. Returns the JSON object of the response.
+    /// Calls `package.Service.Method`, or a shorter name if it is unique. `request` is a JSON
+    /// object. Returns the response as a JSON object.
     ///
     /// # Errors
     /// [`CallError`].
@@ -194,8 +196,7 @@ impl GrpcClient {
         self.call_with(method, request, &CallOptions::default())
     }
 
-    /// Calls a method as [`GrpcClient::call`] does, with options: a deadline, and a handle that
-    /// cancels it.
+    /// Like [`GrpcClient::call`], with options such as a deadline and a handle for cancellation.
     ///
     /// # Errors
     /// [`CallError`].
@@ -213,8 +214,8 @@ impl GrpcClient {
         self.request_with(&request, options)
     }
 
-    /// Calls a method as [`GrpcClient::call_with`] does, with metadata. A `traceparent` in it
-    /// replaces the one of the thread's span.
+    /// Like [`GrpcClient::call_with`], with metadata. A `traceparent` in the metadata replaces that
+    /// of the thread's span.
     ///
     /// # Errors
     /// [`CallError`].
@@ -237,7 +238,7 @@ impl GrpcClient {
         self.counts.read()
     }
 
-    /// The client's metrics in the text format of Prometheus, all with the label `peer`.
+    /// The client's metrics in the text format of Prometheus, with the label `peer` on all metrics.
     pub fn metrics(&self) -> String {
         self.setup.metrics.text(self.connections())
     }
@@ -299,7 +300,7 @@ impl GrpcClient {
         Err(self.late(Stage::Connecting))
     }
 
-    /// Waits before another attempt; returns an error if no further attempt is allowed.
+    /// Waits before the next attempt. Returns an error if no other attempt is allowed.
     fn pause(
         &self,
         attempt: u32,
@@ -309,8 +310,8 @@ impl GrpcClient {
     ) -> Result<(), CallError> {
         let free = attempt == 1 && matches!(error, CallError::Unprocessed { .. });
         if free && self.setup.config.retry.max_attempts > 1 {
-            // The service has refused the call because it closes this connection, which is not a
-            // sign of overload.
+            // The service refused the call because it is closing the connection, not because of
+            // overload.
             self.setup.metrics.retry(error.reason());
             return Ok(());
         }
@@ -340,7 +341,7 @@ impl GrpcClient {
         }
     }
 
-    /// Runs the part of T9 on messages.
+    /// Runs the message part of T9.
     fn send_side(
         &self,
         traces: &Arc<ClientImage>,
@@ -361,8 +362,7 @@ impl GrpcClient {
         })
     }
 
-    /// Runs the part of T10 on messages. Adds the call's costs to the thread's trail, if one is
-    /// open.
+    /// Runs the message part of T10. Adds the call's costs to the thread's trail, if one is open.
     fn receive_side(
         &self,
         traces: &Arc<ClientImage>,
@@ -419,15 +419,15 @@ impl GrpcClient {
             Woken::Late => self.late(ticket.give_up()),
             Woken::Cancelled => self.cancelled(ticket.give_up() == Stage::Sent),
         };
-        // Between waking up and giving up, a result may have come after all.
+        // A result may have arrived between the wake-up and giving up.
         match ticket.result.take() {
             Some(result) => self.in_time(result, deadline),
             None => Err(failed),
         }
     }
 
-    /// Turns the service's DEADLINE_EXCEEDED into a timeout of this call: the service may notice
-    /// the deadline first.
+    /// Turns the service's DEADLINE_EXCEEDED into a timeout of this call, since the service may
+    /// notice the deadline first.
     fn in_time(
         &self,
         result: Result<Answer, CallError>,
@@ -470,10 +470,10 @@ impl GrpcClient {
     }
 }
 
-/// Steps, and the cost of each in nanoseconds.
+/// Steps, and their costs in nanoseconds.
 type Steps = (Vec<Step>, Vec<f64>);
 
-/// The call as one chain of the paper's T9 and T10.
+/// Returns the call as one chain of the paper's T9 and T10.
 fn chain(compressed: bool, cost: &Cost, sent: &Steps, received: &Steps) -> TrailChain {
     let (call, response) = match (cost.secure, compressed) {
         (true, false) => ("T9", "T10"),

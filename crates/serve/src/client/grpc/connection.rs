@@ -1,4 +1,4 @@
-//! A connection of HTTP/2, which many calls share.
+//! An HTTP/2 connection, which many calls share.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -32,31 +32,31 @@ use crate::transport::http2::window::connection_window;
 const STREAM_WINDOW: u32 = 64 * 1024;
 /// The longest list of headers, or of trailers, that is accepted.
 const MAX_HEADERS: u32 = 16 * 1024;
-/// How many bytes of a request are buffered before its stream has to wait.
+/// The number of bytes of a request that are buffered before its stream has to wait.
 const SEND_BUFFER: usize = 256 * 1024;
 
-/// A connection that calls may be made over.
+/// A connection for calls.
 pub(super) struct Connection {
     send: SendRequest<Bytes>,
     /// The number of calls that use it.
     pub(super) active: Cell<usize>,
-    /// Whether no further call will use it.
+    /// Whether the connection takes no more calls.
     pub(super) retired: Cell<bool>,
-    /// The reason of the connection's end in the metrics: `closed` unless this end closes it.
+    /// The reason of the connection's end, for metrics. It is `closed` unless this end closes it.
     pub(super) why: Rc<Cell<&'static str>>,
     pub(super) last_used: Cell<Instant>,
     /// Notified when the service has sent something, and when the connection has ended.
     pub(super) greeted: Rc<Notify>,
     heard: Rc<Cell<Instant>>,
     pub(super) frames: Rc<RefCell<Frames>>,
-    /// One permit for each byte of messages that may be held.
+    /// A semaphore with one permit for each byte of received messages that may be in memory.
     pub(super) incoming: Arc<Semaphore>,
     pub(super) secure: bool,
     pub(super) records: Rc<Records>,
     most: usize,
 }
 
-/// The costs of a connection's records, noted from the first call on that asks for them.
+/// The costs of a connection's records. They are measured from the first call that requests them.
 #[derive(Default)]
 pub(super) struct Records {
     pub(super) noted: Cell<bool>,
@@ -67,8 +67,8 @@ pub(super) struct Records {
 pub(super) type Driver = client::Connection<Pipe<ClientEnd>, Bytes>;
 
 impl Connection {
-    /// Whether no further call will use it. It retires once the service refuses further calls, or
-    /// the connection is lost.
+    /// Whether the connection takes no more calls, because the service refuses them or the
+    /// connection is lost.
     pub(super) fn is_leaving(&self) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
         if !self.retired.get() && matches!(self.sender().poll_ready(&mut cx), Poll::Ready(Err(_))) {
@@ -77,7 +77,7 @@ impl Connection {
         self.retired.get()
     }
 
-    /// The number of further calls that fit on the connection now.
+    /// The number of calls for which the connection has room now.
     pub(super) fn room(&self) -> usize {
         if self.is_leaving() {
             return 0;
@@ -91,7 +91,7 @@ impl Connection {
         self.send.clone()
     }
 
-    /// The time when the service last sent anything.
+    /// The time when the service last sent data.
     pub(super) fn heard(&self) -> Instant {
         self.heard.get()
     }

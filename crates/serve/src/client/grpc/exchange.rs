@@ -59,8 +59,8 @@ pub(super) async fn exchange(
         let (address, error) = (setup.name.clone(), std::io::Error::other(error));
         CallError::NotSent { address, error }
     })?;
-    // The service may answer before it has read everything. If sending fails, so does the response,
-    // with the reason.
+    // The service may answer before it has read everything. If sending fails, the response also
+    // fails, with the reason.
     let sending = async {
         let _ = send_all(&mut stream, order.message.clone(), true).await;
         std::future::pending::<()>().await;
@@ -82,12 +82,12 @@ pub(super) async fn exchange(
     }
 }
 
-/// The charge of a call for the records that it shares, if costs are noted.
+/// The costs of shared records that are charged to a call, if costs are measured.
 struct Charge<'l> {
     connection: &'l Connection,
     sent: usize,
     begun: Instant,
-    /// The processor time of the client's thread, which works for all calls.
+    /// The processor time of the client's thread, which serves all calls.
     thread: Duration,
     settled: bool,
 }
@@ -111,7 +111,8 @@ impl<'l> Charge<'l> {
         })
     }
 
-    /// The cost of a call whose response has come. The thread's work does not count as waiting.
+    /// Returns the cost of a call whose response has arrived. The thread's work does not count as
+    /// waiting.
     fn settle(mut self, received: usize) -> Option<Cost> {
         self.settled = true;
         let mut ledger = self.connection.records.ledger.borrow_mut();
@@ -173,7 +174,7 @@ async fn receive(
     response: Response<RecvStream>,
 ) -> Result<Answer, CallError> {
     let (head, mut body) = response.into_parts();
-    // A response of headers alone has its status there.
+    // A response that consists only of headers has its status in them.
     if let Some(failed) = failure(setup, &head.headers) {
         return Err(failed);
     }
@@ -184,7 +185,7 @@ async fn receive(
         return Err(CallError::Status {
             address: setup.name.clone(),
             code: Code::Unknown,
-            message: "the response has no content-type of gRPC".to_owned(),
+            message: "content-type of the response: must be application/grpc".to_owned(),
         });
     }
     let codec = encoding(setup, &head.headers)?;
@@ -216,7 +217,7 @@ async fn receive(
 
 const STATUS: &str = "grpc-status";
 
-/// The error of a status that is not OK, if there is a status.
+/// Returns the error for a status that is not OK, if there is a status.
 fn failure(setup: &Setup, headers: &HeaderMap) -> Option<CallError> {
     let code = Code::from_header(headers.get(STATUS)?);
     let message = headers.get("grpc-message").map(message_text);
@@ -227,7 +228,7 @@ fn failure(setup: &Setup, headers: &HeaderMap) -> Option<CallError> {
     })
 }
 
-/// The error for an HTTP status, by gRPC's `http-grpc-status-mapping.md`.
+/// Returns the error for an HTTP status, following gRPC's `http-grpc-status-mapping.md`.
 fn of_http(setup: &Setup, status: StatusCode) -> CallError {
     let code = match status.as_u16() {
         400 => Code::Internal,
@@ -251,7 +252,7 @@ fn encoding(setup: &Setup, headers: &HeaderMap) -> Result<Option<Codec>, CallErr
         Some(other) => {
             let other = String::from_utf8_lossy(other);
             let why = format!(
-                "grpc-encoding '{}': allowed are {ENCODINGS}",
+                "grpc-encoding = '{}': must be one of {ENCODINGS}",
                 other.escape_default()
             );
             Err(no_response(setup, &why))
@@ -261,7 +262,8 @@ fn encoding(setup: &Setup, headers: &HeaderMap) -> Result<Option<Codec>, CallErr
 
 type Held = (Wiped, Option<OwnedSemaphorePermit>);
 
-/// The one message of a response with its prefix, if it has one. The permit is for its bytes.
+/// Receives the message of a response with its prefix, if there is one. The permit accounts for its
+/// bytes.
 async fn collect(
     setup: &Setup,
     limits: &Limits,
@@ -279,7 +281,7 @@ async fn collect(
             let length = length.map_err(|error| malformed(setup, error))?;
             if let Some(length) = length {
                 expected = Some(PREFIX + length);
-                // Until there is room, flow control keeps the service from sending more.
+                // Flow control stops the service from sending more until there is room.
                 let bytes = u32::try_from(length).unwrap_or(u32::MAX);
                 permit = incoming.clone().acquire_many_owned(bytes).await.ok();
             }
@@ -291,7 +293,7 @@ async fn collect(
                 let error = AccelError::TrailingBytes { what, at, extra };
                 return Err(malformed(setup, error));
             }
-            // Fails for a stream that has ended, where it does not matter.
+            // Fails only for a stream that has ended, which is harmless.
             let _ = body.flow_control().release_capacity(held);
             held = 0;
         }
@@ -315,7 +317,7 @@ async fn collect(
     }
 }
 
-/// Why a stream ended before its response did.
+/// Returns the error of a stream that ended before its response was complete.
 fn lost(setup: &Setup, error: &h2::Error) -> CallError {
     let address = setup.name.clone();
     let why = error.to_string();
@@ -331,13 +333,13 @@ fn lost(setup: &Setup, error: &h2::Error) -> CallError {
             code: of_reset(reason),
             message: why,
         },
-        // Errors that h2 finds in the response, such as headers beyond the limit.
+        // Errors that h2 detects in the response, such as headers beyond the limit.
         (false, _) if error.is_library() => no_response(setup, &why),
         (false, _) => CallError::Lost { address, why },
     }
 }
 
-/// The code for a stream that was reset (gRPC over HTTP/2, "Errors").
+/// Returns the code for a stream that was reset (gRPC over HTTP/2, "Errors").
 fn of_reset(reason: Reason) -> Code {
     match reason {
         Reason::CANCEL => Code::Cancelled,

@@ -23,13 +23,13 @@ use crate::transport::close::{Close, alert};
 use crate::transport::http2::pipe::Fault;
 use crate::transport::http2::window::flood;
 
-/// How often idle connections and waiting calls are checked, at least.
+/// The longest interval between checks of idle connections and waiting calls.
 const LONGEST_TICK: Duration = Duration::from_secs(1);
-/// How often a refused call is repeated on the same connection, keeping its place.
+/// The number of times that a refused call is retried on the same connection.
 const REFUSALS: u32 = 6;
-/// The pause before the first of these; each further one is twice as long.
+/// The pause before the first of these retries. It doubles for each further retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-/// How long connections have to close when the client is dropped.
+/// The time that connections have to close when the client is dropped.
 const FAREWELL: Duration = Duration::from_millis(200);
 
 /// The state of the connections, for other threads.
@@ -99,7 +99,7 @@ pub(super) fn serve(
     });
     tasks.block_on(&runtime, hub.run(orders));
     drop(tasks);
-    // Does not wait for a look-up that may still run.
+    // Does not wait for a name resolution that may still be running.
     runtime.shutdown_background();
     Ok(())
 }
@@ -129,7 +129,7 @@ impl Hub {
         let _ = timeout(FAREWELL, gone).await;
     }
 
-    /// Carries out a call until its caller gives it up.
+    /// Performs a call until its caller gives up.
     async fn take(self: Rc<Self>, mut order: Order) {
         let (_never, none) = oneshot::channel();
         let given_up = std::mem::replace(&mut order.given_up, none);
@@ -159,15 +159,16 @@ impl Hub {
             let Some(pause) = pauses.next() else {
                 return answered;
             };
-            // The call keeps its place meanwhile, so that the service has fewer calls at once.
+            // The call keeps its place during the pause, so that the service has fewer concurrent
+            // calls.
             self.setup.metrics.retry("unprocessed");
             order.ticket.advance(Stage::Waiting);
             sleep(pause).await;
         }
     }
 
-    /// The pauses before repeating a call that the service has refused while it goes on with
-    /// others. Some services count streams for a while after their end.
+    /// The pauses before retrying a call that the service has refused although it processes others.
+    /// Some services count streams for a while after their end.
     fn pauses(&self) -> impl Iterator<Item = Duration> + use<> {
         let most = match self.setup.config.retry.max_attempts {
             0 | 1 => 0,
@@ -178,7 +179,7 @@ impl Hub {
 
     /// Waits for a place.
     async fn place(self: &Rc<Self>, order: &Order) -> Granted {
-        // Earlier calls go first.
+        // Earlier calls have precedence.
         if self.waiting.borrow().is_empty()
             && let Some(place) = self.free_place()
         {
@@ -229,7 +230,7 @@ impl Hub {
         Some(Place { hub, connection })
     }
 
-    /// Gives places to waiting calls, in their order.
+    /// Gives places to waiting calls, in order.
     fn hand_out(self: &Rc<Self>) {
         loop {
             self.waiting.borrow_mut().retain(|grant| !grant.is_closed());
@@ -306,12 +307,12 @@ impl Hub {
         let greeted = timeout(left(), connection.greeted.notified()).await;
         greeted.map_err(|_| failed(io::ErrorKind::TimedOut.into()))?;
         if let Some(Close::Alert(description)) = &*fault.borrow() {
-            // With TLS 1.3 a client learns only now that its certificate is refused.
+            // With TLS 1.3 a client learns only now that its certificate was rejected.
             let (address, why) = (self.setup.name.clone(), alert(*description));
             return Err(CallError::Tls { address, why });
         }
         if connection.retired.get() {
-            let why = "the service closed the connection, or does not speak HTTP/2";
+            let why = "the service closed the connection or does not speak HTTP/2";
             return Err(failed(io::Error::other(why)));
         }
         Ok(connection)
@@ -412,8 +413,7 @@ impl Drop for RecountOnDrop<'_> {
     }
 }
 
-/// Retires a connection when a call times out during which the service has sent nothing: the
-/// service may be gone.
+/// Retires a connection when a call times out without any data from the service, which may be gone.
 struct RetireIfSilent<'l> {
     connection: &'l Connection,
     begun: Instant,

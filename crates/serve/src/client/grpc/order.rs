@@ -1,4 +1,4 @@
-//! Calls on their way from the caller's thread to the client's, and their results.
+//! Orders, which pass calls from the caller's thread to the client's, and their results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -14,7 +14,7 @@ use crate::memory::wipe::Wiped;
 use crate::observe::ledger::Tally;
 use crate::transport::grpc::metadata::Metadata;
 
-/// A call, as it is handed to the client's thread.
+/// A call for the client's thread.
 pub(super) struct Order {
     /// `/package.Service/Method`.
     pub(super) path: Arc<str>,
@@ -23,29 +23,29 @@ pub(super) struct Order {
     pub(super) gzip: bool,
     pub(super) deadline: Instant,
     pub(super) ticket: Arc<Ticket>,
-    /// Whether the costs of the call are to be noted.
+    /// Whether to measure the costs of the call.
     pub(super) noted: bool,
     /// Headers that continue the trace of the caller's span.
     pub(super) trace_context: Vec<(String, String)>,
     /// Headers that the caller adds.
     pub(super) metadata: Metadata,
-    /// Resolves when the caller no longer waits.
+    /// Resolves when the caller has given up.
     pub(super) given_up: oneshot::Receiver<()>,
 }
 
-/// A response: status OK, and one message.
+/// A response with status OK and one message.
 pub(super) struct Answer {
     /// The message with its prefix.
     pub(super) message: Wiped,
     /// The codec of the message, which may be compressed.
     pub(super) codec: Option<Codec>,
-    /// The costs of the call's records, and the wait for its response, if these were to be noted.
+    /// The costs of the call's records, and the wait for its response, if they were measured.
     pub(super) cost: Option<Cost>,
     /// The permit for its memory.
     pub(super) _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The costs of a call outside its messages.
+/// The costs of a call apart from its messages.
 pub(super) struct Cost {
     pub(super) secure: bool,
     pub(super) sent: Tally,
@@ -57,13 +57,13 @@ pub(super) struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Stage {
-    /// It waits for room on a connection.
+    /// The call waits for room on a connection.
     Waiting = 0,
-    /// It waits for a connection that is being opened.
+    /// The call waits for a connection that is being opened.
     Connecting = 1,
-    /// The service may know of it.
+    /// The call may have reached the service.
     Sent = 2,
-    /// The caller no longer waits for it.
+    /// The caller has given up.
     GivenUp = 3,
 }
 
@@ -81,14 +81,14 @@ impl Ticket {
         }
     }
 
-    /// Notes the call's progress; returns false if the caller no longer waits.
+    /// Records the call's progress. Returns false if the caller has given up.
     pub(super) fn advance(&self, stage: Stage) -> bool {
         let (set, fetch) = (Ordering::AcqRel, Ordering::Acquire);
         let open = |now| (now != Stage::GivenUp as u8).then_some(stage as u8);
         self.stage.fetch_update(set, fetch, open).is_ok()
     }
 
-    /// Gives the call up, so that it is not sent any more; returns its progress so far.
+    /// Gives up the call, so that it is not sent. Returns its progress so far.
     pub(super) fn give_up(&self) -> Stage {
         match self.stage.swap(Stage::GivenUp as u8, Ordering::AcqRel) {
             0 => Stage::Waiting,

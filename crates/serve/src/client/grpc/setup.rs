@@ -25,7 +25,7 @@ pub(super) struct Free {
 pub(super) struct Setup {
     pub(super) address: Address,
     pub(super) names: Names,
-    /// The address as errors and requests name it.
+    /// The address, as it appears in errors and requests.
     pub(super) name: String,
     pub(super) settings: Settings,
     pub(super) config: ClientConfig,
@@ -33,11 +33,12 @@ pub(super) struct Setup {
     pub(super) traces: TraceSlot,
     pub(super) engine: Engine,
     pub(super) metrics: Arc<ClientMetrics>,
-    /// Between two traces an executor holds scratch memory and no part of a message.
+    /// Idle executors. Between two traces an executor has only scratch memory, and no part of a
+    /// message.
     pub(super) free: Mutex<Vec<Free>>,
 }
 
-/// The result of a trace; if they are noted, also its steps and the cost of each in nanoseconds.
+/// The result of a trace. If costs are measured, also its steps and their costs in nanoseconds.
 pub(super) struct Done {
     pub(super) job: Job,
     pub(super) steps: Vec<Step>,
@@ -76,7 +77,7 @@ impl Setup {
         Ok(free.executor)
     }
 
-    /// Runs one of `traces` on messages, and notes the costs of its steps if `noted`.
+    /// Runs one of `traces` on messages, and measures the costs of its steps if `noted`.
     pub(super) fn run(
         &self,
         traces: &Arc<ClientImage>,
@@ -100,7 +101,7 @@ impl Setup {
         let conversation = &mut Conversation::default();
         let run = executor.run(trace, &message, conversation, &mut SocketPeer);
         let costs_ns = executor.take_costs();
-        // A body that panicked is not used again.
+        // A body that panicked is not reused.
         if run
             .as_ref()
             .err()
@@ -126,7 +127,7 @@ impl Setup {
         })
     }
 
-    /// A counter of runs on records in which a core did a part.
+    /// A counter of runs on records in which a core did part of the work.
     pub(super) fn fell_back(&self) -> Box<dyn Fn(&'static str)> {
         let metrics = self.metrics.clone();
         Box::new(move |trace| metrics.fallback(trace, "control_records"))

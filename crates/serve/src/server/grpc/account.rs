@@ -41,12 +41,13 @@ impl Account {
         }
     }
 
-    /// Adds a request whose response the library has. It counts once its records have been sent.
+    /// Adds a request whose response was passed to the HTTP/2 library. It is recorded once its TLS
+    /// records have been sent.
     pub(crate) fn answered(&self, request: Answered) {
         self.answered.borrow_mut().push(request);
     }
 
-    /// Keeps the answered requests, now that everything has been sent.
+    /// Records the answered requests, now that everything has been sent.
     pub(crate) fn settle(&self) {
         let mut ledger = self.ledger.borrow_mut();
         let waiting: usize = self
@@ -55,7 +56,7 @@ impl Account {
             .iter()
             .map(|request| request.bytes)
             .sum();
-        // The library still holds frames, which come with the next records.
+        // The library still has frames, which the next records will contain.
         if !ledger.has_sent(waiting) {
             return;
         }
@@ -86,8 +87,8 @@ impl Account {
         };
         whole(&mut received, names.0, true, &request.records);
         whole(&mut sent, names.1, false, records);
-        // The thread also serves the connection's other streams: its time outside is not this
-        // request's alone.
+        // The thread also serves other streams, so its remaining time does not belong to this
+        // request alone.
         self.recorder
             .keep(&request.function, &received, &request.trail, &sent, None);
     }

@@ -1,7 +1,7 @@
 //! The client of a gRPC request, to which the ensemble reports errors of the handler's own calls.
 //!
-//! An error of gRPC is a status, in the trailers of HTTP/2: no message is serialised, so only the
-//! part of the error subtraces on records remains, which sends the trailers (`T2_http2`).
+//! A gRPC error is a status in the trailers of HTTP/2. No message is serialized, so only the record
+//! part of the error subtraces remains, which sends the trailers (`T2_http2`).
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use super::status::Status;
 use crate::scope::Answering;
 use crate::transport::grpc::code::Code;
 
-/// The client, until an error is reported to it.
+/// The client of a request, until an error is reported to it.
 pub(crate) struct StatusCaller(Option<oneshot::Sender<Status>>);
 
 impl StatusCaller {
@@ -32,8 +32,8 @@ impl Answering for StatusCaller {
     }
 }
 
-/// The status for the error in `job`: that of a nested gRPC call unchanged, NOT_FOUND for data that
-/// storage does not have, else INTERNAL.
+/// Returns the status for the error in `job`: the status of a nested gRPC call, NOT_FOUND for data
+/// that storage does not have, else INTERNAL.
 fn status(job: &Job) -> Status {
     let body: Option<Json> = serde_json::from_slice(&job.bytes).ok();
     let member = |name: &str| body.as_ref()?.get(name)?.as_str();

@@ -1,4 +1,4 @@
-//! A connection that speaks gRPC over HTTP/2: one thread, on which the library's state machine runs,
+//! A connection that speaks gRPC over HTTP/2: one thread, which runs the library's state machine,
 //! and a task for each request.
 
 use std::cell::RefCell;
@@ -38,20 +38,21 @@ use crate::transport::http2::pipe::{End, Fault, Pipe};
 use crate::transport::http2::window::{connection_window, flood};
 use crate::transport::tls::control::Control;
 
-/// The descriptors of a connection beside its socket: the socket's copy, which the runtime owns,
-/// and the runtime's own (two of epoll, and one that wakes it).
+/// The number of descriptors of a connection in addition to its socket: the runtime's copy of the
+/// socket, and three of the runtime itself (two of epoll, and one that wakes it).
 pub(crate) const DESCRIPTORS: usize = 4;
 /// The flow-control window of a stream: how many bytes a client may send before its message is
 /// admitted. Messages of 64 KiB fit with their framing, and so arrive without a pause.
 const STREAM_WINDOW: u32 = 128 * 1024;
 /// The longest list of headers (RFC 9113, section 10.5.1).
 const MAX_HEADERS: u32 = 16 * 1024;
-/// How many bytes of a response are buffered before the stream has to wait.
+/// The number of bytes of a response that are buffered before the stream has to wait.
 const SEND_BUFFER: usize = 256 * 1024;
-/// How long an announced end of the connection waits for the client, once no request is active.
+/// The time that the server waits for the client after announcing the end of a connection without
+/// active requests.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Serves a connection to its end, and returns the reason of the end.
+/// Serves a connection to its end. Returns the reason of the end.
 pub(crate) fn serve(
     shared: &Arc<Shared>,
     gateway: &Gateway,
@@ -89,7 +90,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// The parts that a connection is made of.
+/// The parts of a connection.
 struct Setup<'s> {
     shared: &'s Arc<Shared>,
     gateway: &'s Gateway,
@@ -306,8 +307,8 @@ impl Driver<'_> {
         }
     }
 
-    /// The reason of the connection's end, given how it ended. A flood and the end may come at
-    /// once.
+    /// Returns the reason of the connection's end. A flood takes precedence over `close`, since
+    /// both may occur at once.
     fn end(&mut self, close: Close) -> Close {
         match (self.leaving.take(), close) {
             _ if self.frames.borrow().flooded() => Close::Flood,
@@ -316,7 +317,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Tells the client that no further request will be served.
+    /// Announces to the client that no more requests will be served.
     fn leave(&mut self, close: Close) {
         self.connection.graceful_shutdown();
         self.leaving = Some((Instant::now(), close));
@@ -347,7 +348,7 @@ impl Driver<'_> {
     }
 }
 
-/// The reason of an error of the HTTP/2 library.
+/// Returns the reason for an error of the HTTP/2 library.
 fn failed(error: h2::Error) -> Close {
     if error.is_io() {
         return error.into_io().map_or(Close::Cut, Close::Io);

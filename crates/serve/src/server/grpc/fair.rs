@@ -1,15 +1,16 @@
 //! Fair queueing of requests: tenants share the threads of handlers, and the connections of a
 //! tenant share its part.
 //!
-//! A request holds a thread for as long as its handler takes, which is not known beforehand. So the
-//! next request is taken from those with the fewest threads now, and among them from the one whose
-//! requests have taken the least time. Deficit round robin charges a request what is known of it
-//! beforehand; a connection with long requests would get more than its share.
+//! A request occupies a thread until its handler returns, and that time is not known in advance. So
+//! the next request is taken from the tenant or connection with the fewest threads now, and among
+//! equals from the one whose requests have taken the least time. Deficit round robin would charge
+//! only costs that are known in advance, and a connection with long requests would get more than
+//! its share.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// The origin of a request.
+/// The origin of a request: its tenant and connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     /// The number of the tenant.
@@ -23,7 +24,8 @@ pub(crate) struct Flow {
 struct Share {
     running: usize,
     waiting: usize,
-    /// The time that its requests have taken, counted from the level of the others when it came.
+    /// The time that its requests have taken, starting from the level of the others when it was
+    /// added.
     used: Duration,
 }
 
@@ -33,7 +35,7 @@ struct Sharers<K> {
     shares: BTreeMap<K, Share>,
     /// The keys with waiting requests.
     ready: BTreeSet<(usize, Duration, K)>,
-    /// The time used by the key that was served last. New keys start at this time, without credit
+    /// The used time of the key that was served last. New keys start at this value, without credit
     /// for the past.
     now: Duration,
 }
@@ -57,7 +59,7 @@ impl<K: Ord + Copy> Sharers<K> {
         self.shares.get(&key).copied().unwrap_or(idle)
     }
 
-    /// Changes a share, and with it its place in the order.
+    /// Changes a share and updates its place in the order.
     fn change(&mut self, key: K, change: impl FnOnce(&mut Share)) {
         let before = self.share(key);
         let mut share = before;
@@ -97,7 +99,7 @@ impl<K: Ord + Copy> Sharers<K> {
     }
 }
 
-/// Which connections may have a thread.
+/// Which connections may get a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Eligible {
     /// Every connection.
@@ -116,7 +118,7 @@ pub(crate) struct FairQueue<W> {
     work: BTreeMap<(u16, u64), VecDeque<W>>,
 }
 
-/// The error of a full queue in which no other connection has more requests than this one.
+/// The error of a full queue in which this connection has the most requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -131,8 +133,8 @@ impl<W> FairQueue<W> {
         }
     }
 
-    /// Adds `work`. In a full queue it replaces the last request of the connection with the most,
-    /// which is returned.
+    /// Adds `work`. If the queue is full, it replaces the last request of the connection with the
+    /// most requests, and that request is returned.
     pub(crate) fn push(&mut self, flow: Flow, work: W) -> Result<Option<W>, Full> {
         let pushed_out = match self.waiting >= self.most {
             true => Some(self.push_out(flow)?),
@@ -165,7 +167,7 @@ impl<W> FairQueue<W> {
         last.ok_or(Full)
     }
 
-    /// The flow whose turn it is, if there is one.
+    /// Returns the next flow, if there is one.
     fn next(&self, eligible: Eligible) -> Option<Flow> {
         let mut tenants = self.tenants.ready.iter();
         tenants.find_map(|(.., tenant)| {
@@ -178,7 +180,7 @@ impl<W> FairQueue<W> {
         })
     }
 
-    /// Whether a request waits that may have a thread.
+    /// Whether a waiting request may get a thread.
     pub(crate) fn has_next(&self, eligible: Eligible) -> bool {
         self.next(eligible).is_some()
     }
@@ -194,7 +196,7 @@ impl<W> FairQueue<W> {
         Some((flow, work))
     }
 
-    /// Notes that a request has ended, and for how long it ran.
+    /// Records the end of a request and its duration.
     pub(crate) fn end(&mut self, flow: Flow, spent: Duration) {
         self.tenants.end(flow.tenant, spent);
         if let Some(connections) = self.connections.get_mut(&flow.tenant) {

@@ -19,7 +19,8 @@ pub(crate) struct Gateway {
     /// The sizes of recent responses.
     pub(crate) sizes: Arc<Sizes>,
     stop: watch::Sender<bool>,
-    /// The clients whose connections speak HTTP/2. These end by themselves when the server stops.
+    /// The clients whose connections speak HTTP/2. Such connections end by themselves when the
+    /// server stops.
     speaking: Mutex<BTreeSet<SocketAddr>>,
 }
 
@@ -38,13 +39,14 @@ impl Gateway {
         self.speaking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a connection speaks HTTP/2, until the returned guard is dropped.
+    /// Registers a connection as speaking HTTP/2, until the returned guard is dropped.
     pub(crate) fn register(&self, peer: SocketAddr) -> Registered<'_> {
         self.speaking().insert(peer);
         Registered(self, peer)
     }
 
-    /// Whether a client's connection speaks HTTP/2, and so ends by itself when the server stops.
+    /// Whether a client's connection speaks HTTP/2, so that it ends by itself when the server
+    /// stops.
     pub(crate) fn speaks_http2(&self, peer: SocketAddr) -> bool {
         self.speaking().contains(&peer)
     }
@@ -54,7 +56,7 @@ impl Gateway {
         self.stop.subscribe()
     }
 
-    /// Tells all connections that the server stops.
+    /// Notifies all connections that the server is stopping.
     pub(crate) fn stop(&self) {
         self.stop.send_replace(true);
     }

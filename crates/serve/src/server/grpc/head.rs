@@ -26,7 +26,7 @@ pub(crate) struct Head {
     pub(crate) codec: Option<Codec>,
     /// Whether the client accepts a response compressed with gzip.
     pub(crate) takes_gzip: bool,
-    /// How long the client waits.
+    /// The time that the client waits.
     pub(crate) timeout: Option<Duration>,
     /// The trace context of the caller's span.
     pub(crate) parent: Option<TraceParent>,
@@ -34,12 +34,12 @@ pub(crate) struct Head {
     pub(crate) metadata: Metadata,
 }
 
-/// The answer to a request that is not served.
+/// The answer to a request that cannot be served.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// An HTTP status, for a request that is not gRPC.
+    /// An HTTP status, for a request that is not a gRPC request.
     Http(StatusCode, &'static str),
-    /// A status of gRPC.
+    /// A gRPC status.
     Grpc(Status),
 }
 
@@ -66,7 +66,7 @@ impl Head {
             None => None,
             Some(value) => Some(read_timeout(value).ok_or_else(|| {
                 let why = format!(
-                    "grpc-timeout '{}': must be 1 to 8 digits and H, M, S, m, u or n",
+                    "grpc-timeout = '{}': must be 1 to 8 digits and H, M, S, m, u or n",
                     value.escape_default()
                 );
                 Status::new(Code::Internal, "bad_timeout", why)
@@ -105,7 +105,7 @@ fn find<'s>(schema: &'s Schema, path: &str) -> Result<(MethodId, &'s Method), St
         false => Err(Status::new(
             Code::Unimplemented,
             "streaming",
-            format!("{path} has streams; only unary methods are served"),
+            format!("{path}: must be a unary method, without streams"),
         )),
     }
 }
@@ -118,7 +118,7 @@ fn encoding(headers: &HeaderMap) -> Result<Option<Codec>, Status> {
             Code::Unimplemented,
             "unknown_codec",
             format!(
-                "grpc-encoding '{}': allowed are {ENCODINGS}",
+                "grpc-encoding = '{}': must be one of {ENCODINGS}",
                 other.escape_default()
             ),
         )),

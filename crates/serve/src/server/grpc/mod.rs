@@ -1,4 +1,4 @@
-//! Connections that speak gRPC: requests of HTTP/2 streams to the worker threads, and responses back.
+//! gRPC connections, which pass requests from HTTP/2 streams to worker threads, and responses back.
 
 pub(crate) mod account;
 mod caller;

@@ -42,27 +42,27 @@ use crate::transport::grpc::metadata::Metadata;
 /// A request that has been received.
 pub(crate) struct ReceivedRequest {
     pub(crate) shared: Arc<Shared>,
-    /// The traces that it is served with.
+    /// The traces that serve the request.
     pub(crate) traces: Arc<ServerImage>,
     pub(crate) terms: Terms,
-    /// Its account, if its accelerator time is measured.
+    /// The account to charge, if accelerator time is measured.
     pub(crate) charge: Option<Charge>,
-    /// When its message was complete and might pass.
+    /// The time when its message was complete and admitted.
     pub(crate) begun: Instant,
     pub(crate) parent: Option<TraceParent>,
     pub(crate) call: GrpcCall,
     pub(crate) function: String,
     /// The message with its prefix.
     pub(crate) message: Wiped,
-    /// The memory that it has, if the server limits it.
+    /// The request's reserved memory, if the server limits it.
     pub(crate) memory: Option<Reservation>,
     pub(crate) takes_gzip: bool,
     pub(crate) peer: Peer,
     pub(crate) deadline: Option<Instant>,
     pub(crate) metadata: Metadata,
-    /// Set when the client no longer waits.
+    /// Set when the client stops waiting.
     pub(crate) abandoned: Arc<AtomicBool>,
-    /// The client, if the ensemble may tell it of errors itself.
+    /// The client, if the ensemble may report errors to it directly.
     pub(crate) caller: Option<Arc<Mutex<StatusCaller>>>,
     /// The costs of the request's TLS records, if it is recorded.
     pub(crate) records: Option<Tally>,
@@ -81,7 +81,7 @@ pub(crate) struct Recorded {
 /// The body of a response, before Ser.
 struct Body {
     bytes: Wiped,
-    /// The kind of record that the bytes are, unless they are JSON text.
+    /// The record type of the bytes; `None` if they are JSON text.
     record: Option<Record>,
 }
 
@@ -100,9 +100,9 @@ pub(crate) struct Answer {
     pub(crate) budget: Arc<ResponseBudget>,
 }
 
-/// The state of a request when its worker has done its part.
+/// The state of a request after its worker's part.
 pub(crate) enum Progress {
-    /// It is answered.
+    /// The request is answered.
     Done(Result<Answer, Status>),
     /// The handler has promised an answer.
     Later(Box<Later>),
@@ -129,13 +129,13 @@ impl Later {
     }
 }
 
-/// A request without an answer yet. Dropping it ends the request without one.
+/// A request that is not answered yet. Dropping it ends the request without an answer.
 struct Unanswered(Option<(ReceivedRequest, Option<RequestSpan>, Handled)>);
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
         if let Some((request, span, handled)) = self.0.take() {
-            // No one waits for the status any more.
+            // The client no longer waits for the status.
             let _ = request.finish(span, handled, Err(given_up()));
         }
     }
@@ -207,7 +207,8 @@ impl ReceivedRequest {
         done
     }
 
-    /// The terms of a part of the request, which gets its share of the time.
+    /// Returns the terms of a part of the request. The part's deadline is its share of the
+    /// request's time.
     fn terms_of(&self, part: Part) -> Terms {
         let dispatch = &self.shared.dispatch;
         Terms {
@@ -416,7 +417,7 @@ impl ReceivedRequest {
     }
 }
 
-/// The value of a handler, or the status for its error.
+/// Returns the value of a handler, or the status for its error.
 fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Status> {
     let failed = |why: String| Status::private(Code::Unknown, "handler_failed", why);
     match called {
@@ -431,7 +432,7 @@ fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Sta
     }
 }
 
-/// The body for a handler's value.
+/// Returns the body for a handler's value.
 fn body(value: Value) -> Result<Body, Status> {
     match value {
         Value::Unfit(why) => {

@@ -12,16 +12,17 @@ pub(crate) struct Status {
     pub(crate) detail: Detail,
 }
 
-/// Who may see a status's message.
+/// Who may see the message of a status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// The client.
     Open,
     /// The operators.
     Private,
-    /// The operators: their log has the message under this id.
+    /// The operators. Their log has the message under this id.
     Logged(String),
-    /// Nobody: the stream is refused, which says that the call was not processed and may be repeated.
+    /// No one. The stream is refused, so the client knows that the call was not processed and may
+    /// be retried.
     Unprocessed,
 }
 
@@ -44,7 +45,7 @@ impl Status {
         }
     }
 
-    /// A status whose message says more than clients should know.
+    /// Creates a status whose message is only for operators.
     pub(crate) fn private(code: Code, label: &'static str, message: impl ToString) -> Status {
         Status {
             detail: Detail::Private,

@@ -1,4 +1,5 @@
-//! One HTTP/2 stream: a request in, a response out, each within its time and its share of memory.
+//! An HTTP/2 stream, which receives a request and sends a response, within limits on time and
+//! memory.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -47,9 +48,9 @@ pub(crate) struct Streams {
     /// Charges requests for the TLS records that they share, if they are recorded.
     pub(crate) account: Option<Rc<Account>>,
     pub(crate) activity: Activity,
-    /// One permit for each byte of messages that may be buffered.
+    /// A semaphore with one permit for each byte of messages that may be buffered.
     pub(crate) incoming: Semaphore,
-    /// Memory for responses that are being made or sent.
+    /// Memory for responses that are being produced or sent.
     pub(crate) room: Arc<Room>,
     pub(crate) sizes: Arc<Sizes>,
 }
@@ -196,7 +197,7 @@ impl Streams {
         Some((account, answered))
     }
 
-    /// Gets the answer, unless the client's deadline passes or it cancels the request.
+    /// Waits for the answer, until the client's deadline or its cancellation of the request.
     async fn obtain(
         &self,
         head: &Head,
@@ -221,7 +222,7 @@ impl Streams {
             match status {
                 Some(status) => match status.await {
                     Ok(status) => status,
-                    // Nothing has failed.
+                    // No error was reported, so wait for the answer.
                     Err(_) => std::future::pending().await,
                 },
                 None => std::future::pending().await,
@@ -306,7 +307,7 @@ impl Streams {
         }
     }
 
-    /// Waits until the tenant's shaper lets a message of `bytes` pass.
+    /// Waits until the tenant's shaper admits a message of `bytes`.
     async fn pass(&self, bytes: usize) -> Result<Passage, Status> {
         match &self.shared.admission.tenants {
             None => Ok(Passage::default()),
@@ -332,7 +333,8 @@ impl Streams {
         self.workers.submit(flow, work).map_err(|_| busy())?;
         begun.await.map_err(|_| match self.workers.is_closed() {
             true => stopping(),
-            // A request of a connection with fewer waiting requests has replaced it.
+            // Another request, of a connection with fewer waiting requests, has replaced this one
+            // in the queue.
             false => busy(),
         })
     }
@@ -413,7 +415,7 @@ impl Streams {
         Ok((message, permit))
     }
 
-    /// Sends a response; returns whether the client took it in time.
+    /// Sends a response. Returns whether the client received it in time.
     async fn send(&self, respond: &mut SendResponse<Bytes>, answer: Answer) -> bool {
         let patience = self.shared.config.write_timeout;
         match timeout(patience, send_answer(respond, answer)).await {
@@ -426,7 +428,7 @@ impl Streams {
     }
 }
 
-/// The length that the prefix of a message announces, once the prefix is complete.
+/// Returns the message length in the prefix, or `None` if the prefix is not complete.
 fn announced_length(message: &[u8], limits: &Limits) -> Result<Option<usize>, Status> {
     message_length(message, limits).map_err(|error| {
         let code = match error.reason() {
@@ -437,7 +439,7 @@ fn announced_length(message: &[u8], limits: &Limits) -> Result<Option<usize>, St
     })
 }
 
-/// Checks that a request that has ended has one whole message, with the expected length.
+/// Checks that a completed request has one whole message of the expected length.
 fn check_complete(message: &[u8], expected: Option<usize>) -> Result<(), Status> {
     match expected {
         Some(expected) if message.len() == expected => Ok(()),
@@ -482,7 +484,7 @@ async fn send_answer(respond: &mut SendResponse<Bytes>, answer: Answer) -> Resul
     stream.send_trailers(trailers)
 }
 
-/// Sends a response that is a status alone.
+/// Sends a response that consists only of a status.
 fn send_status(respond: &mut SendResponse<Bytes>, status: &Status) {
     let mut response = headers();
     let headers = response.headers_mut();

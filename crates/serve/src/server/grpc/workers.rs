@@ -2,8 +2,9 @@
 //!
 //! A client has one connection for all its calls, and handlers may block, so requests are not
 //! answered on the connection's thread. There are as many threads as concurrent requests, up to a
-//! limit; beyond it requests wait in a fair and bounded queue. As many threads again are reserved
-//! for connections without one, so that one client's blocking handlers do not delay other clients.
+//! limit. Beyond it, requests wait in a fair and bounded queue. The same number of threads again is
+//! reserved for connections that have no thread, so that one client's blocking handlers do not
+//! delay other clients.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,21 +17,21 @@ use crate::server::thread_scope::ThreadScope;
 /// A request's work.
 pub(crate) type Work = Box<dyn FnOnce() + Send>;
 
-/// How long an idle thread waits for work before it ends.
+/// The time that an idle thread waits for work before it ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many requests may wait for each thread.
+/// The number of requests that may wait per thread.
 const WAITING_PER_THREAD: usize = 64;
 
 /// The stack of a worker, which parses and writes nested messages by recursion.
 const STACK_BYTES: usize = 2 * 1024 * 1024;
 
-/// A bounded number of threads behind a bounded and fair queue.
+/// A bounded number of threads with a bounded and fair queue.
 ///
 /// Waking a thread costs more than answering a small request, and a running thread may take all the
-/// work before another wakes. So at most one woken thread is on its way at a time; when it takes
-/// work and more is waiting, it wakes the next. A blocking handler delays no other work: whenever
-/// work waits that may have a thread, one is on its way.
+/// work before another wakes. So at most one woken thread is about to take work at a time. When it
+/// takes work and more is waiting, it wakes the next. A blocking handler does not delay other work,
+/// since a thread is always about to take any work that may have one.
 pub(crate) struct Workers {
     most: usize,
     scope: Arc<ThreadScope>,
@@ -42,8 +43,8 @@ struct State {
     /// The number of requests that run.
     running: usize,
     threads: usize,
-    /// Threads without work. The one that has waited least is woken first: its stack is in the
-    /// caches, and the others reach the end of their patience.
+    /// Threads without work. The thread that became idle last is woken first, since its stack is
+    /// still in the caches. The others can then time out.
     idle: Vec<Thread>,
     /// Whether a thread was woken or started and has not looked at the queue since.
     coming: bool,
@@ -51,7 +52,7 @@ struct State {
 }
 
 impl State {
-    /// The requests that the next thread may take, of `most` that all share.
+    /// Returns which requests the next thread may take. `most` threads serve all connections.
     fn eligible(&self, most: usize) -> Option<Eligible> {
         match self.running {
             shared if shared < most => Some(Eligible::Anyone),
@@ -107,13 +108,13 @@ impl Workers {
         }
     }
 
-    /// Whether the workers are closed, and so have dropped their waiting work.
+    /// Whether the workers are closed and have dropped waiting work.
     pub(crate) fn is_closed(&self) -> bool {
         self.state().closed
     }
 
-    /// Gets a thread for waiting work, unless one is on its way. The caller must wake the returned
-    /// thread once it has released the state.
+    /// Finds or starts a thread for waiting work, unless one is already about to take it. The
+    /// caller must wake the returned thread once it has released the state.
     #[must_use]
     fn call(self: &Arc<Self>, state: &mut State) -> Option<Thread> {
         let eligible = state.eligible(self.most)?;
@@ -128,7 +129,7 @@ impl Workers {
                 .name("accelflow-worker".to_owned())
                 .stack_size(STACK_BYTES)
                 .spawn(move || (workers.scope)(&mut || workers.serve()));
-            // If the system gives no thread, the existing ones will do the work.
+            // If the system refuses a new thread, the existing ones will do the work.
             if spawned.is_ok() {
                 state.threads += 1;
                 state.coming = true;
@@ -148,7 +149,8 @@ impl Workers {
         }
     }
 
-    /// Waits for work. `done` is the work that this thread has just done, and for how long.
+    /// Waits for work. `done` has the flow and duration of the work that this thread has just
+    /// finished.
     fn next(self: &Arc<Self>, done: Option<(Flow, Duration)>) -> Option<(Flow, Work)> {
         let mut state = self.state();
         if let Some((flow, spent)) = done {

@@ -11,10 +11,10 @@ pub enum SteeringPolicy {
     RoundRobin,
     /// The worker with the fewest requests.
     LeastLoaded,
-    /// The function's own worker, unless it has over a quarter more work than the mean.
+    /// The function's own worker, unless that worker has over a quarter more work than the mean.
     #[default]
     Affinity,
-    /// The least loaded of the workers that last ran the function, if one has room; else the least
+    /// The least loaded worker of those that last ran the function, if one has room; else the least
     /// loaded of all (Cerebros, section 4.3).
     FunctionMap,
 }
@@ -38,7 +38,7 @@ impl SteeringPolicy {
         }
     }
 
-    /// The policy with a name.
+    /// Returns the policy with this name.
     pub fn named(name: &str) -> Option<SteeringPolicy> {
         SteeringPolicy::ALL
             .into_iter()
@@ -46,18 +46,18 @@ impl SteeringPolicy {
     }
 }
 
-/// Settings of steering: handlers run on workers and not on the threads of connections.
+/// Settings of steering, in which handlers run on workers instead of the threads of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steering {
     /// The number of workers; at least 1.
     pub workers: usize,
-    /// How a worker is chosen.
+    /// The policy that chooses a worker.
     pub policy: SteeringPolicy,
     /// Whether each worker is bound to a core that the process may use. If there are more workers
     /// than cores, they share them.
     pub pinned: bool,
-    /// How many functions the function map remembers of each worker; other policies ignore it. The paper
-    /// has 1.
+    /// The number of functions per worker that the function map remembers. Other policies ignore
+    /// it. The paper has 1.
     pub function_map_depth: usize,
 }
 
@@ -75,7 +75,8 @@ impl Steering {
 }
 
 impl Default for Steering {
-    /// Affinity on as many workers as cores that the process may use, not pinned; a map of depth 1.
+    /// Affinity with one worker per core that the process may use, not pinned, and a map of depth
+    /// 1.
     fn default() -> Steering {
         Steering {
             workers: thread::available_parallelism().map_or(1, usize::from),

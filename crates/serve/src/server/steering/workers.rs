@@ -2,16 +2,16 @@
 //!
 //! Requests for a function should find its instructions and data in the caches of their core. The
 //! key of LdB's affinity policy is the function's index, which RPC has found in the interface. A
-//! hash of it names the function's own core; while that core has a quarter more to do than the
-//! mean, the next ones take its requests (consistent hashing with bounded loads). Cerebros's
+//! hash of it determines the function's own core. While that core has a quarter more work than the
+//! mean, the next cores take its requests (consistent hashing with bounded loads). Cerebros's
 //! function map (MICRO 2021, section 4.3) works differently: it remembers the last functions of
 //! each core and chooses the least loaded of those that have the function.
 //! `accelflow_cerebros::steering` simulates it, and [`SteeringPolicy::FunctionMap`] implements it
-//! here. A hash needs no state that connections would share, and keeps a function on its core when
-//! other functions run in between.
+//! here. A hash needs no shared state, and keeps a function on its core even if other functions run
+//! in between.
 //!
-//! Each core is a worker with a run queue of its own. Connections receive and reply; a worker runs
-//! one handler at a time.
+//! Each core is a worker with its own run queue. Connections receive and reply; a worker runs one
+//! handler at a time.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -84,7 +84,7 @@ struct Task {
     reply: Arc<Reply>,
 }
 
-/// A request that owns its parts, for another thread.
+/// A request that owns its data, for another thread.
 struct OwnedRequest {
     service: String,
     method: String,
@@ -147,8 +147,8 @@ impl SteeredWorkers {
             let worker = thread::Builder::new()
                 .name(format!("accelflow-core-{number}"))
                 .spawn(move || {
-                    // Pinning fails if the core was taken away meanwhile; the worker then runs
-                    // anywhere.
+                    // If the core is no longer usable, pinning fails and the worker runs on any
+                    // core.
                     let _ = core.map(pin);
                     scope(&mut || queue.work());
                 })?;
@@ -237,7 +237,7 @@ impl RunQueue {
         self.filled.notify_one();
     }
 
-    /// Tells LdB how many requests wait and run.
+    /// Updates the number of requests that wait or run, for LdB.
     fn tell(&self, tasks: &Tasks) {
         let load = tasks.waiting.len() + usize::from(tasks.running);
         self.loads
@@ -293,7 +293,7 @@ impl RunQueue {
                 }),
             };
             let answer = catch_unwind(AssertUnwindSafe(|| handler.call(&borrowed)));
-            // Before the answer, so that the client's next request finds this worker free.
+            // Called before the answer, so that the client's next request finds this worker free.
             self.finish();
             *lock(&reply.slot) = Some(answer);
             reply.filled.notify_one();

@@ -45,7 +45,7 @@ impl Drop for Watch {
 }
 
 impl Controlled {
-    /// The control plane of `tenants`, with the promises that they start with.
+    /// Creates the control plane of `tenants`, with their initial SLOs.
     pub(crate) fn new(tenants: Arc<Tenants>, control: Control) -> Result<Controlled, TenantError> {
         let plane = ControlPlane::new(control, tenants.names())?;
         let controlled = Controlled {
@@ -98,7 +98,7 @@ impl Controlled {
         }
     }
 
-    /// Gives a tenant a promise.
+    /// Sets a tenant's SLO.
     pub(crate) fn promise(&self, name: &str, slo: TenantSlo) -> Result<(), TenantError> {
         let number = self.tenants.number(name)?;
         let slo = self.resolved(name, slo)?;
@@ -110,7 +110,7 @@ impl Controlled {
         Ok(())
     }
 
-    /// Takes a promise back; whether there was one.
+    /// Removes a tenant's SLO. Returns whether there was one.
     pub(crate) fn release(&self, name: &str) -> Result<bool, TenantError> {
         let number = self.tenants.number(name)?;
         let mut state = self.lock();
@@ -120,7 +120,8 @@ impl Controlled {
         Ok(had)
     }
 
-    /// The promise with the time of a request, predicted from its size if it was not given.
+    /// Returns the SLO with the time of a request, which is predicted from its size if it was not
+    /// given.
     fn resolved(&self, name: &str, slo: TenantSlo) -> Result<Slo, TenantError> {
         let predicted = || slo.size.and_then(|size| self.tenants.predict(name, size));
         let time = slo.time.or_else(predicted);
@@ -137,12 +138,12 @@ impl Controlled {
         })
     }
 
-    /// What is promised to whom, and what is kept.
+    /// Returns the SLOs of all tenants and how well they are met.
     pub(crate) fn status(&self) -> Vec<TenantStatus> {
         self.lock().plane.tenants().to_vec()
     }
 
-    /// The same as JSON, with what is left.
+    /// Returns the status as JSON, with the remaining capacity.
     pub(crate) fn page(&self) -> Json {
         let state = self.lock();
         let (plane, settings) = (&state.plane, state.plane.settings());
@@ -183,7 +184,7 @@ impl Controlled {
     }
 }
 
-/// Registers for so many seconds of accelerators a second.
+/// Returns the registers for a rate in accelerator seconds per second.
 fn registers(share: f64) -> Result<Registers, TenantError> {
     let refill = (share * 1e9 * INTERVAL as f64 / SHAPING_CLOCK_HZ as f64)
         .round()

@@ -1,11 +1,11 @@
-//! The gate of each tenant: ARCUS's traffic shaper, and limits on traces and connections.
+//! The gates of tenants, each with ARCUS's traffic shaper and limits on traces and connections.
 //!
 //! A tenant is identified by the address that its connections come from, or by its clients'
 //! certificates. An arrived message waits on its connection's thread until the tenant's buckets
-//! have the tokens, before T1 runs. Nothing more is read from that connection meanwhile, so a flood
-//! stays in the sender's buffers, as in ARCUS, whose queues are in the senders' memory. ARCUS's
-//! arbiter, which lets a segment pass every 4 ns, has no counterpart here: threads take turns by
-//! themselves.
+//! have the tokens, before T1 runs. Meanwhile nothing more is read from that connection, so a flood
+//! stays in the sender's buffers. In ARCUS, too, queues are in the senders' memory. ARCUS's
+//! arbiter, which admits a segment every 4 ns, has no counterpart here, since the operating system
+//! schedules threads.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::parameters::LOOKS_EVERY;
 use super::settings::{OTHERS, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, TenantSlo, check};
 use crate::observe::metrics::{Metrics, TenantMetrics};
 
-/// The tenants of a running server. The last one has the connections that belong to no other.
+/// The tenants of a running server. The last tenant has the connections that match no other tenant.
 pub(crate) struct Tenants {
     epoch: Instant,
     clock: Clock,
@@ -32,11 +32,11 @@ struct State {
     tenant: Tenant,
     gate: Gate<Buckets>,
     traces: TraceLimit,
-    /// The limit of chains that wait for responses. It is separate from that of `traces`, since a
-    /// service that calls itself would otherwise wait for its own calls.
+    /// The limit of chains that wait for responses. It is separate from the limit of `traces`,
+    /// since a service that calls itself would otherwise wait for its own calls.
     chains: TraceLimit,
     connections: AtomicUsize,
-    /// The order of requests that wait without a thread, and their number.
+    /// The lock that orders requests which wait without a thread.
     line: tokio::sync::Mutex<()>,
     waiting: AtomicUsize,
     metrics: TenantMetrics,
@@ -49,7 +49,7 @@ struct Period {
     ended: AtomicU64,
     spent_ns: AtomicU64,
     late: AtomicU64,
-    /// The time within which requests are to be answered; 0 if that is not watched.
+    /// The time limit for answering requests, in ns; 0 if latency is not watched.
     within_ns: AtomicU64,
 }
 
@@ -103,17 +103,18 @@ impl Drop for Admitted<'_> {
     }
 }
 
-/// The account of a request's accelerator time. The tokens of its predicted time are spent; dropping
-/// this spends those of the time that it took beyond that, or gives back those that it did not need.
+/// The account of a request's accelerator time. The tokens for the predicted time are already
+/// spent. Dropping the account spends tokens for additional time, or returns those that were not
+/// needed.
 pub(crate) struct Charge {
     tenants: Arc<Tenants>,
     tenant: u16,
     size: Bytes,
     predicted_ns: u64,
-    /// Tokens that were spent when it passed: none without a bucket for them.
+    /// Tokens that were spent at admission; none if there is no bucket.
     paid_ns: u64,
     spent_ns: AtomicU64,
-    /// When it passed.
+    /// The time of admission.
     begun: Instant,
 }
 
@@ -145,7 +146,7 @@ impl Drop for Charge {
     }
 }
 
-/// A request that may pass: the terms of its traces, and its account if its time is measured.
+/// An admitted request: the terms of its traces, and its account if its time is measured.
 #[derive(Default)]
 pub(crate) struct Passage {
     pub(crate) terms: Terms,
@@ -153,7 +154,7 @@ pub(crate) struct Passage {
 }
 
 impl Tenants {
-    /// `identified` is whether clients must prove their identities.
+    /// Creates the tenants. `identified` states whether clients must prove their identities.
     pub(crate) fn new(
         tenants: Vec<Tenant>,
         identified: bool,
@@ -194,7 +195,7 @@ impl Tenants {
         })
     }
 
-    /// The number of the tenant of a connection from `address` whose client has proven
+    /// Returns the number of the tenant for a connection from `address` whose client has proven
     /// `identities`.
     pub(crate) fn of(&self, address: IpAddr, identities: &[String]) -> u16 {
         let address = address.to_canonical();
@@ -226,7 +227,7 @@ impl Tenants {
         (most == 0 || open < most).then_some(admitted)
     }
 
-    /// Waits until a message of `bytes` may pass; `None` if the server stops.
+    /// Waits until a message of `bytes` is admitted. Returns `None` if the server stops.
     pub(crate) fn pass(self: &Arc<Self>, number: u16, bytes: usize) -> Option<Passage> {
         let state = self.get(number);
         let begun = Instant::now();
@@ -239,8 +240,8 @@ impl Tenants {
             .map(|_| self.passage(number, bytes, &due))
     }
 
-    /// Waits as [`Tenants::pass`] does, without blocking a thread. Requests that wait this way pass
-    /// in their order of arrival.
+    /// Like [`Tenants::pass`], without blocking a thread. Requests that wait this way are admitted
+    /// in order of arrival.
     pub(crate) async fn pass_later(self: &Arc<Self>, number: u16, bytes: usize) -> Option<Passage> {
         let state = self.get(number);
         let begun = Instant::now();
@@ -279,8 +280,8 @@ impl Tenants {
         }
     }
 
-    /// Pays as much of a message's cost as the buckets allow. Once all is paid, returns whether the
-    /// server is open.
+    /// Pays as much of a message's cost as the buckets allow. Once everything is paid, returns
+    /// whether the server is still open.
     fn take(&self, buckets: &mut Buckets, cost: &mut Cost) -> Turn<bool> {
         if buckets.closed {
             return Turn::Pass(false);
@@ -327,7 +328,7 @@ impl Tenants {
         self.get(number).traces.begin(None).ok()
     }
 
-    /// The limit on the chains of traces that a tenant's handlers run at once, if it has one.
+    /// Returns the limit on concurrent chains of traces by a tenant's handlers, if it has one.
     pub(crate) fn chains(&self, number: u16) -> Option<TraceLimit> {
         let state = self.get(number);
         (state.tenant.max_traces > 0).then(|| state.chains.clone())
@@ -341,7 +342,7 @@ impl Tenants {
         }
     }
 
-    /// The number of the tenant that has this name.
+    /// Returns the number of the tenant with this name.
     pub(crate) fn number(&self, name: &str) -> Result<usize, TenantError> {
         let named = &self.all[..self.all.len() - 1];
         let found = named.iter().position(|state| state.tenant.name == name);
@@ -358,8 +359,8 @@ impl Tenants {
         })
     }
 
-    /// Replaces the registers of a tenant; with a control plane, which sets those of its accelerator time,
-    /// the others.
+    /// Replaces the registers of a tenant. With a control plane, those for accelerator time are not
+    /// replaced.
     pub(crate) fn reshape(
         &self,
         name: &str,
@@ -393,29 +394,29 @@ impl Tenants {
         self.all.iter().map(|state| &*state.tenant.name)
     }
 
-    /// The promises that tenants start with.
+    /// The initial SLOs of tenants.
     pub(crate) fn promises(&self) -> impl Iterator<Item = (&str, TenantSlo)> {
         self.all
             .iter()
             .filter_map(|state| Some((&*state.tenant.name, state.tenant.slo?)))
     }
 
-    /// The time that a request of `size` is expected to take: by the tenant's own, or else by those of the
-    /// first tenant that has had any.
+    /// Returns the expected time of a request of `size`, from the tenant's earlier requests, or
+    /// else from those of the first tenant that has had requests.
     pub(crate) fn predict(&self, name: &str, size: Bytes) -> Option<Time> {
         let own = self.all.iter().filter(|state| state.tenant.name == name);
         let mut states = own.chain(&self.all);
         states.find_map(|state| state.gate.change(|buckets| buckets.costs.predict(size)))
     }
 
-    /// Sets the time within which a tenant's requests are to be answered.
+    /// Sets the time limit for answering a tenant's requests.
     pub(crate) fn expect_within(&self, number: usize, within: Option<Duration>) {
         let within = within.map_or(0, whole_ns);
         let period = &self.all[number].period;
         period.within_ns.store(within, Ordering::Relaxed);
     }
 
-    /// The totals of each tenant since the last call; `promises` are those to it.
+    /// Returns the totals of each tenant since the last call. `promises` are the tenants' SLOs.
     pub(crate) fn counters(&self, promises: &[Option<Slo>]) -> Vec<Counters> {
         let counted = |(state, slo): (&State, &Option<Slo>)| {
             let period = &state.period;
@@ -448,16 +449,16 @@ impl Tenants {
     }
 }
 
-/// The tokens that a message has yet to pay.
+/// The tokens that a message still has to pay.
 struct Cost {
     requests: u64,
     bytes: u64,
     time_ns: u64,
     size: Bytes,
-    /// The accelerator time that it is expected to take, once it is first in line and if its time is
-    /// measured. Before the first measurement nothing is expected, and all is charged afterwards.
+    /// The expected accelerator time in ns, set when the message is first in line, if its time is
+    /// measured. Before the first measurement it is zero, and everything is charged afterwards.
     predicted: Option<u64>,
-    /// The tokens that it has paid for it.
+    /// The tokens paid for accelerator time, in ns.
     paid_ns: u64,
 }
 
@@ -502,7 +503,7 @@ fn whole_ns(spent: Duration) -> u64 {
     u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The part of a cost that can be paid at once.
+/// Returns the part of a cost that can be paid at once.
 fn most(bucket: &Option<TokenBucket>, cost: u64) -> u64 {
     // The bucket can hold that much under any registers that may come into effect meanwhile.
     let least = |bucket: &TokenBucket| bucket.coming_registers().map(Registers::bucket).min();

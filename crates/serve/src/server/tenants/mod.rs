@@ -1,4 +1,4 @@
-//! Tenants: the owners of connections, each behind a traffic shaper of ARCUS, and its control
+//! Tenants, which own connections. Each has a traffic shaper of ARCUS, and all have ARCUS's control
 //! plane.
 
 pub(crate) mod control;

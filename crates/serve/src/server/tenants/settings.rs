@@ -11,8 +11,8 @@ use rustls::pki_types::ServerName;
 
 use crate::time_limit::MAX_TIME_LIMIT;
 
-/// The frequency of the clock that the registers of [`Shaping`] count in: 1 MHz, since operating
-/// systems wake threads no more precisely than that (assumed; the paper's FPGA has 250 MHz).
+/// The clock frequency of the registers of [`Shaping`], in Hz. It is 1 MHz (assumed), since
+/// operating systems wake threads with no higher precision. The paper's FPGA has 250 MHz.
 pub const SHAPING_CLOCK_HZ: u64 = 1_000_000;
 
 /// Limits on a tenant's traffic. Without registers there is no limit.
@@ -23,37 +23,37 @@ pub struct Shaping {
     /// Registers of a bucket from which each received byte of a request takes one token. A request
     /// larger than the bucket empties it several times.
     pub bytes: Option<Registers>,
-    /// Registers of a bucket whose tokens are nanoseconds of accelerator time: the processor time that
-    /// the server spends on a request outside of its handler. A request spends what requests of its
-    /// size took before, and afterwards what is missing, or gets back what it did not need. So one
-    /// limit holds for requests of any size.
+    /// Registers of a bucket whose tokens are nanoseconds of accelerator time. That is the
+    /// processor time that the server spends on a request outside of its handler. At admission a
+    /// request pays the time that requests of its size took before; afterwards the difference to
+    /// its actual time is charged or returned. So one limit applies to requests of any size.
     pub time: Option<Registers>,
 }
 
-/// The settings of a server's control plane: the accelerator seconds that are available each second
-/// (the number of cores, unless accelerators are elsewhere), and the share of them that may be
-/// promised.
+/// The settings of a server's control plane: the available accelerator seconds per second, and the
+/// share of them that may be promised. The former is the number of cores, unless there are separate
+/// accelerators.
 pub type Control = ControlSettings;
 
-/// A promise that a tenant asks for.
+/// An SLO that a tenant requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TenantSlo {
-    /// Its requests a second.
+    /// The rate of requests per second.
     pub requests_per_s: f64,
-    /// The mean accelerator time of a request. Without it, it is predicted from `size`.
+    /// The mean accelerator time of a request. If `None`, it is predicted from `size`.
     pub time: Option<Time>,
-    /// The size of a message with which the rate holds. The promised time then follows what requests of
-    /// that size take, while there is room.
+    /// The message size for which the rate is promised. The promised time is then updated to the
+    /// measured time of requests of that size, while there is capacity.
     pub size: Option<Bytes>,
-    /// The share of all periods in which the rate holds, from 0.5 to below 1.
+    /// The share of periods in which the rate must be met, from 0.5 to below 1.
     pub periods: f64,
-    /// The percentile of latencies, if one is promised: from when a request may pass to when it is
-    /// answered, its handler included.
+    /// The promised latency percentile, if any. Latency is the time from admission to the answer,
+    /// including the handler.
     pub latency: Option<LatencySlo>,
 }
 
 impl TenantSlo {
-    /// A rate in 99 % of all periods.
+    /// Creates an SLO for a rate in 99 % of all periods.
     pub const fn new(requests_per_s: f64) -> TenantSlo {
         TenantSlo {
             requests_per_s,
@@ -65,34 +65,35 @@ impl TenantSlo {
     }
 }
 
-/// A tenant of a server.
+/// A tenant of a server: its identity, limits and SLO.
 #[derive(Clone, Debug)]
 pub struct Tenant {
     /// The tenant's name in metrics and for [`Running::reshape`](crate::Running::reshape).
     pub name: String,
-    /// The networks that the tenant's connections come from. A connection that matches several
-    /// tenants belongs to the first of them.
+    /// The networks of the tenant's connections. A connection that matches several tenants belongs
+    /// to the first of them.
     pub networks: Vec<IpNet>,
-    /// The identities that the tenant's clients prove instead: DNS names, ignoring case, and whole
-    /// URIs ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
+    /// The identities of the tenant's clients, as an alternative to networks: DNS names, ignoring
+    /// case, and whole URIs
+    /// ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
     pub identities: Vec<String>,
     /// The limits on the tenant's traffic.
     pub shaping: Shaping,
-    /// The promise to the tenant, on a server with a control plane.
+    /// The tenant's SLO, on a server with a control plane.
     pub slo: Option<TenantSlo>,
-    /// The largest number of traces that run at once; 0 for no limit.
+    /// The largest number of concurrent traces; 0 for no limit.
     pub max_traces: usize,
-    /// The largest number of open connections; 0 for as many as the server allows. A tenant keeps
-    /// its connections while its requests wait, so this leaves room for others.
+    /// The largest number of open connections; 0 for the server's limit. Connections stay open
+    /// while requests wait, so this limit leaves room for other tenants.
     pub max_connections: usize,
-    /// The priority of its requests, for queues by priority.
+    /// The priority of the tenant's requests, for queues ordered by priority.
     pub priority: Priority,
-    /// The time within which its requests are to be answered, for queues by deadline.
+    /// The time limit for answering the tenant's requests, for queues ordered by deadline.
     pub due_within: Option<Duration>,
 }
 
 impl Tenant {
-    /// A tenant without limits.
+    /// Creates a tenant without limits.
     pub fn new(name: &str, networks: Vec<IpNet>) -> Tenant {
         Tenant {
             name: name.to_owned(),
@@ -108,11 +109,11 @@ impl Tenant {
     }
 }
 
-/// An invalid list of tenants, or an unknown tenant.
+/// The error of an invalid list of tenants or an unknown tenant.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TenantError {
     /// A name that is empty or used twice.
-    #[error("tenant {number}: name '{name}': must not be empty or the name of an earlier tenant")]
+    #[error("tenant {number}: name = '{name}': must not be empty or the name of an earlier tenant")]
     Name {
         /// Its place in the list, from 0.
         number: usize,
@@ -122,11 +123,11 @@ pub enum TenantError {
     /// A tenant without networks and identities, which no connection can match.
     #[error("tenant '{0}': must have at least one network or identity")]
     Nowhere(String),
-    /// A tenant with identities on a server that does not ask clients for certificates.
-    #[error("tenant '{0}': has identities, but the server does not ask clients for certificates")]
+    /// A tenant with identities on a server that does not require client certificates.
+    #[error("tenant '{0}': has identities, but the server does not require client certificates")]
     Unproven(String),
     /// An identity that is neither a DNS name nor a URI.
-    #[error("tenant '{name}': identity '{identity}': must be a DNS name without '*', or a URI")]
+    #[error("tenant '{name}': identity = '{identity}': must be a DNS name without '*', or a URI")]
     Identity {
         /// The tenant.
         name: String,
@@ -142,23 +143,23 @@ pub enum TenantError {
         due: Duration,
     },
     /// Too many tenants.
-    #[error("{0} tenants: must be at most {max}", max = u16::MAX)]
+    #[error("tenants = {0}: must be at most {max}", max = u16::MAX)]
     TooMany(usize),
     /// No tenant has this name.
-    #[error("tenant '{name}': must be one of {known}")]
+    #[error("tenant = '{name}': must be one of {known}")]
     Unknown {
         /// The name as given.
         name: String,
         /// The names of all tenants.
         known: String,
     },
-    /// A promise on a server without a control plane.
+    /// An SLO on a server without a control plane.
     #[error("tenant '{0}': has an SLO, but the server has no control plane")]
     Uncontrolled(String),
     /// A limit on accelerator time on a server whose control plane sets it.
     #[error("tenant '{0}': has a limit in accelerator time, but the control plane sets that")]
     Controlled(String),
-    /// A promise of requests whose cost has not been measured yet.
+    /// An SLO for requests whose cost has not been measured yet.
     #[error(
         "tenant '{name}': {}: must be given with the accelerator time of a request",
         unmeasured(size)
@@ -169,7 +170,7 @@ pub enum TenantError {
         /// The size in bytes, if it was given.
         size: Option<u64>,
     },
-    /// A promise that the control plane refuses.
+    /// An SLO that the control plane refuses.
     #[error(transparent)]
     Slo(#[from] ControlError),
     /// Registers with invalid values.
@@ -177,10 +178,10 @@ pub enum TenantError {
     Shaping(#[from] ShapingError),
 }
 
-/// The name of the tenant of all connections that belong to no other.
+/// The name of the tenant of all connections that match no other tenant.
 pub(crate) const OTHERS: &str = "";
 
-/// Checks that what tenants ask for goes with a control plane, or without one.
+/// Checks that tenants' SLOs and limits are valid with, or without, a control plane.
 pub(crate) fn check_control(tenants: &[Tenant], controlled: bool) -> Result<(), TenantError> {
     let asks = |tenant: &Tenant| tenant.slo.is_some();
     let limits = |tenant: &Tenant| tenant.shaping.time.is_some();

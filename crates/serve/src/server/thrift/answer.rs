@@ -25,14 +25,14 @@ use crate::transport::close::Close;
 /// A request whose handler has returned.
 struct Handled {
     start: Instant,
-    /// How long the handler took.
+    /// The handler's duration.
     app: Duration,
-    /// The processor time of this thread meanwhile, if requests are recorded or charged.
+    /// The processor time of this thread during the handler, if requests are recorded or charged.
     busy: Duration,
     result: Result<Body, Refusal>,
     /// The traces that the handler started, if requests are recorded.
     trail: Option<Trail>,
-    /// The error subtrace that has answered the client meanwhile.
+    /// The run of the error subtrace that has already answered the client, if there is one.
     by_trace: Option<Result<TraceRun, Close>>,
 }
 
@@ -140,9 +140,9 @@ impl Connection<'_> {
         })
     }
 
-    /// The processor time of this thread since the last answer outside of the handler, which took
-    /// `handler`, and the steps of `runs`; `None` for the first message, before which the connection
-    /// was set up.
+    /// Returns the processor time of this thread since the last answer, minus the handler's time
+    /// `handler` and the steps of `runs`. `None` for the first message, whose time includes the
+    /// connection's setup.
     fn outside(&self, handler: Duration, runs: [&TraceRun; 2]) -> Option<Duration> {
         let spent = trail::thread_time().checked_sub(self.since?)?;
         let steps_ns: f64 = runs.iter().flat_map(|run| &run.costs_ns).sum();
@@ -155,7 +155,7 @@ impl Connection<'_> {
         if !self.shared.config.errors_to_caller {
             return Ok(None);
         }
-        // Replies that wait go out first.
+        // Waiting replies are sent first.
         self.flush()?;
         Ok(Some(Arc::new(Mutex::new(LentCaller {
             shared: self.shared.clone(),
@@ -198,7 +198,7 @@ impl Connection<'_> {
         Carried::new(terms, limit)
     }
 
-    /// Replies with the handler's result; returns the trace run that sent it.
+    /// Replies with the handler's result. Returns the trace run that sent it.
     fn reply_with(
         &mut self,
         call: &ThriftCall,

@@ -1,4 +1,4 @@
-//! The body of a Thrift reply: the handler's call, and the struct that its value becomes.
+//! The body of a Thrift reply: calls the handler and encodes its value as a struct.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -26,7 +26,7 @@ pub(crate) const PROTOCOL_ERROR: i32 = 7;
 /// The body of a reply, before Ser.
 pub(crate) struct Body {
     pub(crate) bytes: Vec<u8>,
-    /// The kind of record that the bytes are, unless they are JSON text.
+    /// The record type of the bytes; `None` if they are JSON text.
     pub(crate) record: Option<Record>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Refusal {
     Unfit(String),
 }
 
-/// Calls the handler, in the context of the request's span if it has one; returns the result
+/// Calls the handler in the context of the request's span, if it has one. Returns the result
 /// struct.
 pub(crate) fn handle(
     shared: &Shared,
@@ -86,7 +86,7 @@ pub(crate) fn handle(
         }),
     };
     let call = || match shared.dispatch.call(handler, &request)? {
-        // A connection's calls are answered in order, so its thread has nothing else to do.
+        // A connection's calls are answered in order, so its thread may wait.
         Returned(Made::Later(pending)) => pending.wait(),
         Returned(Made::Now(value)) => Ok(value),
     };

@@ -1,4 +1,5 @@
-//! A Thrift connection: messages in, T1, the handler, T2 or T3, replies out.
+//! A Thrift connection. It receives messages, runs T1, the handler, and T2 or T3, and sends
+//! replies.
 
 use std::io;
 use std::net::TcpStream;
@@ -47,16 +48,16 @@ pub(crate) struct Connection<'s> {
     pub(super) traces: Arc<ServerImage>,
     pub(super) inbound: Inbound,
     pub(super) conversation: Conversation,
-    /// The control path of TLS, on a connection that has it.
+    /// The control path of TLS; `None` without TLS.
     pub(super) control: Option<Control>,
-    /// Plaintext that the core has opened because records and messages do not end together.
+    /// Plaintext that the core has decrypted because records and messages do not end together.
     pub(super) opened: Inbound,
-    /// Whether the last records did not end with a message. The core then opens the next ones, too,
-    /// since Decr would probably fail.
+    /// Whether the last records did not end with a message. The core then also decrypts the next
+    /// ones, since Decr would probably fail.
     pub(super) has_unaligned_records: bool,
     /// The memory of the message that is being answered, if the server limits it.
     pub(super) memory: Option<Reservation>,
-    /// Whether the client sends nothing more. Requests that came before are still answered.
+    /// Whether the client has stopped sending. Earlier requests are still answered.
     client_is_done: bool,
     /// Replies that wait to be written with the next one.
     outbound: Outbound,
@@ -70,8 +71,8 @@ pub(crate) struct Connection<'s> {
     pub(super) terms: Terms,
     /// The account of that message, if its accelerator time is measured.
     pub(super) charge: Option<Charge>,
-    /// Processor time of this thread that the account does not get: what it had used when the last
-    /// message had been answered, and what handlers have used since. None while nothing is measured.
+    /// Processor time of this thread that is not charged: its total at the last answer plus the
+    /// time of handlers since then. `None` if nothing is measured.
     pub(super) uncharged: Option<Duration>,
     /// When that message began to be received.
     pub(super) begun: Instant,
@@ -79,11 +80,11 @@ pub(crate) struct Connection<'s> {
     pub(super) span: Option<RequestSpan>,
 }
 
-/// The place of the next message.
+/// The location of the next message.
 pub(super) enum Next {
-    /// It is in the buffer of received bytes, with this length.
+    /// In the buffer of received bytes, with this length.
     Received(usize),
-    /// It is in the plaintext that the core has decrypted, with this length.
+    /// In the plaintext that the core has decrypted, with this length.
     Opened(usize),
 }
 
@@ -124,13 +125,13 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Serves the connection to its end; returns why it ended.
+    /// Serves the connection to its end. Returns the reason of the end.
     pub(crate) fn run(mut self) -> Close {
         let close = match self.serve() {
             Ok(never) => match never {},
             Err(close) => close,
         };
-        // Writing fails if the client is gone, which does not matter any more.
+        // Writing fails if the client is gone, which is harmless now.
         let _ = self.flush();
         if let Some(session) = &mut self.conversation.session.tls
             && let Some(bye) = alerts::farewell(session, &close, self.shared.limits())
@@ -174,7 +175,7 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Waits until the tenant's shaper lets a message of `bytes` pass.
+    /// Waits until the tenant's shaper admits a message of `bytes`.
     fn pass(&mut self, bytes: usize) -> Result<(), Close> {
         if let Some(tenants) = &self.shared.admission.tenants {
             self.flush()?;
@@ -186,7 +187,8 @@ impl<'s> Connection<'s> {
             };
             let passage = passage.ok_or(Close::Stopped)?;
             (self.terms, self.charge) = (passage.terms, passage.charge);
-            // Waiting for tokens is nobody's work: the longer the line, the more often it is woken.
+            // The time spent waiting for tokens is not charged, since it grows with the number of
+            // waiting threads.
             let uncharged = self.uncharged.map(|uncharged| uncharged + waiting);
             let is_charged = self.charge.is_some();
             self.uncharged = is_charged.then(|| uncharged.unwrap_or_else(trail::thread_time));
@@ -196,7 +198,8 @@ impl<'s> Connection<'s> {
         Ok(())
     }
 
-    /// Charges the message for the processor time of this thread since the last one, but its handler's.
+    /// Charges the message for the processor time of this thread since the last message, without
+    /// the handler's time.
     fn settle(&mut self) {
         if let (Some(charge), Some(uncharged)) = (self.charge.take(), self.uncharged) {
             let now = trail::thread_time();
@@ -298,7 +301,8 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// Opens a run of records on the core. If they are one message, the next run may be one, too.
+    /// Decrypts a run of records on the core. If they form one message, Decr may process the next
+    /// run.
     pub(super) fn open_run(&mut self, bytes: usize) -> Result<(), Close> {
         let end = self.inbound.bytes().len() - bytes;
         while self.inbound.bytes().len() > end && !self.client_is_done {
@@ -312,7 +316,7 @@ impl<'s> Connection<'s> {
         Ok(())
     }
 
-    /// Opens one record on the core.
+    /// Decrypts one record on the core.
     fn open_record(&mut self) -> Result<(), Close> {
         let (Some(session), Some(control)) =
             (&mut self.conversation.session.tls, &mut self.control)
@@ -356,9 +360,10 @@ impl<'s> Connection<'s> {
             self.inbound.consume(bytes);
             return self.refuse(&frame, &error);
         }
-        // The failed run has left the keys as they were, so the core can open the records.
+        // The failed run has not changed the keys, so the core can decrypt the records.
         self.open_run(bytes)?;
-        // The core has handled what stopped Decr, such as a key update: the message may be good.
+        // The core has handled what stopped Decr, such as a key update, so the message may be
+        // valid.
         if self.opened.is_empty() || self.has_unaligned_records || error.is_at(Accel::Decr) {
             return Ok(());
         }
@@ -367,7 +372,7 @@ impl<'s> Connection<'s> {
         self.refuse(&frame, &error)
     }
 
-    /// Runs T1 on a message that the core has opened, so that Decr has nothing to do.
+    /// Runs T1 on a message that the core has decrypted, so that Decr has nothing to do.
     fn run_opened(&mut self, bytes: usize) -> Result<(), Close> {
         let metrics = &self.shared.observers.metrics;
         metrics.fallback(&self.traces.receive, "unaligned_records");
@@ -389,7 +394,7 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// The terms of T1, which gets its part of the request's time.
+    /// Returns the terms of T1. Its deadline is its share of the request's time.
     fn receiving_terms(&self) -> Terms {
         let dispatch = &self.shared.dispatch;
         Terms {
@@ -449,7 +454,7 @@ impl<'s> Connection<'s> {
         Ok(run)
     }
 
-    /// Charges the message for what workers of the ensemble did for it.
+    /// Charges the message for the work of the ensemble's workers.
     pub(super) fn charge_elsewhere(&self, run: &TraceRun) {
         if let Some(charge) = &self.charge {
             charge.add(run.elsewhere);
@@ -474,9 +479,9 @@ impl<'s> Connection<'s> {
         Ok(())
     }
 
-    /// Writes a reply, or lets it wait for the next one if more requests have arrived.
+    /// Writes a reply, or delays it until the next one if more requests have arrived.
     fn reply(&mut self, bytes: &[u8]) -> Result<(), Close> {
-        // A recording has the cost of writing for each request.
+        // A recording needs the cost of writing for each request.
         let alone = self.is_between_messages() || self.shared.observers.records();
         if alone && self.outbound.is_empty() {
             return self.write(bytes);
@@ -501,7 +506,7 @@ impl<'s> Connection<'s> {
         written
     }
 
-    /// Writes at once, after the waiting replies.
+    /// Writes bytes at once, after the waiting replies.
     fn write(&mut self, bytes: &[u8]) -> Result<(), Close> {
         if bytes.is_empty() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Memory for requests. A request for which there is none is refused, and its client may repeat it
-//! (a NACK).
+//! Memory for requests. A request for which there is not enough is refused, and its client may
+//! retry it (a NACK).
 
 use accelflow_accel::rpc::{self, LOADSHEDDING, MessageType, ThriftCall};
 
@@ -8,13 +8,13 @@ use crate::memory::wipe::Wiped;
 use crate::transport::close::Close;
 
 /// The message to a client for whose request there is no memory.
-const REPEAT_LATER: &str = "no memory for this call now: it was not processed, and may be repeated";
+const REPEAT_LATER: &str = "no memory for this call now: it was not processed and may be retried";
 
 /// The result of such requests in the metrics.
 const NO_MEMORY: &str = "no_memory";
 
 impl Connection<'_> {
-    /// Reserves memory for a message, and returns where the message lies now; `None` if it was
+    /// Reserves memory for a message. Returns the location of the message, or `None` if it was
     /// refused.
     pub(super) fn reserve(&mut self, next: Next) -> Result<Option<Next>, Close> {
         let Some(arena) = &self.shared.admission.arena else {
@@ -23,7 +23,7 @@ impl Connection<'_> {
         let (Next::Received(bytes) | Next::Opened(bytes)) = next;
         self.memory = arena.try_reserve(bytes);
         if self.memory.is_none() {
-            // Replies that wait go out first.
+            // Waiting replies are sent first.
             self.flush()?;
             self.memory = self.place.busy(|| arena.reserve(bytes));
         }
@@ -64,7 +64,8 @@ impl Connection<'_> {
         Ok(None)
     }
 
-    /// The message, opened by the core if it is in TLS records; `None` if these hold no whole one.
+    /// Returns the message in plaintext. The core decrypts it if it is in TLS records. `None` if
+    /// these do not have a whole message.
     fn in_plaintext(&mut self, next: Next) -> Result<Option<Next>, Close> {
         let Next::Received(bytes) = next else {
             return Ok(Some(next));
@@ -77,8 +78,8 @@ impl Connection<'_> {
         Ok(whole.then(|| Next::Opened(self.opened.bytes().len())))
     }
 
-    /// Takes the memory that the arguments need beyond what was reserved for them. Returns false if
-    /// there is none; the client has then been sent a refusal that it may repeat.
+    /// Reserves additional memory that the arguments need. If there is not enough, refuses the
+    /// call, which the client may retry, and returns false.
     pub(super) fn cover(
         &mut self,
         call: &ThriftCall,

@@ -1,22 +1,23 @@
 //! Replies that are written together.
 //!
-//! A client that sends several calls before it reads gets its replies with fewer system calls:
-//! while more requests have arrived, a small reply waits for the next one. Waiting replies are
-//! written before the connection waits for anything else, and before a handler that may be slow.
+//! For a client that sends several calls before it reads, replies are combined to save system
+//! calls. A small reply waits for the next one while more requests have arrived. Waiting replies
+//! are written before the connection waits for anything else, and before a handler that may be
+//! slow.
 
 use crate::memory::wipe::wipe;
 
-/// The most bytes of replies that wait together.
+/// The largest total size of waiting replies, in bytes.
 const ROOM_BYTES: usize = 64 * 1024;
 
-/// A larger reply is written at once: it is not worth a copy.
+/// The size above which a reply is written at once, since copying it is not worthwhile.
 const SMALL_BYTES: usize = ROOM_BYTES / 4;
 
 /// The waiting replies of one connection.
 #[derive(Default)]
 pub(crate) struct Outbound {
-    /// Allocated when the first reply waits, and then in full: a vector that grows may leave a copy
-    /// behind.
+    /// Allocated at full size when the first reply waits, since a vector that grows may leave a
+    /// copy behind.
     waiting: Vec<u8>,
 }
 
@@ -25,7 +26,7 @@ impl Outbound {
         self.waiting.is_empty()
     }
 
-    /// Adds a reply, if there is room for it; returns whether there was.
+    /// Adds a reply if there is room. Returns whether there was.
     pub(crate) fn add(&mut self, reply: &[u8]) -> bool {
         if reply.len() > SMALL_BYTES || self.waiting.len() + reply.len() > ROOM_BYTES {
             return false;

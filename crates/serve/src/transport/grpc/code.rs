@@ -81,7 +81,7 @@ impl Code {
         found.map_or("UNKNOWN", |(_, name)| name)
     }
 
-    /// The code of a `grpc-status`; one that does not exist is UNKNOWN.
+    /// Parses the code of a `grpc-status`. An invalid code becomes UNKNOWN.
     pub(crate) fn from_header(value: &HeaderValue) -> Code {
         let number = value
             .to_str()
@@ -96,11 +96,11 @@ impl Code {
     }
 }
 
-/// The longest message that is sent, in bytes. With three characters for each byte it stays below
-/// the 8 KiB of headers that clients take.
+/// The longest message that is sent, in bytes. With three characters per byte it stays below the 8
+/// KiB of headers that clients accept.
 const MAX_MESSAGE: usize = 2_048;
 
-/// A message for `grpc-message`: percent-encoded, as gRPC over HTTP/2 has it.
+/// Encodes a message for `grpc-message`, percent-encoded as in gRPC over HTTP/2.
 pub(crate) fn message_header(message: &str) -> HeaderValue {
     let mut encoded = String::with_capacity(message.len());
     let mut left = MAX_MESSAGE;
@@ -123,8 +123,8 @@ pub(crate) fn message_header(message: &str) -> HeaderValue {
     HeaderValue::from_str(&encoded).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// The text of a `grpc-message`. Invalid escapes are kept and invalid UTF-8 is replaced: a slightly
-/// wrong message is better than none.
+/// Decodes the text of a `grpc-message`. Invalid escapes are kept and invalid UTF-8 is replaced,
+/// since a slightly wrong message is better than none.
 pub(crate) fn message_text(value: &HeaderValue) -> String {
     let mut rest = value.as_bytes();
     let mut text = Vec::with_capacity(rest.len());

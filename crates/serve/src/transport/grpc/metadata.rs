@@ -42,11 +42,11 @@ pub enum MetadataValue<'m> {
     Bytes(Vec<u8>),
 }
 
-/// Invalid metadata.
+/// The error of invalid metadata.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// A name with characters that are not allowed.
-    #[error("metadata '{0}': a name is made of 0 to 9, a to z, '_', '-' and '.'")]
+    #[error("metadata = '{0}': must be a name of 0 to 9, a to z, '_', '-' and '.'")]
     Name(String),
     /// A name that the protocol reserves.
     #[error("metadata '{0}': the protocol sets this header itself")]
@@ -57,21 +57,23 @@ pub enum MetadataError {
     )]
     Text(String),
     /// Text for a name that ends in `-bin`.
-    #[error("metadata '{0}': a name that ends in -bin is for bytes")]
+    #[error("metadata '{0}': must be bytes, since the name ends in -bin")]
     NotText(String),
     /// Bytes for a name that does not end in `-bin`.
-    #[error("metadata '{0}': a name for bytes must end in -bin")]
+    #[error("metadata '{0}': must be text, since the name does not end in -bin")]
     NotBytes(String),
     /// Bytes that are not valid base64.
     #[error("metadata '{0}': must be base64")]
     Base64(String),
-    /// More bytes than services can be expected to accept.
-    #[error("{0} bytes of metadata, with 32 for each field; allowed are {MAX_METADATA_BYTES}")]
+    /// More bytes than services usually accept.
+    #[error(
+        "metadata = {0} bytes, including 32 for each field: must be at most {MAX_METADATA_BYTES}"
+    )]
     TooLarge(usize),
 }
 
 impl Metadata {
-    /// Empty metadata.
+    /// Creates empty metadata.
     pub const fn new() -> Metadata {
         Metadata {
             entries: Vec::new(),
@@ -81,7 +83,7 @@ impl Metadata {
     /// Adds text.
     ///
     /// # Errors
-    /// [`MetadataError`]; nothing is added then.
+    /// [`MetadataError`]. Nothing is then added.
     pub fn add(&mut self, name: &str, text: &str) -> Result<(), MetadataError> {
         let header = own_name(name)?;
         if is_binary(&header) {
@@ -95,10 +97,10 @@ impl Metadata {
         self.push(header, value)
     }
 
-    /// Adds bytes; the name ends in `-bin`.
+    /// Adds bytes. The name must end in `-bin`.
     ///
     /// # Errors
-    /// [`MetadataError`]; nothing is added then.
+    /// [`MetadataError`]. Nothing is then added.
     pub fn add_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), MetadataError> {
         let header = own_name(name)?;
         if !is_binary(&header) {

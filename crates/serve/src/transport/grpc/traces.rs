@@ -1,7 +1,7 @@
-//! The traces of gRPC: the paper's T1, T2 and T3, each cut in two where HTTP/2's frames lie between
-//! records and messages.
+//! The traces of gRPC. The paper's T1, T2 and T3 are each split into a part on TLS records and a
+//! part on messages, since HTTP/2 frames are between these layers.
 //!
-//! gRPC compresses serialised messages, so Dcmp comes before Dser and Cmp after Ser.
+//! gRPC compresses serialized messages, so Dcmp comes before Dser and Cmp after Ser.
 
 use accelflow_trace::Library;
 use accelflow_trace::source::{Nodes, branch, seq};
@@ -19,7 +19,8 @@ pub(crate) const SEND_COMPRESSED: &str = "T3_grpc";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PipeTraces {
     pub(crate) receive: &'static str,
-    /// `None` where only TCP is left: a trace that begins with TCP would receive.
+    /// The trace that sends. `None` if only TCP is left, since a trace that begins with TCP would
+    /// receive.
     pub(crate) send: Option<&'static str>,
 }
 

@@ -1,5 +1,5 @@
-//! Watches the frames that a peer sends, for incomplete frames and for floods of frames that cause
-//! work and carry no request.
+//! Watches a peer's frames for incomplete frames, and for floods of frames that cause work but have
+//! no part of a request.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -20,19 +20,19 @@ const PADDED: u8 = 8;
 /// The most bytes of padding in a frame, its length field included (RFC 9113, section 6.1).
 const MOST_PADDING: usize = 256;
 
-/// How many frames without a part of a request a client may send at once, and how many more for
-/// each second and each answered request. An assumption: a client that measures the connection's
-/// delay sends a PING for each message that it gets, and one that gives up sends a RST_STREAM for
-/// each request.
+/// The number of frames without a part of a request that a client may send at once (assumed). The
+/// allowance grows with each second and each answered request. A client that measures the
+/// connection's delay sends a PING for each message that it receives, and a client that gives up
+/// sends a RST_STREAM for each request.
 const BURST: f64 = 1_000.0;
 const PER_SECOND: f64 = 20.0;
 const PER_ANSWER: f64 = 8.0;
 
-/// A client may send one WINDOW_UPDATE for this many bytes that it is sent. Go's library sends one
-/// for the stream and one for the connection with every 4 KiB, others fewer.
+/// The number of bytes sent to a client per WINDOW_UPDATE that the client may send. Go's library
+/// sends one for the stream and one for the connection for every 4 KiB; others send fewer.
 const BYTES_PER_UPDATE: f64 = 1_024.0;
 
-/// The number of frames of a kind that may still come.
+/// The number of frames of one kind that the peer may still send.
 #[derive(Debug)]
 struct Allowance {
     left: f64,
@@ -72,7 +72,7 @@ pub(crate) struct Frames {
     payload_left: usize,
     /// Whether a header block continues in the next frame.
     in_headers: bool,
-    /// When the incomplete frame, header block or preface began.
+    /// The time when the incomplete frame, header block or preface began.
     begun: Option<Instant>,
     useless: Allowance,
     updates: Allowance,
@@ -109,7 +109,8 @@ impl Frames {
         self.preface -= skip;
         bytes = &bytes[skip..];
         loop {
-            // Checked here and not only at the end: a continuous stream may never end with a frame.
+            // Checked here and not only at the end, since a continuous stream may never pause at
+            // the end of a frame.
             if self.is_between_frames() {
                 self.begun = None;
             }
@@ -168,7 +169,7 @@ impl Frames {
         self.updates.earn(PER_ANSWER);
     }
 
-    /// Notes that bytes were sent, for which the peer may send WINDOW_UPDATEs, however much later.
+    /// Records that bytes were sent, for which the peer may send WINDOW_UPDATEs at any later time.
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.updates.left += bytes as f64 / BYTES_PER_UPDATE;
     }

@@ -1,4 +1,4 @@
-//! The bytes of an HTTP/2 connection: in by TCP and Decr, out by Encr and TCP.
+//! The bytes of an HTTP/2 connection, received by TCP and Decr and sent by Encr and TCP.
 //!
 //! Frames of many requests share records, with SETTINGS or WINDOW_UPDATE between them, so no record
 //! belongs to one message. The traces on records therefore end where the frames begin, and the
@@ -34,7 +34,7 @@ pub(crate) type Fault = Rc<RefCell<Option<Close>>>;
 
 /// The end of a connection that a pipe serves: a server's or a client's.
 pub(crate) trait End {
-    /// Runs a trace of the connection's bytes. A run that fails leaves the keys as they were.
+    /// Runs a trace of the connection's bytes. A failed run does not change the keys.
     fn run(
         &mut self,
         trace: &'static str,
@@ -44,10 +44,10 @@ pub(crate) trait End {
 
     fn limits(&self) -> &Limits;
 
-    /// How long the peer may take to read what is sent.
+    /// The time limit for the peer to read sent data.
     fn patience(&self) -> Duration;
 
-    /// The ledger for the costs of records, if they are noted.
+    /// The ledger for the costs of records, if they are measured.
     fn ledger(&self) -> Option<&RefCell<Ledger>> {
         None
     }
@@ -61,7 +61,7 @@ pub(crate) trait End {
     /// Called when bytes have been sent.
     fn sent(&mut self, bytes: usize);
 
-    /// Handles a TLS control record. Returns the bytes that must be sent.
+    /// Handles a TLS control record. Returns the bytes to send.
     fn handle_control(
         &mut self,
         session: &mut TlsSession,
@@ -69,8 +69,7 @@ pub(crate) trait End {
         content: &[u8],
     ) -> Result<Vec<u8>, Close>;
 
-    /// Renews the write keys when they have protected enough records. Returns the bytes that must
-    /// be sent.
+    /// Renews the write keys if they have protected enough records. Returns the bytes to send.
     fn refresh(&mut self, session: &mut TlsSession) -> Result<Vec<u8>, Close>;
 }
 
@@ -394,8 +393,8 @@ impl<E: End + Unpin> AsyncWrite for Pipe<E> {
     }
 }
 
-/// Reads all that is there, up to the buffer's size, since each run of a trace has a price. Returns
-/// the number of bytes, 0 at the end of the stream.
+/// Reads all available bytes, up to the buffer's size, to minimize runs of traces. Returns the
+/// number of bytes, 0 at the end of the stream.
 fn fill(inbound: &mut Inbound, source: &mut impl Read) -> io::Result<usize> {
     let mut read = inbound.fill(source)?;
     while read > 0 && inbound.may_go_on() {

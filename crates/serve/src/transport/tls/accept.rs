@@ -29,7 +29,7 @@ fn identities(connection: &UnbufferedServerConnection) -> Result<Vec<String>, Cl
 }
 
 /// Whether a certificate's URI has a scheme, so that it cannot be mistaken for a DNS name (RFC
-/// 3986, section 3.1): authorities that may vouch only for certain names may still write any URI.
+/// 3986, section 3.1). Authorities that are restricted to certain names may still write any URI.
 fn has_scheme(uri: &str) -> bool {
     let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
@@ -49,8 +49,8 @@ fn check_protocol(
     }
 }
 
-/// Performs the handshake with a client; returns its keys, its control path and the identities that
-/// it has proven. `inbound` then holds the bytes that came after the handshake.
+/// Performs the handshake with a client. Returns its keys, its control path and its proven
+/// identities. `inbound` then has the bytes received after the handshake.
 pub(crate) fn accept(
     identity: &TlsIdentity,
     stream: &TcpStream,

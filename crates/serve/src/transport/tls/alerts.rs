@@ -1,8 +1,7 @@
-//! TLS alerts: how an end of a connection announces its end, or an error.
+//! TLS alerts, with which a peer announces the end of a connection or an error.
 //!
-//! A stream that was tampered with must not look like one that has ended (RFC 8446, sections 5.2
-//! and 6.2), so TLS errors are announced by fatal alerts, and all other connections end with
-//! `close_notify`.
+//! A manipulated stream must not look like one that has ended (RFC 8446, sections 5.2 and 6.2). So
+//! a TLS error causes a fatal alert, and all other connections end with `close_notify`.
 
 use std::io::Read;
 use std::net::{Shutdown, TcpStream};
@@ -44,12 +43,13 @@ pub(crate) fn out_of_place(content: ContentType, message: &[u8]) -> AccelError {
         alert,
     };
     match (content, message) {
-        (ContentType::Alert, _) => bad("an alert has two bytes", DECODE_ERROR),
-        (ContentType::Handshake, [KEY_UPDATE, 0, 0, 1, _]) => {
-            bad("a key update asks for one with 0 or 1", ILLEGAL_PARAMETER)
-        }
+        (ContentType::Alert, _) => bad("an alert must have two bytes", DECODE_ERROR),
+        (ContentType::Handshake, [KEY_UPDATE, 0, 0, 1, _]) => bad(
+            "the request flag of a key update must be 0 or 1",
+            ILLEGAL_PARAMETER,
+        ),
         (ContentType::Handshake, [KEY_UPDATE, ..]) => bad(
-            "a key update has one byte, and a record of its own",
+            "a key update must have one byte and be alone in its record",
             DECODE_ERROR,
         ),
         _ => AccelError::UnexpectedContentType {
@@ -59,7 +59,7 @@ pub(crate) fn out_of_place(content: ContentType, message: &[u8]) -> AccelError {
     }
 }
 
-/// The alert for a record that cannot be decrypted; `None` for errors outside TLS.
+/// Returns the alert for a record that cannot be decrypted; `None` for errors outside TLS.
 pub(crate) fn of_record(error: &AccelError) -> Option<u8> {
     match error {
         AccelError::BadTag { .. } => Some(BAD_RECORD_MAC),
@@ -71,7 +71,7 @@ pub(crate) fn of_record(error: &AccelError) -> Option<u8> {
     }
 }
 
-/// The fatal alert for a reason to end a connection, if it calls for one.
+/// Returns the fatal alert for the end of a connection, if the reason requires one.
 fn of_close(close: &Close) -> Option<u8> {
     match close {
         Close::Malformed(error) => of_record(error),
@@ -82,7 +82,7 @@ fn of_close(close: &Close) -> Option<u8> {
     }
 }
 
-/// Whether a reason to end a connection calls for a fatal alert.
+/// Whether the reason for the end of a connection requires a fatal alert.
 pub(crate) fn is_fatal(close: &Close) -> bool {
     of_close(close).is_some()
 }
@@ -100,7 +100,7 @@ pub(crate) fn farewell(
     }
 }
 
-/// How long, and for how many bytes, a connection stays open after a fatal alert.
+/// The time for which a connection stays open after a fatal alert.
 const LINGER: Duration = Duration::from_millis(500);
 const LINGER_BYTES: usize = 1 << 20;
 

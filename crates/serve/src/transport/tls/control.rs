@@ -18,8 +18,8 @@ pub(crate) struct Control<D = ServerConnectionData> {
     updates: KeyUpdates,
 }
 
-/// How many records are written under one key: half of what AES-GCM allows (RFC 8446, section 5.5:
-/// 2^24.5 records of full size).
+/// The number of records written with one key: half of the number that AES-GCM allows (RFC 8446,
+/// section 5.5: 2^24.5 records of full size).
 const RECORDS_PER_KEY: u64 = 1 << 23;
 
 const KEY_UPDATE: u8 = 24;
@@ -32,7 +32,7 @@ impl<D> Control<D> {
         }
     }
 
-    /// Handles a TLS control record. Returns the bytes that must be sent.
+    /// Handles a TLS control record. Returns the bytes to send.
     pub(crate) fn handle_control(
         &mut self,
         session: &mut TlsSession,
@@ -56,8 +56,7 @@ impl<D> Control<D> {
         }
     }
 
-    /// Renews the write keys when they have protected enough records. Returns the bytes that must
-    /// be sent.
+    /// Renews the write keys if they have protected enough records. Returns the bytes to send.
     pub(crate) fn refresh(
         &mut self,
         session: &mut TlsSession,

@@ -33,7 +33,10 @@ pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'stati
     let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let found = read.map_err(|error| refused(path, error))?;
     match found.is_empty() {
-        true => Err(refused(path, "holds no certificate in PEM form")),
+        true => Err(refused(
+            path,
+            "must have at least one certificate in PEM form",
+        )),
         false => Ok(found),
     }
 }

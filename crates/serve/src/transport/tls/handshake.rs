@@ -1,7 +1,7 @@
-//! The handshake of TLS 1.3 by rustls; afterwards Decr and Encr process the records.
+//! The TLS 1.3 handshake, which rustls performs. Afterwards Decr and Encr process the records.
 //!
-//! After the handshake the traffic keys are handed over as they would be to a kernel or a device
-//! that protects records; rustls keeps the secrets from which the keys of a key update are derived.
+//! After the handshake rustls exports the traffic keys, as for a kernel or a device that protects
+//! records. It keeps the secrets from which the keys of a key update are derived.
 
 use std::io::{self};
 use std::net::TcpStream;
@@ -95,8 +95,8 @@ fn advance<D>(
     match state {
         ConnectionState::EncodeTlsData(mut data) => {
             let start = outgoing.len();
-            // The encoder says how much it needs if this is too little. A handshake message has at
-            // most 2^24 bytes.
+            // If this is too small, the encoder returns the required size. A handshake message has
+            // at most 2^24 bytes.
             let mut room = 4 * 1024;
             loop {
                 outgoing.resize(start + room, 0);
@@ -125,9 +125,8 @@ fn advance<D>(
     }
 }
 
-/// Sends the alert that rustls makes of its error, if it makes one. Until then rustls must be given
-/// the rest of the same bytes, since it remembers its position in them. After the alert it is not
-/// called again.
+/// Sends rustls' alert for its error, if there is one. Until then rustls needs the rest of the same
+/// bytes, since it remembers its position in them. After the alert it is not called again.
 fn send_alert<C: Handshake>(
     connection: &mut C,
     rest: &mut [u8],
@@ -152,8 +151,8 @@ fn send_alert<C: Handshake>(
     write_all(stream, &outgoing, deadline, "handshake")
 }
 
-/// Whether a record of a handshake is an alert: by its type in the clear, or by its size under
-/// encryption, where every other message is larger.
+/// Whether a record of a handshake is an alert. An unencrypted record states its type. An encrypted
+/// alert is smaller than every other message.
 fn is_alert(record: &[u8]) -> bool {
     const HEADER: usize = 5;
     const ALERT: usize = 2;
@@ -176,8 +175,8 @@ fn next_record(
     loop {
         let rest = &inbound.bytes()[window..];
         if let Some(head) = rest.first_chunk::<HEADER>() {
-            // rustls must see malformed data to refuse it, such as an HTTP request instead of a
-            // ClientHello.
+            // Malformed data, such as an HTTP request instead of a ClientHello, is passed to
+            // rustls, which refuses it.
             let length = HEADER + usize::from(u16::from_be_bytes([head[3], head[4]]));
             if !(20..=23).contains(&head[0]) || length > (1 << 14) + 256 + HEADER {
                 return Ok(HEADER);

@@ -10,17 +10,18 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use super::files::{provider, read_certificates, read_key, read_roots, refused};
 use crate::error::ServeError;
 
-/// The certificate and key of a server. It speaks TLS 1.3 with TLS_AES_128_GCM_SHA256 or
-/// TLS_AES_256_GCM_SHA384, and nothing else.
+/// The certificate and key of a server. The server uses only TLS 1.3 with TLS_AES_128_GCM_SHA256 or
+/// TLS_AES_256_GCM_SHA384.
 #[derive(Clone, Debug)]
 pub struct TlsIdentity {
     pub(super) config: Arc<ServerConfig>,
-    /// Whether clients must prove who they are by a certificate.
+    /// Whether clients must have a certificate.
     pub(crate) asks_clients: bool,
 }
 
 impl TlsIdentity {
-    /// Reads a certificate chain, the server's own certificate first, and its private key.
+    /// Reads a certificate chain, which begins with the server's own certificate, and its private
+    /// key.
     ///
     /// # Errors
     /// [`ServeError::Certificate`] with the file and its defect.
@@ -28,14 +29,13 @@ impl TlsIdentity {
         TlsIdentity::new(certificates, key, None)
     }
 
-    /// Reads certificate and key as [`TlsIdentity::from_pem_files`] does, and accepts only clients
-    /// with a certificate that one of `authorities`, a PEM file, has signed. Connections are not
-    /// resumed, so that each certificate is checked; lists of revoked certificates are not read.
-    /// The DNS names, in lower case, and URIs of the certificate are the request's
-    /// [`peer_identities`](crate::Request::peer_identities).
+    /// Like [`TlsIdentity::from_pem_files`], and accepts only clients with a certificate signed by
+    /// one of `authorities`, a PEM file. Connections are not resumed, so that each certificate is
+    /// checked. Revocation lists are not read. The DNS names, in lower case, and URIs of the
+    /// certificate are the request's [`peer_identities`](crate::Request::peer_identities).
     ///
     /// # Errors
-    /// Those of [`TlsIdentity::from_pem_files`].
+    /// The errors of [`TlsIdentity::from_pem_files`].
     pub fn for_known_clients(
         certificates: &Path,
         key: &Path,

@@ -6,15 +6,16 @@
 
 use std::time::{Duration, Instant};
 
-/// How many key updates may come at once. BoringSSL's server takes 32 without data between them
-/// (`kMaxKeyUpdates`). Here data between them does not count, since a single byte would do.
+/// The number of key updates that a peer may send at once. BoringSSL's server accepts 32 without
+/// data between them (`kMaxKeyUpdates`). Here data between them makes no difference, since a single
+/// byte would suffice.
 const AT_ONCE: u32 = 32;
 
-/// The time after which one more key update may come. One costs some ten microseconds, so a
-/// connection can take 0.001 % of a core.
+/// The time after which one more key update is allowed. A key update costs some ten microseconds,
+/// so a connection can use 0.001 % of a core.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The bound in words.
+/// The text of the bound, for errors.
 pub(crate) const ALLOWED: &str = "32 at once and one a second";
 
 /// The key updates that the peer of a connection may still send.

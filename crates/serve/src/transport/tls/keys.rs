@@ -22,7 +22,7 @@ pub(crate) fn keys(
         ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (CipherSuite::Aes128GcmSha256, key, iv),
         ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (CipherSuite::Aes256GcmSha384, key, iv),
         _ => {
-            let why = "the handshake agreed on a cipher suite that was not offered";
+            let why = "the handshake selected a cipher suite that was not offered";
             return Err(Close::Failed(why.to_owned()));
         }
     };
