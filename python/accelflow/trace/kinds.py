@@ -1,4 +1,4 @@
-"""Additional accelerators: declarations, and bodies in Python."""
+"""Custom accelerators: declarations, and bodies in Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXECUTOR: Final = _native.TraceExecutor(cores=36)
 def kind(
     name: str, *, directions: Directions = "both", yields: Mapping[str, FactType] | None = None
 ) -> Node:
-    """Declare an additional accelerator, and return a call of it.
+    """Declare a custom accelerator, and return a call of it.
 
     `name` has 1 to 16 letters and digits, the first a letter. It processes messages of
     `directions`, and `yields` facts, which later branches of a trace may test. All traces of a
