@@ -2,7 +2,7 @@
 
 use accelflow_parameters::Refusal;
 
-/// An import that cannot be done. Nothing is written then.
+/// The error of a failed import, which writes nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// An option is not allowed.
@@ -48,7 +48,7 @@ pub enum ImportError {
         /// The error.
         why: String,
     },
-    /// A guess would be needed, and guesses are forbidden.
+    /// A guess is needed, but `strict` forbids guesses.
     #[error("{place}: {what}, and `strict` forbids this: {done}")]
     Strict {
         /// The file and the trace.

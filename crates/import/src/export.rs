@@ -21,7 +21,7 @@ pub struct SpanWriter<W> {
     written: u64,
 }
 
-/// A wait of a request for an answer.
+/// A request's wait for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait<'t> {
     /// The phase.
@@ -32,7 +32,7 @@ pub struct Wait<'t> {
     pub trace: &'t str,
     /// Whether the answer is compressed.
     pub compressed: bool,
-    /// Whether it is detached: the request may have its response before.
+    /// Whether it is detached, so that the request may have its response before the answer.
     pub detached: bool,
 }
 
@@ -44,7 +44,7 @@ struct Shown {
     response_compressed: bool,
     /// The traces that begin the chains of each phase.
     entries: Vec<Vec<String>>,
-    /// Chains of a request that nobody waits for.
+    /// The number of a request's detached chains.
     detached: usize,
 }
 
@@ -85,7 +85,7 @@ impl<W: Write> SpanWriter<W> {
     }
 
     /// States that requests to the service of this index have `chains` detached chains: such a
-    /// request is written when their answers have arrived, too.
+    /// request is written once their answers have also arrived.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {
@@ -94,7 +94,7 @@ impl<W: Write> SpanWriter<W> {
         self
     }
 
-    /// Request number `request` of the service of this index arrives.
+    /// Records the arrival of request number `request` to the service with this index.
     pub fn arrived(&mut self, service: usize, request: u64, at_ns: u64) {
         let new = Request {
             arrived_ns: at_ns,
@@ -104,7 +104,7 @@ impl<W: Write> SpanWriter<W> {
         self.open.insert((service, request), new);
     }
 
-    /// Application logic that took `time_ns` has ended.
+    /// Records the end of application logic that took `time_ns`.
     pub fn application(&mut self, service: usize, request: u64, at_ns: u64, time_ns: u64) {
         if let Some(open) = self.open.get_mut(&(service, request)) {
             open.spans.push(Part {
@@ -118,7 +118,7 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// A message is sent, and its answer is awaited.
+    /// Records that a message is sent and its answer is awaited.
     pub fn sent(&mut self, service: usize, request: u64, at_ns: u64, wait: Wait<'_>) {
         if let Some(open) = self.open.get_mut(&(service, request)) {
             open.spans.push(Part {
@@ -132,7 +132,7 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// The answer is there.
+    /// Records the arrival of an answer.
     ///
     /// # Errors
     /// The errors of writing.
@@ -159,7 +159,7 @@ impl<W: Write> SpanWriter<W> {
         self.write_if_over(service, request)
     }
 
-    /// The request has its response: an error of `chain`, or none.
+    /// Records the response of a request, which is an error of `chain` if that is given.
     ///
     /// # Errors
     /// The errors of writing.
@@ -187,7 +187,7 @@ impl<W: Write> SpanWriter<W> {
         self.write_if_over(service, request)
     }
 
-    /// Writes a request that has its response, and the answers that nobody waits for.
+    /// Writes a request once it has its response and the answers of its detached chains.
     fn write_if_over(&mut self, service: usize, request: u64) -> io::Result<()> {
         let key = (service, request);
         let (Some(open), Some(shown)) = (self.open.get(&key), self.services.get(service)) else {
@@ -224,7 +224,7 @@ impl<W: Write> SpanWriter<W> {
     /// # Errors
     /// The errors of writing.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
-        // Requests whose answers that nobody waits for have not come.
+        // Requests whose detached answers have not arrived.
         let mut left: Vec<(usize, u64)> = self.open.keys().copied().collect();
         left.sort_unstable();
         left.into_iter().try_for_each(|key| self.write(key))?;

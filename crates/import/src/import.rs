@@ -39,7 +39,7 @@ impl Kind {
     /// The kind of this name: `jaeger` or `otlp`.
     ///
     /// # Errors
-    /// A [`Refusal`] of another name.
+    /// [`Refusal`] for an unknown name.
     pub fn of_name(name: &str) -> Result<Kind, Refusal> {
         match name {
             "jaeger" => Ok(Kind::Jaeger),
@@ -56,8 +56,8 @@ impl Kind {
     }
 }
 
-/// Reads the spans in the files at `paths` and makes a workload of them. Files may be compressed by
-/// gzip. Memory is bounded, independent of the size of the files.
+/// Reads the spans in the files at `paths` and creates a workload from them. Files may be
+/// compressed by gzip. Memory is bounded, independent of the size of the files.
 ///
 /// # Errors
 /// [`ImportError`] for files that cannot be read, are not of `kind`, end too early or have no request;

@@ -10,18 +10,19 @@ use crate::error::ImportError;
 pub struct Options {
     /// The workload's name.
     pub name: String,
-    /// The share of requests whose spans were kept; by default the share that the spans report, or
-    /// else 1.
+    /// The sampling ratio: the share of requests whose spans were kept. Default: the ratio in the
+    /// spans, or else 1.
     pub sampling: Option<f64>,
     /// The share of a server span's own time that is application logic and not data-center tax.
     pub app_share: f64,
-    /// The largest number of services that an operation becomes, one for each of its shapes.
+    /// The largest number of services per operation. Each of the operation's shapes becomes a
+    /// service.
     pub shapes: usize,
     /// The description of waits for remote sides.
     pub waits: Waits,
     /// Whether calls to services of the file are simulated; otherwise their times are waits.
     pub simulate_calls: bool,
-    /// Whether each service of the spans has a server of its own.
+    /// Whether each service of the spans has its own server.
     pub server_each: bool,
     /// The largest number of spans of unfinished traces that are kept in memory.
     pub window_spans: usize,

@@ -7,11 +7,11 @@ use accelflow_units::Time;
 pub struct Priority(pub u8);
 
 impl Priority {
-    /// Before every other event of the same time.
+    /// Delivered before every other event of the same time.
     pub const FIRST: Priority = Priority(0);
     /// The default priority.
     pub const NORMAL: Priority = Priority(128);
-    /// After every other event of the same time.
+    /// Delivered after every other event of the same time.
     pub const LAST: Priority = Priority(255);
 }
 

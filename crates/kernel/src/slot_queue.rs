@@ -89,8 +89,8 @@ impl SlotQueue {
     /// Adds the event of `slot` at `at`, which is not before [`SlotQueue::now`].
     ///
     /// # Panics
-    /// If `at` is not before [`SlotQueue::HORIZON`] or `slot` is not one of the queue's: a key
-    /// would silently stand for another event.
+    /// If `at` is not before [`SlotQueue::HORIZON`] or `slot` is not one of the queue's: the key
+    /// would otherwise silently be that of another event.
     #[inline]
     pub fn schedule(&mut self, at: Time, slot: u16) {
         assert!(

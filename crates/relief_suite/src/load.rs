@@ -8,7 +8,7 @@ use accelflow_parameters::Refusal;
 /// The arrival process of graphs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// This many in flight: the next arrives when one completes.
+    /// A closed loop with this many graphs in flight: the next arrives when one completes.
     Closed(usize),
     /// At this interval, as frames do.
     Periodic(Time),
@@ -28,7 +28,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// `graphs` graphs, `in_flight` at a time, all of which count.
+    /// Creates a closed loop of `graphs` graphs, `in_flight` at a time, without a warm-up.
     pub fn closed(in_flight: usize, graphs: usize) -> Load {
         Load {
             arrivals: Arrivals::Closed(in_flight),

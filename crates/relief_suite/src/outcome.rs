@@ -24,7 +24,7 @@ pub struct Outcome {
     pub interrupts: u64,
     /// Inputs that came from a scratchpad or a queue instead of memory.
     pub forwards: u64,
-    /// Inputs that came from memory though a task had made them.
+    /// Inputs that came from memory although another task had produced them.
     pub reloads: u64,
     /// Entries that found their queue full.
     pub overflows: u64,

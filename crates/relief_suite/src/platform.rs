@@ -4,7 +4,7 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::dag::Kind;
 
-/// How the manager's time is charged.
+/// The rule by which the manager's time is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// Once for each interrupt, at the end of a transfer or of a computation (RELIEF's release).
@@ -30,7 +30,7 @@ impl Manager {
     }
 }
 
-/// Where AccelFlow keeps results of 64 KB, which no queue entry of 2 KB holds.
+/// The place of AccelFlow's results of 64 KB, which do not fit into a queue entry of 2 KB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// In entries as large as RELIEF's scratchpads: A-DMA engines fill them while the processing
@@ -73,7 +73,7 @@ pub struct Platform {
     pub forward: Time,
     /// RELIEF's manager, and that of FCFS.
     pub manager: Manager,
-    /// Where AccelFlow keeps results.
+    /// The place of AccelFlow's results.
     pub payload: Payload,
     /// The order in which AccelFlow takes ready entries.
     pub order: Order,

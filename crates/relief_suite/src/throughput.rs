@@ -39,8 +39,8 @@ pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     platform.units[kind.index()] as f64 / dag.compute_of(kind).as_s_f64()
 }
 
-/// The maximum throughput of a closed loop in graphs a second, and the number of graphs in
-/// [`IN_FLIGHT`] that gives it.
+/// Returns the maximum throughput of a closed loop in graphs per second, and the number of graphs
+/// in flight, from [`IN_FLIGHT`], at which it is reached.
 ///
 /// # Errors
 /// [`Refusal`] of [`simulate`].
@@ -74,8 +74,8 @@ pub enum Pattern {
     Poisson(u64),
 }
 
-/// The highest arrival rate in graphs a second at which 99 % of the graphs meet the deadline; 0 if
-/// even a graph alone does not.
+/// Returns the highest arrival rate in graphs per second at which 99 % of the graphs meet the
+/// deadline; 0 if even a single graph misses it.
 ///
 /// Found by bisection between 0 and [`bound_per_s`], assuming that the share of met deadlines falls
 /// with the rate.

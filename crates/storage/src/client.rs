@@ -27,14 +27,14 @@ pub struct StorageConfig {
     pub server_name: String,
     /// The PEM file of trusted certificates.
     pub roots: std::path::PathBuf,
-    /// The most connections; a call that finds all in use waits for one.
+    /// The largest number of connections. A call waits if all are in use.
     pub connections: usize,
     /// The time limit of a call, from the wait for a connection to the last response. An earlier
-    /// deadline of the request that is being handled (`accelflow_serve::current_deadline`) takes
+    /// deadline of the request being handled (`accelflow_serve::current_deadline`) takes
     /// precedence.
     pub timeout: Duration,
-    /// Which threads do the work of accelerators. With workers, the tenant, priority and deadline of
-    /// the request that is being handled order the steps.
+    /// The threads that do the work of accelerators. Workers schedule steps by the tenant, priority
+    /// and deadline of the request being handled.
     pub execution: Execution,
 }
 
@@ -78,13 +78,13 @@ pub enum StorageError {
     /// All connections were in use until the call's time limit.
     #[error("all {0} connections to storage are in use")]
     Exhausted(usize),
-    /// The tenant of the request that is being handled is at its limit of concurrent accesses and
-    /// calls, and none of them ended in time. Nothing was sent.
+    /// The tenant is at its limit of concurrent accesses and calls, and none of them ended in time.
+    /// Nothing was sent.
     #[error("storage: {0}")]
     TenantBusy(#[from] TenantBusy),
-    /// The data do not exist, or the store refused, and the ensemble has reported this to the
-    /// service's caller (`accelflow_serve::Config::errors_to_caller`). The handler's own result is
-    /// not sent.
+    /// The data do not exist or the store refused the request, and the ensemble has already
+    /// reported this to the service's caller (`accelflow_serve::Config::errors_to_caller`). The
+    /// handler's result is discarded.
     #[error("{collection}/{key}: the error was already sent to the caller")]
     Answered {
         /// The collection.
@@ -95,7 +95,7 @@ pub enum StorageError {
     /// No connection could be opened; nothing was sent.
     #[error("no connection to storage: {0}")]
     Connect(#[from] ConnectError),
-    /// The trace failed. A write may or may not have been carried out.
+    /// The trace failed. A write may or may not have been performed.
     #[error(transparent)]
     Trace(#[from] Box<Failure>),
     /// The data in the response are invalid.
@@ -144,7 +144,7 @@ impl std::fmt::Debug for Storage {
 }
 
 impl Storage {
-    /// A client of a gateway. Connections are opened when they are needed.
+    /// Creates a client of a gateway. Connections are opened when they are needed.
     ///
     /// # Errors
     /// [`SetupError`].
@@ -172,25 +172,25 @@ impl Storage {
         })
     }
 
-    /// Replaces the traces of further accesses by the service's own; `None` restores the default
-    /// ones. Accesses in progress keep the old ones. Returns how often traces were replaced.
+    /// Replaces the traces for future accesses; `None` restores the default traces. Accesses in
+    /// progress keep the old traces. Returns the number of replacements so far.
     ///
     /// # Errors
-    /// [`TracesError::Own`] for traces that do not fit; the client keeps the old ones.
+    /// [`TracesError::Own`] for traces that do not fit. The client then keeps the old traces.
     pub fn set_traces(&self, traces: Option<StorageTraces>) -> Result<u64, TracesError> {
         self.shared.traces.replace(traces, traces::link)
     }
 
-    /// Reads the file of the service's own traces again; otherwise as [`Storage::set_traces`].
+    /// Like [`Storage::set_traces`], with the present contents of the trace file.
     ///
     /// # Errors
-    /// [`TracesError::Own`], also if there is no such file.
+    /// [`TracesError::Own`], also if the client has no trace file.
     pub fn reload_traces(&self) -> Result<u64, TracesError> {
         self.shared.traces.reload(traces::link)
     }
 
     /// Reads a key of a collection, through the cache: T4 and T5; after a miss T6, and T7 to fill
-    /// the cache. Returns the data as they were written, uncompressed.
+    /// the cache. Returns the written data, uncompressed.
     ///
     /// # Errors
     /// [`StorageError`].
@@ -204,7 +204,8 @@ impl Storage {
         )
     }
 
-    /// Writes a JSON document to the database by the traces T8 and T7. When this returns `Ok`, it is committed.
+    /// Writes a JSON document to the database by the traces T8 and T7. If this returns `Ok`, the
+    /// document is committed.
     ///
     /// # Errors
     /// [`StorageError`].
@@ -213,7 +214,7 @@ impl Storage {
         self.run(|traces| &traces.write, call, json, |_| Ok(()))
     }
 
-    /// Writes a JSON document to the database as [`Storage::write`] does, compressed.
+    /// Like [`Storage::write`], but the document is compressed.
     ///
     /// # Errors
     /// [`StorageError`].
@@ -227,7 +228,7 @@ impl Storage {
         self.run(|traces| &traces.write_compressed, call, json, |_| Ok(()))
     }
 
-    /// Writes a JSON document to the cache, not to the database, by the traces T8 and T7.
+    /// Writes a JSON document only to the cache, by the traces T8 and T7.
     ///
     /// # Errors
     /// [`StorageError`].

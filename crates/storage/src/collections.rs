@@ -12,7 +12,7 @@ pub enum Kind {
     /// Each key has a document, which a write replaces. A read of several keys, separated by
     /// commas, returns the JSON array of their documents.
     Documents,
-    /// As `Documents`, but a write to a key that has a document is refused.
+    /// Like `Documents`, but a write to a key that already has a document is refused.
     UniqueDocuments,
     /// Each key has a list of JSON values without duplicates. A write adds its value to the lists
     /// of all its keys, separated by commas; a read returns `{"items":[...]}`, newest first.
@@ -27,8 +27,8 @@ pub struct Collection {
     pub name: String,
     /// The kind of its data.
     pub kind: Kind,
-    /// How long the cache keeps data, in seconds. It bounds how long a reader may see outdated data
-    /// after a failed invalidation.
+    /// The time for which the cache keeps data, in seconds. It also bounds the time for which
+    /// readers may see outdated data after a failed invalidation.
     pub cache_ttl_s: u64,
     /// Whether data are compressed on the way to and from the cache (`c_compressed`).
     #[serde(default)]
@@ -54,7 +54,7 @@ pub const MAX_KEYS: usize = 1_024;
 /// The longest time that the cache keeps data: 30 days.
 const MAX_TTL_S: u64 = 30 * 24 * 3_600;
 
-/// Invalid collections, or an invalid request to a collection.
+/// The error of invalid collections, or of an invalid request to a collection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
     /// A name that is invalid or used twice.
@@ -76,7 +76,7 @@ pub enum CollectionError {
         /// The value as given.
         items: usize,
     },
-    /// A collection that the gateway does not have.
+    /// An unknown collection.
     #[error("unknown collection '{name}': must be one of {known}")]
     Unknown {
         /// The requested name.
@@ -129,7 +129,7 @@ impl Collections {
         Ok(Collections(collections))
     }
 
-    /// The collection called `name`.
+    /// Finds a collection by name.
     ///
     /// # Errors
     /// [`CollectionError::Unknown`].

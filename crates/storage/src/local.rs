@@ -162,7 +162,7 @@ impl Redis {
     }
 }
 
-/// A PostgreSQL server with a cluster of its own.
+/// A PostgreSQL server with its own cluster.
 #[derive(Debug)]
 pub struct Postgres {
     daemon: Option<Daemon>,

@@ -23,8 +23,8 @@ pub struct StorageTraces {
     pub write: Option<String>,
     /// The trace that begins a write of a compressed document. Default: `write` if that is given.
     pub write_compressed: Option<String>,
-    /// The trace that notifies the handler that there is no such document, or that the store
-    /// refuses. Default: `storage_told`, which consists of LdB.
+    /// The trace that notifies the handler of a missing document or a refused request. Default:
+    /// `storage_told`, which consists of LdB.
     pub told: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub enum TracesError {
     /// A tail without a target.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// Traces of the client's own that do not fit.
+    /// Custom traces of the client that do not fit.
     #[error(transparent)]
     Own(#[from] TraceRefusal),
 }

@@ -79,7 +79,7 @@ const NEEDS_STATE: u32 = 2;
 const PACKET: u8 = 1 << 3 | 2;
 
 impl<W: Write> Timeline<W> {
-    /// A timeline called `name` that is written to `out`.
+    /// Creates a timeline with the name `name` that is written to `out`.
     pub fn new(name: &str, out: W) -> Timeline<W> {
         Timeline {
             out,
@@ -95,7 +95,7 @@ impl<W: Write> Timeline<W> {
         }
     }
 
-    /// A group of rows that can be folded.
+    /// Adds a group of rows that can be folded.
     ///
     /// # Errors
     /// Errors of writing.
@@ -113,7 +113,7 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// A row below `parent`, after those that it has. It may have rows below itself.
+    /// Adds a row below `parent`, after its other rows. The row may have rows below itself.
     ///
     /// # Errors
     /// Errors of writing.

@@ -97,7 +97,7 @@ pub struct AdmissionRequest {
     pub vm: usize,
     /// The accelerator, by the name of an entry of the AccTable.
     pub accelerator: String,
-    /// Alternatives to that accelerator.
+    /// Alternatives to `accelerator`, by name.
     pub instead: Vec<String>,
     /// Further accelerators that its messages pass after `accelerator`, in order.
     pub then: Vec<String>,

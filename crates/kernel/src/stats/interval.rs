@@ -1,6 +1,6 @@
 //! Confidence intervals of means.
 
-/// A 95 % confidence interval for a mean, from independent observations, such as replications.
+/// A 95 % confidence interval of a mean, from independent observations such as replications.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfidenceInterval {
     /// The mean of the observations.

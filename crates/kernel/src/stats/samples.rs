@@ -4,8 +4,8 @@ use accelflow_units::Time;
 
 use super::bins::Bins;
 
-/// Durations. All are kept, 8 bytes each, and every statistic is exact; or with [`Samples::binned`]
-/// they are counted in bins.
+/// Samples of durations. All are stored with 8 bytes each, so every statistic is exact. With
+/// [`Samples::binned`] they are counted in bins instead.
 ///
 /// Statistics of no samples are `None`, never NaN.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,9 +46,9 @@ impl Samples {
         }
     }
 
-    /// No samples, which will be counted in bins: memory does not grow with their number, some
-    /// hundred kilobytes at most. A percentile is then within [`super::BIN_ERROR`] of the exact one;
-    /// number, sum, mean and the largest sample stay exact.
+    /// Creates empty samples that are counted in bins. Memory does not grow with their number, and
+    /// is at most some hundred kilobytes. A percentile is then within [`super::BIN_ERROR`] of the
+    /// exact one; number, sum, mean and the largest sample stay exact.
     pub fn binned() -> Samples {
         Samples {
             kept: Kept::Bins(Box::new(Bins::new())),
@@ -186,8 +186,7 @@ impl Samples {
         ((all as f64 * share.clamp(0.0, 1.0)).ceil() as usize).min(all)
     }
 
-    /// The samples in no particular order: that of recording until a percentile is asked for.
-    /// Samples in bins appear as the middles of their bins.
+    /// The samples in no particular order. Samples in bins appear as the middles of their bins.
     pub fn iter(&self) -> impl Iterator<Item = Time> + '_ {
         let (all, bins) = match &self.kept {
             Kept::All(picoseconds) => (Some(picoseconds), None),

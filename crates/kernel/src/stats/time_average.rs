@@ -60,7 +60,7 @@ impl TimeAverage {
         self.max
     }
 
-    /// Forgets the past and observes from `now` on; the level stays.
+    /// Restarts the observation at `now`. The level is unchanged.
     pub fn restart(&mut self, now: Time) {
         *self = TimeAverage {
             level: self.level,
@@ -130,7 +130,7 @@ impl BusyTime {
     }
 
     /// Adds busy time without events, for a stage that is modelled only by the time at which it is
-    /// free. All of it counts at once, including the part in the future.
+    /// free. All of it is added immediately, including future time.
     #[inline]
     pub fn charge(&mut self, duration: Time) {
         self.charged += duration;
@@ -141,7 +141,7 @@ impl BusyTime {
         self.busy
     }
 
-    /// Forgets the past and observes from `now` on; busy servers stay busy.
+    /// Restarts the observation at `now`. Busy servers stay busy.
     pub fn restart(&mut self, now: Time) {
         let busy = self.busy;
         *self = BusyTime {

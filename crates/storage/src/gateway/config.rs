@@ -19,7 +19,7 @@ use crate::collections::{Collection, CollectionError};
 pub struct GatewayConfig {
     /// The address that it listens on.
     pub listen: SocketAddr,
-    /// The PEM file of its certificate chain, its own certificate first.
+    /// The PEM file of the gateway's certificate chain, which begins with its own certificate.
     pub certificates: PathBuf,
     /// The PEM file of its private key.
     pub key: PathBuf,
@@ -29,7 +29,7 @@ pub struct GatewayConfig {
     pub postgres: String,
     /// The collections that it stores.
     pub collections: Vec<Collection>,
-    /// The most connections of services at once. Default 256.
+    /// The largest number of open connections from services. Default 256.
     #[serde(default = "default_connections")]
     pub max_connections: usize,
     /// Connections to the database. Default 8.
@@ -85,7 +85,7 @@ pub enum GatewayError {
         /// The system's error.
         error: io::Error,
     },
-    /// The cache or the database cannot be reached.
+    /// The cache or the database cannot be used.
     #[error("cannot use {what}: {error}")]
     Store {
         /// The name of the store.

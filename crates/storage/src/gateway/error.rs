@@ -19,7 +19,7 @@ pub enum StoreError {
     /// The pool cannot be set up.
     #[error("the connection pool cannot be set up: {0}")]
     Build(#[from] deadpool_postgres::BuildError),
-    /// No answer in time. A write may still be carried out.
+    /// No answer in time. A write may still be performed.
     #[error("{0} did not answer in time")]
     Slow(&'static str),
     /// A unique document that already exists.

@@ -33,7 +33,7 @@ impl Counts {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// The number of requests that failed in, or were refused by, the cache or the database.
+    /// The number of requests that the cache or the database refused or failed to process.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }

@@ -35,6 +35,6 @@ pub enum Busy {
 }
 
 impl Busy {
-    /// Both, indexed by the numeric value of `dispatcher.busy`.
+    /// All values, indexed by the numeric value of `dispatcher.busy`.
     pub const ALL: [Busy; 2] = [Busy::Instructions, Busy::UntilConfirmed];
 }
