@@ -2,9 +2,9 @@
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
 //! sending of the message to the answer, with the attributes by which an import knows the trace, and
-//! `accelflow.detached = true` if nobody waits for the answer;
-//! each phase of application logic is an internal span with `accelflow.application = true`, so that an
-//! import tells it from the data-center tax around it.
+//! `accelflow.detached = true` if the request does not wait for the answer; each phase of application
+//! logic is an internal span with `accelflow.application = true`, by which an import distinguishes it
+//! from the data-center tax around it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

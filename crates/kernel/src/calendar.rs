@@ -16,7 +16,7 @@ use crate::{EventQueue, Priority};
 /// There is no cancellation: a model that needs it keeps a generation number in its state and
 /// ignores the events of older generations.
 ///
-/// A 4-ary implicit heap of 128-bit keys with the events beside it in a slab. Memory grows to the
+/// A 4-ary implicit heap of 128-bit keys with the events in a slab. Memory grows to the
 /// largest number of events ever pending and is reused from then on. `pop` leaves a hole at the
 /// root that the next `schedule` fills, so the usual pop-then-schedule costs one descent, not two.
 #[derive(Clone, Debug)]

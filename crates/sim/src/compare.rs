@@ -374,7 +374,7 @@ fn run_cell(
         let tenant = tenant(comparison, service);
         let counted = |requests| comparison.of_service(service, requests);
         let own = comparison.own_arrivals.get(service).cloned().flatten();
-        // A list of arrival times may be shorter than the number of requests asked for.
+        // A list of arrival times may have fewer requests than requested.
         let warmup = match &own {
             Some(ArrivalProcess::Trace(times)) => comparison.warmup.min(times.len() as u64 / 10),
             _ => counted(comparison.warmup),

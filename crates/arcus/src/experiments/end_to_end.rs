@@ -54,7 +54,7 @@ fn key_value_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
         Mechanism::arcus(vec![
             shaped(promised, 64, 4_096)?,
             shaped(promised, 256, 4_096)?,
-            // The rest of the accelerator beside both.
+            // The remaining use of the accelerator.
             shaped(Rate::GbitPerS(8.0), 1_500, 4_096)?,
         ]),
     ];

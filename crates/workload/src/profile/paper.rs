@@ -136,7 +136,7 @@ pub enum PaperProfileError {
         /// The value as given.
         value: f64,
     },
-    /// An operation beside the paper's without a cost.
+    /// An operation of a custom accelerator without a cost.
     #[error("{name}: must have a stated cost, since the paper prints no share of it")]
     Kind {
         /// The accelerator's name.
