@@ -105,7 +105,7 @@ def test_long_messages_are_split() -> None:
         ({"refill": 2**32}, "refill = 4294967296: must be from 1 to 4294967295"),
         ({"bucket": -1}, "bucket = -1: must be a whole number"),
         ({"interval": 1.5}, "interval = 1.5: must be a whole number"),
-        ({"unit": "bits"}, "unknown unit 'bits'; known are bytes, operations"),
+        ({"unit": "bits"}, "unit = 'bits': must be bytes or operations"),
     ],
 )
 def test_registers_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
@@ -390,8 +390,8 @@ def test_a_run_that_is_too_short_for_its_promise_warns(tmp_path: Path) -> None:
     done = accelflow("plan", written(tmp_path, large))
     assert done.returncode == 0
     assert done.stderr == (
-        "accelflow: warning: flow 'it': is there for 2000 us, which is too short to show a promise "
-        "of 10.000 Gbit/s in messages of 1048576 bytes to 1 %: that takes 83887 us\n"
+        "accelflow: warning: flow 'it': time = 2000 us: too short for a verdict on a promise of "
+        "10.000 Gbit/s in messages of 1048576 bytes to 1 %: must be at least 83887 us\n"
     )
     assert "too short" in done.stdout
     done = accelflow("plan", written(tmp_path, large, duration_us=83_887))
@@ -436,7 +436,7 @@ def test_a_plan_with_a_broken_promise_fails(
 def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
     for wrong, message in [
         ({}, "plan: flow is missing"),
-        ({"flow": [FLOW, FLOW]}, "flow 'it': there is a flow of this name already"),
+        ({"flow": [FLOW, FLOW]}, "flow = 'it': must differ from the names of registered flows"),
         ({"flow": [FLOW], "duration_us": 0}, "duration_us = 0"),
         ({"flow": [FLOW], "storage_devices": 65}, "storage_devices = 65: must be from 0 to 64"),
         (
@@ -444,7 +444,7 @@ def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
                 "flow": [FLOW | {"accelerator": "storage", "path": "function_call"}],
                 "storage_devices": 1,
             },
-            "flow 'it': its path is function_call, which needs an accelerator",
+            "flow 'it': path = function_call: needs an accelerator",
         ),
         ({"flow": [1]}, "flow 0 = 1: must be an object"),
         (

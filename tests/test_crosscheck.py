@@ -78,7 +78,7 @@ def test_the_simulator_visits_what_real_bytes_visit(service: str, orchestrator: 
     assert (service == "Login") == bool(forked), "only Login misses the cache and reaches T6"
 
 
-#: Accelerators beside the nine, with a fact each that branches read.
+#: Custom accelerators, with a fact each that branches read.
 STEPS = [kind(f"Step{number}", yields={f"fact{number}": "number"}) for number in range(5)]
 
 

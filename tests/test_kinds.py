@@ -1,4 +1,4 @@
-"""Accelerators beside the paper's nine, from Python: on bytes, in files and in simulated time."""
+"""Custom accelerators, from Python: on bytes, in files and in simulated time."""
 
 import hashlib
 from collections.abc import Callable, Mapping

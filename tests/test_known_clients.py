@@ -101,10 +101,12 @@ def test_settings_that_prove_nothing_are_refused(
         Tls(client_ca=authority)  # type: ignore[call-arg]
     empty = tmp_path / "empty.pem"
     empty.touch()
-    with pytest.raises(AccelflowError, match=r"empty\.pem: holds no certificate in PEM form"):
+    with pytest.raises(
+        AccelflowError, match=r"empty\.pem: must have at least one certificate in PEM form"
+    ):
         Server(interface, tls=Tls(certificate=certificate, key=key, client_ca=empty))
     server = Server(interface, tls=Tls(certificate=certificate, key=key), tenants=TENANTS)
-    why = "tenant 'batch': has identities, but the server does not ask clients for certificates"
+    why = "tenant 'batch': has identities, but the server does not require client certificates"
     with pytest.raises(AccelflowError, match=why):
         server.start()
     with pytest.raises(AccelflowError, match="must have at least one network or identity"):

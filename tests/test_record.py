@@ -83,7 +83,7 @@ def test_a_running_server_tells_its_recording_at_the_operators_port(
         address = f"http://127.0.0.1:{server.admin_port}"
         early = record("--from", address, "--service", ADD, "--out", str(out), folder=tmp_path)
         assert early.returncode == 2
-        assert "there was no request to Calculator.add yet" in early.stderr
+        assert "function = 'Calculator.add': must have had a request" in early.stderr
         assert not out.exists()
     server = Server(
         interface,

@@ -61,7 +61,7 @@ def test_equal_arguments_give_equal_results() -> None:
             {"reading": "mine"},
             "reading = 'mine': must be release, text, by_pointer or deadline",
         ),
-        ({"applications": ["jpeg"]}, "unknown application 'jpeg'; known are canny, deblur"),
+        ({"applications": ["jpeg"]}, "application = 'jpeg': must be canny, deblur"),
         ({"graphs": 0}, "graphs = 0: must be a whole number from 1"),
         ({"graphs": 5, "warmup": 5}, "graphs = 5: must be above the warm-up's 5"),
         ({"seed": True}, "seed = True: must be a whole number"),

@@ -333,5 +333,5 @@ def test_interfaces_that_are_none_are_refused(tmp_path: Path) -> None:
     assert str(it.value) == f"{absent}: No such file or directory (os error 2)"
     path.write_text(INTERFACE, encoding="utf-8")
     server = Server(path)
-    with pytest.raises(AccelflowError, match="unknown method 'Sell'"):
+    with pytest.raises(AccelflowError, match="method = 'Sell': must be"):
         server.handle("Sell", lambda _: None)

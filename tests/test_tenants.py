@@ -64,7 +64,7 @@ def test_a_flood_waits_for_its_own_tokens_and_is_let_pass_later(interface: Path)
                 assert _answer(other) == value + 1
         assert _count(server, 'accelflow_tenant_requests_total{tenant="flood"}') == 3
         assert _count(server, 'accelflow_tenant_requests_total{tenant="other"}') == 100
-        with pytest.raises(AccelflowError, match="tenant 'none': must be one of flood, other"):
+        with pytest.raises(AccelflowError, match="tenant = 'none': must be one of flood, other"):
             server.reshape("none", Shaping())
         server.reshape("flood", Shaping())
         assert [_answer(flood) for _ in range(47)] == list(range(4, 51))
@@ -169,7 +169,10 @@ def test_settings_of_tenants_are_looked_at(
 @pytest.mark.parametrize(
     ("tenant", "words"),
     [
-        (Tenant(name="a", networks=["10.0.0.0/33"]), "tenant 'a': network '10.0.0.0/33': must be"),
+        (
+            Tenant(name="a", networks=["10.0.0.0/33"]),
+            "tenant 'a': network = '10.0.0.0/33': must be",
+        ),
         (Tenant(name="a", networks=[]), "at least one network"),
         (Tenant(name="", networks=["::1"]), "name ''"),
         (Tenant(name="a", networks=["::1"], due_within_s=0), "due_within_s = 0"),

@@ -151,8 +151,8 @@ def test_endless_nesting_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "reason", "says"),
     [
-        (lambda: seq("TCP", "Gzip"), "unknown_accelerator", "known are TCP, Encr, Decr"),
-        (lambda: trans("XML", "str"), "unknown_format", "known are str"),
+        (lambda: seq("TCP", "Gzip"), "unknown_accelerator", "must be TCP, Encr, Decr"),
+        (lambda: trans("XML", "str"), "unknown_format", "must be str"),
         (lambda: trans("str", "string"), "same_format", "changes nothing"),
         (lambda: branch("hit = 1", "Dcmp"), "bad_condition", "character 5"),
         (lambda: Trace().build(None), "empty_trace", "is empty"),
@@ -177,7 +177,7 @@ def test_endless_nesting_is_refused() -> None:
             "do not match",
         ),
         (lambda: Trace().register("empty"), "not_built", "before registering it"),
-        (lambda: LIBRARY.get("T13"), "unknown_trace", "known are T1, T2, T3"),
+        (lambda: LIBRARY.get("T13"), "unknown_trace", "must be T1, T2, T3"),
     ],
 )
 def test_the_impossible_is_refused(make: Callable[[], object], reason: str, says: str) -> None:

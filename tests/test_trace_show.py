@@ -123,7 +123,7 @@ def test_an_unknown_trace_names_the_known_ones(stored: Path) -> None:
         done = accelflow(*arguments)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.count("\n") == 1
-        assert "unknown trace 'T13'; known are T1, T2" in done.stderr
+        assert "trace = 'T13': must be T1, T2" in done.stderr
 
 
 def test_bad_files_and_places_are_one_line(tmp_path: Path) -> None:

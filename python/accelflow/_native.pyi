@@ -424,7 +424,7 @@ class TraceNode:
         """The accelerator that is called, or the trace or part that a tail or continue leads to."""
     @property
     def declaration(self) -> str | None:
-        """The declaration of an accelerator beside the nine."""
+        """The declaration of a custom accelerator."""
     @property
     def condition(self) -> str | None:
         """The condition of a branch, in normal form."""
@@ -447,14 +447,14 @@ def trace_accel(name: str) -> TraceNode:
     """A call of the accelerator called `name`. Raises TraceError for any name but the nine."""
 
 def trace_kind(name: str, directions: str, yields: Sequence[tuple[str, str]]) -> TraceNode:
-    """A call of an accelerator beside the nine, which is thereby declared.
+    """A call of a custom accelerator, which is thereby declared.
 
     It processes messages of `directions` (both, receives or sends) and yields facts, each a name
     and a type (number or text). Raises TraceError for a declaration that is not allowed.
     """
 
 def trace_declarations(nodes: Sequence[TraceNode]) -> str:
-    """The declarations of the accelerators beside the nine that `nodes` call, a line each."""
+    """The declarations of the custom accelerators that `nodes` call, a line each."""
 
 def trace_branch(
     condition: str,
@@ -592,7 +592,7 @@ class TraceImage:
         """The facts that the predicates read, by index: fields, bytes, bits, texts."""
     @property
     def kinds(self) -> list[str]:
-        """The declarations of the accelerators beside the nine that words call, by number."""
+        """The declarations of the custom accelerators that words call, by number."""
     def entry(self, name: str) -> int:
         """The address of the first word of the trace called `name`.
 
@@ -841,12 +841,12 @@ class TraceExecutor:
         the first step that fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
-        """Register `body` for the accelerator beside the nine that `kind` calls.
+        """Register `body` for the custom accelerator that `kind` calls.
 
         In all executors and ensembles of the process. `body` is a function of the payload and a
         dict of the facts. It returns the new payload, or None to keep it, or a pair of that and a
-        dict of the facts that `kind` yields. Raises TraceError for a node that calls no accelerator
-        beside the nine.
+        dict of the facts that `kind` yields. Raises TraceError for a node that calls no custom
+        accelerator.
         """
     @property
     def counters(self) -> tuple[int, dict[str, int]]:

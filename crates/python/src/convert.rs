@@ -12,7 +12,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 /// The deepest nesting of objects that Python code returns; a list may contain itself.
 const MAX_DEPTH: usize = 128;
 
-/// The Python object that JSON text stands for: dict, list, str, int, float, bool or None.
+/// Converts JSON text to a Python object: dict, list, str, int, float, bool or None.
 pub(crate) fn to_python<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let failed = |error: serde_json::Error| PyValueError::new_err(error.to_string());
@@ -86,8 +86,8 @@ impl<'de, 'py> Visitor<'de> for Builder<'py> {
     }
 }
 
-/// The JSON text of a Python object. Raises TypeError for a type that JSON does not have, and
-/// ValueError for a number that it cannot express; both name the place.
+/// Converts a Python object to JSON text. Raises TypeError for a type that JSON does not have, and
+/// ValueError for a number that it cannot express. Both contain the place.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let problem = Problem::default();
     let text = serde_json::to_vec(&Value::of(value, &problem));
@@ -140,7 +140,7 @@ impl Problem {
         self.is(Why::Raised(error))
     }
 
-    /// Adds a step to the place of an error that is on its way out.
+    /// Adds a step to the place of an error.
     fn within<T, E>(&self, done: Result<T, E>, step: impl FnOnce() -> String) -> Result<T, E> {
         done.inspect_err(|_| self.0.borrow_mut().path.push(step()))
     }

@@ -1,4 +1,4 @@
-//! The exceptions that the failures of the engines become.
+//! Conversion of the engines' errors to exceptions.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ create_exception!(
      the status code, and `details` the text of the service's status, if it has sent one."
 );
 
-/// The AccelflowError that an engine's error becomes.
+/// Converts an engine's error to an AccelflowError.
 pub(crate) fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }

@@ -1,10 +1,10 @@
 //! `accelflow._native`: the engines of accelflow as a Python extension module.
 //!
-//! The only crate that knows PyO3. It holds no logic: a class here is `PyX { inner: X }`, a
-//! function converts its arguments, detaches from the interpreter for the time of the work
-//! (`py.detach`), and converts the result. `bind` has one folder for each engine, and `convert`
-//! turns values into JSON and back. Every name is registered in the module below, and
-//! `python/accelflow/_native.pyi` types it (`tests/test_native.py` compares the two).
+//! This is the only crate that depends on PyO3. It has no logic: a class is `PyX { inner: X }`, and
+//! a function converts its arguments, detaches from the interpreter during the work (`py.detach`),
+//! and converts the result. `bind` has one folder for each engine, and `convert` turns values into
+//! JSON and back. Every name is registered in the module below, and `python/accelflow/_native.pyi`
+//! types it (`tests/test_native.py` compares the two).
 
 mod bind;
 mod convert;

@@ -11,7 +11,7 @@ __all__ = ["NINE", "OWN", "TAX_CALLS", "carries_over", "names_of"]
 #: The paper's accelerators.
 NINE: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
 
-#: Accelerators in the table below other than the paper's nine.
+#: Custom accelerators that the table below names.
 OWN: Final = ("CRC32", "Adler32", "MD5", "SHA1", "SHA256", "SHA512", "BLAKE2")
 
 #: The accelerator of each call, by the names of :func:`names_of`.

@@ -1,4 +1,4 @@
-"""Custom accelerators: declarations, and bodies in Python."""
+"""Custom accelerators: their declarations, and their bodies in Python."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ fn server() -> Vec<&'static Parameter> {
     tenants.iter().chain(plane.parameters()).collect()
 }
 
-/// The engines with their parameters, as a JSON list; the profile `paper` is the last one if
-/// `tcp_cost_ns` says what TCP costs a core.
+/// The engines with their parameters, as a JSON list. If `tcp_cost_ns`, the cost of TCP on a core,
+/// is given, the profile `paper` is the last one.
 #[pyfunction]
 #[pyo3(signature = (tcp_cost_ns=None))]
 pub(crate) fn parameters(tcp_cost_ns: Option<f64>) -> PyResult<String> {
@@ -144,8 +144,9 @@ fn row_json<S: AsRef<str>>(prefix: &str, parameter: &Parameter<S>) -> Value {
     })
 }
 
-/// The number that `value`, a number or the name of a choice, is as the parameter `key` of
-/// `engine`. Raises AccelflowError for an unknown engine or key and for a value that is not allowed.
+/// Converts `value`, a number or the name of a choice, to the number of the parameter `key` of
+/// `engine`. Raises AccelflowError for an unknown engine or key and for a value that is not
+/// allowed.
 #[pyfunction]
 pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let found = ENGINES.iter().find(|known| known.name == engine);
@@ -162,8 +163,8 @@ pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>)
     number(parameter, value).map_err(failure)
 }
 
-/// The key of the simulated server's parameter called `key`, in the spelling of results, and the number
-/// that `value`, a number or the name of a choice, gives it. Raises AccelflowError for an unknown key
+/// Returns the key of the simulated server's parameter `key` in the spelling of results, and
+/// `value`, a number or the name of a choice, as a number. Raises AccelflowError for an unknown key
 /// and for a value that is not allowed.
 #[pyfunction]
 pub(crate) fn server_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<(&'static str, f64)> {
@@ -204,8 +205,8 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 
 /// The text of the refusal of `value` for `place`: `PLACE = VALUE: must be ..., did you mean ...?`.
 ///
-/// `allowed` is the clause that begins with `must`; it may be empty if `known`, the names that there
-/// are, says it. Those of `known` that are spelt like `value` are proposed.
+/// `allowed` is a clause that begins with `must`. It may be empty if `known` has the allowed names.
+/// Names of `known` that are spelt like `value` are proposed.
 #[pyfunction]
 #[pyo3(signature = (place, value, allowed, known=Vec::new()))]
 pub(crate) fn refusal(
@@ -229,7 +230,8 @@ pub(crate) fn refusal(
     refusal.to_string()
 }
 
-/// The numbers that the profile `paper` rests on, as a JSON list, with what TCP costs a core.
+/// The parameters of the profile `paper` as a JSON list, for a cost of TCP on a core of
+/// `tcp_cost_ns`.
 #[pyfunction]
 pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
     let rows = accelflow_scenario::paper_parameters(Time::from_ns_f64(tcp_cost_ns));

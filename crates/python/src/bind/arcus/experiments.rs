@@ -1,6 +1,7 @@
 //! The paper's experiments, for `accelflow.arcus`.
 
 use accelflow_arcus::experiments::{self, EXPERIMENTS};
+use accelflow_parameters::Refusal;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -13,7 +14,13 @@ fn failure(error: impl std::fmt::Display) -> PyErr {
 /// The paper's experiments as a JSON list: name, title and default number of seeds.
 #[pyfunction]
 pub(crate) fn arcus_experiments() -> String {
-    let row = |it: &experiments::Experiment| json!({"name": it.name, "title": it.title, "replications": it.replications});
+    let row = |experiment: &experiments::Experiment| {
+        json!({
+            "name": experiment.name,
+            "title": experiment.title,
+            "replications": experiment.replications,
+        })
+    };
     Value::from_iter(EXPERIMENTS.iter().map(row)).to_string()
 }
 
@@ -29,14 +36,8 @@ pub(crate) fn arcus_experiment(
 ) -> PyResult<String> {
     let run = || experiments::replicate(name, seed, replications, threads);
     let report = py.detach(run).ok_or_else(|| {
-        let known: Vec<&str> = EXPERIMENTS
-            .iter()
-            .map(|experiment| experiment.name)
-            .collect();
-        failure(format!(
-            "unknown experiment '{name}'; known are {}",
-            known.join(", ")
-        ))
+        let known = EXPERIMENTS.iter().map(|experiment| experiment.name);
+        failure(Refusal::unknown("experiment", name, known))
     })?;
     serde_json::to_string(&report.map_err(failure)?).map_err(failure)
 }

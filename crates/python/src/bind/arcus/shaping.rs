@@ -1,6 +1,6 @@
 //! The traffic shaper of ARCUS for `accelflow.arcus`.
 
-use accelflow_parameters::Parameter;
+use accelflow_parameters::{Parameter, Refusal};
 use accelflow_shaping::{
     Clock, FlowConfig, Message, Registers, Segment, Shaper, ShapingError, Splitting, Timing, Unit,
     table2,
@@ -18,8 +18,8 @@ const MAX_SEGMENTS: u64 = 10_000_000;
 fn unit_named(name: &str) -> PyResult<Unit> {
     let found = Unit::ALL.into_iter().find(|unit| unit.name() == name);
     found.ok_or_else(|| {
-        let known = Unit::ALL.map(Unit::name).join(", ");
-        failure(format!("unknown unit '{name}'; known are {known}"))
+        let known = Unit::ALL.map(Unit::name);
+        failure(Refusal::unknown("unit", name, known))
     })
 }
 
@@ -32,7 +32,7 @@ fn settings(values: Settings) -> PyResult<(Registers, Clock)> {
     Ok((registers, Clock::from_hz(clock_hz).map_err(failure)?))
 }
 
-/// The registers of ARCUS's Table 2 and the rates that they give, as a JSON list.
+/// The registers of ARCUS's Table 2 and their rates, as a JSON list.
 #[pyfunction]
 pub(crate) fn arcus_table2() -> String {
     let row = |registers: &Registers| {
@@ -107,9 +107,12 @@ pub(crate) fn arcus_release(
         ..Timing::default()
     };
     let segments = py.detach(|| release(timing, config, &messages));
-    let row = |it: &Segment| {
-        let (granted, released) = (it.granted.as_ps(), it.released.as_ps());
-        (it.tag, it.index, it.last, it.size.get(), granted, released)
+    let row = |segment: &Segment| {
+        let (granted, released) = (segment.granted.as_ps(), segment.released.as_ps());
+        let Segment {
+            tag, index, last, ..
+        } = *segment;
+        (tag, index, last, segment.size.get(), granted, released)
     };
     Ok(segments.map_err(failure)?.iter().map(row).collect())
 }

@@ -85,15 +85,15 @@ pub(crate) fn power_model(area_changes: &str, power_changes: &str) -> PyResult<S
     .to_string())
 }
 
-/// The energy, in joules and as JSON, of what `request` (JSON) says that a system did in a window.
-/// Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
+/// The energy of a system in a window, in joules and as JSON. `request` (JSON) has the system's
+/// activity. Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
 #[pyfunction]
 pub(crate) fn energy_model(request: &str) -> PyResult<String> {
     let request: EnergyRequest = parse(request)?;
     let power = power(&request.area, &request.power)?;
     let hardware = Hardware::of_system(&request.system).ok_or_else(|| {
         AccelflowError::new_err(format!(
-            "no hardware is known for the system '{}'",
+            "system = '{}': must be a system with known hardware",
             request.system
         ))
     })?;
@@ -106,11 +106,7 @@ pub(crate) fn energy_model(request: &str) -> PyResult<String> {
     };
     for (name, busy) in &request.busy_pe_s {
         let Some(index) = names().position(|known| known == name) else {
-            let known: Vec<&str> = names().collect();
-            return Err(AccelflowError::new_err(format!(
-                "unknown accelerator '{name}'; known are {}",
-                known.join(", ")
-            )));
+            return Err(failure(Refusal::unknown("accelerator", name, names())));
         };
         activity.busy_pe_s[index] = *busy;
     }

@@ -49,9 +49,8 @@ enum OrderRequest {
     Deadline,
 }
 
-/// Maximum throughput of RELIEF's applications under FCFS, RELIEF and AccelFlow, as JSON;
-/// `request` is JSON. Raises AccelflowError for an unknown application and for what cannot be
-/// simulated.
+/// Maximum throughput of RELIEF's applications under FCFS, RELIEF and AccelFlow, as JSON; `request`
+/// is JSON. Raises AccelflowError for an unknown application or a request that cannot be simulated.
 #[pyfunction]
 pub(crate) fn relief_suite(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: Request =
@@ -70,10 +69,8 @@ fn run(request: &Request) -> PyResult<String> {
     };
     for name in &request.applications {
         if suite::find(name).is_none() {
-            let known = suite::RELEASE.map(|release| release.name).join(", ");
-            return Err(AccelflowError::new_err(format!(
-                "unknown application '{name}'; known are {known}"
-            )));
+            let known = suite::RELEASE.map(|release| release.name);
+            return Err(failure(Refusal::unknown("application", name, known)));
         }
     }
     let applications = suite::all()

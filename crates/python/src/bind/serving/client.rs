@@ -203,7 +203,7 @@ impl PyClient {
             "binary" => Protocol::Binary,
             "compact" => Protocol::Compact,
             other => {
-                let why = format!("protocol '{other}': must be 'binary' or 'compact'");
+                let why = format!("protocol = '{other}': must be 'binary' or 'compact'");
                 return Err(refused(why));
             }
         };
@@ -247,11 +247,11 @@ impl PyClient {
         }
     }
 
-    /// Calls `Service.method` again and again with the dicts `arguments` in turn, each call when it
-    /// is due, in seconds after the start, or as soon as one of `callers` threads is free. Returns
-    /// (lateness, response time from the due time, success) of each call, in us. `progress` is
-    /// called from time to time with the numbers of calls done and of all calls; an exception that
-    /// it raises ends the load.
+    /// Calls `Service.method` repeatedly with the dicts `arguments` in turn. Each call begins at
+    /// its due time, in seconds after the start, or as soon as one of `callers` threads is free.
+    /// Returns (lateness, response time from the due time, success) of each call, in us. `progress`
+    /// is called regularly with the number of finished calls and the total number. An exception
+    /// that it raises ends the load.
     #[pyo3(signature = (method, arguments, due_s, callers, progress=None))]
     fn drive(
         &self,
@@ -279,8 +279,8 @@ impl PyClient {
             .collect())
     }
 
-    /// Replaces the traces of further calls; None restores the default ones. Returns how often
-    /// traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    /// Replaces the traces for future calls; None restores the default traces. Returns the number
+    /// of replacements so far. Raises AccelflowError for traces that do not fit the calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;
@@ -370,8 +370,8 @@ impl PyGrpcClient {
         convert::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
     }
 
-    /// Replaces the traces of further calls; None restores the default ones. Returns how often
-    /// traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    /// Replaces the traces for future calls; None restores the default traces. Returns the number
+    /// of replacements so far. Raises AccelflowError for traces that do not fit the calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;
@@ -466,8 +466,8 @@ impl PyHttpClient {
         Ok(PyBytes::new(py, &convert::from_python(value)?))
     }
 
-    /// Replaces the traces of further calls; None restores the default ones. Returns how often
-    /// traces were replaced. Raises AccelflowError for traces that do not fit the calls.
+    /// Replaces the traces for future calls; None restores the default traces. Returns the number
+    /// of replacements so far. Raises AccelflowError for traces that do not fit the calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;

@@ -1,8 +1,8 @@
 //! An open-loop load on a live server: calls begin when they are due, whether or not earlier ones
 //! have ended.
 //!
-//! As in wrk2, a response time is measured from the due time of its call, so that a server that
-//! stalls is charged for all calls that were due meanwhile.
+//! As in wrk2, a response time is measured from the due time of its call, so a server that stalls
+//! is charged for all calls that were due during the stall.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -42,8 +42,8 @@ pub(super) struct Driven {
 }
 
 impl Load {
-    /// Calls `client`; `report` gets the numbers of calls done and of all calls, and ends the load
-    /// by returning false. The calls are in the order of their due times.
+    /// Calls `client`. `report` is called with the number of finished calls and the total number,
+    /// and ends the load by returning false. The calls are in the order of their due times.
     ///
     /// # Errors
     /// A message for an empty load, for an invalid due time, and for threads that cannot start.

@@ -72,7 +72,10 @@ pub(crate) fn pools(given: &PyPools) -> PyResult<PoolSettings> {
     let policy = Policy::named(&given.policy);
     let why = || {
         let known = Policy::ALL.map(Policy::name).join(", ");
-        refused(format!("policy '{}': must be one of {known}", given.policy))
+        refused(format!(
+            "policy = '{}': must be one of {known}",
+            given.policy
+        ))
     };
     let workers_of = workers_of(&given.workers_of).map_err(refused)?;
     Ok(PoolSettings {
@@ -94,7 +97,7 @@ pub(crate) fn steering(given: &PySteering) -> PyResult<Steering> {
     let why = || {
         let known = SteeringPolicy::ALL.map(SteeringPolicy::name).join(", ");
         let given = &given.policy;
-        refused(format!("steering '{given}': must be one of {known}"))
+        refused(format!("steering = '{given}': must be one of {known}"))
     };
     Ok(Steering {
         workers: given.workers.unwrap_or(Steering::default().workers),

@@ -44,7 +44,7 @@ impl PyPromise {
         }
     }
 
-    /// Calls `tell` once, from any thread, when the client no longer waits for the answer.
+    /// Calls `tell` once, from any thread, when the client stops waiting for the answer.
     fn when_abandoned(&self, tell: Py<PyAny>) {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(promise) = &*inner {

@@ -109,7 +109,7 @@ impl PyRequest {
 
     /// Seconds until the client's deadline; None if it has none.
     fn time_left_s(&self) -> Option<f64> {
-        let left = |it: Instant| it.saturating_duration_since(Instant::now());
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.deadline.map(|deadline| left(deadline).as_secs_f64())
     }
 }

@@ -237,10 +237,10 @@ impl PyServer {
         Ok(PyServer { state })
     }
 
-    /// Sets the handler of `Service.method`: a callable that maps the dict of arguments, and the
-    /// request if it takes that, to the value or a coroutine. `begin` is called with each coroutine
-    /// and the promise of its value. Raises AccelflowError if the interface has no such function, and
-    /// once the server was started.
+    /// Sets the handler of `Service.method`: a callable that maps the dict of arguments to the
+    /// value or a coroutine. It may also take the request. `begin` is called with each coroutine
+    /// and the promise of its value. Raises AccelflowError if the interface has no such function,
+    /// and once the server was started.
     fn handle(
         &self,
         py: Python<'_>,
@@ -262,8 +262,8 @@ impl PyServer {
         }
     }
 
-    /// Sets the time in seconds within which calls of `Service.method` are to be answered. Raises
-    /// AccelflowError as `handle` does, and for a time out of its range.
+    /// Sets the time in seconds within which calls of `Service.method` should be answered. Raises
+    /// AccelflowError like `handle`, and for a time out of its range.
     fn due_within(&self, name: &str, within_s: f64) -> PyResult<()> {
         let within = seconds("due_within_s", within_s)?;
         match &mut *self.lock() {
@@ -272,9 +272,9 @@ impl PyServer {
         }
     }
 
-    /// Replaces the traces that requests are served with; None restores the default ones. Returns
-    /// how often traces were replaced since the start. Raises AccelflowError for traces that do not
-    /// fit; the server then keeps those that it had.
+    /// Replaces the traces that serve requests; None restores the default traces. Returns the
+    /// number of replacements since the start. Raises AccelflowError for traces that do not fit;
+    /// the server then keeps its current traces.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyServerTraces>) -> PyResult<u64> {
         let traces = traces.map(PyServerTraces::read).transpose()?;
@@ -292,8 +292,8 @@ impl PyServer {
         })
     }
 
-    /// Reads the trace file again, and replaces the traces as `set_traces` does. Raises
-    /// AccelflowError, also if the traces were not given as a file.
+    /// Reads the trace file again and replaces the traces like `set_traces`. Raises AccelflowError,
+    /// also if there is no trace file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| match &*self.lock() {
             State::Running(running) => running.reload_traces().map_err(refused),
@@ -301,8 +301,8 @@ impl PyServer {
         })
     }
 
-    /// Listens on an IP address, or that of a name, and returns the port; 0 asks the system for one.
-    /// Raises AccelflowError.
+    /// Listens on an IP address, or the address of a name, and returns the port. Port 0 lets the
+    /// system choose one. Raises AccelflowError.
     fn start(&self, py: Python<'_>, host: &str, port: u16) -> PyResult<u16> {
         py.detach(|| {
             let address = looked_up("host", host, (host, port), "an IP address")?;
@@ -351,7 +351,7 @@ impl PyServer {
         })
     }
 
-    /// Asks for a promise to a tenant while the server is running. Raises AccelflowError.
+    /// Requests an SLO for a tenant while the server is running. Raises AccelflowError.
     fn set_slo(&self, py: Python<'_>, tenant: &str, slo: PySlo) -> PyResult<()> {
         let slo = tenants::slo(tenant, &slo)?;
         py.detach(|| match &*self.lock() {
@@ -360,7 +360,7 @@ impl PyServer {
         })
     }
 
-    /// Takes a tenant's promise back; whether it had one. Raises AccelflowError.
+    /// Removes a tenant's SLO. Returns whether it had one. Raises AccelflowError.
     fn remove_slo(&self, py: Python<'_>, tenant: &str) -> PyResult<bool> {
         py.detach(|| match &*self.lock() {
             State::Running(running) => running.remove_slo(tenant).map_err(refused),
@@ -368,7 +368,8 @@ impl PyServer {
         })
     }
 
-    /// What is promised, used, left and kept, as JSON. Raises AccelflowError.
+    /// The tenants' SLOs, use and results, and the remaining capacity, as JSON. Raises
+    /// AccelflowError.
     fn slo_page(&self, py: Python<'_>) -> PyResult<String> {
         let page = py.detach(|| match &*self.lock() {
             State::Running(running) => Ok(running.slo_page()),
@@ -377,8 +378,8 @@ impl PyServer {
         page.ok_or_else(|| refused("the server has no control plane"))
     }
 
-    /// A recording of the latest requests, as JSON: `services` maps `Service.method` to the name
-    /// in the recording. Raises AccelflowError if there were none.
+    /// Returns a recording of the latest requests, as JSON. `services` maps `Service.method` to the
+    /// name in the recording. Raises AccelflowError if there were no requests.
     fn recording(
         &self,
         py: Python<'_>,
@@ -395,8 +396,8 @@ impl PyServer {
         })
     }
 
-    /// Stops listening, waits up to `grace_s` for requests, and returns how many connections it
-    /// had to cut off.
+    /// Stops listening and waits up to `grace_s` for requests. Returns the number of connections
+    /// that it then closed.
     fn stop(&self, py: Python<'_>, grace_s: f64) -> PyResult<usize> {
         let grace = Duration::try_from_secs_f64(grace_s)
             .map_err(|_| refused(format!("grace_s = {grace_s}: must be 0 seconds or more")))?;
@@ -410,8 +411,8 @@ impl PyServer {
     }
 }
 
-/// The address to listen on: `text` is an address or a name. Of several addresses it is the first
-/// IPv4 address, since clients of 127.0.0.1 do not try ::1.
+/// The address to listen on: `text` is an address or a name. Among several addresses the first IPv4
+/// address is used, since clients of 127.0.0.1 do not try ::1.
 fn looked_up(
     what: &str,
     text: &str,
@@ -420,7 +421,7 @@ fn looked_up(
 ) -> PyResult<SocketAddr> {
     let why = |error: &dyn std::fmt::Display| {
         refused(format!(
-            "{what} '{text}': must be {allowed}, or a name instead of the address: {error}"
+            "{what} = '{text}': must be {allowed}, or a name instead of the address: {error}"
         ))
     };
     let found = place.to_socket_addrs().map_err(|error| why(&error))?;

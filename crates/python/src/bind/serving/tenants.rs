@@ -126,7 +126,7 @@ pub(crate) fn control(given: &PyControl) -> PyResult<Control> {
     })
 }
 
-/// The promise that the tenant called `name` asks for.
+/// The requested SLO of the tenant `name`.
 pub(crate) fn slo(name: &str, given: &PySlo) -> PyResult<TenantSlo> {
     let us = |what: &str, value: f64| {
         if !(0.001..=1e7).contains(&value) {
@@ -167,7 +167,7 @@ fn tenant(given: &PyTenant) -> PyResult<Tenant> {
         let address = || text.parse().map(std::net::IpAddr::into).ok();
         let found = text.parse().ok().or_else(address);
         let why =
-            || format!("network '{text}': must be an IP address, or a prefix such as 10.0.0.0/8");
+            || format!("network = '{text}': must be an IP address, or a prefix such as 10.0.0.0/8");
         found.ok_or_else(|| refused(&place, why()))
     };
     let networks = given.networks.iter().map(network);
@@ -176,7 +176,7 @@ fn tenant(given: &PyTenant) -> PyResult<Tenant> {
         "normal" => Priority::Normal,
         "high" => Priority::High,
         other => {
-            let why = format!("priority '{other}': must be low, normal or high");
+            let why = format!("priority = '{other}': must be low, normal or high");
             return Err(refused(&place, why));
         }
     };

@@ -1,4 +1,4 @@
-//! Traces of a service's own (`accelflow_serve::TraceSource`) for `accelflow.own_traces`.
+//! Custom traces of a service (`accelflow_serve::TraceSource`) for `accelflow.own_traces`.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ enum PySource {
 }
 
 impl PySource {
-    /// The traces, with the registered bodies of the accelerators beside the nine that they call.
+    /// The traces, with the registered bodies of the custom accelerators that they call.
     fn read(&self) -> PyResult<TraceSource> {
         Ok(self.traces()?.with_bodies(OwnBodies::new(body::all)))
     }

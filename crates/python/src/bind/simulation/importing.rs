@@ -6,9 +6,9 @@ use serde_json::json;
 
 use crate::errors::failure;
 
-/// The workload that the spans in the files at `paths` show, with a report, as JSON:
-/// `{"workload": ..., "report": ...}`. Raises AccelflowError for options that are not allowed and for
-/// files that cannot be read, are not of `kind` (`jaeger` or `otlp`), end too early or have no request.
+/// Derives a workload from the spans in the files at `paths`. Returns it with a report, as JSON:
+/// `{"workload": ..., "report": ...}`. Raises AccelflowError for invalid options, and for files
+/// that cannot be read, are not of `kind` (`jaeger` or `otlp`), end too early or have no request.
 #[pyfunction]
 #[pyo3(signature = (kind, paths, options_json = "{}"))]
 pub(crate) fn import_spans(

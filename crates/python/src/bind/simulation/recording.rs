@@ -29,7 +29,7 @@ pub(crate) fn recording_lacks(text: &str) -> PyResult<Vec<String>> {
     Ok(recording.lacks())
 }
 
-/// `samples` as a table of quantiles with their mean, as recordings have it.
+/// Converts `samples` to a table of quantiles with the same mean, in the format of recordings.
 #[pyfunction]
 pub(crate) fn quantile_table(samples: Vec<f64>) -> Vec<(f64, f64)> {
     quantiles(&samples)
@@ -43,12 +43,12 @@ pub(crate) fn machine_name() -> String {
 
 /// Runs the services of `workload` on real bytes and measures every step; the recording as JSON.
 ///
-/// `workload` is a suite's name or the tree of a workload's file (JSON), by default socialnetwork, and
-/// `names` are those of its services to be run, all of them if there is none. `date` is written into
-/// the recording. `progress` is called with the invocations done and of all. Raises
-/// AccelflowError if the machine has no loopback sockets, for an unknown workload or service, and for
-/// a service without built-in messages; an exception of `progress` ends the
-/// recording and is passed on.
+/// `workload` is a suite's name or the tree of a workload's file (JSON), by default socialnetwork,
+/// and `names` are the services to run; all if it is empty. `date` is written into the recording.
+/// `progress` is called with the number of finished invocations and the total number. Raises
+/// AccelflowError if the machine has no loopback sockets, for an unknown workload or service, and
+/// for a service without built-in messages; an exception of `progress` ends the recording and is
+/// passed on.
 #[pyfunction]
 #[pyo3(signature = (date, progress=None, workload="socialnetwork", names=Vec::new()))]
 pub(crate) fn record_services(

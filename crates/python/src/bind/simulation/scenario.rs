@@ -33,7 +33,7 @@ pub(crate) fn checked(document: &str, recording: Option<String>) -> PyResult<Che
 }
 
 /// Reads the scenario in `document` (JSON) and returns it with all fields, as JSON. Raises
-/// AccelflowError for an unknown field and for a value that a field cannot have.
+/// AccelflowError for an unknown field or an invalid value.
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
 pub(crate) fn scenario_read(document: &str, recording: Option<String>) -> PyResult<String> {
@@ -71,15 +71,16 @@ pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResu
     checked(document, recording)?.hash().map_err(failure)
 }
 
-/// Simulates the scenario in `document` (JSON) and returns what it finds, as JSON.
+/// Simulates the scenario in `document` (JSON) and returns the results as JSON.
 ///
 /// `options` are the number of threads, the share of the tail, the most samples of a service,
-/// whether percentiles are exact, and the most intervals of use over time ([`RunOptions`]); beside
-/// the results stand the samples. `progress` is called with the number of
-/// requests that have ended and of all. Raises AccelflowError for what cannot be simulated; an
-/// exception of `progress` ends the run and is passed on. `others` are systems in Python, simulated
-/// beside those of the scenario: objects with `name`, `like`, `begin(server)`, `failed(place, error)`
-/// and `interrupt()`; an exception of a policy becomes the cause of an AccelflowError.
+/// whether percentiles are exact, and the largest number of intervals of utilization over time
+/// ([`RunOptions`]). Samples are returned next to the results. `progress` is called with the number
+/// of ended requests and the total number. Raises AccelflowError for a scenario that cannot be
+/// simulated. An exception of `progress` ends the run and is passed on. `others` are systems in
+/// Python, simulated in addition to those of the scenario. They are objects with `name`, `like`,
+/// `begin(server)`, `failed(place, error)` and `interrupt()`; an exception of a policy becomes the
+/// cause of an AccelflowError.
 #[pyfunction]
 #[pyo3(signature = (document, recording, options, progress=None, others=Vec::new()))]
 pub(crate) fn scenario_run<'py>(
@@ -133,7 +134,7 @@ pub(crate) fn scenario_demands(document: &str, recording: Option<String>) -> PyR
 
 /// Simulates the scenario in `document` (JSON) under its only system and writes the spans of its
 /// requests to `path` as lines of OTLP. Returns the number of requests. Raises AccelflowError for
-/// several systems, for what cannot be simulated and for what cannot be written.
+/// several systems, a scenario that cannot be simulated, or a failed write.
 #[pyfunction]
 #[pyo3(signature = (document, recording, path))]
 pub(crate) fn scenario_spans(
@@ -162,13 +163,15 @@ pub(crate) fn scenario_choices() -> Vec<(&'static str, Vec<&'static str>)> {
     accelflow_scenario::choices()
 }
 
-/// What a field of a scenario may be, after "must be"; None for a field that does not exist.
+/// Describes the allowed values of a scenario's field, as words after "must be"; None for an
+/// unknown field.
 #[pyfunction]
 pub(crate) fn scenario_allowed(field: &str) -> Option<String> {
     accelflow_scenario::allowed(field)
 }
 
-/// The mean time from one rate of the arrivals `kind` to the next in us, None if the rate holds.
+/// The mean time between changes of the rate of the arrival process `kind`, in us; None if the rate
+/// is constant.
 ///
 /// Raises AccelflowError for unknown arrivals.
 #[pyfunction]
@@ -207,7 +210,7 @@ pub(crate) fn simulated_operations(
 
 /// Payloads of the operations of all services: (accelerator, bytes before, bytes after) of each
 /// operation of `requests` invocations of each service of the scenario in `document` (JSON). Raises
-/// AccelflowError for a scenario that is not allowed.
+/// AccelflowError for an invalid scenario.
 #[pyfunction]
 #[pyo3(signature = (document, recording, requests))]
 pub(crate) fn scenario_payloads(
@@ -222,8 +225,8 @@ pub(crate) fn scenario_payloads(
     Ok(rows.into_iter().map(bytes).collect())
 }
 
-/// What each service spends on a core without accelerators, by category, in ns: the profile
-/// `paper` with what TCP costs a core, as JSON.
+/// The time of each service on a core without accelerators, by category, in ns and as JSON. From
+/// the profile `paper`, with the cost of TCP on a core `tcp_cost_ns`.
 #[pyfunction]
 pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
     let rows = accelflow_scenario::app_and_tax_times(Time::from_ns_f64(tcp_cost_ns));

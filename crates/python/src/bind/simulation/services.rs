@@ -1,4 +1,4 @@
-//! The workloads' services: their names, paths and what follows from them in closed form.
+//! The workloads' services: names, paths and closed-form results.
 
 use accelflow_scenario::WorkloadRow;
 use accelflow_units::Time;
@@ -6,9 +6,10 @@ use pyo3::prelude::*;
 
 use crate::errors::failure;
 
-/// The service called `name` as JSON: its method, path, traces, accelerators and sequences, found by
-/// walking its traces. It is of `workload`, the name of a suite or the tree of a workload's file
-/// (JSON), or of any suite. Raises AccelflowError for an unknown service or workload.
+/// The service called `name` as JSON: its method, path, traces, accelerators and sequences, found
+/// by walking its traces. `workload` is the name of a suite or the tree of a workload's file
+/// (JSON); if it is None, all suites are searched. Raises AccelflowError for an unknown service or
+/// workload.
 #[pyfunction]
 #[pyo3(signature = (name, workload=None))]
 pub(crate) fn service_walk(name: &str, workload: Option<&str>) -> PyResult<String> {
@@ -29,8 +30,9 @@ pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {
     accelflow_scenario::service_names(workload).map_err(failure)
 }
 
-/// By service of `workload`, how many messages of a request are awaited for longer than
-/// `timeout_us` on average, with the waits called `remote`. Raises AccelflowError for unknown names.
+/// Returns for each service of `workload` the mean number of messages per request whose wait
+/// exceeds `timeout_us`. `remote` is the name of the waits. Raises AccelflowError for unknown
+/// names.
 #[pyfunction]
 pub(crate) fn timeouts_by_service(
     workload: &str,

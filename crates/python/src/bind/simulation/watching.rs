@@ -22,8 +22,8 @@ fn time_us(us: f64) -> Time {
 }
 
 /// Simulates the scenario in `document` (JSON) and writes a timeline of it to `path`: (number of
-/// systems, number of requests). Raises AccelflowError for what is not allowed, for too many requests
-/// or none, for what cannot be simulated and for what cannot be written.
+/// systems, number of requests). Raises AccelflowError for invalid options, no or too many
+/// requests, a scenario that cannot be simulated, or a failed write.
 #[pyfunction]
 pub(crate) fn scenario_timeline(
     py: Python<'_>,
@@ -49,9 +49,9 @@ pub(crate) fn scenario_timeline(
     })
 }
 
-/// Draws the spans in the files at `paths`, of `kind` (`jaeger` or `otlp`), into a timeline at `path`:
-/// (number of requests, number of spans). Raises AccelflowError as `import_spans`, for too many spans
-/// or none, and for what cannot be written.
+/// Draws the spans in the files at `paths`, of `kind` (`jaeger` or `otlp`), into a timeline at
+/// `path`: (number of requests, number of spans). Raises AccelflowError like `import_spans`, and
+/// for no or too many spans or a failed write.
 #[pyfunction]
 pub(crate) fn spans_timeline(
     py: Python<'_>,
@@ -80,7 +80,7 @@ pub(crate) fn spans_timeline(
 /// Simulates the scenario in `document` (JSON), of one system, and returns the parts of the time of
 /// one request of `service`, as JSON: the request with the number `request`, or else the one whose
 /// response time is the percentile `percentile`. `progress` is as in `scenario_run`. Raises
-/// AccelflowError for what is not allowed and for what cannot be simulated.
+/// AccelflowError for invalid options or a scenario that cannot be simulated.
 #[pyfunction]
 #[pyo3(signature = (document, recording, service, request, percentile, progress=None))]
 pub(crate) fn scenario_watch(
@@ -99,10 +99,10 @@ pub(crate) fn scenario_watch(
     })
 }
 
-/// Simulates the scenario in `document` (JSON), of one system, and returns what the requests of
-/// `service` around a percentile waited for that those around the median did not, as JSON. `progress`
-/// is as in `scenario_run`. Raises AccelflowError for what is not allowed and for what cannot be
-/// simulated.
+/// Simulates the scenario in `document` (JSON), of one system, and explains, as JSON, for which
+/// resources the requests of `service` around a percentile waited longer than those around the
+/// median. `progress` is as in `scenario_run`. Raises AccelflowError for invalid options or a
+/// scenario that cannot be simulated.
 #[pyfunction]
 #[pyo3(signature = (document, recording, service, percentile, progress=None))]
 pub(crate) fn scenario_why(

@@ -45,9 +45,9 @@ pub(crate) fn workload_load(
     })
 }
 
-/// Returns the line and column of the value at `path`, such as `services[1].rate_rps`, in the text of
-/// a workload's file called `name`: its own, or that of the nearest value that it is in. Raises
-/// AccelflowError as `workload_read`.
+/// Returns the line and column of the value at `path`, such as `services[1].rate_rps`, in the text
+/// of the workload's file `name`. If it has no position, returns that of the nearest value that
+/// contains it. Raises AccelflowError as `workload_read`.
 #[pyfunction]
 pub(crate) fn workload_place(
     text: &str,

@@ -32,8 +32,8 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Registers `function` as the body of the accelerator beside the nine that `kind` declares,
-/// replacing an earlier one.
+/// Registers `function` as the body of the custom accelerator that `kind` declares, replacing an
+/// earlier one.
 pub(crate) fn add(kind: Arc<Kind>, function: Py<PyAny>) {
     let mut known = known();
     let place = known
@@ -63,7 +63,7 @@ pub(crate) fn all() -> Vec<Box<dyn OwnBody>> {
     bodies.map(body).collect()
 }
 
-/// Gives `ensemble` the bodies that were added. Returns the number of times that bodies were added.
+/// Adds the registered bodies to `ensemble`. Returns the number of registrations so far.
 pub(crate) fn give_all(ensemble: &mut Ensemble) -> u64 {
     let known = known();
     for (kind, function) in &known.bodies {
@@ -72,7 +72,7 @@ pub(crate) fn give_all(ensemble: &mut Ensemble) -> u64 {
     known.changes
 }
 
-/// A function in Python as the body of an accelerator beside the nine.
+/// A function in Python as the body of a custom accelerator.
 pub(crate) struct PyBody {
     kind: Arc<Kind>,
     function: Arc<Py<PyAny>>,

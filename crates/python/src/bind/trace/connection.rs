@@ -101,8 +101,8 @@ impl PyConnection {
     }
 
     /// Runs the trace `name` of `image` on `payload`, as `TraceExecutor.run` does, over this
-    /// connection. Raises TraceError; what the run read and wrote then counts for nothing, unless it
-    /// had sent something.
+    /// connection. Raises TraceError. The connection is then unchanged, unless the run had sent a
+    /// message.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -127,7 +127,7 @@ impl PyConnection {
         finished(done, image.inner().kinds().to_vec())
     }
 
-    /// The numbers of the next records, read and written; None without TLS.
+    /// The numbers of the next records to read and to write; None without TLS.
     #[getter]
     fn records(&self) -> Option<(u64, u64)> {
         let state = self.lock();

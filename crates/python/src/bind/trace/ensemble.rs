@@ -311,7 +311,7 @@ fn ended() -> Failure {
 #[pyclass(frozen, name = "TraceHandle", module = "accelflow._native")]
 pub(crate) struct PyHandle {
     handle: TraceHandle,
-    /// The accelerators beside the nine that its traces call.
+    /// The custom accelerators that its traces call.
     kinds: Vec<Arc<Kind>>,
     /// The end of the run, after the first call that read it.
     ended: Mutex<Option<Result<Py<PyRun>, PyErr>>>,
@@ -328,7 +328,7 @@ impl PyHandle {
         self.handle.is_done()
     }
 
-    /// Waits for the end of the run, `timeout_s` at most, and returns what it did. Raises
+    /// Waits for the end of the run, for at most `timeout_s`, and returns its record. Raises
     /// TraceError if it ended early, and TimeoutError.
     #[pyo3(signature = (timeout_s=None))]
     fn wait(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Py<PyRun>> {
@@ -340,7 +340,7 @@ impl PyHandle {
         self.result(py)
     }
 
-    /// Waits for the next execution that ends before the run does; None once that has ended.
+    /// Waits for the next execution that ends before the run. Returns None once the run has ended.
     #[pyo3(signature = (timeout_s=None))]
     fn next_arrival(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<PyArrival>> {
         let until = until(timeout_s)?;
@@ -355,8 +355,8 @@ impl PyHandle {
         }
     }
 
-    /// Calls `callback()` when the run ends, at once if it has. What it raises is reported as that
-    /// of a destructor, and harms nothing else.
+    /// Calls `callback()` when the run ends, or at once if it has ended. Its exceptions are
+    /// reported like those of a destructor, and have no other effect.
     fn on_done(&self, callback: Py<PyAny>) {
         self.handle.on_done(move || {
             Python::attach(|py| {

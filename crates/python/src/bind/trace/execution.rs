@@ -115,21 +115,22 @@ impl PyExecutor {
         finished(done.map_err(refused)?, image.inner().kinds().to_vec())
     }
 
-    /// Registers `body` for the accelerator beside the nine that `kind` declares, in all executors
-    /// and ensembles, replacing an earlier one. It is a function of the payload and a dict of the
+    /// Registers `body` for the custom accelerator that `kind` declares, in all executors and
+    /// ensembles, replacing an earlier one. It is a function of the payload and a dict of the
     /// facts. It returns the new payload, or None to keep it, or a pair of that and a dict of the
     /// facts that `kind` yields. If it raises, the run fails.
     #[allow(clippy::unused_self, reason = "it is a method in Python")]
     fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
         let Some(kind) = kind.own() else {
-            let message = "a body can only be registered for an accelerator beside the nine";
+            let message = "a body must be for a custom accelerator, not one of the nine";
             return Err(Failure::new("bad_kind", message).into());
         };
         body::add(kind.clone(), body);
         Ok(())
     }
 
-    /// How many runs reached their end, and how many ended early, by reason.
+    /// The number of runs that reached their end, and the numbers of runs that ended early, by
+    /// reason.
     #[getter]
     fn counters(&self) -> (u64, BTreeMap<&'static str, u64>) {
         let inner = self.lock();
@@ -234,14 +235,14 @@ impl PyArrival {
 
 #[pymethods]
 impl PyRun {
-    /// The end of each execution, in order: one, and one more for each fork.
+    /// The ends of the executions, in order: one for the first, and one for each fork.
     #[getter]
     fn arrivals(&self) -> PyResult<Vec<PyArrival>> {
         let arrivals: Result<_, _> = self.outcome.arrivals.iter().map(PyArrival::of).collect();
         Ok(arrivals.map_err(refused)?)
     }
 
-    /// Everything that was visited, in the form of `TraceImage.walk`.
+    /// All visits, in the form of `TraceImage.walk`.
     #[getter]
     fn visits(&self) -> Vec<(&'static str, String)> {
         let visits = self.outcome.visits.iter().cloned();

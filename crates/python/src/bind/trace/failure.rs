@@ -1,5 +1,6 @@
 //! Errors of the trace engine as `TraceError`, each with a stable name for its reason.
 
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::{
     CheckError, ConditionError, DecodeError, Fault, FileError, KindError, KindsError, LinkError,
     PredicateError, RegisterError, SourceError, TemplateError, Unstructured,
@@ -32,17 +33,13 @@ impl Failure {
 
     /// A trace that is not among the `known` ones.
     pub(crate) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Failure {
-        let known: Vec<&str> = known.collect();
-        let known = if known.is_empty() {
-            "none".to_owned()
-        } else {
-            known.join(", ")
+        let refusal = match known.collect::<Vec<&str>>() {
+            known if known.is_empty() => {
+                Refusal::new("trace", quoted(name), "must be registered first; none is")
+            }
+            known => Refusal::unknown("trace", name, known),
         };
-        Failure::new(
-            "unknown_trace",
-            format!("unknown trace '{name}'; known are {known}"),
-        )
-        .of(name)
+        Failure::new("unknown_trace", refusal).of(name)
     }
 
     /// Adds the name of the trace.

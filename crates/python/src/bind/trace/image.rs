@@ -83,7 +83,7 @@ impl PyImage {
             .collect()
     }
 
-    /// The declarations of the accelerators beside the nine that words call, by number.
+    /// The declarations of the custom accelerators that words call, by number.
     #[getter]
     fn kinds(&self) -> Vec<String> {
         let kinds = self.inner.kinds().iter();
@@ -96,8 +96,8 @@ impl PyImage {
         self.inner.predicates().fields().to_vec()
     }
 
-    /// The address of the first word of the trace called `name`. Raises TraceError, with the
-    /// names that there are, for another.
+    /// The address of the first word of the trace called `name`. Raises TraceError, with the known
+    /// names, for an unknown name.
     fn entry(&self, name: &str) -> PyResult<usize> {
         match self.inner.entry(name) {
             Some(address) => Ok(address.index()),
@@ -110,7 +110,8 @@ impl PyImage {
     fn decode(&self, address: usize) -> PyResult<Vec<PyInstruction>> {
         let Some(word) = self.inner.words().get(address).copied() else {
             let words = self.inner.words().len();
-            let message = format!("address {address} is outside the memory of {words} words");
+            let message =
+                format!("address = {address}: must be below {words}, the number of words");
             return Err(PyIndexError::new_err(message));
         };
         let mut found = Vec::new();
@@ -131,14 +132,14 @@ impl PyImage {
         Ok(found)
     }
 
-    /// The names and sources of all words, disassembled; linked again they give the same image.
+    /// The names and sources of all words, disassembled; linking them again yields the same image.
     fn disassemble(&self) -> PyResult<Vec<(String, Vec<PyNode>)>> {
         let found = self.inner.disassemble();
         Ok(parts(&found.map_err(Failure::from)?))
     }
 
-    /// The visits of an execution that begins with the trace called `name`, when the payload has
-    /// the fields `facts`: pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'),
+    /// The visits of an execution that begins with the trace `name`, for a payload with the fields
+    /// `facts`. Visits are pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'),
     /// ('trans', 'JSON>str'), ('fork', ''), ('notify', '').
     ///
     /// The arms of a fork follow one another. Raises TraceError, with the number of the step, for
@@ -273,8 +274,8 @@ impl PyInstruction {
         }
     }
 
-    /// The position that a branch (if its predicate does not hold), a jump or the second
-    /// execution of a fork or scatter continues at: up to 16, the end of the word.
+    /// The position at which a branch (if its predicate does not hold), a jump, or the second
+    /// execution of a fork or scatter continues. At most 16, the end of the word.
     #[getter]
     fn target(&self) -> Option<usize> {
         match self.inner {

@@ -74,19 +74,19 @@ impl PyLibrary {
         })
     }
 
-    /// The library as a service sees it: it runs its own traces and those without an owner, and
-    /// replaces and removes only its own. Raises TraceError for an invalid name, and for the view
-    /// of another service.
+    /// The library from the view of a service, which runs its own traces and those without an
+    /// owner, and replaces and removes only its own. Raises TraceError for an invalid name, and for
+    /// the view of another service.
     fn of_service(&self, name: &str) -> PyResult<PyLibrary> {
         match &self.service {
             Some(own) if own != name => {
-                let why = format!("this is the library of the service '{own}', not of '{name}'");
+                let why = format!("service = '{name}': must be '{own}', whose library this is");
                 return Err(Failure::new("not_the_owner", why).into());
             }
             _ => {}
         }
         if !is_name(name) {
-            let why = format!("service '{name}': must be a name as traces have them");
+            let why = format!("service = '{name}': must be a valid name of a trace");
             return Err(Failure::new("bad_name", why).into());
         }
         Ok(PyLibrary {
@@ -101,7 +101,7 @@ impl PyLibrary {
         self.service()
     }
 
-    /// The service that a trace belongs to; None if all may use it. Raises TraceError for an
+    /// The service that owns a trace; None if all services may use it. Raises TraceError for an
     /// unknown trace.
     fn owner(&self, name: &str) -> PyResult<Option<String>> {
         let state = self.lock();
@@ -148,7 +148,7 @@ impl PyLibrary {
     }
 
     /// Removes the trace called `name`. Returns whether it was registered. Raises TraceError for a
-    /// trace that is not the service's. Images that were linked before keep it.
+    /// trace that the service does not own. Images that are already linked keep the trace.
     fn remove(&self, name: &str) -> PyResult<bool> {
         let mut state = self.lock();
         let removed = state.library.remove_for(self.service(), name);
@@ -163,7 +163,7 @@ impl PyLibrary {
         self.visible(&state).map(|t| t.name.clone()).collect()
     }
 
-    /// The trace called `name`. Raises TraceError, with the names that there are, for another.
+    /// The trace called `name`. Raises TraceError, with the known names, for an unknown name.
     fn get(&self, name: &str) -> PyResult<PyRegistered> {
         let state = self.lock();
         match state.library.get(name) {
@@ -174,8 +174,8 @@ impl PyLibrary {
         }
     }
 
-    /// Lays all traces out in a trace memory. Raises TraceError for a tail to nothing, a chain
-    /// that never ends, too many conditions or a full memory.
+    /// Links all traces into a trace memory. Raises TraceError for a tail to an unregistered trace,
+    /// a chain that never ends, too many conditions or a full memory.
     fn link(&self, py: Python<'_>) -> PyResult<PyImage> {
         let link = || {
             let mut state = self.lock();
@@ -192,8 +192,8 @@ impl PyLibrary {
         ))
     }
 
-    /// Lays out the trace called `name` and those that its tails lead to. Raises TraceError as link
-    /// does, but only for errors of these traces.
+    /// Links the trace `name` and the traces that its tails lead to. Raises TraceError like link,
+    /// but only for errors of these traces.
     fn link_from(&self, py: Python<'_>, name: &str) -> PyResult<PyImage> {
         let link = || {
             let state = self.lock();

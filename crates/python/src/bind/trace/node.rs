@@ -21,7 +21,7 @@ pub(crate) struct PyNode {
 }
 
 impl PyNode {
-    /// The declaration of an accelerator beside the nine.
+    /// The declaration of a custom accelerator.
     pub(crate) fn own(&self) -> Option<&Arc<Kind>> {
         match &self.inner {
             Node::Kind(kind) => Some(kind),
@@ -29,7 +29,7 @@ impl PyNode {
         }
     }
 
-    /// A node that is known to be within the limits, as everything in a library is.
+    /// Wraps a node that is known to be within the limits, such as one from a library.
     pub(crate) fn wrap(inner: &Node) -> PyNode {
         let arms = arms(inner);
         let inside = arms.iter().flat_map(|arm| arm.iter()).map(PyNode::wrap);
@@ -43,8 +43,8 @@ impl PyNode {
         }
     }
 
-    /// A node around `inside`. The limits hold here already and not only for whole traces: the
-    /// recursion over a node must be bounded however it was put together.
+    /// Wraps a node around `inside`. The limits apply here too, and not only to whole traces, since
+    /// recursion over any node must be bounded.
     fn around(inner: Node, inside: &[PyRef<'_, PyNode>]) -> Result<PyNode, Failure> {
         let nodes = 1 + total(inside);
         let depth = 1 + inside.iter().map(|node| node.depth).max().unwrap_or(0);
@@ -112,7 +112,7 @@ impl PyNode {
         }
     }
 
-    /// The accelerator that is called, or the trace or part that a tail or continue leads to.
+    /// The called accelerator, or the trace or part to which a tail or continue leads.
     #[getter]
     fn name(&self) -> Option<&str> {
         match &self.inner {
@@ -123,7 +123,7 @@ impl PyNode {
         }
     }
 
-    /// The declaration of an accelerator beside the nine, in the text of traces.
+    /// The declaration of a custom accelerator, in the text of traces.
     #[getter]
     fn declaration(&self) -> Option<String> {
         match &self.inner {
@@ -183,16 +183,16 @@ impl PyNode {
     }
 }
 
-/// A call of the accelerator called `name`. Raises TraceError for any name but the nine.
+/// A call of one of the nine accelerators. Raises TraceError for any other name.
 #[pyfunction]
 pub(crate) fn trace_accel(name: &str) -> PyResult<PyNode> {
     let node = source::accel(name).map_err(Failure::from)?;
     Ok(PyNode::wrap(&node))
 }
 
-/// A call of an accelerator beside the nine, which processes messages of `directions` (both,
-/// receives or sends) and yields facts, each a name and a type (number or text). Raises TraceError
-/// for an invalid declaration.
+/// A call of a custom accelerator, which processes messages of `directions` (both, receives or
+/// sends) and yields facts, each a name and a type (number or text). Raises TraceError for an
+/// invalid declaration.
 #[pyfunction]
 pub(crate) fn trace_kind(
     name: &str,
@@ -221,7 +221,7 @@ pub(crate) fn trace_kind(
     Ok(PyNode::wrap(&Node::Kind(Arc::new(kind))))
 }
 
-/// The declarations of the accelerators beside the nine that `nodes` call, a line each.
+/// The declarations of the custom accelerators that `nodes` call, a line each.
 #[pyfunction]
 pub(crate) fn trace_declarations(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<String> {
     let nodes = unwrap(&nodes)?;
@@ -255,13 +255,13 @@ pub(crate) fn trace_trans(src: &str, dst: &str) -> PyResult<PyNode> {
     Ok(PyNode::wrap(&node))
 }
 
-/// Arms that run in parallel, each to its own end.
+/// A fork, whose arms run in parallel and end separately.
 #[pyfunction]
 pub(crate) fn trace_fork(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
     parallel(arms, source::fork)
 }
 
-/// Arms that run in parallel until all have reached the next node.
+/// A join, whose arms run in parallel until all have reached the next node.
 #[pyfunction]
 pub(crate) fn trace_join(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
     parallel(arms, source::join)
@@ -280,7 +280,7 @@ fn parallel(
     Ok(PyNode::around(of(unwrapped), &inside)?)
 }
 
-/// The end of a trace that is followed by the trace called `name`.
+/// The end of a trace that continues with the trace `name`.
 #[pyfunction]
 pub(crate) fn trace_tail(name: &str) -> PyNode {
     PyNode::wrap(&source::tail(name))

@@ -30,17 +30,18 @@ fn answer(
         .map_err(failure)
 }
 
-/// Registers the flows of a request (JSON) one after the other on a platform, those that come later
-/// while it runs, and runs those that were admitted with and without shaping. JSON: what was admitted,
-/// with which registers, what was rejected and what is left, and what each got, with a verdict and
-/// warnings. Raises AccelflowError for a value out of range.
+/// Registers the flows of a request (JSON) one after the other on a platform; later flows register
+/// during the run. Runs the admitted flows with and without shaping. Returns JSON: the admitted
+/// flows with registers, the rejected flows with the remaining capacity, and each flow's rates,
+/// verdict and warnings. Raises AccelflowError for a value out of range.
 #[pyfunction]
 pub(crate) fn arcus_plan(py: Python<'_>, request: &str) -> PyResult<String> {
     answer(py, request, run::plan)
 }
 
-/// Profiles every combination of up to `most` of the flows of a request (JSON). JSON: the combinations with
-/// their capacities and tags, and the table for later plans. Raises AccelflowError as `arcus_plan`.
+/// Profiles every combination of up to `most` of the flows of a request (JSON). Returns JSON: the
+/// combinations with their capacities and tags, and the table for later plans. Raises
+/// AccelflowError like `arcus_plan`.
 #[pyfunction]
 pub(crate) fn arcus_profile(py: Python<'_>, request: &str, most: usize) -> PyResult<String> {
     answer(py, request, |request| sweep::profile(request, most))

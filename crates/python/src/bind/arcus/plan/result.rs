@@ -55,7 +55,7 @@ fn warning(it: &FlowStatus, number: usize, run: &RunResult) -> Option<String> {
         ),
     };
     Some(format!(
-        "flow '{}': is there for {} us, which is too short to show {promise}: that takes {} us",
+        "flow '{}': time = {} us: too short for a verdict on {promise}: must be at least {} us",
         it.request.name,
         present.as_us_f64().round(),
         needed.as_us_f64().ceil(),

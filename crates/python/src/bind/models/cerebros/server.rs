@@ -54,7 +54,7 @@ enum ArrivalsRequest {
 }
 
 /// Serves requests of one service under one design, as JSON; `request` is JSON. Raises
-/// AccelflowError for an unknown name and for what cannot be simulated.
+/// AccelflowError for an unknown name or a request that cannot be simulated.
 #[pyfunction]
 pub(crate) fn cerebros_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: Request = serde_json::from_str(request).map_err(error)?;

@@ -1,4 +1,4 @@
-//! Completions and the server as orchestrators in Python see them.
+//! Completions and the server, for orchestrators in Python.
 
 use accelflow_sim::Config;
 use accelflow_sim::config::PARAMETERS;

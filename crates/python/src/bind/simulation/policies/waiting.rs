@@ -1,4 +1,4 @@
-//! Queues as policies in Python see them.
+//! Queues, for policies in Python.
 
 use std::sync::Arc;
 
@@ -50,8 +50,8 @@ impl PyWaiting {
         self.queue.instance
     }
 
-    /// Whether it is the overflow area, from which entries move up to the input queue, and not the
-    /// input queue, from which elements load them.
+    /// True for the overflow area, from which entries move to the input queue; false for the input
+    /// queue, from which elements load them.
     #[getter]
     fn is_overflow(&self) -> bool {
         self.queue.overflow
