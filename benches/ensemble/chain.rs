@@ -9,9 +9,10 @@
 //! disturbs all alike. A context switch is voluntary where a thread slept, which another thread
 //! had to end by waking it, and involuntary where the system took the processor away.
 
+mod spin;
+
 use std::collections::VecDeque;
 use std::error::Error;
-use std::hint::black_box;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use accelflow_runtime::{
     TraceHandle, TraceRequest,
 };
 use accelflow_trace::{Accel, Image, Library, Node};
+use spin::{spin, turns_per_us};
 
 const CHAIN: [Accel; 5] = [Accel::Tcp, Accel::Decr, Accel::Rpc, Accel::Dser, Accel::Ldb];
 
@@ -37,29 +39,6 @@ impl Accelerator for Spin {
         spin(self.1);
         Ok(())
     }
-}
-
-fn spin(turns: u64) {
-    let mut state = 1_u64;
-    for _ in 0..turns {
-        state = black_box(
-            state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1),
-        );
-    }
-}
-
-/// The turns of [`spin`] in a microsecond: of many tries the quickest, which nothing disturbed.
-fn turns_per_us() -> f64 {
-    let turns = 20_000;
-    let once = || {
-        let begun = Instant::now();
-        spin(turns);
-        begun.elapsed().as_secs_f64() * 1e6
-    };
-    let least = (0..500).map(|_| once()).fold(f64::MAX, f64::min);
-    turns as f64 / least
 }
 
 fn bodies(turns: u64) -> Result<Ensemble, AccelError> {

@@ -368,7 +368,7 @@ fn main() -> Result<(), Failed> {
         let mut times = thread::scope(|scope| -> Result<Vec<Duration>, Failed> {
             let threads: Vec<_> = connections
                 .iter_mut()
-                .map(|one| scope.spawn(move || one.run(calls, depth)))
+                .map(|client| scope.spawn(move || client.run(calls, depth)))
                 .collect();
             let mut times = Vec::new();
             for thread in threads {

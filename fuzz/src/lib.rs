@@ -194,7 +194,7 @@ pub fn grpc_server() -> Running {
         })
     };
     let done = [
-        server.handle("Echo", |it: &Request<'_>| Ok(it.arguments.to_vec())),
+        server.handle("Echo", |request: &Request<'_>| Ok(request.arguments.to_vec())),
         server.handle("Refuse", refuse),
         server.handle("Broken", |_: &Request<'_>| Ok(b"{\"text\": 5}".to_vec())),
         server.handle("Clear", |_: &Request<'_>| Ok(Vec::new())),

@@ -10,12 +10,13 @@
 
 mod forms;
 mod inputs;
+#[path = "../spin.rs"]
+mod spin;
 
 use std::error::Error;
-use std::hint::black_box;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use accelflow_accel::{AccelError, Accelerator, Call, Ensemble, Job, messages};
 use accelflow_runtime::affinity::{pin, usable_cores};
@@ -25,6 +26,7 @@ use accelflow_runtime::{
 use accelflow_trace::{Accel, Image, Node, templates};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
+use spin::{spin, turns_per_us};
 
 type Failed = Box<dyn Error + Send + Sync>;
 
@@ -181,28 +183,6 @@ impl Machine {
     fn work(&self, us: u32) {
         spin((self.turns_per_us * f64::from(us)) as u64);
     }
-}
-
-fn spin(turns: u64) {
-    let mut state = 1_u64;
-    for _ in 0..turns {
-        state = black_box(
-            state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1),
-        );
-    }
-}
-
-/// The turns of [`spin`] in a microsecond: of many tries the quickest, which nothing disturbed.
-fn turns_per_us() -> f64 {
-    let turns = 20_000;
-    let once = || {
-        let begun = Instant::now();
-        spin(turns);
-        begun.elapsed().as_secs_f64() * 1e6
-    };
-    turns as f64 / (0..500).map(|_| once()).fold(f64::MAX, f64::min)
 }
 
 /// The time for which this thread has run.

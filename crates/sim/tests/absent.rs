@@ -95,7 +95,8 @@ fn what_no_trace_needs_is_not_missed() {
         let found = one_request(id, &[Accel::Cmp, Accel::Dcmp]);
         assert_eq!(missed(&found), 0, "{id}");
         let whole = one_request(id, &[]);
-        let times = [&found, &whole].map(|it| it.services[0].latency.iter().collect::<Vec<Time>>());
+        let times = [&found, &whole]
+            .map(|outcome| outcome.services[0].latency.iter().collect::<Vec<Time>>());
         assert_eq!(times[0], times[1], "{id}");
     }
 }

@@ -10,7 +10,10 @@ use accelflow_sim::{Config, Load};
 use accelflow_trace::Accel;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::services::Operation;
-use common::{NOTHING_NS, SYSTEMS, fixed_plan, frictionless, round_cost, run, set, sink, together};
+use common::{
+    NOTHING_NS, SYSTEMS, check_conservation, fixed_plan, frictionless, round_cost, run, set, sink,
+    together, whole_us,
+};
 use proptest::prelude::*;
 
 /// A service that receives a message, decrypts it for 10 us on an accelerator, and does nothing
@@ -34,32 +37,28 @@ fn outcome(values: &[(&str, f64)], speedup: f64, count: u64) -> Outcome {
     outcome
 }
 
-fn us(outcome: &Outcome) -> Vec<u64> {
-    let latency = outcome.services[0].latency.iter();
-    let mut times: Vec<u64> = latency.map(|time| time.as_ps() / 1_000_000).collect();
-    times.sort_unstable();
-    times
-}
-
 const SOONER: (&str, f64) = ("accelerator.fallback", 1.0);
 
 #[test]
 fn an_idle_core_takes_what_would_wait_for_longer() {
-    assert_eq!(us(&outcome(&[], 1.0, 3)), [10, 20, 30]);
-    assert_eq!(us(&outcome(&[SOONER], 1.0, 3)), [10, 10, 10]);
+    assert_eq!(whole_us(&outcome(&[], 1.0, 3)), [10, 20, 30]);
+    assert_eq!(whole_us(&outcome(&[SOONER], 1.0, 3)), [10, 10, 10]);
     // One core takes one of them, and is not idle for the next.
     let one_core = [SOONER, ("core.count", 1.0)];
-    assert_eq!(us(&outcome(&one_core, 1.0, 3)), [10, 10, 20]);
+    assert_eq!(whole_us(&outcome(&one_core, 1.0, 3)), [10, 10, 20]);
 }
 
 #[test]
 fn a_slower_core_takes_only_what_it_ends_sooner() {
     // The core takes 40 us, so four may be ahead of an operation that waits: it ends at 40 as well.
-    assert_eq!(us(&outcome(&[], 4.0, 6)), [10, 20, 30, 40, 50, 60]);
-    assert_eq!(us(&outcome(&[SOONER], 4.0, 6)), [10, 20, 30, 40, 40, 40]);
+    assert_eq!(whole_us(&outcome(&[], 4.0, 6)), [10, 20, 30, 40, 50, 60]);
+    assert_eq!(
+        whole_us(&outcome(&[SOONER], 4.0, 6)),
+        [10, 20, 30, 40, 40, 40]
+    );
     // A context switch of 15 us is part of the core's time.
     let switch = [SOONER, ("core.context_switch_ns", 15_000.0)];
-    let times = us(&outcome(&switch, 4.0, 7));
+    let times = whole_us(&outcome(&switch, 4.0, 7));
     assert_eq!(times, [10, 20, 30, 40, 50, 55, 55]);
 }
 
@@ -97,12 +96,6 @@ proptest! {
         let plan = fixed_plan(&common::uniq_id(), 5_000.0, 3_000, &round_cost);
         let arrivals = ArrivalProcess::Poisson { rate_rps: 900_000.0 };
         let outcome = run(&config, &plan, id, &[Load::new(0, arrivals, 90, 9)], seed);
-        let totals = &outcome.totals;
-        prop_assert!(totals.drained);
-        prop_assert_eq!(totals.population_ps, totals.latency_ps);
-        prop_assert_eq!(totals.spent_ps, totals.latency_ps);
-        let requests: u64 = outcome.services.iter().map(|service| service.arrived).sum();
-        let (there, here) = (&totals.on_accelerators, &totals.on_cores);
-        prop_assert_eq!(there.iter().chain(here).sum::<u64>(), 9 * requests);
+        check_conservation(&outcome, 9);
     }
 }

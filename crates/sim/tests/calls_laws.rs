@@ -234,7 +234,8 @@ fn impossible_runs_are_refused() {
     );
     assert_eq!(
         nobody.to_string(),
-        "service Stock: 0 requests: must be more than its warm-up of 0; more requests or a higher rate of the service help"
+        "service Stock: requests = 0: must be more than its warm-up of 0; increase the number of \
+         requests or the rate of the service"
     );
     let none = error(
         &pair(NOTHING_NS, NOTHING_NS),
@@ -244,7 +245,8 @@ fn impossible_runs_are_refused() {
     let caller = error(&pair(NOTHING_NS, NOTHING_NS), &[Load::called(FRONT)]);
     assert_eq!(
         caller.to_string(),
-        "service Front: 0 requests: must be more than its warm-up of 0; more requests or a higher rate of the service help"
+        "service Front: requests = 0: must be more than its warm-up of 0; increase the number of \
+         requests or the rate of the service"
     );
     // The callee alone is on one server.
     assert!(simulate(&run(&config, &split, "ideal", &[together(STOCK, 1)], 1)).is_ok());

@@ -143,14 +143,14 @@ fn values_that_do_not_go_together_are_refused() {
     config.set("tlb.ways", 8.0).unwrap();
     assert_eq!(
         config.check().unwrap_err().to_string(),
-        "tlb.entries = 100: must be a multiple of 8, as tlb.ways is 8"
+        "tlb.entries = 100: must be a multiple of 8, since tlb.ways = 8"
     );
     config.set("tlb.ways", 10.0).unwrap();
     assert_eq!(config.check(), Ok(()));
     config.set("memory.llc_slice_kib", 100.0).unwrap();
     assert_eq!(
         config.check().unwrap_err().to_string(),
-        "memory.llc_slice_kib = 100: must be a multiple of 32, as memory.llc_ways is 16"
+        "memory.llc_slice_kib = 100: must be a multiple of 32, since memory.llc_ways = 16"
     );
 }
 

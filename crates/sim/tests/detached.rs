@@ -34,9 +34,14 @@ fn operations(plan: &Plan, id: &str) -> Vec<String> {
     let (config, loads) = (Config::default(), [poisson(FRONT, 20_000.0, 60)]);
     let (outcome, log) = simulate_logged(&run(&config, plan, id, &loads, 3)).unwrap();
     assert!(outcome.totals.drained, "{id}");
-    let shown = log.iter().map(|it| {
-        let of = (it.service, it.request, it.phase, it.chain);
-        format!("{:?}", (of, it.trace, it.accel, it.sizes))
+    let shown = log.iter().map(|operated| {
+        let of = (
+            operated.service,
+            operated.request,
+            operated.phase,
+            operated.chain,
+        );
+        format!("{:?}", (of, operated.trace, operated.accel, operated.sizes))
     });
     let mut all: Vec<String> = shown.collect();
     all.sort_unstable();
@@ -150,7 +155,7 @@ proptest! {
         for one in &found {
             prop_assert!(one.outcome.totals.drained);
         }
-        let counted = found.iter().map(|one| one.outcome.services[FRONT].latency.count());
+        let counted = found.iter().map(|server| server.outcome.services[FRONT].latency.count());
         prop_assert_eq!(counted.sum::<usize>(), 60);
     }
 }

@@ -294,7 +294,7 @@ fn two_reads() -> (Service, Recording) {
         let read = Chain::new("T4").with("T5", "hit", hit);
         let found = read.with("T6", "found", 1).with("T6", "c_compressed", 0);
         let form = ["T5", "T6"].into_iter();
-        form.fold(found, |it, trace| it.with(trace, "compressed", 0))
+        form.fold(found, |facts, trace| facts.with(trace, "compressed", 0))
             .with("T7", "exception", 0)
     };
     let path = vec![
@@ -372,7 +372,7 @@ fn facts_cannot_be_taken_from_a_recording_without_requests() {
     let error = plan.with_recorded_facts(&profile).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "service TwoReads: the recording has no requests to take facts from"
+        "service TwoReads: requests: must be in the recording, as the source of facts"
     );
 }
 

@@ -276,7 +276,7 @@ fn with_own() -> Image {
 }
 
 /// The eight services with facts and waits drawn, of two tenants and three levels, with deadlines,
-/// and behind a shaper if `shaped`; with one that calls an accelerator beside the nine if `own`.
+/// and behind a shaper if `shaped`; with one that calls a custom accelerator if `own`.
 fn result(config: &Config, id: &str, shaped: bool, own: bool) -> (Vec<Time>, u64) {
     let mut services = social_network().unwrap();
     let image = if own { with_own() } else { image() };

@@ -162,5 +162,5 @@ fn the_ladder_never_gets_slower_on_an_idle_server() {
         .iter()
         .map(|system| response(&Config::default(), &uniq_id_plan(), system.id()))
         .collect();
-    assert!(times.is_sorted_by(|one, next| one >= next), "{times:?}");
+    assert!(times.is_sorted_by(|time, next| time >= next), "{times:?}");
 }

@@ -80,7 +80,7 @@ impl Observer for Sums {
                 let running = self.running.entry(unit).or_default();
                 *running += 1;
                 let shape = self.shape.as_ref().unwrap();
-                let most = shape.units.iter().find(|one| one.unit == unit).unwrap();
+                let most = shape.units.iter().find(|shape| shape.unit == unit).unwrap();
                 assert!(*running <= most.elements, "{unit:?}");
             }
             Deed::Freed(unit) => {

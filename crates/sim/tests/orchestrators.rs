@@ -296,9 +296,9 @@ fn starts_and_ends_of_chains_cost_what_each_system_does() {
     }
     assert_eq!(
         orchestrator("centaur").err().unwrap().to_string(),
-        "unknown orchestrator 'centaur'; known are non_acc, cpu_centric, relief, cohort, \
-         cohort_polling, per_acc_type_q, direct_list, direct, cntr_flow, accelflow, accelflow_deadline, \
-         accelflow_edf, ideal"
+        "orchestrator = 'centaur': must be one of non_acc, cpu_centric, relief, cohort, \
+         cohort_polling, per_acc_type_q, direct_list, direct, cntr_flow, accelflow, \
+         accelflow_deadline, accelflow_edf, ideal"
     );
 }
 

@@ -11,13 +11,16 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::services::Operation;
-use common::{NOTHING_NS, SYSTEMS, fixed_plan, frictionless, round_cost, run, set, sink, together};
+use common::{
+    NOTHING_NS, SYSTEMS, check_conservation, fixed_plan, frictionless, round_cost, run, set, sink,
+    together, whole_us,
+};
 use proptest::prelude::*;
 
 /// A service that receives a message, which takes `slow` 10 us, and does nothing else.
 fn plan(slow: Accel) -> Plan {
     let cost = |operation: &Operation| match operation.accel {
-        it if it == slow => 10_000.0,
+        accel if accel == slow => 10_000.0,
         _ => NOTHING_NS,
     };
     fixed_plan(&sink(), NOTHING_NS, 0, &cost)
@@ -37,16 +40,9 @@ fn outcome(slow: Accel, reuse: f64, speed: f64, count: u64) -> Outcome {
     outcome
 }
 
-fn us(outcome: &Outcome) -> Vec<u64> {
-    let latency = outcome.services[0].latency.iter();
-    let mut times: Vec<u64> = latency.map(|time| time.as_ps() / 1_000_000).collect();
-    times.sort_unstable();
-    times
-}
-
 #[test]
 fn idle_accelerators_take_what_finds_no_free_element() {
-    let of = |reuse, speed, count| us(&outcome(Accel::Decr, reuse, speed, count));
+    let of = |reuse, speed, count| whole_us(&outcome(Accel::Decr, reuse, speed, count));
     assert_eq!(of(0.0, 1.0, 3), [10, 20, 30]);
     assert_eq!(of(1.0, 1.0, 3), [10, 10, 10]);
     // At half of the speed, the first is done by Decr itself.
@@ -59,7 +55,11 @@ fn idle_accelerators_take_what_finds_no_free_element() {
 fn connections_and_cores_are_not_for_others() {
     for accel in [Accel::Tcp, Accel::Ldb] {
         for reuse in [0.0, 1.0] {
-            assert_eq!(us(&outcome(accel, reuse, 1.0, 3)), [10, 20, 30], "{accel}");
+            assert_eq!(
+                whole_us(&outcome(accel, reuse, 1.0, 3)),
+                [10, 20, 30],
+                "{accel}"
+            );
         }
     }
 }
@@ -121,17 +121,12 @@ proptest! {
             Load::new(1, arrivals(900_000.0), 90, 9).of_tenant(tenants - 1),
         ];
         let outcome = run(&config, &plan, id, &loads, seed);
+        check_conservation(&outcome, 9);
         let totals = &outcome.totals;
-        prop_assert!(totals.drained);
-        prop_assert_eq!(totals.population_ps, totals.latency_ps);
-        prop_assert_eq!(totals.spent_ps, totals.latency_ps);
         let busy = totals.element_work + totals.element_stopped + totals.element_blocked;
         prop_assert_eq!(totals.element_busy, busy);
-        let requests: u64 = outcome.services.iter().map(|service| service.arrived).sum();
-        let (there, here) = (&totals.on_accelerators, &totals.on_cores);
-        prop_assert_eq!(there.iter().chain(here).sum::<u64>(), 9 * requests);
         let done: u64 = outcome.accelerators.iter().map(|accel| accel.operations).sum();
-        prop_assert_eq!(done, there.iter().sum::<u64>());
+        prop_assert_eq!(done, totals.on_accelerators.iter().sum::<u64>());
         prop_assert!(outcome.accelerators.iter().all(|accel| accel.any_busy <= 1.0 && accel.utilization <= accel.any_busy + 1e-12));
         prop_assert!(outcome.services.iter().all(|service| service.completed == service.arrived && service.latency.iter().all(|time| time > Time::ZERO)));
     }

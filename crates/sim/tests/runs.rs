@@ -174,16 +174,18 @@ fn impossible_runs_are_refused() {
     let message = |load: Load| refused(&Config::default(), &plan, &[load]).to_string();
     assert_eq!(
         message(load(3, poisson(1.0), 10, 0)),
-        "there is no service number 3 in the plan"
+        "service number = 3: must be in the plan"
     );
     assert_eq!(
         message(load(0, poisson(1.0), 10, 10)),
-        "service UniqId: 10 requests: must be more than its warm-up of 10; more requests or a higher rate of the service help"
+        "service UniqId: requests = 10: must be more than its warm-up of 10; increase the number \
+         of requests or the rate of the service"
     );
     let recorded = ArrivalProcess::Trace(vec![Time::ZERO; 3]);
     assert_eq!(
         message(load(0, recorded, 10, 5)),
-        "service UniqId: 3 requests: must be more than its warm-up of 5; more requests or a higher rate of the service help"
+        "service UniqId: requests = 3: must be more than its warm-up of 5; increase the number of \
+         requests or the rate of the service"
     );
     assert!(message(load(0, poisson(f64::NAN), 10, 0)).starts_with("rate_rps = NaN"));
     let mut config = Config::default();

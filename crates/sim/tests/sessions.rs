@@ -220,7 +220,10 @@ fn each_simulation_has_a_session_and_results_do_not_depend_on_threads() {
     let ordered = Ordered::by(earliest);
     let systems = [native(), &ordered, orchestrator("relief").unwrap()];
     let one = compared(&systems, 1).unwrap().unwrap();
-    let ids: Vec<&str> = one.iter().map(|one| one.orchestrator.as_str()).collect();
+    let ids: Vec<&str> = one
+        .iter()
+        .map(|result| result.orchestrator.as_str())
+        .collect();
     assert_eq!(ids, ["accelflow", "ordered", "relief"]);
     assert_eq!(compared(&systems, 3).unwrap().unwrap(), one);
     assert_eq!(ordered.sessions.load(Ordering::Relaxed), 2);

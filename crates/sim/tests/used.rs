@@ -58,7 +58,10 @@ fn run(plan: &Plan, id: &str, use_intervals: usize) -> Outcome {
 fn mean(used: &[Used], share: impl Fn(&Used) -> f64) -> f64 {
     let length = |used: &Used| (used.until - used.from).as_us_f64();
     let whole: f64 = used.iter().map(length).sum();
-    used.iter().map(|one| share(one) * length(one)).sum::<f64>() / whole
+    used.iter()
+        .map(|interval| share(interval) * length(interval))
+        .sum::<f64>()
+        / whole
 }
 
 #[test]
@@ -80,22 +83,28 @@ fn intervals_follow_each_other_and_their_mean_is_the_utilization() {
             let most_off = 0.03 + 2.0 / used.len() as f64;
             let near = |mean: f64, whole: f64| (mean - whole).abs() <= most_off;
             assert!(
-                near(mean(used, |one| one.cores), outcome.core_utilization),
+                near(
+                    mean(used, |interval| interval.cores),
+                    outcome.core_utilization
+                ),
                 "{id} {most}"
             );
             assert!(
-                near(mean(used, |one| one.manager), outcome.manager_utilization),
+                near(
+                    mean(used, |interval| interval.manager),
+                    outcome.manager_utilization
+                ),
                 "{id}"
             );
             assert!(
-                near(mean(used, |one| one.dma), outcome.dma_utilization),
+                near(mean(used, |interval| interval.dma), outcome.dma_utilization),
                 "{id}"
             );
             for accel in Accel::ALL {
                 let index = accel.index();
                 let whole = outcome.accelerators[index].utilization;
                 assert!(
-                    near(mean(used, |one| one.accelerators[index]), whole),
+                    near(mean(used, |interval| interval.accelerators[index]), whole),
                     "{id} {accel}"
                 );
             }
@@ -107,14 +116,17 @@ fn intervals_follow_each_other_and_their_mean_is_the_utilization() {
 fn shares_vary_and_are_shares() {
     let plan = plan();
     let used = run(&plan, "non_acc", 200).used;
-    assert!(used.iter().all(|one| (0.0..=1.0).contains(&one.cores)));
+    assert!(
+        used.iter()
+            .all(|interval| (0.0..=1.0).contains(&interval.cores))
+    );
     let (least, most) = used.iter().fold((1.0_f64, 0.0_f64), |(least, most), one| {
         (least.min(one.cores), most.max(one.cores))
     });
     assert!(most - least > 0.1, "{least} {most}");
     assert!(
         used.iter()
-            .all(|one| one.accelerators == [0.0; Accel::MOST])
+            .all(|interval| interval.accelerators == [0.0; Accel::MOST])
     );
 }
 
@@ -138,5 +150,5 @@ fn readings_change_nothing_else() {
 fn all_times_are_within_the_run() {
     let used = run(&plan(), "accelflow", 20).used;
     assert!(used[0].from > Time::ZERO);
-    assert!(used.iter().all(|one| one.from < one.until));
+    assert!(used.iter().all(|interval| interval.from < interval.until));
 }

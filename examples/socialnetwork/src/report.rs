@@ -72,8 +72,8 @@ fn machine() -> String {
     let model = text
         .lines()
         .find_map(|line| line.strip_prefix("model name"));
-    let model = model.map_or("an unknown processor", |it| {
-        it.trim_start_matches([' ', '\t', ':'])
+    let model = model.map_or("an unknown processor", |line| {
+        line.trim_start_matches([' ', '\t', ':'])
     });
     let cores = text
         .lines()

@@ -280,3 +280,23 @@ pub(crate) fn set(config: &mut Config, values: &[(&str, f64)]) {
         config.set(key, *value).unwrap();
     }
 }
+
+/// The response times of the first service in whole microseconds, in ascending order.
+pub(crate) fn whole_us(outcome: &Outcome) -> Vec<u64> {
+    let latency = outcome.services[0].latency.iter();
+    let mut times: Vec<u64> = latency.map(|time| time.as_ps() / 1_000_000).collect();
+    times.sort_unstable();
+    times
+}
+
+/// Asserts that a run has ended all requests, that their times add up, and that each request had
+/// `operations` operations, on accelerators or cores.
+pub(crate) fn check_conservation(outcome: &Outcome, operations: u64) {
+    let totals = &outcome.totals;
+    assert!(totals.drained);
+    assert_eq!(totals.population_ps, totals.latency_ps);
+    assert_eq!(totals.spent_ps, totals.latency_ps);
+    let requests: u64 = outcome.services.iter().map(|service| service.arrived).sum();
+    let done = totals.on_accelerators.iter().chain(&totals.on_cores);
+    assert_eq!(done.sum::<u64>(), operations * requests);
+}
