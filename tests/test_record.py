@@ -144,7 +144,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
         (("--from", "file:///etc/passwd", "--service", ADD), "must be http://HOST:PORT"),
         (("a:b", "--service", ADD), "--interface, --certificate, --key: needed"),
         (("a:b", "--service", "x"), "--service x: must be FUNCTION=NAME"),
-        (("a:b", "--service", "x=A", "--service", "y=A"), "given twice"),
+        (("a:b", "--service", "x=A", "--service", "y=A"), "must not be repeated"),
         (("a:b", "--service", ADD, "--base", "/no/file"), "--base /no/file"),
         (("a:b",), "--service is missing: must be FUNCTION=NAME"),
         (("own.toml",), "own.toml"),
