@@ -112,7 +112,7 @@ def test_a_worker_with_other_code_is_refused(study_file: Path, tmp_path: Path, d
         timeout=120,
     )
     assert "has accelflow" in done.stderr
-    assert "must be 1, as here" in done.stderr
+    assert "must be 1, as in this process" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
