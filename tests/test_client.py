@@ -395,7 +395,10 @@ def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path,
         (lambda i: Client(i, "h:1", protocol="json"), "protocol = 'json': must be 'binary' or"),
         (lambda i: Client(i, "h:1", server_name="x"), "needs a file of trusted authorities"),
         (lambda i: Client(i, "h:1", ca=i), "must have at least one certificate"),
-        (lambda i: Client(i, "h:1", idempotent=["sub"]), "idempotent 'sub': .*method = 'sub': must be"),
+        (
+            lambda i: Client(i, "h:1", idempotent=["sub"]),
+            "idempotent 'sub': .*method = 'sub': must be",
+        ),
         (
             lambda i: Client(i, "h:1", limits=CallLimits(timeout_s=0.0)),
             "timeout_s = 0: must be above",
