@@ -397,7 +397,7 @@ def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path,
         (lambda i: Client(i, "h:1", ca=i), "must have at least one certificate"),
         (
             lambda i: Client(i, "h:1", idempotent=["sub"]),
-            "idempotent 'sub': .*method = 'sub': must be",
+            "idempotent: .*method = 'sub': must be",
         ),
         (
             lambda i: Client(i, "h:1", limits=CallLimits(timeout_s=0.0)),

@@ -405,7 +405,7 @@ STEP_0 = Fault(accelerator="RPC", kind="fail", nth=0)
         (lambda i: GrpcClient(i, "h:1", server_name="x"), "needs a file of trusted authorities"),
         (
             lambda i: GrpcClient(i, "h:1", idempotent=["Sub"]),
-            "idempotent 'Sub': .*method = 'Sub': must be",
+            "idempotent: .*method = 'Sub': must be",
         ),
         (lambda i: GrpcClient(i, "h:1", async_threads=0), "async_threads = 0: must be 1"),
         (

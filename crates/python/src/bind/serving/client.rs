@@ -215,7 +215,7 @@ impl PyClient {
         inner.set_multiplexed(multiplexed);
         for name in idempotent {
             let known = inner.set_idempotent(&name);
-            known.map_err(|error| refused(format!("idempotent '{name}': {error}")))?;
+            known.map_err(|error| refused(format!("idempotent: {error}")))?;
         }
         Ok(PyClient { inner })
     }
@@ -337,7 +337,7 @@ impl PyGrpcClient {
         let mut inner = made.map_err(refused)?;
         for name in idempotent {
             let known = inner.set_idempotent(&name);
-            known.map_err(|error| refused(format!("idempotent '{name}': {error}")))?;
+            known.map_err(|error| refused(format!("idempotent: {error}")))?;
         }
         Ok(PyGrpcClient { inner })
     }
