@@ -3,7 +3,7 @@
 use accelflow_units::Time;
 
 use crate::control::{
-    AdmissionRequest, Availability, FlowStatus, LatencySlo, Manager, Rate, Runtime,
+    AdmissionRequest, Availability, FlowStatus, LatencySlo, Manager, Rate, Runtime, ServiceClass,
 };
 use crate::{
     Arrivals, Flow, Mechanism, Path, Platform, PlatformError, RunResult, Settings, Sizes, simulate,
@@ -16,6 +16,8 @@ pub(super) struct Tenant {
     pub(super) arrivals: Arrivals,
     /// The Ethernet port that its messages arrive on, if any.
     port: Option<usize>,
+    /// Its weight under PANIC.
+    weight: f64,
 }
 
 impl Tenant {
@@ -29,6 +31,7 @@ impl Tenant {
             },
             arrivals: Arrivals::Backlogged,
             port: None,
+            weight: 1.0,
         }
     }
 
@@ -36,6 +39,17 @@ impl Tenant {
     pub(super) fn over_port(self, port: usize) -> Self {
         let port = Some(port);
         Tenant { port, ..self }
+    }
+
+    /// Sets the weight under PANIC.
+    pub(super) fn with_weight(self, weight: f64) -> Self {
+        Tenant { weight, ..self }
+    }
+
+    /// Sets the class of the promise.
+    pub(super) fn of_class(mut self, class: ServiceClass) -> Self {
+        self.request.class = class;
+        self
     }
 
     /// Sets the VM.
@@ -80,6 +94,35 @@ pub(super) fn closed(clients: u32) -> Arrivals {
     Arrivals::Closed { clients, think }
 }
 
+/// The highest load up to `most` whose result is good, with the result. It is found by bisection to
+/// a 64th of `most`, as a result that is good at a load is good below. If none is good, it is the
+/// lowest load.
+pub(super) fn highest(
+    most: f64,
+    run: impl Fn(f64) -> Result<RunResult, PlatformError>,
+    good: impl Fn(&RunResult) -> bool,
+) -> Result<(f64, RunResult), PlatformError> {
+    let result = run(most)?;
+    if good(&result) {
+        return Ok((most, result));
+    }
+    let (mut low, mut high) = (0, 64);
+    let mut found = None;
+    while high - low > 1 {
+        let middle = u32::midpoint(low, high);
+        let load = most * f64::from(middle) / 64.0;
+        let result = run(load)?;
+        match good(&result) {
+            true => (low, found) = (middle, Some((load, result))),
+            false => high = middle,
+        }
+    }
+    match found {
+        Some(found) => Ok(found),
+        None => Ok((most / 64.0, run(most / 64.0)?)),
+    }
+}
+
 /// A platform whose control plane has admitted tenants.
 pub(super) struct Admitted {
     platform: Platform,
@@ -103,6 +146,7 @@ impl Admitted {
         let (mut flows, arcus) = manager.deploy(arrivals);
         for (flow, tenant) in flows.iter_mut().zip(tenants) {
             flow.port = tenant.port.or(flow.port);
+            flow.weight = tenant.weight;
         }
         Ok(Admitted {
             platform: platform.clone(),
@@ -110,6 +154,20 @@ impl Admitted {
             flows,
             arcus,
         })
+    }
+
+    /// The same flows with the arrivals of `tenants`, in the same order.
+    pub(super) fn sending(&self, tenants: &[Tenant]) -> Admitted {
+        let mut flows = self.flows.clone();
+        for (flow, tenant) in flows.iter_mut().zip(tenants) {
+            flow.arrivals = tenant.arrivals;
+        }
+        Admitted {
+            platform: self.platform.clone(),
+            manager: self.manager.clone(),
+            flows,
+            arcus: self.arcus.clone(),
+        }
     }
 
     /// The run with ARCUS, whose runtime reads the counters every `period`.
