@@ -128,8 +128,13 @@ def test_an_unknown_trace_names_the_known_ones(stored: Path) -> None:
 
 def test_bad_files_and_places_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no trace file")
+    (tmp_path / "bytes").write_bytes(b"\x00a\xffb\n")
+    (tmp_path / "empty").write_text("")
+    begin = 'not a trace file: must begin with "AFTRACE\\x00", '
     for arguments, says in [
-        (["list", "--file", tmp_path / "text"], "not a trace file"),
+        (["list", "--file", tmp_path / "text"], begin + 'begins with "no trace"'),
+        (["list", "--file", tmp_path / "bytes"], begin + r'begins with "\x00a\xffb\n"'),
+        (["list", "--file", tmp_path / "empty"], begin + "is empty"),
         (["list", "--file", tmp_path / "missing"], "No such file"),
         (["show", "T1", "--out", tmp_path / "t.pdf"], "must end in .png or .svg"),
         (

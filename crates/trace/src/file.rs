@@ -21,7 +21,11 @@ const CHECKSUM: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// Not a trace file at all.
-    #[error("not a trace file: first bytes = {found:02x?}: must be {MAGIC:02x?}")]
+    #[error(
+        "not a trace file: must begin with \"{}\", {}",
+        MAGIC.escape_ascii(),
+        beginning(.found)
+    )]
     Magic {
         /// The first bytes.
         found: Vec<u8>,
@@ -67,6 +71,14 @@ pub enum FileError {
     /// Words that break a rule of the language.
     #[error(transparent)]
     Link(#[from] LinkError),
+}
+
+/// What the first bytes of a file are, in the words of an error.
+fn beginning(found: &[u8]) -> String {
+    match found {
+        [] => "is empty".to_owned(),
+        _ => format!("begins with \"{}\"", found.escape_ascii()),
+    }
 }
 
 impl Image {
