@@ -142,7 +142,7 @@ def test_what_cannot_be_annotated_is_refused(make: Callable[[], object], said: s
 
 
 def test_the_name_of_a_marked_accelerator_is_checked() -> None:
-    with pytest.raises(TraceError, match="not a name of an accelerator"):
+    with pytest.raises(TraceError, match="must be 1 to 16 letters and digits"):
         offload(marks={parse: "no name"})(parse)
 
 

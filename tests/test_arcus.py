@@ -123,7 +123,7 @@ def test_registers_that_cannot_be_are_refused(change: dict[str, Any], message: s
         ([(0, 1), (0, 0)], {}, "message 1: size = 0 bytes"),
         ([(1, 1), (0, 1)], {}, "must not be before 1000 ps"),
         ([(-1, 1)], {}, "time of message 0 = -1 ns: must be"),
-        ([(0, 1)], {"segment_bytes": 101}, "segment = 101 bytes: a bucket of 100 tokens"),
+        ([(0, 1)], {"segment_bytes": 101}, "segment = 101 bytes: must be at most 100 bytes"),
         ([(0, 1)], {"segment_bytes": 8, "header_bytes": 8}, "more than the header of 8 bytes"),
         ([(0, 2**60)], {"segment_bytes": 64}, "must be at most 10000000 in one call"),
     ],
@@ -262,7 +262,7 @@ FLOW = {
         ({"slo_gbit_per_s": 0}, "flow 'it': slo_gbit_per_s = 0: must be above 0"),
         ({"slo_gbit_per_s": math.inf}, "flow 'it': slo_gbit_per_s = inf: must be a finite number"),
         ({"color": "red"}, "flow 'it': field = 'color': must be name"),
-        ({"path": "storage_read"}, "its path is storage_read, which needs storage"),
+        ({"path": "storage_read"}, "path = storage_read: needs storage"),
         ({"policy": "managed-burst", "burst_factor": 0.5}, "burst factor = 0.5"),
     ],
 )

@@ -108,7 +108,7 @@ def test_a_percentage_needs_as_many_periods(tmp_path: Path) -> None:
     )
     done = accelflow("plan", str(file))
     assert done.returncode == 0
-    assert "in 99.9 % of periods of 100 us: that takes 100000 us" in done.stderr
+    assert "in 99.9 % of periods of 100 us: must be at least 100000 us" in done.stderr
     assert "too short" in done.stdout
 
 
@@ -255,7 +255,7 @@ def test_refusals_name_a_file_where_it_has_no_line_for_them(tmp_path: Path) -> N
     twice = FLOW | {"slo_gbit_per_s": 1}
     with pytest.raises(InputError) as refused:
         arcus.plan(TWO | {"flow": [twice, twice]})
-    assert str(refused.value) == "flow 'a': there is a flow of this name already"
+    assert str(refused.value) == "flow = 'a': must differ from the names of registered flows"
 
 
 def test_a_burst_has_room_in_the_bucket_and_predictions_are_counted() -> None:

@@ -140,7 +140,7 @@ def check_calls(connection: Connection, seed: str) -> None:
         why = connection.call([(":path", f"/shop.Shop/{seed}"), GRPC])
         assert why.startswith(f"method = 'shop.Shop.{seed}'")
         why = connection.call([ECHO, GRPC, ("grpc-encoding", f"code-{seed}"), ("x-more", seed * 3)])
-        assert why.startswith(f"grpc-encoding 'code-{seed}'")
+        assert why.startswith(f"grpc-encoding = 'code-{seed}'")
         why = connection.call([ECHO, GRPC, ("grpc-timeout", f"late-{seed}")])
         assert why.startswith(f"grpc-timeout 'late-{seed}'")
 
@@ -204,7 +204,7 @@ def test_blocks_of_another_encoder_are_read(
             found = unquote(answer["grpc-message"])
             quoted = word.replace("\\", "\\\\").replace("'", "\\'").replace('"', '\\"')
             accepted = word in ("gzip", "identity")
-            assert accepted or found.startswith(f"grpc-encoding '{quoted}'"), found
+            assert accepted or found.startswith(f"grpc-encoding = '{quoted}'"), found
 
 
 @pytest.mark.parametrize(

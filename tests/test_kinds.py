@@ -76,7 +76,7 @@ def raises(payload: bytes, facts: dict[str, int | str]) -> bytes:
         (lambda payload, facts: (payload, {"n": 1.5}), "body_failed", "must be an int"),
         (lambda payload, facts: (payload, {"n": 1 << 64}), "body_failed", "64 bits"),
         (lambda payload, facts: (payload, {1: 1}), "body_failed", "names of facts"),
-        (lambda payload, facts: payload, "wrong_facts", "yields ''"),
+        (lambda payload, facts: payload, "wrong_facts", "facts of the body's output = ''"),
         (lambda payload, facts: (payload, {"n": 1, "m": 2}), "wrong_facts", "n number, m number"),
         (lambda payload, facts: run_trace("t", b""), "body_failed", "cannot run traces"),
     ],
@@ -111,8 +111,8 @@ def test_accelerators_without_a_body_or_with_another_declaration_are_refused() -
     ("declare", "said"),
     [
         (lambda: kind("no name"), "letters and digits"),
-        (lambda: kind("deser"), "one of the paper's nine"),
-        (lambda: kind("Hash", yields={"out[0]": "text"}), "name of a fact"),
+        (lambda: kind("deser"), "names of the paper's nine"),
+        (lambda: kind("Hash", yields={"out[0]": "text"}), "fact = 'out"),
         (lambda: kind("Hash", yields={"n": "float"}), "must be number or text"),  # type: ignore[dict-item]
         (lambda: kind("Hash", directions="up"), "must be both, receives, sends"),  # type: ignore[arg-type]
     ],

@@ -201,7 +201,7 @@ def test_a_client_calls_with_own_traces_and_workers(interface: Path) -> None:
         )
         assert client.call("Calculator.add", {"a": 1, "b": 2}) == 3
         assert 'pool_steps_total{peer="127.0.0.1:' in client.metrics()
-        with pytest.raises(AccelflowError, match="must continue with the trace of the answer"):
+        with pytest.raises(AccelflowError, match="must continue with tail 'my_answer'"):
             client.set_traces(library(), call="my_respond", answer="my_answer")
         assert client.set_traces(None) == 2
         assert client.call("Calculator.add", {"a": 1, "b": 2}) == 3

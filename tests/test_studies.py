@@ -176,7 +176,7 @@ def test_a_full_disk_loses_nothing(study_file: Path, tmp_path: Path):
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    message = f"accelflow: error: {place}: File too large; simulations that had ended are kept, "
+    message = f"accelflow: error: {place}: File too large; completed simulations are kept; "
     assert message in done.stderr
     assert not list(place.glob("rows/*"))  # no half file, and none beside it
     assert resource.getrlimit(resource.RLIMIT_FSIZE) != (6_000, 6_000)

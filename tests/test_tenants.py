@@ -174,7 +174,7 @@ def test_settings_of_tenants_are_looked_at(
             "tenant 'a': network = '10.0.0.0/33': must be",
         ),
         (Tenant(name="a", networks=[]), "at least one network"),
-        (Tenant(name="", networks=["::1"]), "name ''"),
+        (Tenant(name="", networks=["::1"]), "name = ''"),
         (Tenant(name="a", networks=["::1"], due_within_s=0), "due_within_s = 0"),
         (
             Tenant(name="a", networks=["::1"], due_within_s=1e10),

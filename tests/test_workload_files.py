@@ -236,7 +236,7 @@ def test_unknown_workloads_are_refused(tmp_path: Path) -> None:
     suite.write_text(suite_text("serverless"))
     with pytest.raises(InputError, match=r"own.toml:26:8: name = 'serverless': must be another"):
         simulation.check(small(suite))
-    with pytest.raises(InputError, match="unknown workload 'netflix'"):
+    with pytest.raises(InputError, match="workload = 'netflix': must be one of"):
         suite_text("netflix")
 
 

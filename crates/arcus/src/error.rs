@@ -73,7 +73,7 @@ pub enum PlatformError {
         known: String,
     },
     /// A flow whose path needs an accelerator, and that names the storage.
-    #[error("flow '{name}': its path is {path}, which needs an accelerator, not storage")]
+    #[error("flow '{name}': path = {path}: needs an accelerator, not storage")]
     NeedsAccelerator {
         /// The flow.
         name: String,

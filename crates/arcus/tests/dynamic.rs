@@ -226,11 +226,11 @@ fn a_flow_that_comes_late_is_owed_no_service_and_what_cannot_come_is_refused() {
         "mechanism Arcus: flows with settings = 1: must be 2"
     );
     let nowhere = flow.clone().through(&[7]);
-    assert!(refused(&nowhere).contains("accelerator 7 does not exist"));
+    assert!(refused(&nowhere).contains("accelerator = 7: must be below"));
     let mut gone = Once(Some(Action::Remove(3)));
     let error = simulate_with(&platform, &flows, &arcus, &settings(), &mut gone).unwrap_err();
     assert!(
-        error.to_string().contains("flow 3 does not exist"),
+        error.to_string().contains("flow = 3: must be below"),
         "{error}"
     );
 }

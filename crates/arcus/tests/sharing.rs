@@ -237,7 +237,7 @@ fn a_new_route_takes_the_messages_to_another_accelerator() {
         refused
             .unwrap_err()
             .to_string()
-            .contains("accelerator 2 does not exist")
+            .contains("accelerator = 2: must be below")
     );
 }
 
@@ -400,14 +400,14 @@ fn what_cannot_run_is_refused_with_its_place() {
         text,
         "flow 0: accelerator = 3: must be below 1, the platform's number of them"
     );
-    assert!(refused(good().by_engine(1)).contains("DMA engine 1 does not exist"));
-    assert!(refused(good().over_port(2)).contains("port 2 does not exist"));
+    assert!(refused(good().by_engine(1)).contains("DMA engine = 1: must be below"));
+    assert!(refused(good().over_port(2)).contains("port = 2: must be below"));
     assert!(
         refused(Flow {
             path: Path::InlineTx,
             ..good()
         })
-        .contains("inline_tx, which needs a port")
+        .contains("path = inline_tx: needs a port")
     );
     assert!(
         refused(Flow {

@@ -92,7 +92,7 @@ fn what_it_does_not_know_is_refused() {
         (
             format!("GET {recording}&Test.add=X HTTP/1.1\r\nHost: a\r\n\r\n"),
             409,
-            "no request to",
+            "must have had a request",
         ),
     ] {
         let (status, body) = ask(admin, &request);

@@ -170,6 +170,22 @@ fn a_full_channel_is_a_value_and_connections_are_bounded() {
 }
 
 #[test]
+fn a_call_after_its_deadline_does_not_connect() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = nobody.local_addr().expect("its address");
+    drop(nobody);
+    let client = client(address, None, config());
+    let past = CallOptions {
+        deadline: Some(Instant::now()),
+        ..CallOptions::default()
+    };
+    for _ in 0..20 {
+        let late = ("timeout", Executed::No, GrpcCode::DeadlineExceeded);
+        assert_eq!(reason(client.call_with("Add", ADD, &past)), late);
+    }
+}
+
+#[test]
 fn deadlines_reach_the_service_and_end_the_call_on_both_sides() {
     let reset = Arc::new(AtomicUsize::new(0));
     let (seen, told) = (reset.clone(), Arc::new(std::sync::Mutex::new(Vec::new())));

@@ -113,7 +113,7 @@ fn failures_have_the_codes_of_grpc() {
             12,
             "method = 'test.Calculator.Subtract': must be",
         ),
-        ("Watch", 12, "only unary methods are served"),
+        ("Watch", 12, "must be a unary method"),
     ] {
         let reply = client.call(method, text("x"));
         assert_eq!(reply.code(), code, "{method}: {reply:?}");

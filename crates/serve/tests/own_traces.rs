@@ -336,7 +336,7 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
                 "{respond}trace own_receive:\n    TCP RPC\n    branch out['compressed'] == 1\n      \
                  on true:\n        Dser\n    LdB\n"
             ),
-            "it ends where Dser must follow",
+            "it ends too early: Dser must follow",
         ),
         (
             format!(

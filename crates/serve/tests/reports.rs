@@ -128,7 +128,7 @@ fn clients_of_grpc_receive_codes_and_ids() {
     }
     // What is the client's own to know is told as before, and needs no log.
     let reply = client.call("Watch", text("x"));
-    assert!(reply.why().contains("only unary methods are served"));
+    assert!(reply.why().contains("must be a unary method"));
     let declared = client.call("Refuse", text("NOT_FOUND {\"message\": \"gone\"}"));
     assert_eq!(declared.why(), "gone");
     assert_eq!(log.lock().expect("no panic").len(), 5);

@@ -122,7 +122,9 @@ fn what_cannot_be_promised_at_the_start_is_refused() {
     let none = Shaping::default();
     let text = started(Some(slo(20_000.0, 50)), none);
     assert!(
-        text.contains("tenant 'b': 20000 requests/s of 50 us take 1 s"),
+        text.contains(
+            "tenant 'b': 20000 requests/s of 50 us take 1 accelerator seconds per second"
+        ),
         "{text}"
     );
     let sized = TenantSlo {

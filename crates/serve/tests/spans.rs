@@ -347,7 +347,7 @@ fn invalid_collectors_are_refused() {
             .map_err(|error| error.to_string());
         let text = refused.expect_err("no collector");
         assert!(
-            text.starts_with(&format!("endpoint '{endpoint}': must")),
+            text.starts_with(&format!("endpoint = '{endpoint}': must")),
             "{text}"
         );
     }

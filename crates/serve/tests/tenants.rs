@@ -241,9 +241,9 @@ fn tenants_that_cannot_be_told_apart_are_refused() {
     let mut server = server();
     let text = |refused: Result<(), TenantError>| refused.expect_err("no tenants").to_string();
     let nameless = text(server.set_tenants(vec![tenant("", 2)]));
-    assert!(nameless.starts_with("tenant 0: name ''"), "{nameless}");
+    assert!(nameless.starts_with("tenant 0: name = ''"), "{nameless}");
     let twice = text(server.set_tenants(vec![tenant("a", 2), tenant("a", 3)]));
-    assert!(twice.starts_with("tenant 1: name 'a'"), "{twice}");
+    assert!(twice.starts_with("tenant 1: name = 'a'"), "{twice}");
     let nowhere = text(server.set_tenants(vec![Tenant::new("a", Vec::new())]));
     assert!(nowhere.contains("at least one network"), "{nowhere}");
     server

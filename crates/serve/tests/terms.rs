@@ -246,7 +246,7 @@ fn a_client_calls_with_traces_of_its_own() {
         ),
         (
             [CALL, "trace own_answer:\n    TCP RPC LdB\n"].concat(),
-            "it ends where Dser must follow",
+            "it ends too early: Dser must follow",
         ),
         (
             [CALL, "trace own_answer:\n    TCP RPC Dser Ser RPC TCP\n"].concat(),

@@ -129,7 +129,7 @@ fn wrong_files_are_named() {
     );
     assert_eq!(
         refusal(r#"{"format": "accelflow-trace", "version": 1}"#),
-        "format 'accelflow-trace': must be 'accelflow-recording'"
+        "format = 'accelflow-trace': must be 'accelflow-recording'"
     );
     let error = refusal("{\"format\": \"accelflow-recording\",\n \"version\": 1}");
     assert!(

@@ -404,6 +404,9 @@ impl GrpcClient {
         let (_waiting, given_up) = oneshot::channel();
         let order = order(given_up);
         let (ticket, deadline) = (order.ticket.clone(), order.deadline);
+        if Instant::now() >= deadline {
+            return Err(self.late(Stage::Connecting));
+        }
         let gone = || CallError::Connect {
             address: self.setup.name.clone(),
             error: std::io::Error::other("the thread of the client has ended"),
