@@ -142,7 +142,7 @@ def check_calls(connection: Connection, seed: str) -> None:
         why = connection.call([ECHO, GRPC, ("grpc-encoding", f"code-{seed}"), ("x-more", seed * 3)])
         assert why.startswith(f"grpc-encoding = 'code-{seed}'")
         why = connection.call([ECHO, GRPC, ("grpc-timeout", f"late-{seed}")])
-        assert why.startswith(f"grpc-timeout 'late-{seed}'")
+        assert why.startswith(f"grpc-timeout = 'late-{seed}'")
 
 
 def follow(connection: Connection, block: bytes) -> list[tuple[str, str]]:
