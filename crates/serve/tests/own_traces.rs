@@ -582,8 +582,12 @@ fn operators_replace_traces_by_those_of_a_file() {
     assert!(shown.contains(r#""generation":1"#), "{shown}");
     assert!(ask(&running, "GET", "/traces/reload").contains("405"));
     assert!(ask(&running, "POST", "/metrics").contains("405"));
-    let other = start(common::server());
-    let refused = other
+}
+
+#[test]
+fn traces_that_are_not_from_a_file_are_not_read_again() {
+    let running = start(common::server());
+    let refused = running
         .reload_traces()
         .expect_err("there is no file")
         .to_string();
