@@ -169,7 +169,11 @@ def test_endless_nesting_is_refused() -> None:
             "arm_ends",
             "arm 2 of a join ends",
         ),
-        (lambda: Trace().build(["Ser", join("Cmp", "Encr")]), "after_join", "the end follows a join"),
+        (
+            lambda: Trace().build(["Ser", join("Cmp", "Encr")]),
+            "after_join",
+            "the end follows a join",
+        ),
         (lambda: Trace().build(["TCP", trans("JSON", "str")]), "dangling_transform", "JSON>str"),
         (
             lambda: Trace().build(["TCP", trans("JSON", "str"), trans("BSON", "str"), "Dser"]),
