@@ -1,6 +1,7 @@
 //! Flows: paths, sizes and arrivals of messages.
 
 use accelflow_kernel::Stream;
+use accelflow_shaping::Registers;
 use accelflow_units::{Bytes, Time};
 
 use crate::PlatformError;
@@ -222,6 +223,10 @@ pub struct Flow {
     pub priority: u8,
     /// The weight in bytes for weighted scheduling, relative to those of other flows.
     pub weight: f64,
+    /// The registers of ARCUS's second shaper, in commands of the storage: it decides when results
+    /// of accelerators are written to the storage (section 4.1, inline mode, "PatternC"). `None`
+    /// without a second shaper. Other mechanisms and other paths ignore it.
+    pub commands: Option<Registers>,
 }
 
 impl Flow {
@@ -239,6 +244,7 @@ impl Flow {
             queue_limit: 1024,
             priority: 0,
             weight: 1.0,
+            commands: None,
         }
     }
 
@@ -268,6 +274,13 @@ impl Flow {
     #[must_use]
     pub fn with_priority(self, priority: u8) -> Flow {
         Flow { priority, ..self }
+    }
+
+    /// Sets the registers of the second shaper.
+    #[must_use]
+    pub fn with_commands(self, registers: Registers) -> Flow {
+        let commands = Some(registers);
+        Flow { commands, ..self }
     }
 
     /// Sets the weight.

@@ -5,9 +5,9 @@ use accelflow_units::Bytes;
 use super::ProfileTable;
 use super::request::{AdmissionRequest, ServiceClass};
 use super::route::RouteEntry;
-use super::status::FlowStatus;
+use super::status::{FlowStatus, pieces};
 use super::thresholds::{SEGMENT_LOSS, SMALLEST_SEGMENT};
-use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
+use crate::{Arrivals, Egress, Flow, Mechanism, Path, Platform, PlatformError};
 
 /// An entry of the AccTable: an accelerator by name, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct Manager {
     /// The fraction of their rates on their own accelerators that opportunistic flows get, given
     /// the resources that all flows share.
     pub(super) rest: f64,
+    /// Whether results of accelerators are shaped before they are written to the storage.
+    shapes_results: bool,
 }
 
 /// A candidate shaping of a flow: its route, and the segments that its messages are cut to.
@@ -71,6 +73,16 @@ impl Manager {
             flows: Vec::new(),
             oversubscription: 1.0,
             rest: 1.0,
+            shapes_results: true,
+        }
+    }
+
+    /// Leaves out the second shapers of the inline mode, which measures what they are worth.
+    #[must_use]
+    pub fn shaping_once(self) -> Manager {
+        Manager {
+            shapes_results: false,
+            ..self
         }
     }
 
@@ -370,7 +382,39 @@ impl Manager {
             Some(promised) => promised,
             None => self.alone(&request.sizes, segment, &route)?,
         };
-        FlowStatus::planned(request, route, segment, gbit_per_s)
+        let commands = self.commands_per_message(&request, &route, segment);
+        FlowStatus::planned(request, route, segment, commands, gbit_per_s)
+    }
+
+    /// Commands of the storage per message, on a route through accelerators to the storage: one per
+    /// segment, or one per message where an accelerator makes a digest of it.
+    fn commands_per_message(
+        &self,
+        request: &AdmissionRequest,
+        route: &RouteEntry,
+        segment: Bytes,
+    ) -> Option<f64> {
+        let inline = route.path == Path::StorageWrite && !route.accelerators.is_empty();
+        if !inline || !self.shapes_results {
+            return None;
+        }
+        let known = &self.profiles.platform().accelerators;
+        let digest = |number: &usize| matches!(known[*number].egress, Egress::Fixed(_));
+        Some(match route.accelerators.iter().any(digest) {
+            true => 1.0,
+            false => pieces(&request.sizes, segment),
+        })
+    }
+
+    /// Moves a flow to another route.
+    pub(super) fn reroute(
+        &mut self,
+        number: usize,
+        route: RouteEntry,
+    ) -> Result<(), PlatformError> {
+        let status = &self.flows[number];
+        let commands = self.commands_per_message(&status.request, &route, status.segment);
+        self.flows[number].reroute(route, commands)
     }
 
     /// Sets a flow's rate to `gbit_per_s`. Returns its new registers.

@@ -222,12 +222,8 @@ impl Runtime {
         let rest = all.filter(|(status, seat)| {
             (over || status.request.class == ServiceClass::Opportunistic) && Some(seat.flow) != but
         });
-        rest.flat_map(|(status, seat)| {
-            status
-                .limits()
-                .map(|(unit, registers)| Action::Write(seat.flow, unit, registers))
-        })
-        .collect()
+        rest.flat_map(|(status, seat)| written(seat.flow, status))
+            .collect()
     }
 
     /// The rate to shape the flow to, in gigabits a second. The rest of its route is computed only
@@ -347,14 +343,19 @@ impl Runtime {
         self.violations += u64::from(violated);
         self.seats[flow].violations += u64::from(violated);
         self.predicted += u64::from(foreseen);
-        if late && let Ok(Some(new)) = self.manager.select_path(flow) {
+        if late
+            && let Ok(Some(new)) = self.manager.select_path(flow)
+            && self.manager.reroute(flow, new.clone()).is_ok()
+        {
             actions.push(Action::Route {
                 flow: self.seats[flow].flow,
                 accelerators: new.accelerators.clone(),
                 engine: new.engine,
                 path: new.path,
             });
-            self.manager.flows_mut()[flow].route = new;
+            let commands = self.manager.flows()[flow].commands;
+            let number = self.seats[flow].flow;
+            actions.extend(commands.map(|commands| Action::WriteCommands(number, commands)));
             // The trend was the old route's.
             self.seats[flow].slope = 0.0;
         }
@@ -371,11 +372,18 @@ impl Runtime {
         }
         if (target / shaped - 1.0).abs() > WORTH && self.manager.reshape(flow, target).is_ok() {
             let number = self.seats[flow].flow;
-            let limits = self.manager.flows()[flow].limits();
-            actions.extend(limits.map(|(unit, registers)| Action::Write(number, unit, registers)));
+            actions.extend(written(number, &self.manager.flows()[flow]));
         }
         actions
     }
+}
+
+/// All registers of the run's flow `number`.
+fn written(number: usize, status: &FlowStatus) -> impl Iterator<Item = Action> + '_ {
+    let limits = status.limits();
+    let limits = limits.map(move |(unit, registers)| Action::Write(number, unit, registers));
+    let commands = status.commands;
+    limits.chain(commands.map(|registers| Action::WriteCommands(number, registers)))
 }
 
 impl Controller for Runtime {

@@ -4,9 +4,10 @@ use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
 use accelflow_units::Bytes;
 
 use super::Rate;
-use super::registers::registers_for_bursts;
+use super::registers::{registers_for, registers_for_bursts};
 use super::request::{AdmissionRequest, ServiceClass};
 use super::route::{RouteEntry, Traffic};
+use super::thresholds::COMMANDS_ABOVE;
 use crate::{Arrivals, Flow, Path, PlatformError, Sizes};
 
 /// A row of the PerFlowStatusTable.
@@ -22,6 +23,12 @@ pub struct FlowStatus {
     pub registers: Registers,
     /// The registers of its second limit.
     pub also: Option<Registers>,
+    /// The registers of its second shaper, in commands of the storage, if its route leads through
+    /// accelerators to the storage (section 4.1, "PatternC"). It passes one result at a time at the
+    /// rate of the first shaper.
+    pub commands: Option<Registers>,
+    /// Commands of the storage per message; `None` without a second shaper.
+    pub(super) commands_per_message: Option<f64>,
     /// The rate of the registers, in gigabits per second.
     pub shaped_gbit_per_s: f64,
     /// The rate last measured, in gigabits a second; `None` before the first measurement.
@@ -34,10 +41,13 @@ impl FlowStatus {
         request: AdmissionRequest,
         route: RouteEntry,
         segment: Bytes,
+        commands_per_message: Option<f64>,
         gbit_per_s: f64,
     ) -> Result<FlowStatus, PlatformError> {
         let (registers, also) = registers_of(&request, segment, gbit_per_s)?;
         Ok(FlowStatus {
+            commands: commands_of(&request, commands_per_message, gbit_per_s)?,
+            commands_per_message,
             shaped_gbit_per_s: gbit_per_s,
             route,
             segment,
@@ -50,8 +60,22 @@ impl FlowStatus {
 
     /// Sets the rate to `gbit_per_s`: new registers.
     pub(super) fn reshape(&mut self, gbit_per_s: f64) -> Result<(), PlatformError> {
-        (self.registers, self.also) = registers_of(&self.request, self.segment, gbit_per_s)?;
+        let limits = registers_of(&self.request, self.segment, gbit_per_s)?;
+        self.commands = commands_of(&self.request, self.commands_per_message, gbit_per_s)?;
+        (self.registers, self.also) = limits;
         self.shaped_gbit_per_s = gbit_per_s;
+        Ok(())
+    }
+
+    /// Moves the flow to another route, with another number of commands per message.
+    pub(super) fn reroute(
+        &mut self,
+        route: RouteEntry,
+        commands_per_message: Option<f64>,
+    ) -> Result<(), PlatformError> {
+        self.commands = commands_of(&self.request, commands_per_message, self.shaped_gbit_per_s)?;
+        self.commands_per_message = commands_per_message;
+        self.route = route;
         Ok(())
     }
 
@@ -75,6 +99,7 @@ impl FlowStatus {
         let flow = Flow {
             port,
             sizes: request.sizes.clone(),
+            commands: self.commands,
             ..flow
         }
         .through(&self.route.accelerators)
@@ -134,8 +159,22 @@ pub(super) fn parts(
     }
 }
 
+/// Registers that pass one result at a time at the rate of the first shaper, in commands.
+fn commands_of(
+    request: &AdmissionRequest,
+    per_message: Option<f64>,
+    gbit_per_s: f64,
+) -> Result<Option<Registers>, PlatformError> {
+    let Some(per_message) = per_message else {
+        return Ok(None);
+    };
+    let messages_per_s = gbit_per_s * 1e9 / 8.0 / request.sizes.mean();
+    let rate = Rate::OperationsPerS(messages_per_s * per_message * COMMANDS_ABOVE);
+    registers_for(rate, Bytes(1), Clock::PAPER).map(Some)
+}
+
 /// The mean number of segments of a message.
-fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
+pub(super) fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
     let of = |size: Bytes| size.get().div_ceil(segment.get()) as f64;
     match sizes {
         Sizes::Fixed(size) => of(*size),

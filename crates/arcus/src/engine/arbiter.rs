@@ -58,7 +58,7 @@ impl Run<'_> {
             in_flight.jobs += 1;
             in_flight.whole = job.last;
             self.charge(flow, size);
-            self.depart(now, job);
+            self.depart(now, job)?;
             // Under PANIC, the next message of any flow may take the room that it leaves; the
             // flow's own comes last.
             let others = match self.mechanism {

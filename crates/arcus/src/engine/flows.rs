@@ -42,6 +42,9 @@ impl Run<'_> {
                     self.schedule_grant();
                 }
             }
+            Action::WriteCommands(flow, registers) => {
+                self.write_commands(now, flow, registers)?;
+            }
             Action::Add(flow, shaping) => self.add(now, &flow, shaping)?,
             Action::Remove(flow) => {
                 let state = self.known_flow(flow)?;
@@ -111,6 +114,9 @@ impl Run<'_> {
                     flows: number + 1,
                 });
             }
+        }
+        if let Some(injection) = &mut self.injection {
+            injection.add(now, flow.commands)?;
         }
         let mut state = FlowState::new(flow, number as u64, self.settings.seed);
         // The newcomer starts with the service of the others; otherwise it would be owed all of

@@ -3,6 +3,7 @@
 mod arbiter;
 mod controller;
 mod flows;
+mod injection;
 mod run;
 mod settings;
 mod slab;

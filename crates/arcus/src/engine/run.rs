@@ -5,6 +5,7 @@ use accelflow_shaping::{FlowConfig, Shaper};
 use accelflow_units::{Bytes, Time};
 
 use super::controller::Controller;
+use super::injection::Injection;
 use super::settings::Settings;
 use super::slab::Slab;
 use super::state::{Event, FlowState, InFlight, Job, Station};
@@ -37,6 +38,8 @@ pub(super) struct Run<'a> {
     pub(super) commands: u32,
     pub(super) shaper: Option<Shaper>,
     pub(super) grant_at: Time,
+    /// The second shaper, of results for the storage.
+    pub(super) injection: Option<Injection>,
     pub(super) software: Option<SoftwareShaper>,
     pub(super) turn: usize,
     pub(super) virtual_time: f64,
@@ -54,6 +57,12 @@ impl<'a> Run<'a> {
         mechanism.check(flows)?;
         let engines = platform.dma.engines;
         let stream = |number| Stream::new(settings.seed, number);
+        let mut injection = Injection::of(mechanism);
+        if let Some(injection) = &mut injection {
+            for flow in flows {
+                injection.add(Time::ZERO, flow.commands)?;
+            }
+        }
         Ok(Run {
             platform,
             mechanism,
@@ -80,6 +89,7 @@ impl<'a> Run<'a> {
             commands: 0,
             shaper: shaper_of(mechanism)?,
             grant_at: Time::MAX,
+            injection,
             software: match mechanism {
                 Mechanism::Software { config, rates } => {
                     Some(SoftwareShaper::new(*config, rates.clone(), stream(2)))
@@ -166,9 +176,11 @@ impl<'a> Run<'a> {
             Event::Known(flow, message) => self.known(now, flow, message),
             Event::Grant => self.grant(now)?,
             Event::Released(segment) => self.released(now, segment),
+            Event::Inject => self.injections(now)?,
+            Event::Injected(job) => self.injected(now, job),
             Event::WireFree(up) => self.wire_free(now, up),
             Event::AtHost(job, packet, size, last) => self.at_host(now, job, packet, size, last),
-            Event::AtDevice(job, size, last) => self.at_device(now, job, size, last),
+            Event::AtDevice(job, size, last) => self.at_device(now, job, size, last)?,
             Event::Credits(packet, size) => {
                 self.up.return_credits(packet, size);
                 self.pump_wire(now, true);
@@ -178,7 +190,7 @@ impl<'a> Run<'a> {
                 self.units[unit].busy = false;
                 self.start_unit(now, unit);
             }
-            Event::Computed(job) => self.computed(now, job),
+            Event::Computed(job) => self.computed(now, job)?,
             Event::Done(job) => self.done(now, job),
             Event::UnitFree(device, operation) => self.unit_free(now, device, operation),
             Event::DataReady(job) => self.data_ready(now, job),

@@ -5,11 +5,11 @@ use accelflow_units::{Bytes, Time};
 use super::run::Run;
 use super::state::{Event, Job, Route};
 use crate::hardware::{Operation, Packet, Transfer};
-use crate::{Egress, FRAME_OVERHEAD, Mechanism, Order, Path};
+use crate::{Egress, FRAME_OVERHEAD, Mechanism, Order, Path, PlatformError};
 
 impl Run<'_> {
     /// Starts a job that has passed the interface.
-    pub(super) fn depart(&mut self, now: Time, job: Job) {
+    pub(super) fn depart(&mut self, now: Time, job: Job) -> Result<(), PlatformError> {
         let Route {
             accelerators,
             engine,
@@ -29,11 +29,11 @@ impl Run<'_> {
                 if let Some(unit) = first {
                     self.units[unit].reserved += job.size;
                 }
-                self.enter(now, number);
+                self.enter(now, number)?;
             }
             Path::StorageWrite => {
                 self.commands += 1;
-                self.enter(now, number);
+                self.enter(now, number)?;
             }
             Path::StorageRead => {
                 self.commands += 1;
@@ -44,13 +44,21 @@ impl Run<'_> {
                 }
             }
         }
+        Ok(())
     }
 
-    fn route(&self, job: &Job) -> &Route {
+    pub(super) fn route(&self, job: &Job) -> &Route {
         &self.flows[job.flow].routes[job.route as usize]
     }
 
-    fn push_up(&mut self, now: Time, engine: usize, tag: u32, packet: Packet, left: Bytes) {
+    pub(super) fn push_up(
+        &mut self,
+        now: Time,
+        engine: usize,
+        tag: u32,
+        packet: Packet,
+        left: Bytes,
+    ) {
         let source = 2 * engine + usize::from(packet == Packet::ReadRequest);
         self.up.push(source, Transfer { tag, packet, left });
         self.pump_wire(now, true);
@@ -114,28 +122,36 @@ impl Run<'_> {
         self.pump_wire(now, false);
     }
 
-    pub(super) fn at_device(&mut self, now: Time, job: u32, size: Bytes, _last: bool) {
+    pub(super) fn at_device(
+        &mut self,
+        now: Time,
+        job: u32,
+        size: Bytes,
+        _last: bool,
+    ) -> Result<(), PlatformError> {
         let state = self.jobs.get(job);
         state.coming = state.coming.beyond(size);
         if state.coming == Bytes(0) {
-            self.enter(now, job);
+            self.enter(now, job)?;
         }
+        Ok(())
     }
 
     /// Moves a job whose data has reached the device, or has left an accelerator, to the next
     /// accelerator or out.
-    fn enter(&mut self, now: Time, job: u32) {
+    fn enter(&mut self, now: Time, job: u32) -> Result<(), PlatformError> {
         let state = *self.jobs.get(job);
         match self.route(&state).accelerators.get(state.stage).copied() {
             Some(unit) => {
                 self.units[unit].queue.push_back(job);
                 self.start_unit(now, unit);
+                Ok(())
             }
             None => {
                 if state.stage == 0 {
                     self.give_back(&state);
                 }
-                self.leave(now, job);
+                self.leave(now, job)
             }
         }
     }
@@ -250,12 +266,12 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn computed(&mut self, now: Time, job: u32) {
-        self.enter(now, job);
+    pub(super) fn computed(&mut self, now: Time, job: u32) -> Result<(), PlatformError> {
+        self.enter(now, job)
     }
 
     /// Sends a job's result out.
-    fn leave(&mut self, now: Time, job: u32) {
+    fn leave(&mut self, now: Time, job: u32) -> Result<(), PlatformError> {
         let state = *self.jobs.get(job);
         let Route {
             engine, path, port, ..
@@ -273,8 +289,10 @@ impl Run<'_> {
                 self.at(sent, Event::Done(job));
             }
             (Path::StorageRead, _) => self.finish_job(now, job),
+            (Path::StorageWrite, _) if state.stage > 0 && self.inject(now, job)? => {}
             _ => self.push_up(now, engine, job, Packet::Write, state.data),
         }
+        Ok(())
     }
 
     /// Ends a job.
@@ -282,7 +300,7 @@ impl Run<'_> {
         self.finish_job(now, job);
     }
 
-    fn release_egress(&mut self, now: Time, job: u32) {
+    pub(super) fn release_egress(&mut self, now: Time, job: u32) {
         let state = *self.jobs.get(job);
         let Route {
             accelerators,

@@ -27,6 +27,10 @@ pub(super) enum Event {
     Grant,
     /// A segment is through the shaper.
     Released(Segment),
+    /// The second shaper lets something pass.
+    Inject,
+    /// A result is through the second shaper.
+    Injected(u32),
     /// The wire towards the host (true) or from it is free.
     WireFree(bool),
     /// A packet is at the host.

@@ -8,6 +8,7 @@ mod case_studies;
 mod compute_times;
 mod end_to_end;
 mod heterogeneity;
+mod inline_storage;
 mod key_value;
 mod limiters;
 mod protocol;
@@ -22,7 +23,7 @@ pub use report::{Experiment, Report, Row, Series};
 use crate::PlatformError;
 
 /// All experiments: name, description, and function.
-pub const EXPERIMENTS: [Experiment; 13] = [
+pub const EXPERIMENTS: [Experiment; 14] = [
     Experiment {
         name: "fig3",
         title: "Table 1 and Fig. 3: what two tenants get without traffic shaping",
@@ -88,6 +89,12 @@ pub const EXPERIMENTS: [Experiment; 13] = [
         title: "Section 5.3: flows of one VM, and of VMs on different paths",
         replications: 2,
         run: compute_times::paths,
+    },
+    Experiment {
+        name: "inline_storage",
+        title: "Section 4.1: inline mode with storage, results shaped once and twice",
+        replications: 5,
+        run: inline_storage::inline_storage,
     },
     Experiment {
         name: "table2_by_method",

@@ -134,7 +134,23 @@ pub(super) struct Admitted {
 impl Admitted {
     /// Admits all tenants in order; a tenant without room is an error.
     pub(super) fn new(platform: &Platform, tenants: &[Tenant]) -> Result<Admitted, PlatformError> {
-        let mut manager = Manager::new(platform.clone());
+        Admitted::by(Manager::new(platform.clone()), platform, tenants)
+    }
+
+    /// [`Admitted::new`] without second shapers.
+    pub(super) fn shaped_once(
+        platform: &Platform,
+        tenants: &[Tenant],
+    ) -> Result<Admitted, PlatformError> {
+        let manager = Manager::new(platform.clone()).shaping_once();
+        Admitted::by(manager, platform, tenants)
+    }
+
+    fn by(
+        mut manager: Manager,
+        platform: &Platform,
+        tenants: &[Tenant],
+    ) -> Result<Admitted, PlatformError> {
         for tenant in tenants {
             manager.register(tenant.request.clone())?;
         }

@@ -1,0 +1,141 @@
+//! The second shaper of the inline mode with storage (section 4.1, "Inline mode (P2P)"): it decides
+//! when results of accelerators become commands of the storage.
+
+use accelflow_shaping::{FlowConfig, FlowId, Message, Registers, Shaper, Timing, Unit};
+use accelflow_units::Time;
+
+use super::run::Run;
+use super::state::Event;
+use crate::hardware::Packet;
+use crate::{Mechanism, PlatformError};
+
+/// The state of the second shaper.
+#[derive(Clone, Debug)]
+pub(super) struct Injection {
+    shaper: Shaper,
+    /// By flow of the run, its number in the shaper.
+    flows: Vec<Option<FlowId>>,
+    /// The time of the next scheduled poll.
+    poll_at: Time,
+}
+
+impl Injection {
+    /// The second shaper under `mechanism`, without flows; `None` without ARCUS.
+    pub(super) fn of(mechanism: &Mechanism) -> Option<Injection> {
+        let Mechanism::Arcus { timing, .. } = mechanism else {
+            return None;
+        };
+        Some(Injection::new(*timing))
+    }
+
+    fn new(timing: Timing) -> Injection {
+        Injection {
+            shaper: Shaper::new(timing),
+            flows: Vec::new(),
+            poll_at: Time::MAX,
+        }
+    }
+
+    /// Adds the next flow of the run.
+    pub(super) fn add(
+        &mut self,
+        now: Time,
+        commands: Option<Registers>,
+    ) -> Result<(), PlatformError> {
+        let config = |registers| FlowConfig::new(Unit::Operations, registers);
+        let number = commands.map(|registers| self.shaper.add_flow(now, config(registers)));
+        self.flows.push(number.transpose()?);
+        Ok(())
+    }
+
+    fn write(&mut self, now: Time, flow: usize, registers: Registers) -> Result<(), PlatformError> {
+        match self.flows.get_mut(flow) {
+            Some(Some(number)) => {
+                self.shaper.write(now, *number, registers)?;
+            }
+            // The flow has moved to a route that ends at the storage.
+            Some(none) => {
+                let config = FlowConfig::new(Unit::Operations, registers);
+                *none = Some(self.shaper.add_flow(now, config)?);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl Run<'_> {
+    /// Queues a result for the storage, if its flow has a second shaper. Returns whether it has. The
+    /// result waits in the interface's queue of its flow, so it frees its room at the way out.
+    pub(super) fn inject(&mut self, now: Time, job: u32) -> Result<bool, PlatformError> {
+        let state = *self.jobs.get(job);
+        let Some(injection) = &mut self.injection else {
+            return Ok(false);
+        };
+        let Some(Some(number)) = injection.flows.get(state.flow).copied() else {
+            return Ok(false);
+        };
+        let (tag, size) = (u64::from(job), state.data);
+        injection.shaper.offer(now, number, Message { tag, size })?;
+        self.schedule_injection();
+        self.release_egress(now, job);
+        Ok(true)
+    }
+
+    fn schedule_injection(&mut self) {
+        let Some(injection) = &mut self.injection else {
+            return;
+        };
+        if let Some(time) = injection.shaper.next_grant()
+            && time < injection.poll_at
+        {
+            injection.poll_at = time;
+            self.at(time, Event::Inject);
+        }
+    }
+
+    /// Polls the second shaper.
+    pub(super) fn injections(&mut self, now: Time) -> Result<(), PlatformError> {
+        let Some(injection) = &mut self.injection else {
+            return Ok(());
+        };
+        if now >= injection.poll_at {
+            injection.poll_at = Time::MAX;
+        }
+        let mut granted = Vec::new();
+        while let Some(segment) = injection.shaper.poll(now)? {
+            granted.push(segment);
+        }
+        for segment in granted {
+            self.at(
+                segment.released.max(now),
+                Event::Injected(segment.tag as u32),
+            );
+        }
+        self.schedule_injection();
+        Ok(())
+    }
+
+    /// Sends a result to the storage that has passed the second shaper.
+    pub(super) fn injected(&mut self, now: Time, job: u32) {
+        let state = *self.jobs.get(job);
+        let engine = self.route(&state).engine;
+        self.leaving[engine] += state.data;
+        self.jobs.get(job).reserved = state.data;
+        self.push_up(now, engine, job, Packet::Write, state.data);
+    }
+
+    /// Writes registers of the second shaper.
+    pub(super) fn write_commands(
+        &mut self,
+        now: Time,
+        flow: usize,
+        registers: Registers,
+    ) -> Result<(), PlatformError> {
+        if let Some(injection) = &mut self.injection {
+            injection.write(now, flow, registers)?;
+            self.schedule_injection();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! The inline mode with storage (section 4.1, "Inline mode (P2P)"): what the second shaper, of the
+//! accelerator's results, is worth to a neighbour on the same SSD. The paper describes it and
+//! reports no measurement of it.
+
+use accelflow_units::{Bytes, Time};
+
+use super::protocol::{Admitted, Tenant};
+use super::report::{Report, Row};
+use crate::control::{Rate, STORAGE};
+use crate::parameters::compression;
+use crate::{
+    Arrivals, Mechanism, Path, Platform, PlatformError, RunResult, Settings, Sizes, StorageConfig,
+};
+
+/// The promises to the reader and to the writer, in operations a second: a third of the SSD each.
+const READS_PER_S: f64 = 300e3;
+const WRITES_PER_S: f64 = 5e3;
+/// Messages of a burst of the writer. It may send a burst at once: its first shaper has the tokens.
+const BURST: u32 = 128;
+/// The load of the writer, of its promise.
+const LOAD: f64 = 0.5;
+/// The runtime's period: ten writes.
+const PERIOD: Time = Time::from_us(2_000);
+
+fn tenants() -> [Tenant; 2] {
+    let sizes = || Sizes::Fixed(Bytes(4_096));
+    let arrivals = |per_s: f64| Arrivals::Poisson(Time::from_s_f64(1.0 / per_s));
+    let every = Time::from_s_f64(f64::from(BURST) / (LOAD * WRITES_PER_S));
+    let reads = Rate::OperationsPerS(READS_PER_S);
+    let writes = Rate::OperationsPerS(WRITES_PER_S);
+    [
+        Tenant::new("reader", STORAGE, Path::StorageRead, sizes(), reads)
+            .sending(arrivals(0.9 * READS_PER_S)),
+        Tenant::new("writer", "compression", Path::StorageWrite, sizes(), writes)
+            .of_vm(1)
+            .in_bursts(BURST)
+            .sending(Arrivals::Bursts {
+                burst: BURST,
+                every,
+            }),
+    ]
+}
+
+/// Reads of one VM, beside bursts of writes that another VM sends through the compression.
+pub(super) fn inline_storage(seed: u64) -> Result<Report, PlatformError> {
+    let mut platform = Platform::prototype(vec![compression()]);
+    platform.storage = Some(StorageConfig::paper(1));
+    let settings = Settings::lasting(Time::from_us(400_000)).seeded(seed);
+    let twice = Admitted::new(&platform, &tenants())?;
+    let once = Admitted::shaped_once(&platform, &tenants())?;
+    let none = Mechanism::NoShaping;
+    let runs = [
+        (none.name(), "not shaped", once.without(&none, &settings)?),
+        ("Arcus", "shaped once", once.run(&settings, PERIOD)?),
+        ("Arcus", "shaped twice", twice.run(&settings, PERIOD)?),
+    ];
+    let mut rows = Vec::new();
+    for (system, how, result) in &runs {
+        rows.extend(measured(system, how, result));
+    }
+    let tail = |number: usize| p99(&runs[number].2, 0).as_us_f64();
+    let what = "reader's 99th percentile, shaped twice over once";
+    let key = "arcus.inline_storage.reads_p99_twice_over_once.Arcus";
+    rows.push(Row::new(key, "Arcus", what, "times", tail(2) / tail(1)).noting(
+        "The first shaper lets the writer's bursts through to the accelerator. Without the second, \
+         they reach the SSD, and reads wait behind their programming.",
+    ));
+    Ok(Report {
+        rows,
+        ..Report::default()
+    })
+}
+
+fn measured(system: &'static str, how: &str, result: &RunResult) -> Vec<Row> {
+    let row = |name: &str, what: &str, unit, ours| {
+        let key = format!("arcus.inline_storage.{name}.{}", how.replace(' ', "_"));
+        Row::new(key, system, format!("{how}: {what}"), unit, ours)
+    };
+    let us = |flow: usize| p99(result, flow).as_us_f64();
+    vec![
+        row("reads_p99", "reader's 99th percentile", "us", us(0)),
+        row("writes_p99", "writer's 99th percentile", "us", us(1)),
+        row("writes_per_s", "writes", "K/s", result.per_s(1) / 1e3),
+    ]
+}
+
+fn p99(result: &RunResult, flow: usize) -> Time {
+    result.flows[flow].latency(99.0).unwrap_or(Time::ZERO)
+}
