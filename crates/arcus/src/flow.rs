@@ -94,6 +94,17 @@ impl Sizes {
         }
     }
 
+    /// Each size and its share of the messages.
+    pub(crate) fn shares(&self) -> Vec<(Bytes, f64)> {
+        match self {
+            Sizes::Fixed(size) => vec![(*size, 1.0)],
+            Sizes::Mix(sizes) => {
+                let total: f64 = sizes.iter().map(|size| size.1).sum();
+                sizes.iter().map(|size| (size.0, size.1 / total)).collect()
+            }
+        }
+    }
+
     /// The largest.
     pub fn largest(&self) -> Bytes {
         match self {
@@ -223,10 +234,10 @@ pub struct Flow {
     pub priority: u8,
     /// The weight in bytes for weighted scheduling, relative to those of other flows.
     pub weight: f64,
-    /// The registers of ARCUS's second shaper, in commands of the storage: it decides when results
-    /// of accelerators are written to the storage (section 4.1, inline mode, "PatternC"). `None`
+    /// The registers of ARCUS's second shaper, in bytes of results: it decides when results of
+    /// accelerators are written to the storage (section 4.1, inline mode, "PatternC"). `None`
     /// without a second shaper. Other mechanisms and other paths ignore it.
-    pub commands: Option<Registers>,
+    pub results: Option<Registers>,
 }
 
 impl Flow {
@@ -244,7 +255,7 @@ impl Flow {
             queue_limit: 1024,
             priority: 0,
             weight: 1.0,
-            commands: None,
+            results: None,
         }
     }
 
@@ -278,9 +289,9 @@ impl Flow {
 
     /// Sets the registers of the second shaper.
     #[must_use]
-    pub fn with_commands(self, registers: Registers) -> Flow {
-        let commands = Some(registers);
-        Flow { commands, ..self }
+    pub fn with_results_shaped(self, registers: Registers) -> Flow {
+        let results = Some(registers);
+        Flow { results, ..self }
     }
 
     /// Sets the weight.

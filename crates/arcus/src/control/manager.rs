@@ -5,7 +5,7 @@ use accelflow_units::Bytes;
 use super::ProfileTable;
 use super::request::{AdmissionRequest, ServiceClass};
 use super::route::RouteEntry;
-use super::status::{FlowStatus, pieces};
+use super::status::{FlowStatus, Output};
 use super::thresholds::{SEGMENT_LOSS, SMALLEST_SEGMENT};
 use crate::{Arrivals, Egress, Flow, Mechanism, Path, Platform, PlatformError};
 
@@ -382,28 +382,44 @@ impl Manager {
             Some(promised) => promised,
             None => self.alone(&request.sizes, segment, &route)?,
         };
-        let commands = self.commands_per_message(&request, &route, segment);
-        FlowStatus::planned(request, route, segment, commands, gbit_per_s)
+        let output = self.output(&request, &route, segment);
+        FlowStatus::planned(request, route, segment, output, gbit_per_s)
     }
 
-    /// Commands of the storage per message, on a route through accelerators to the storage: one per
-    /// segment, or one per message where an accelerator makes a digest of it.
-    fn commands_per_message(
+    /// The output of the accelerators on a route to the storage; `None` on other routes, and if
+    /// there is no output.
+    fn output(
         &self,
         request: &AdmissionRequest,
         route: &RouteEntry,
         segment: Bytes,
-    ) -> Option<f64> {
+    ) -> Option<Output> {
         let inline = route.path == Path::StorageWrite && !route.accelerators.is_empty();
         if !inline || !self.shapes_results {
             return None;
         }
         let known = &self.profiles.platform().accelerators;
-        let digest = |number: &usize| matches!(known[*number].egress, Egress::Fixed(_));
-        Some(match route.accelerators.iter().any(digest) {
-            true => 1.0,
-            false => pieces(&request.sizes, segment),
-        })
+        // A digest belongs to the whole message, so its last segment carries it.
+        let of =
+            |input: Bytes, last: bool| {
+                let passed = route.accelerators.iter().fold(input, |data, number| {
+                    match known[*number].egress {
+                        Egress::Fixed(_) if !last => Bytes(0),
+                        egress => egress.of(data),
+                    }
+                });
+                passed.get()
+            };
+        let (mut mean, mut largest) = (0.0, 0);
+        for (size, share) in request.sizes.shares() {
+            let before = (size.get() - 1) / segment.get();
+            let rest = Bytes(size.get() - before * segment.get());
+            let (each, end) = (of(segment, false), of(rest, true));
+            mean += share * (before * each + end) as f64;
+            largest = largest.max(end).max(if before > 0 { each } else { 0 });
+        }
+        let largest = Bytes(largest);
+        (mean > 0.0).then_some(Output { mean, largest })
     }
 
     /// Moves a flow to another route.
@@ -413,8 +429,8 @@ impl Manager {
         route: RouteEntry,
     ) -> Result<(), PlatformError> {
         let status = &self.flows[number];
-        let commands = self.commands_per_message(&status.request, &route, status.segment);
-        self.flows[number].reroute(route, commands)
+        let output = self.output(&status.request, &route, status.segment);
+        self.flows[number].reroute(route, output)
     }
 
     /// Sets a flow's rate to `gbit_per_s`. Returns its new registers.

@@ -353,9 +353,9 @@ impl Runtime {
                 engine: new.engine,
                 path: new.path,
             });
-            let commands = self.manager.flows()[flow].commands;
+            let results = self.manager.flows()[flow].results;
             let number = self.seats[flow].flow;
-            actions.extend(commands.map(|commands| Action::WriteCommands(number, commands)));
+            actions.extend(results.map(|registers| Action::WriteResults(number, registers)));
             // The trend was the old route's.
             self.seats[flow].slope = 0.0;
         }
@@ -382,8 +382,8 @@ impl Runtime {
 fn written(number: usize, status: &FlowStatus) -> impl Iterator<Item = Action> + '_ {
     let limits = status.limits();
     let limits = limits.map(move |(unit, registers)| Action::Write(number, unit, registers));
-    let commands = status.commands;
-    limits.chain(commands.map(|registers| Action::WriteCommands(number, registers)))
+    let results = status.results;
+    limits.chain(results.map(|registers| Action::WriteResults(number, registers)))
 }
 
 impl Controller for Runtime {

@@ -7,7 +7,7 @@ use super::Rate;
 use super::registers::{registers_for, registers_for_bursts};
 use super::request::{AdmissionRequest, ServiceClass};
 use super::route::{RouteEntry, Traffic};
-use super::thresholds::COMMANDS_ABOVE;
+use super::thresholds::RESULTS_ABOVE;
 use crate::{Arrivals, Flow, Path, PlatformError, Sizes};
 
 /// A row of the PerFlowStatusTable.
@@ -23,12 +23,12 @@ pub struct FlowStatus {
     pub registers: Registers,
     /// The registers of its second limit.
     pub also: Option<Registers>,
-    /// The registers of its second shaper, in commands of the storage, if its route leads through
-    /// accelerators to the storage (section 4.1, "PatternC"). It passes one result at a time at the
-    /// rate of the first shaper.
-    pub commands: Option<Registers>,
-    /// Commands of the storage per message; `None` without a second shaper.
-    pub(super) commands_per_message: Option<f64>,
+    /// The registers of its second shaper, in bytes of results, if its route leads through
+    /// accelerators to the storage (section 4.1, "PatternC"). It passes one result at a time, and as
+    /// many messages per second as the first.
+    pub results: Option<Registers>,
+    /// The accelerators' output; `None` without a second shaper.
+    pub(super) output: Option<Output>,
     /// The rate of the registers, in gigabits per second.
     pub shaped_gbit_per_s: f64,
     /// The rate last measured, in gigabits a second; `None` before the first measurement.
@@ -41,13 +41,13 @@ impl FlowStatus {
         request: AdmissionRequest,
         route: RouteEntry,
         segment: Bytes,
-        commands_per_message: Option<f64>,
+        output: Option<Output>,
         gbit_per_s: f64,
     ) -> Result<FlowStatus, PlatformError> {
         let (registers, also) = registers_of(&request, segment, gbit_per_s)?;
         Ok(FlowStatus {
-            commands: commands_of(&request, commands_per_message, gbit_per_s)?,
-            commands_per_message,
+            results: results_of(&request, output, gbit_per_s)?,
+            output,
             shaped_gbit_per_s: gbit_per_s,
             route,
             segment,
@@ -61,20 +61,20 @@ impl FlowStatus {
     /// Sets the rate to `gbit_per_s`: new registers.
     pub(super) fn reshape(&mut self, gbit_per_s: f64) -> Result<(), PlatformError> {
         let limits = registers_of(&self.request, self.segment, gbit_per_s)?;
-        self.commands = commands_of(&self.request, self.commands_per_message, gbit_per_s)?;
+        self.results = results_of(&self.request, self.output, gbit_per_s)?;
         (self.registers, self.also) = limits;
         self.shaped_gbit_per_s = gbit_per_s;
         Ok(())
     }
 
-    /// Moves the flow to another route, with another number of commands per message.
+    /// Moves the flow to another route, with another output of its accelerators.
     pub(super) fn reroute(
         &mut self,
         route: RouteEntry,
-        commands_per_message: Option<f64>,
+        output: Option<Output>,
     ) -> Result<(), PlatformError> {
-        self.commands = commands_of(&self.request, commands_per_message, self.shaped_gbit_per_s)?;
-        self.commands_per_message = commands_per_message;
+        self.results = results_of(&self.request, output, self.shaped_gbit_per_s)?;
+        self.output = output;
         self.route = route;
         Ok(())
     }
@@ -99,7 +99,7 @@ impl FlowStatus {
         let flow = Flow {
             port,
             sizes: request.sizes.clone(),
-            commands: self.commands,
+            results: self.results,
             ..flow
         }
         .through(&self.route.accelerators)
@@ -159,22 +159,30 @@ pub(super) fn parts(
     }
 }
 
-/// Registers that pass one result at a time at the rate of the first shaper, in commands.
-fn commands_of(
+/// The output of a route's accelerators for the messages of a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Output {
+    /// Its mean per message, in bytes.
+    pub(super) mean: f64,
+    /// The largest output for a segment.
+    pub(super) largest: Bytes,
+}
+
+/// Registers that pass one result at a time, and as many messages per second as the first shaper.
+fn results_of(
     request: &AdmissionRequest,
-    per_message: Option<f64>,
+    output: Option<Output>,
     gbit_per_s: f64,
 ) -> Result<Option<Registers>, PlatformError> {
-    let Some(per_message) = per_message else {
+    let Some(Output { mean, largest }) = output else {
         return Ok(None);
     };
-    let messages_per_s = gbit_per_s * 1e9 / 8.0 / request.sizes.mean();
-    let rate = Rate::OperationsPerS(messages_per_s * per_message * COMMANDS_ABOVE);
-    registers_for(rate, Bytes(1), Clock::PAPER).map(Some)
+    let rate = gbit_per_s * mean / request.sizes.mean() * RESULTS_ABOVE;
+    registers_for(Rate::GbitPerS(rate), largest, Clock::PAPER).map(Some)
 }
 
 /// The mean number of segments of a message.
-pub(super) fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
+fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
     let of = |size: Bytes| size.get().div_ceil(segment.get()) as f64;
     match sizes {
         Sizes::Fixed(size) => of(*size),

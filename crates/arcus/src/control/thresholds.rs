@@ -69,4 +69,4 @@ pub(crate) const LONGEST_CYCLES: u64 = 65_536;
 pub(crate) const RATE_ERROR: f64 = 1e-4;
 /// The rate of a flow's second shaper over the rate of the first. The excess exceeds the deviations
 /// of both registers, so results do not pile up between the two.
-pub(crate) const COMMANDS_ABOVE: f64 = 1.0 + 3.0 * RATE_ERROR;
+pub(crate) const RESULTS_ABOVE: f64 = 1.0 + 3.0 * RATE_ERROR;

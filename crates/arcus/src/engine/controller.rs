@@ -22,9 +22,9 @@ pub enum Action {
     /// Writes new registers for the flow's limit with this unit. They take effect after the
     /// reconfiguration time.
     Write(usize, Unit, Registers),
-    /// Writes new registers for the flow's second shaper, which counts commands of the storage
-    /// ([`Flow::commands`]). A flow without one gets one.
-    WriteCommands(usize, Registers),
+    /// Writes new registers for the flow's second shaper, of results for the storage
+    /// ([`Flow::results`]). A flow without one gets one.
+    WriteResults(usize, Registers),
     /// Adds a flow with its shaping under ARCUS. The flow gets the next number.
     Add(Flow, Option<FlowConfig>),
     /// Ends the arrivals of a flow. Messages that have arrived are still served.

@@ -42,8 +42,8 @@ impl Run<'_> {
                     self.schedule_grant();
                 }
             }
-            Action::WriteCommands(flow, registers) => {
-                self.write_commands(now, flow, registers)?;
+            Action::WriteResults(flow, registers) => {
+                self.write_results(now, flow, registers)?;
             }
             Action::Add(flow, shaping) => self.add(now, &flow, shaping)?,
             Action::Remove(flow) => {
@@ -116,7 +116,7 @@ impl Run<'_> {
             }
         }
         if let Some(injection) = &mut self.injection {
-            injection.add(now, flow.commands)?;
+            injection.add(now, flow.results)?;
         }
         let mut state = FlowState::new(flow, number as u64, self.settings.seed);
         // The newcomer starts with the service of the others; otherwise it would be owed all of

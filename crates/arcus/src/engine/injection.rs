@@ -40,10 +40,10 @@ impl Injection {
     pub(super) fn add(
         &mut self,
         now: Time,
-        commands: Option<Registers>,
+        results: Option<Registers>,
     ) -> Result<(), PlatformError> {
-        let config = |registers| FlowConfig::new(Unit::Operations, registers);
-        let number = commands.map(|registers| self.shaper.add_flow(now, config(registers)));
+        let config = |registers| FlowConfig::new(Unit::Bytes, registers);
+        let number = results.map(|registers| self.shaper.add_flow(now, config(registers)));
         self.flows.push(number.transpose()?);
         Ok(())
     }
@@ -55,7 +55,7 @@ impl Injection {
             }
             // The flow has moved to a route that ends at the storage.
             Some(none) => {
-                let config = FlowConfig::new(Unit::Operations, registers);
+                let config = FlowConfig::new(Unit::Bytes, registers);
                 *none = Some(self.shaper.add_flow(now, config)?);
             }
             None => {}
@@ -126,7 +126,7 @@ impl Run<'_> {
     }
 
     /// Writes registers of the second shaper.
-    pub(super) fn write_commands(
+    pub(super) fn write_results(
         &mut self,
         now: Time,
         flow: usize,

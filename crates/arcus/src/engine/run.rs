@@ -60,7 +60,7 @@ impl<'a> Run<'a> {
         let mut injection = Injection::of(mechanism);
         if let Some(injection) = &mut injection {
             for flow in flows {
-                injection.add(Time::ZERO, flow.commands)?;
+                injection.add(Time::ZERO, flow.results)?;
             }
         }
         Ok(Run {
