@@ -165,7 +165,9 @@ def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str
     value that is not allowed, and a parameter that is set twice. The message begins with `place`.
     """
     if not isinstance(values, Mapping):
-        raise refused("parameters", values, "must be values by key")
+        raise refused(
+            "parameters", values, "must be a mapping from keys to values, such as {'pes': 4}"
+        )
     found: dict[str, float] = {}
     for given, value in values.items():
         try:

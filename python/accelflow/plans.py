@@ -384,7 +384,7 @@ def _pairs(place: str, value: Sequence[Any], field: _Field) -> list[tuple[int, f
     for pair in value:
         good = isinstance(pair, list | tuple) and len(pair) == 2
         if not good or isinstance(pair[0], bool) or not isinstance(pair[0], int):
-            raise refused(place, pair, "must be a pair of bytes and a number above 0")
+            raise refused(place, pair, "must be a pair [bytes, weight], both above 0")
         size = _number(place, pair[0], _Field(kind="whole", meaning="", low=1, high=field.high))
         low = _Field(kind="number", meaning="", low=_POSITIVE, high=1e12)
         found.append((size, _number(place, pair[1], low)))

@@ -87,9 +87,9 @@ platform! {
     "From the NIC to a core's queue pair, in cycles."
     notification_cycles = 40.0, "cycles", 0.0, number, Derived, "one traversal of the chip's network";
     "Memory for messages, in bytes."
-    buffer_bytes = 1048576.0, "B", 1.0, whole, Assumed, "Cerebros, section 4.1: arenas, of unprinted size";
+    buffer_bytes = 1048576.0, "B", 1.0, whole, Assumed, "Cerebros, section 4.1 has arenas and does not print their size";
     "Number of arenas of the memory; a message lies in one of them."
-    arenas = 1.0, "arenas", 1.0, whole, Assumed, "Cerebros, section 4.1: a set of them, of unprinted number";
+    arenas = 1.0, "arenas", 1.0, whole, Assumed, "Cerebros, section 4.1 has a set of arenas and does not print their number";
     "Memory reserved for a deserialized payload, as a multiple of the message's size."
     reservation_ratio = 4.0, "", 0.0, number, Paper, "Cerebros, section 4.1";
     "Time after which a sender tries again, in nanoseconds."

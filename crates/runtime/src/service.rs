@@ -420,7 +420,7 @@ impl Contents {
 
     fn stored(&self, operation: Operation) -> Result<(Vec<u8>, Call), AccelError> {
         let Some(document) = &self.document else {
-            let why = "the service has no data to store";
+            let why = "the trace writes to the storage, and the service has no data to write";
             return Err(AccelError::NoCall { step: "Ser", why });
         };
         let call = StorageCall::request(operation, document.collection, &document.key);

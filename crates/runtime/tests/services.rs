@@ -106,8 +106,8 @@ fn services_without_messages_are_refused() {
     );
 
     let error = refusal("UniqId", vec![Chain::new("T4")]);
-    let expected = "service UniqId, phase 1, chain 0: Ser cannot process this message: the service \
-                    has no data to store";
+    let expected = "service UniqId, phase 1, chain 0: Ser cannot process this message: the trace \
+                    writes to the storage, and the service has no data to write";
     assert_eq!(error.to_string(), expected);
     let error = refusal("UniqId", vec![Chain::new("T9")]);
     assert!(

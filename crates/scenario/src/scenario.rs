@@ -82,9 +82,9 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Times>>")]
     pub recorded_times: Option<Times>,
-    /// The source of costs: measurements on this machine, or the paper's shares. Null: the
-    /// recording if there is one, else that of the workload (socialnetwork: measured, other suites:
-    /// paper).
+    /// The source of the operations' costs: measurements on this machine, or the paper's shares. If
+    /// null: the recording if one is given, otherwise the workload's default (socialnetwork:
+    /// measured, other suites: paper).
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<CostSource>>")]
     pub profile: Option<CostSource>,

@@ -101,6 +101,12 @@ def _print_flow(flow: dict[str, Any]) -> None:
             f"{'':43}{also['refill']:8,}{also['bucket']:8,}{also['interval_cycles']:10,}"
             f"  in {also['unit']}"
         )
+    if flow["results"]:
+        results = flow["results"]
+        click.echo(
+            f"{'':43}{results['refill']:8,}{results['bucket']:8,}{results['interval_cycles']:10,}"
+            "  in bytes of results, before the storage"
+        )
     if flow["registered_us"] or flow["released_us"] is not None:
         released = flow["released_us"]
         end = "" if released is None else f", released at {released:,.0f} us"

@@ -104,7 +104,10 @@ def asked_precision(context: click.Context) -> Precision | None:
 
 
 def kept_in(context: click.Context) -> Path | None:
-    """The folder for runs that a time limit would lose; None if runs cannot be kept."""
+    """The folder that keeps finished runs when a time limit ends the command.
+
+    None without a time limit, and with a report, which cannot continue from it.
+    """
     options = context.params
     if options["time_limit_s"] is None or options["report_file"] is not None:
         return None

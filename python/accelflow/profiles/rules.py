@@ -94,11 +94,12 @@ class Rules:
         return _category(self.parts.get(leaf, ()), frames[-1]) or OTHER
 
     def functionality_of(self, frames: Sequence[str]) -> Functional:
-        """Return the functionality of the stack `frames`; for a copy, that of its caller.
+        """Return the category of functionality of the call stack `frames`, outermost first.
 
-        The category is that of the innermost frame that has one. A dispatcher, such as a server's
-        loop, calls handlers of any kind, so its callers do not determine their category. Its own
-        category counts only if all frames below it are known as leaves or as `runtime`.
+        It is the category of the innermost frame that has one; a memory copy has that of the
+        function that copies. The search ends at a dispatcher, such as a server's loop, since it
+        calls handlers of every category. Its own category counts only if all frames that it called
+        are known as leaves or as `runtime`.
         """
         own, called = True, frames[-1]
         for frame in reversed(frames):

@@ -200,16 +200,18 @@ def _experiment(found: Readings, index: int) -> list[str]:
     return [
         f"## {definition.name}: {definition.title}",
         "",
-        f"{definition.place}. A bar goes from the lowest to the highest log ratio of a choice's "
-        "readings, a dot is a reading, the dashed line the default, and 0 the paper. A hollow dot "
-        "has a saturated system; a pale bar is within the intervals; values beyond the picture "
-        "stand at its edge.",
+        f"{definition.place}. Each bar is a choice, and each dot is one reading of it: the "
+        "logarithm of our figure over the paper's, 0 where they are equal. The bar spans the "
+        "readings and is pale if they differ by no more than their intervals. The dashed line is "
+        "the default. A hollow dot has a saturated system. Values beyond the picture are "
+        "drawn at its edge.",
         "",
         f"![Which choices move which rows of {definition.name}](readings-{definition.name}.png)",
         "",
         *markdown_table(("reading", *names), rows),
-        "`=` is the default's figure to the last bit. Bold figures turn from agreeing to off or "
-        "back; \\* has a saturated system, whose latency depends on the length of the run.",
+        "`=` is equal to the default's figure, bit for bit. A bold figure changes the verdict, "
+        "from agreeing to off or back. \\* has a saturated system, whose latency depends on the "
+        "length of the run.",
         "",
     ]
 

@@ -88,7 +88,8 @@ def difference_of_systems(
 ) -> Estimate | None:
     """A measure of the second system, less that of the first.
 
-    Both leave out the same seeds, so that common variation cancels.
+    For the interval (jackknife over seeds) both leave out the same seeds, so that variation
+    which they share cancels.
     """
     return _difference(
         lambda kept: _of_system(measure, cells[first], kept),

@@ -127,7 +127,8 @@ impl Runtime {
         self.predicted
     }
 
-    /// The violations of the flow of this name, which must be registered.
+    /// The number of periods in which the flow `name` missed its promised rate; `None` if no flow of
+    /// this name is registered.
     pub fn violations_of(&self, name: &str) -> Option<u64> {
         let flows = self.manager.flows();
         let place = flows

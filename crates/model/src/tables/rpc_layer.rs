@@ -41,7 +41,7 @@ const ROWS: &[Row<RpcLayer>] = &[
             default: 50.0 * 90.0,
             provenance: Provenance::Derived,
             source: "Cerebros, section 6.1: Full is 50 times faster than None",
-            why: "50 x 90, the cycles of the accelerator, which are all that Full leaves.",
+            why: "50 times the 90 cycles that an RPC takes on the accelerator: with Full, the core has no other work for it.",
         },
         get: |layer| layer.cycles,
         set: |layer, value| layer.cycles = value,

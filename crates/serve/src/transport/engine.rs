@@ -105,7 +105,8 @@ impl Engine {
     }
 }
 
-/// Runs a client's traces one after the other, in the ensemble if there is one with room.
+/// Runs a client's traces one after another: in the server's ensemble of accelerators if it has one
+/// with room, otherwise on the calling thread.
 #[derive(Debug)]
 pub struct EngineExecutor {
     /// With the bodies of the calling thread.

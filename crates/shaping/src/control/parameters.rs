@@ -94,7 +94,7 @@ pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
         "control.growth",
         GROWTH,
         Provenance::Assumed,
-        "a tenant may double what it uses within a period",
+        "a tenant's use may double from one period to the next",
         "",
         |_| GROWTH,
     ),

@@ -96,9 +96,9 @@ pub fn simulate_logged(run: &Run<'_>) -> Result<(Outcome, Vec<Operated>), SimErr
         .run()
 }
 
-/// Simulates several servers together until every request has ended. They are the servers of the
-/// loads of `run` and of all services that these call, in the order of their numbers. All have the
-/// parameters `run.config`.
+/// Simulates several servers together until every request has ended, and returns the outcome of each
+/// in the order of the servers' numbers. Simulates the servers that the loads of `run` name, and
+/// those of all services that they call. All servers have the parameters `run.config`.
 ///
 /// # Errors
 /// [`SimError`] for an invalid server, plan or load.

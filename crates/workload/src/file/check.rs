@@ -365,7 +365,8 @@ fn path(workload: &Workload, service: &Service, place: &str) -> Result<(), Refus
     match service.path.last().map(Phase::chains) {
         Some([]) => {
             let place = format!("{place}[{}]", service.path.len() - 1);
-            let allowed = "must be a chain at the end of a path, which sends the answer";
+            let allowed =
+                "must be followed by a chain: the last phase of a path sends the response";
             Err(Refusal::new(place, "application time", allowed))
         }
         _ => Ok(()),

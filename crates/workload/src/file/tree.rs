@@ -180,8 +180,8 @@ pub struct Service {
     /// Mean rate of its requests, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// The factor on the mean rate where the workload's rate is set from outside; by default
-    /// `rate_rps` over the mean of all services.
+    /// This service's rate as a multiple of the mean rate per service, used if the scenario sets
+    /// the workload's rate. Default: `rate_rps` divided by its mean over all services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub rate_share: Option<f64>,

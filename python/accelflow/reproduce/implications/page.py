@@ -145,7 +145,7 @@ def _outcome(proof: Proof, bound: Range) -> str:
     relation = f" is {proof.relation} " if proof.figure is not None else ": "
     text = _number(bound.value, proof.percent)
     low, high = (_number(end, proof.percent) for end in (bound.low, bound.high))
-    between = "" if low == high else f" ({low} to {high})"
+    between = "" if low == high else f" ({low} to {high} by the rounding of its inputs)"
     said = proof.quantity[0].upper() + proof.quantity[1:]
     return f"{said}{relation}**{text}**{between}."
 
@@ -163,7 +163,7 @@ def _verdict(proof: Proof, found: Found) -> str:
     ends = (found.figure.low, found.bound.high), (found.bound.low, found.figure.high)
     beyond, limit = ends[0] if proof.relation == "at most" else ends[1]
     return (
-        f"{text}, which is ruled out: at their nearest ends the larger is "
+        f"{text}, which is ruled out: where the ranges of the two are nearest, the larger is "
         f"{beyond / limit:.2f} times the smaller."
     )
 

@@ -96,9 +96,9 @@ def _tcp_on_cores(left: int) -> Proof:
         title=f"TCP on cores with {number} elements",
         inputs=("elements", "tcp_used", kept),
         steps=(
-            f"At the printed throughput with {number} elements TCP has the work of 8 x 92 % x that "
-            f"throughput elements. {number.capitalize()} of them carry no more than their number, "
-            "and cores execute the rest."
+            "With eight elements, TCP keeps 8 x 92 % of them busy. At the throughput printed for "
+            f"{number} elements, its work keeps that throughput times as many busy. Only {number} "
+            "elements are there, and cores execute the rest."
         ),
         formula=f"TCP's operations on cores >= 1 - {left} / (8 x 92 % x throughput)",
         bound=lambda f: 1 - left / (f["elements"] * f["tcp_used"] * f[kept]),

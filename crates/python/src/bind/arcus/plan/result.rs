@@ -98,6 +98,12 @@ fn status_value(found: &Found, number: usize, runs: [&RunResult; 2]) -> Value {
             "bucket": also.bucket(),
             "interval_cycles": also.interval().0,
         })),
+        "results": it.results.map(|results| json!({
+            "unit": "bytes",
+            "refill": results.refill(),
+            "bucket": results.bucket(),
+            "interval_cycles": results.interval().0,
+        })),
         "registered_us": us(flow.since),
         "released_us": flow.until.map(us),
         "verdict": by_run(&|run| json!(it.verdict(run, number).name())),
