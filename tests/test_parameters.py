@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,23 @@ def test_the_page_of_all_parameters_is_up_to_date(tmp_path: Path) -> None:
     assert all(f"| `{p.key}` |" in written for engine in ENGINES for p in engine.parameters)
     kept = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
     assert kept == written, "write it again: accelflow explain --markdown docs/parameters.md"
+
+
+def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    page = tmp_path / "parameters.md"
+    page.write_text("kept", encoding="utf-8")
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, 4_096)); "
+    code = limit + "from accelflow.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "explain", "--markdown", str(page)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert "parameters" in done.stderr
+    assert page.read_text(encoding="utf-8") == "kept"
 
 
 def test_refusals_have_one_form() -> None:

@@ -184,6 +184,20 @@ def test_a_full_disk_loses_nothing(study_file: Path, tmp_path: Path):
     assert len(rows(place)) == 24
 
 
+def test_a_full_disk_at_the_lock_names_it(study_file: Path, tmp_path: Path):
+    place = tmp_path / "out"
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); "
+    code = limit + "from accelflow.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "sweep", str(study_file), "--out", str(place)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"accelflow: error: {place / 'lock'}: File too large\n"
+
+
 def test_clocks_that_jump_change_nothing(
     study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

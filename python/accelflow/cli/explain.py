@@ -12,6 +12,7 @@ from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.parameter_page import markdown
 from accelflow.errors import InputError, refused
+from accelflow.files import write_whole
 from accelflow.parameters import Engine, Parameter, engines
 
 #: The line width of explanations.
@@ -40,7 +41,8 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
     if page is not None:
         if key is not None:
             raise InputError(f"KEY = {key!r}: must be left out with --markdown, which writes all")
-        page.write_text(markdown(known), encoding="utf-8")
+        text = markdown(known)
+        write_whole(page, lambda place: place.write_text(text, encoding="utf-8"))
         return
     found = [
         parameter

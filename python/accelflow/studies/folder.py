@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from accelflow.errors import AccelflowError, InputError
-from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.files import named, parse_json, read_text, why, write_whole
 from accelflow.studies.tasks import Skipped, Task
 
 if TYPE_CHECKING:
@@ -211,10 +211,10 @@ class Folder:
             lock.seek(0)
             holder = lock.read().strip() or "another process"
             raise AccelflowError(f"{self.place}: {holder} works on this study") from error
-        lock.seek(0)
-        lock.truncate()
-        lock.write(f"process {os.getpid()} on {socket.gethostname()}")
-        lock.flush()
+        lock.truncate(0)
+        # Unbuffered: closing a file with unwritten text fails again on a full disk, without a name.
+        with named(self.place / _LOCK):
+            os.write(lock.fileno(), f"process {os.getpid()} on {socket.gethostname()}".encode())
 
     def _write_json(self, name: str, value: object) -> None:
         text = json.dumps(value, indent=2, allow_nan=False) + "\n"
