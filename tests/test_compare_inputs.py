@@ -165,3 +165,14 @@ def test_what_cannot_be_read_is_named_without_numbers_of_errors(arguments: tuple
     assert "Errno" not in done.stderr
     assert "internal error" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def test_a_table_is_no_recording_and_the_commands_for_both_are_named(tmp_path: Path) -> None:
+    table = tmp_path / "spans.csv"
+    table.write_text("time,service\n1,a\n", encoding="utf-8")
+    done = run("compare", "socialnetwork", "--recording", str(table))
+    assert done.returncode != 0
+    assert f"--recording {table}: must be a recording" in done.stderr
+    assert "accelflow record" in done.stderr
+    assert "accelflow import" in done.stderr
+    assert "column" not in done.stderr

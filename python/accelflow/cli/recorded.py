@@ -13,9 +13,21 @@ def recorded(file: Path) -> str:
     """The text of the recording in `file`. Raises InputError for a file that is not a recording."""
     try:
         recording = read_text(file)
+        _check_form(file, recording)
         _native.check_recording(recording)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--recording '{file}' cannot be read: {why(error)}") from error
+    except InputError:
+        raise
     except AccelflowError as error:
         raise InputError(f"--recording {file}: {error}") from error
     return recording
+
+
+def _check_form(file: Path, text: str) -> None:
+    """Refuse a file of another kind, which the parser of recordings would call malformed JSON."""
+    if not text.lstrip().startswith("{"):
+        raise InputError(
+            f"--recording {file}: must be a recording, the JSON object that `accelflow record`"
+            " writes; `accelflow import` makes workloads from spans and tables"
+        )

@@ -145,7 +145,7 @@ def _outcome(proof: Proof, bound: Range) -> str:
     relation = f" is {proof.relation} " if proof.figure is not None else ": "
     text = _number(bound.value, proof.percent)
     low, high = (_number(end, proof.percent) for end in (bound.low, bound.high))
-    between = "" if low == high else f" ({low} to {high} by the rounding of its inputs)"
+    between = "" if low == high else f" ({low} to {high} by the precision of its inputs)"
     said = proof.quantity[0].upper() + proof.quantity[1:]
     return f"{said}{relation}**{text}**{between}."
 
