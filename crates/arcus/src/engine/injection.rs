@@ -1,68 +1,13 @@
-//! The second shaper of the inline mode with storage (section 4.1, "Inline mode (P2P)"): it decides
-//! when results of accelerators become commands of the storage.
+//! The way of a result through the second shaper, which decides when results of accelerators become
+//! commands of the storage.
 
-use accelflow_shaping::{FlowConfig, FlowId, Message, Registers, Shaper, Timing, Unit};
+use accelflow_shaping::{Message, Registers};
 use accelflow_units::Time;
 
 use super::run::Run;
 use super::state::Event;
+use crate::PlatformError;
 use crate::hardware::Packet;
-use crate::{Mechanism, PlatformError};
-
-/// The state of the second shaper.
-#[derive(Clone, Debug)]
-pub(super) struct Injection {
-    shaper: Shaper,
-    /// By flow of the run, its number in the shaper.
-    flows: Vec<Option<FlowId>>,
-    /// The time of the next scheduled poll.
-    poll_at: Time,
-}
-
-impl Injection {
-    /// The second shaper under `mechanism`, without flows; `None` without ARCUS.
-    pub(super) fn of(mechanism: &Mechanism) -> Option<Injection> {
-        let Mechanism::Arcus { timing, .. } = mechanism else {
-            return None;
-        };
-        Some(Injection::new(*timing))
-    }
-
-    fn new(timing: Timing) -> Injection {
-        Injection {
-            shaper: Shaper::new(timing),
-            flows: Vec::new(),
-            poll_at: Time::MAX,
-        }
-    }
-
-    /// Adds the next flow of the run.
-    pub(super) fn add(
-        &mut self,
-        now: Time,
-        results: Option<Registers>,
-    ) -> Result<(), PlatformError> {
-        let config = |registers| FlowConfig::new(Unit::Bytes, registers);
-        let number = results.map(|registers| self.shaper.add_flow(now, config(registers)));
-        self.flows.push(number.transpose()?);
-        Ok(())
-    }
-
-    fn write(&mut self, now: Time, flow: usize, registers: Registers) -> Result<(), PlatformError> {
-        match self.flows.get_mut(flow) {
-            Some(Some(number)) => {
-                self.shaper.write(now, *number, registers)?;
-            }
-            // The flow has moved to a route that ends at the storage.
-            Some(none) => {
-                let config = FlowConfig::new(Unit::Bytes, registers);
-                *none = Some(self.shaper.add_flow(now, config)?);
-            }
-            None => {}
-        }
-        Ok(())
-    }
-}
 
 impl Run<'_> {
     /// Queues a result for the storage, if its flow has a second shaper. Returns whether it has. The

@@ -5,6 +5,7 @@ mod controller;
 mod flows;
 mod injection;
 mod run;
+mod second_shaper;
 mod settings;
 mod slab;
 mod sources;

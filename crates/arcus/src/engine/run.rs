@@ -5,7 +5,7 @@ use accelflow_shaping::{FlowConfig, Shaper};
 use accelflow_units::{Bytes, Time};
 
 use super::controller::Controller;
-use super::injection::Injection;
+use super::second_shaper::SecondShaper;
 use super::settings::Settings;
 use super::slab::Slab;
 use super::state::{Event, FlowState, InFlight, Job, Station};
@@ -39,7 +39,7 @@ pub(super) struct Run<'a> {
     pub(super) shaper: Option<Shaper>,
     pub(super) grant_at: Time,
     /// The second shaper, of results for the storage.
-    pub(super) injection: Option<Injection>,
+    pub(super) injection: Option<SecondShaper>,
     pub(super) software: Option<SoftwareShaper>,
     pub(super) turn: usize,
     pub(super) virtual_time: f64,
@@ -57,7 +57,7 @@ impl<'a> Run<'a> {
         mechanism.check(flows)?;
         let engines = platform.dma.engines;
         let stream = |number| Stream::new(settings.seed, number);
-        let mut injection = Injection::of(mechanism);
+        let mut injection = SecondShaper::of(mechanism);
         if let Some(injection) = &mut injection {
             for flow in flows {
                 injection.add(Time::ZERO, flow.results)?;
