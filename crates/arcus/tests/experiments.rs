@@ -288,6 +288,7 @@ fn a_report_says_what_it_is_and_a_seed_gives_it_again() {
             "table4",
             "compute_times",
             "paths",
+            "inline_storage",
             "table2_by_method",
             "limiters"
         ]
