@@ -161,11 +161,11 @@ def experiment(
     object of schema ``accelflow.arcus.experiment/1``.
 
     Each of its `rows` compares a result with the paper's figure of the same `key`. The paper's
-    figure is a number, a pair (from, to), an object with a bound ``above``, or None if the text has
-    none. `ours` is the mean over the seeds, and `half_width` half its 95 % interval (None for one
-    seed). `difference` is relative, or absolute between shares. `why` explains a large difference
-    or comments on the figure. `series` are the curves; `half_widths` belong to their second
-    numbers.
+    figure is a number, a pair (from, to), an object with a bound (``above``, ``at_least`` or
+    ``at_most``), or None if the text has none. `ours` is the mean over the seeds, and `half_width`
+    half its 95 % interval (None for one seed). `difference` is relative, or absolute between
+    shares. `why` explains a large difference or comments on the figure. `series` are the curves;
+    `half_widths` belong to their second numbers.
 
     Raises InputError for an unknown name and for a number out of range.
     """
@@ -203,12 +203,10 @@ def _beside_paper(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
-    """A figure of the paper for JSON: a number, its two ends, or its lower bound by ``above``."""
-    if figure.single:
-        return float(figure.low)
-    if figure.high.is_infinite():
-        return {"above": float(figure.low)}
-    return [float(figure.low), float(figure.high)]
+    """A figure of the paper for JSON: a number, its two ends, or a bound by its kind."""
+    if figure.bound_kind is not None:
+        return {figure.bound_kind: figure.finite_ends[0]}
+    return figure.finite_ends[0] if figure.single else list(figure.finite_ends)
 
 
 class _FromFile(dict[str, Any]):

@@ -110,7 +110,8 @@ def _paper(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, dict):
-        return f"above {value['above']:g}"
+        (kind, end), *_ = value.items()
+        return f"{kind.replace('_', ' ')} {end:g}"
     if isinstance(value, list):
         return f"{value[0]:g} to {value[1]:g}"
     return f"{value:,.4g}"

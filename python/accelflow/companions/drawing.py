@@ -76,15 +76,20 @@ def panels_figure(
 def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
     """Mark `of` times the paper's figure with the key `key`, if there is one.
 
-    A number is a line; a range is two lines with a bar between them.
+    A number is a line; a range is two lines with a bar between them; a bound is a line with an
+    arrow to the allowed side.
     """
     target = targets().get(key)
     if target is None:
         return
-    low, high = of * float(target.figure.low), of * float(target.figure.high)
-    if target.figure.single:
-        paper_line(axes, at, low)
+    ends = [of * end for end in target.figure.finite_ends]
+    if len(ends) == 1:
+        paper_line(axes, at, ends[0])
+        if target.figure.bound_kind is not None:
+            allowed = "v" if target.figure.bound_kind == "at_most" else "^"
+            axes.plot([at], ends, **{**_PAPER, "marker": allowed, "markersize": 4})
         return
+    low, high = ends
     axes.errorbar(
         at,
         (low + high) / 2,

@@ -136,12 +136,14 @@ def _arcus(seed: int, threads: int) -> _Found:
 
 
 def _of_row(experiment: str, row: Mapping[str, Any]) -> Finding:
-    """A row of an experiment of ARCUS; its reason is the engine's."""
+    """A row of an experiment of ARCUS; its reason is recorded, or else the engine's."""
     key = row["key"]
     ours = Estimate(row["ours"], row["half_width"])
     about: dict[str, Any] = {"experiment": experiment, "label": row["what"]}
     if row["why"]:
         about |= {"why": Reason(kind="", text=row["why"]), "note": row["why"]}
+    if key in reasons():
+        about["why"] = reasons()[key]
     if key in targets():
         return Finding.of(targets()[key], ours, **about)
     return Finding(key=key, kind="dynamic", unit=row["unit"], ours=ours, **about)

@@ -28,8 +28,16 @@ class Estimate:
 
     @property
     def sign(self) -> int | None:
-        """Return 1 above zero, -1 below, and None if zero is within the interval."""
-        if self.half_width is None or abs(self.mean) <= self.half_width:
+        """Return 1 above zero, -1 below, 0 for exactly zero, and None if it is not certain.
+
+        It is exactly zero if the figure is zero for every seed, and not certain if zero is within
+        an interval, or the interval is not known.
+        """
+        if self.half_width is None:
+            return None
+        if self.mean == self.half_width == 0:
+            return 0
+        if abs(self.mean) <= self.half_width:
             return None
         return 1 if self.mean > 0 else -1
 

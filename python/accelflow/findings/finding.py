@@ -98,8 +98,10 @@ class Finding:
     def verdict(self) -> Verdict | None:
         """The verdict on our figure; None for a figure that the paper does not report.
 
-        An exact figure is as printed or off. Any other figure agrees within :data:`TOLERANCE`, and
-        is undecided if it is too uncertain. A figure that could not be computed is off.
+        An exact figure is as printed or off. Any other figure agrees if it is within
+        :data:`TOLERANCE` of a number or of the ends of a range, or on the allowed side of a bound,
+        which has no tolerance. It is undecided if it is too uncertain, and off if it could not be
+        computed.
         """
         if self.paper is None:
             return None
@@ -110,7 +112,10 @@ class Finding:
             return Verdict.AS_PRINTED if same else Verdict.OFF
         if self.doubts:
             return Verdict.UNDECIDED
-        return Verdict.AGREES if abs(self.difference) <= TOLERANCE else Verdict.OFF
+        if self.paper.single:
+            return Verdict.AGREES if abs(self.difference) <= TOLERANCE else Verdict.OFF
+        allowed = self.paper.allows(self.ours.mean, TOLERANCE)
+        return Verdict.AGREES if allowed else Verdict.OFF
 
     @property
     def agrees(self) -> bool:
@@ -119,14 +124,22 @@ class Finding:
 
     @property
     def doubts(self) -> str:
-        """The reasons why our figure is too uncertain to be compared; empty if there are none."""
+        """The reasons why our figure is too uncertain to be compared; empty if there are none.
+
+        The interval is too wide beside a number if half of it is more than :data:`TOLERANCE` of
+        that number. Beside a range or a bound, it is too wide only if it crosses an end beyond
+        which the figure would be off.
+        """
         found = [self.lacking] if self.lacking else []
         if self.ours is None or self.paper is None:
             return ", ".join(found)
         half = self.ours.half_width
-        nearest = abs(self.paper.nearest(self.ours.mean))
         if half is None:
             found.append("one seed")
-        elif nearest and half > TOLERANCE * nearest:
-            found.append("wide interval")
+        elif self.paper.single:
+            paper = abs(float(self.paper.low))
+            if half > TOLERANCE * (paper or 1.0):
+                found.append("wide interval")
+        elif self.paper.splits(self.ours.mean - half, self.ours.mean + half, TOLERANCE):
+            found.append("interval crosses the limit")
         return ", ".join(found)

@@ -39,8 +39,10 @@ LEGEND: Final = (
     " `input` rows are inputs of the models. `fit` rows may have informed parameters; `check`"
     f" rows have not. A row *agrees* if it differs by at most {TOLERANCE:.0%} of the paper's"
     " figure, and is *off* beyond. It is *undecided* if our figure is too uncertain: its interval"
-    f" is wider than ± {TOLERANCE:.0%} of the paper's figure, or its sample is too small. Outside"
-    " a range, the difference counts from the nearer end; where the paper has 0, it is absolute."
+    f" is wider than ± {TOLERANCE:.0%} of the paper's figure, or its sample is too small. A range"
+    f" has {TOLERANCE:.0%} beyond its ends; a bound (*at least*, *at most*, *above*) has none."
+    " Beside both, a row is undecided only if its interval crosses an end, and the difference"
+    " counts from the nearer end. Where the paper has 0, it is absolute."
     " The interval is that of the mean over the seeds. Units are those of the table; without one"
     " a figure is a share of 1."
 )

@@ -14,6 +14,7 @@ from typing import Any, Final
 from accelflow.errors import InputError
 
 __all__ = [
+    "BOUNDS",
     "DATA",
     "KINDS",
     "USES",
@@ -34,21 +35,29 @@ KINDS: Final = ("exact", "dynamic")
 #: parameters (``fit``), or only to check them (``check``).
 USES: Final = ("input", "fit", "check")
 
+#: The bounds that a paper may print: ``above`` excludes the bound itself.
+BOUNDS: Final = ("above", "at_least", "at_most")
+
+#: The relative size of rounding errors of binary fractions.
+_ROUNDING: Final = 1e-9
+
 #: The keys of a section that are not names of figures.
 _ABOUT: Final = ("kind", "use", "unit", "units", "uses", "ours_per_printed", "cut_off")
 
 
 @dataclass(frozen=True)
 class Reported:
-    """A figure as a paper prints it: a number, a range, or a lower bound.
+    """A figure as a paper prints it: a number, a range, or a bound.
 
-    A number has equal ends; a lower bound has an infinite upper end. `cut_off` tells that the paper
-    may have truncated the number instead of rounding it.
+    A number has equal ends, and a bound has one infinite end. A `strict` bound excludes its finite
+    end ("above"). `cut_off` tells that the paper may have truncated the number instead of rounding
+    it.
     """
 
     low: Decimal
     high: Decimal
     cut_off: bool = False
+    strict: bool = False
 
     @classmethod
     def number(cls, value: Decimal | float | str) -> Reported:
@@ -56,23 +65,69 @@ class Reported:
         exact = Decimal(str(value))
         return cls(exact, exact)
 
+    @classmethod
+    def bound(cls, kind: str, value: Decimal | float | str) -> Reported:
+        """Read a bound of one of :data:`BOUNDS`, with its printed digits."""
+        exact, infinite = Decimal(str(value)), Decimal(math.inf)
+        if kind == "at_most":
+            return cls(-infinite, exact)
+        return cls(exact, infinite, strict=kind == "above")
+
     @property
     def single(self) -> bool:
         """Whether it is a number rather than a range or a bound."""
         return self.low == self.high
 
     @property
+    def bound_kind(self) -> str | None:
+        """Which of :data:`BOUNDS` it is; None for a number or a range."""
+        if self.low.is_infinite():
+            return "at_most"
+        if self.high.is_infinite():
+            return "above" if self.strict else "at_least"
+        return None
+
+    @property
+    def finite_ends(self) -> tuple[float, ...]:
+        """The printed numbers: one of a number or a bound, two of a range."""
+        ends = dict.fromkeys(end for end in (self.low, self.high) if not end.is_infinite())
+        return tuple(float(end) for end in ends)
+
+    @property
     def text(self) -> str:
         """The figure with the digits of the paper."""
-        if self.single:
-            return f"{self.low:,f}"
-        if self.high.is_infinite():
-            return f"above {self.low:,f}"
-        return f"{self.low:,f} to {self.high:,f}"
+        kind = self.bound_kind
+        if kind is not None:
+            end = self.high if kind == "at_most" else self.low
+            return f"{kind.replace('_', ' ')} {end:,f}"
+        return f"{self.low:,f}" if self.single else f"{self.low:,f} to {self.high:,f}"
 
     def nearest(self, value: float) -> float:
         """The reported value nearest to `value`: `value` itself inside a range."""
         return min(max(value, float(self.low)), float(self.high))
+
+    def allows(self, value: float, tolerance: float) -> bool:
+        """Whether `value` is inside the range, or beyond an end by at most `tolerance` of that end.
+
+        A bound has no tolerance.
+        """
+        low, high = self._limits(tolerance)
+        return low < value if self.strict else low <= value <= high
+
+    def splits(self, low: float, high: float, tolerance: float) -> bool:
+        """Whether this figure allows only a part of the values from `low` to `high`."""
+        least, most = self._limits(tolerance)
+        if self.allows(low, tolerance) and self.allows(high, tolerance):
+            return False
+        return high > least and low < most if self.strict else high >= least and low <= most
+
+    def _limits(self, tolerance: float) -> tuple[float, float]:
+        """The ends with the tolerance of a range, and without rounding errors."""
+        low, high = float(self.low), float(self.high)
+        if self.strict:
+            return low, high
+        slack = _ROUNDING if self.bound_kind else tolerance
+        return low - slack * abs(low), high + slack * abs(high)
 
     def printed_digits_match(self, value: float) -> bool:
         """Whether `value`, rounded or truncated to the printed digits, is this number."""
@@ -87,11 +142,11 @@ class Reported:
         return -unit / 2 - 1e-9 <= difference < (unit if self.cut_off else unit / 2 + 1e-9)
 
     def to_json(self) -> float | dict[str, float]:
-        """A number, or an object with ``low`` and ``high``, or with ``above``."""
+        """A number, or an object with ``low`` and ``high``, or with one of :data:`BOUNDS`."""
         if self.single:
             return float(self.low)
-        if self.high.is_infinite():
-            return {"above": float(self.low)}
+        if self.bound_kind is not None:
+            return {self.bound_kind: self.finite_ends[0]}
         return {"low": float(self.low), "high": float(self.high)}
 
 
@@ -171,8 +226,8 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
             yield name, Reported.number(value)
         elif value.keys() == {"low", "high"}:
             yield name, Reported(Decimal(value["low"]), Decimal(value["high"]))
-        elif value.keys() == {"above"}:
-            yield name, Reported(Decimal(value["above"]), Decimal(math.inf))
+        elif len(value) == 1 and (kind := next(iter(value))) in BOUNDS:
+            yield name, Reported.bound(kind, value[kind])
         else:
             yield from ((f"{name}.{rest}", figure) for rest, figure in _flat(value))
 

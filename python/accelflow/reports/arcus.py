@@ -78,7 +78,8 @@ def _paper(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, Mapping):
-        return f"above {value['above']:g}"
+        (kind, end), *_ = value.items()
+        return f"{kind.replace('_', ' ')} {end:g}"
     if isinstance(value, list):
         return f"{value[0]:g} to {value[1]:g}"
     return f"{value:,.4g}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -40,12 +39,15 @@ _PAPER: Final[dict[str, Any]] = {
 
 
 def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return the figures that both ours and the paper have, by unit in order of appearance."""
+    """Return the figures that both ours and the paper have, by unit in order of appearance.
+
+    Bounds are left out.
+    """
     units: dict[str, list[Finding]] = {}
     for finding in findings:
-        known = finding.ours is not None and finding.paper is not None
-        if known and math.isfinite(finding.paper.high):  # type: ignore[union-attr]
-            units.setdefault(finding.unit, []).append(finding)
+        if finding.ours is None or finding.paper is None or finding.paper.bound_kind is not None:
+            continue
+        units.setdefault(finding.unit, []).append(finding)
     return list(units.values())
 
 

@@ -31,7 +31,8 @@ class Statement:
     """A statement of the paper in words, and whether it holds here.
 
     `holds` is None if it cannot be decided, because a figure could not be computed or a difference
-    is within its interval. `found` are our figures, in words.
+    is within its interval. Figures that are equal for every seed have no order, so the statement
+    does not hold. `found` are our figures, in words.
     """
 
     says: str
@@ -123,10 +124,10 @@ def _most(check: Check, cells: Cells) -> Statement:
 
 
 def _goes(direction: str, steps: Sequence[Estimate | None]) -> bool | None:
-    """Whether all `steps` go in `direction`; not if one is known to go the other way."""
+    """Whether all `steps` go in `direction`; not if one is known to be 0 or to go the other way."""
     wanted = 1 if direction == "rises" else -1
     signs = {None if step is None else step.sign for step in steps}
-    if -wanted in signs:
+    if signs & {0, -wanted}:
         return False
     return None if None in signs else True
 
