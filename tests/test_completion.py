@@ -12,6 +12,9 @@ from accelflow import simulation
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
 
+#: CI sets it, so that a missing shell fails there and is skipped elsewhere.
+NEEDED = "ACCELFLOW_NEEDS_SHELLS"
+
 #: What has been typed, the last word to be completed, and some of what must be offered.
 TYPED = [
     (["comp"], {"compare", "companions", "completion"}),
@@ -49,6 +52,15 @@ def ask(shell: list[str], script: str) -> set[str]:
     return {line.strip() for line in done.stdout.splitlines()}
 
 
+def require(shell: str) -> None:
+    """Skip the test if a shell is missing, or fail it where all shells are needed."""
+    if shutil.which(shell) is None:
+        why = f"{shell} is missing: run scripts/install-shells"
+        if os.environ.get(NEEDED):
+            pytest.fail(why)
+        pytest.skip(why)
+
+
 def quoted(words: list[str]) -> str:
     return " ".join(f"'{word}'" for word in words)
 
@@ -69,9 +81,9 @@ def test_bash_completes(typed: list[str], offered: set[str]) -> None:
     assert all(name.startswith(typed[-1]) for name in found)
 
 
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 @pytest.mark.parametrize(("typed", "offered"), TYPED)
 def test_zsh_completes(typed: list[str], offered: set[str]) -> None:
+    require("zsh")
     # The completion system's own functions only work within its widgets; these note what is added.
     script = (
         "compdef() { named=$1 }\n"
@@ -86,13 +98,26 @@ def test_zsh_completes(typed: list[str], offered: set[str]) -> None:
     assert offered <= ask(["zsh", "-f", "-c"], script)
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 @pytest.mark.parametrize(("typed", "offered"), TYPED)
 def test_fish_completes(typed: list[str], offered: set[str]) -> None:
+    require("fish")
     line = " ".join(["accelflow", *typed])
     script = f"{completion('fish')}\ncomplete --do-complete '{line}'\n"
     found = ask(["fish", "--no-config", "-c"], script)
     assert offered <= {name.split("\t")[0] for name in found}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_a_missing_shell_fails_where_it_is_needed(
+    shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv(NEEDED, "1")
+    with pytest.raises(pytest.fail.Exception, match=f"{shell} is missing: run scripts/install"):
+        require(shell)
+    monkeypatch.delenv(NEEDED)
+    with pytest.raises(pytest.skip.Exception, match=f"{shell} is missing: run scripts/install"):
+        require(shell)
 
 
 def test_every_system_is_offered() -> None:

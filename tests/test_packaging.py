@@ -23,6 +23,7 @@ SCRIPTS = [
     "scripts/bootstrap",
     "scripts/docs",
     "scripts/install-browser",
+    "scripts/install-shells",
     "scripts/wheel",
     "scripts/lock",
     "scripts/run",

@@ -42,6 +42,8 @@ _PROGRAMS: Final = (
     (("redis-server",), "examples/socialnetwork, tests of storage", "scripts/install-storage"),
     (("postgres",), "examples/socialnetwork, tests of storage", "scripts/install-storage"),
     (("chromium",), "tests and pictures of reports", "scripts/install-browser"),
+    (("zsh",), "tests of shell completion", "scripts/install-shells"),
+    (("fish",), "tests of shell completion", "scripts/install-shells"),
 )
 
 
