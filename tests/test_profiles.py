@@ -1,8 +1,10 @@
 """Profiles: folded stacks and perf script in the categories of the Accelerometer paper."""
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ from accelflow.profiles import (
 from accelflow.profiles.frames import function_name
 from accelflow.profiles.plots import write_plots
 from accelflow.profiles.references import REFERENCES
+from accelflow.profiles.rules import DEFAULT
 from conftest import ROOT
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
@@ -258,6 +261,10 @@ def test_bad_rules_name_place_value_and_rule(text: str, message: str) -> None:
         ("mkl_blas_avx512_sgemm", "math"),
         ("aesni_gcm_encrypt", "ssl"),
         ("std::vector<int>::push_back", "c_libraries"),
+        ("__GI___poll", "kernel"),
+        ("__libc_recv", "kernel"),
+        ("__send", "kernel"),
+        ("Inbox::recv", "other"),
         ("my_function", "other"),
     ],
 )
@@ -302,8 +309,8 @@ STACKS = ROOT / "tests" / "data" / "stacks"
                 "io_processing": 0.04,
                 "secure_and_insecure_io": 0.15,
                 "logging": 0.05,
-                "thread_pool_management": 0.03,
-                "other": 0.49,
+                "thread_pool_management": 0.06,
+                "other": 0.46,
             },
             {"function": "user_handler.py::Login", "share_ratio": 0.20},
         ),
@@ -319,6 +326,57 @@ def test_servers_do_not_claim_their_handlers(
     assert result["weight"] == 100
     assert shares(result["functionality"]) == expected
     assert result["functionality"][-1]["functions"][0] == handler
+
+
+CAPTURED = sorted(path.stem for path in STACKS.glob("captured-*.folded"))
+
+#: What the captured servers' handlers are called.
+HANDLER = r"Users(Impl|Callbacks|Handler|Servicer)(::|\.)Login"
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_sampled_servers_leave_their_handlers_and_little_else_unclassified(name: str) -> None:
+    """Stacks that benches/stacks/capture.py sampled from running servers of Thrift and gRPC."""
+    profile = read(STACKS / f"{name}.folded")
+    rules = Rules.default()
+    below, servers_own = 0, 0
+    for stack, weight in profile.stacks.items():
+        found = rules.functionality_of(stack)
+        if any(re.search(HANDLER, function_name(frame)) for frame in stack):
+            # The kernel may interrupt a handler to schedule another thread.
+            if not stack[-1].endswith("_[k]"):
+                assert found.category == "other", stack
+            below += weight if found.category == "other" else 0
+            assert found.category != "other" or re.search(HANDLER, found.function), stack
+        elif found.category == "other":
+            servers_own += weight
+    assert below > 0
+    assert servers_own / profile.weight < 0.1
+
+    # Once the handler is named, all of its work is application logic.
+    own = f"[functionality]\napplication_logic = ['{HANDLER}']\n"
+    named = Rules.parse(DEFAULT.replace("application_logic = []", ""), "built-in rules")
+    added = Rules.parse(own, "own rules")
+    named = replace(named, functionality=added.functionality + named.functionality)
+    result = breakdown(profile, named)
+    found = shares(result["functionality"])
+    assert found["application_logic"] == pytest.approx(below / profile.weight)
+    assert found.get("other", 0) < 0.1
+
+
+def test_all_kinds_of_servers_were_sampled() -> None:
+    assert CAPTURED == [
+        "captured-grpc-aio-python",
+        "captured-grpc-cpp-callback",
+        "captured-grpc-cpp-sync",
+        "captured-grpc-python",
+        "captured-thrift-cpp-pool",
+        "captured-thrift-cpp-threaded",
+        "captured-thrift-python",
+    ]
+    for name in CAPTURED:
+        how = (STACKS / f"{name}.folded").read_text().splitlines()[0]
+        assert how.startswith(f"# {name.removeprefix('captured-')}: benches/stacks/capture.py on ")
 
 
 @pytest.mark.parametrize(
@@ -338,6 +396,21 @@ def test_servers_do_not_claim_their_handlers(
         ("WebSocketRouter::route", "other"),
         ("decompress;ThreadPool::run;RouteDb::nearest", "other"),
         ("ThreadPool::run;pthread_cond_wait", "thread_pool_management"),
+        ("clone3;start_thread;epoll_wait", "thread_pool_management"),
+        ("clone3;start_thread;Poller::run;epoll_wait", "other"),
+        (
+            "apache::thrift::server::TServerFramework::serve();"
+            "apache::thrift::transport::TServerSocket::acceptImpl();__GI___poll",
+            "secure_and_insecure_io",
+        ),
+        (
+            "run (threading.py:982);_serve (grpc/_server.py:1314)",
+            "thread_pool_management",
+        ),
+        (
+            "_unary_response_in_pool (grpc/_server.py:796);_status (grpc/_server.py:766)",
+            "secure_and_insecure_io",
+        ),
         ("handle;ThreadPool::submit;UnboundedQueue::insert", "thread_pool_management"),
         ("f(apache::thrift::protocol::TProtocol*, zlib::Stream<encrypt>)", "other"),
         ("std::unique_ptr<TProtocol> lookup<TBinaryProtocol>(int) const", "other"),
