@@ -27,6 +27,7 @@ SCRIPTS = [
     "scripts/wheel",
     "scripts/lock",
     "scripts/run",
+    "scripts/soak",
     "scripts/test",
     ".ci/run",
 ]
