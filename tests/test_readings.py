@@ -151,6 +151,22 @@ def test_equal_readings_are_equal_bytes(found: Readings, tmp_path: Path) -> None
     assert len(kept["readings"]) == 4
 
 
+def test_readings_of_another_scenario_are_not_overwritten(found: Readings, tmp_path: Path) -> None:
+    written = write_readings(found, tmp_path)
+    kept = {path: path.read_bytes() for path in written}
+    another = replace(found, scenario=replace(found.scenario, placement="colocated"))
+    numbered = write_readings(another, tmp_path)
+    assert [path.name for path in numbered] == [
+        "readings-2.json",
+        "readings-2.md",
+        "readings-2-fig17.png",
+        "readings-2-fig17.svg",
+    ]
+    assert "(readings-2-fig17.png)" in numbered[1].read_text()
+    assert {path: path.read_bytes() for path in written} == kept
+    assert write_readings(found, tmp_path) == written
+
+
 def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(InputError, match=r"= 'placements': must be .*, did you mean placement"):
         select(["placements"])

@@ -117,3 +117,28 @@ def test_pictures_drawn_from_files_are_those_of_the_run(tmp_path: Path) -> None:
         path.unlink()
     lib.rewrite_page(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_results_of_another_scenario_are_not_overwritten(tmp_path: Path) -> None:
+    definitions = [lib.load(name) for name in ("fig5", "table4")]
+
+    def written(scenario: lib.Scenario) -> list[str]:
+        outcomes = lib.reproduce(definitions, budget=CI, runner=Runner(1), scenario=scenario)
+        return [path.name for path in lib.write_outcomes(outcomes, scenario, CI, tmp_path)]
+
+    first = ["fig5.json", "fig5.png", "fig5.svg", "table4.json", "comparison.md"]
+    second = ["fig5-2.json", "fig5-2.png", "fig5-2.svg", "table4-2.json", "comparison-2.md"]
+    colocated, isolated = lib.Scenario(), lib.Scenario(placement="isolated")
+    assert written(colocated) == first
+    kept = {name: (tmp_path / name).read_bytes() for name in first}
+    assert written(isolated) == second
+    assert {name: (tmp_path / name).read_bytes() for name in first} == kept
+    assert "(fig5-2.png)" in (tmp_path / "comparison-2.md").read_text()
+    # The same scenario finds its own files again.
+    assert written(isolated) == second
+    assert written(colocated) == first
+    assert {name: (tmp_path / name).read_bytes() for name in first} == kept
+    # A page that nobody wrote here is kept, too.
+    for path in tmp_path.glob("*.json"):
+        path.unlink()
+    assert written(colocated)[-1] == "comparison-3.md"

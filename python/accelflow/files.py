@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -156,6 +156,20 @@ def free_suffix(taken: Callable[[str], bool]) -> str:
     """
     numbered = (f"-{number}" for number in itertools.count(2))
     return next(suffix for suffix in itertools.chain([""], numbered) if not taken(suffix))
+
+
+def holds_another(path: Path, mine: Mapping[str, Any]) -> bool:
+    """Whether the JSON file `path` exists and does not have all members of `mine`.
+
+    `mine` is what was asked for, as values of JSON. A file that cannot be read holds another.
+    """
+    if not path.exists():
+        return False
+    try:
+        there = parse_json(read_text(path))
+    except (OSError, ValueError):
+        return True
+    return not isinstance(there, Mapping) or any(there.get(key) != mine[key] for key in mine)
 
 
 def _umask() -> int:

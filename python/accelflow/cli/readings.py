@@ -47,7 +47,10 @@ def _choice_names() -> list[str]:
 @config_option("The base scenario, as for `accelflow reproduce`.")
 @chip_options
 @threads_option
-@out_option("Write readings.md, its pictures and readings.json to this directory.")
+@out_option(
+    "Write readings.md, its pictures and readings.json to this folder. Readings of another scenario"
+    " are kept; the new files then get the next free number."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def readings(  # noqa: PLR0913 (the options)
     experiments: tuple[str, ...],

@@ -78,7 +78,10 @@ from accelflow.reproduce import (
 @threads_option
 @REPORT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-@out_option("Write results, pictures and comparison.md to this directory.")
+@out_option(
+    "Write results, pictures and comparison.md to this folder. Results of another scenario or"
+    " budget are kept; the new files then get the next free number."
+)
 @click.option(
     "--page",
     "page_of",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.companions.outcome import PaperResult
 from accelflow.companions.page import markdown
 from accelflow.errors import InputError
-from accelflow.files import free_suffix, parse_json, read_text, why, write_whole
+from accelflow.files import free_suffix, holds_another, why, write_whole
 from accelflow.findings.results import to_dict
 
 __all__ = ["SCHEMA", "to_json", "write"]
@@ -53,12 +52,8 @@ def _is_another(outcome: PaperResult, directory: Path, suffix: str) -> bool:
     results = directory / f"results{suffix}.json"
     if not results.exists():
         return (directory / f"comparison{suffix}.md").exists()
-    try:
-        there = parse_json(read_text(results))
-    except (OSError, ValueError):
-        return True
     mine = {"schema": SCHEMA, "paper": outcome.paper, "seed": outcome.seed}
-    return not isinstance(there, Mapping) or any(there.get(key) != mine[key] for key in mine)
+    return holds_another(results, mine)
 
 
 def _make(outcome: PaperResult, folder: Path, suffix: str) -> list[Path]:

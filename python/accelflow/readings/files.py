@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError
-from accelflow.files import why, write_whole
+from accelflow.files import free_suffix, holds_another, why, write_whole
 from accelflow.findings.results import json_text
 from accelflow.readings.page import markdown
 from accelflow.readings.runs import Figure, Readings
@@ -22,19 +23,29 @@ PAGE: Final = "readings.md"
 def write_readings(found: Readings, out: Path) -> list[Path]:
     """Write the page, its pictures and ``readings.json`` to the folder `out`; return their paths.
 
-    Equal readings give equal bytes. Raises InputError if a file cannot be written.
+    If the folder has readings of another scenario, budget or experiments, all names get the next
+    free number. Equal readings give equal bytes. Raises InputError if a file cannot be written.
     """
     from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
     )
 
-    written = []
+    data, page = to_json(found), markdown(found)
+    content = json.loads(data)
+    mine = {key: content[key] for key in ("budget", "seeds", "scenario", "experiments")}
+    suffix = free_suffix(lambda suffix: holds_another(out / f"readings{suffix}.json", mine))
+    pictures = {
+        f"readings-{definition.name}": f"readings{suffix}-{definition.name}"
+        for definition in found.definitions
+    }
+    for name, numbered in pictures.items():
+        page = page.replace(f"({name}.png)", f"({numbered}.png)")
+    written = [out / f"readings{suffix}.json", out / f"{Path(PAGE).stem}{suffix}.md"]
     try:
-        for name, text in (("readings.json", to_json(found)), (PAGE, markdown(found))):
-            _write(out / name, text)
-            written.append(out / name)
-        for index, definition in enumerate(found.definitions):
-            written += write_pictures(found, index, out / f"readings-{definition.name}")
+        for path, text in zip(written, (data, page), strict=True):
+            _write(path, text)
+        for index, numbered in enumerate(pictures.values()):
+            written += write_pictures(found, index, out / numbered)
     except OSError as error:
         raise InputError(f"--out {out}: {why(error)}") from error
     return written

@@ -8,12 +8,14 @@ True
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from accelflow.errors import InputError
-from accelflow.files import why, write_whole
+from accelflow.files import free_suffix, holds_another, why, write_whole
 from accelflow.findings import Finding, Reason, Target, Verdict, targets, uncovered
+from accelflow.findings.results import json_text
 from accelflow.reproduce.budgets import BUDGETS, Budget, budget
 from accelflow.reproduce.definitions import Definition, load, names, parse
 from accelflow.reproduce.figures import Cells
@@ -108,6 +110,7 @@ def write_outcomes(
 ) -> list[Path]:
     """Write results, pictures and the page to the folder `out`, and return their paths.
 
+    If the folder has results of another scenario or budget, all names get the next free number.
     `left_out` are the experiments that an :class:`OwnEvaluation` omits. Equal outcomes give equal
     bytes. Raises InputError if a file cannot be written.
     """
@@ -116,20 +119,32 @@ def write_outcomes(
     )
 
     written: list[Path] = []
+    page = Path(OWN_PAGE if isinstance(scenario, OwnScenario) else PAGE)
+    mine = json.loads(json_text({"budget": budget.name, "scenario": scenario.to_dict()}))
+
+    def is_another(suffix: str) -> bool:
+        kept = [path for name in names() if (path := out / f"{name}{suffix}.json").exists()]
+        if not kept:
+            return (out / f"{page.stem}{suffix}{page.suffix}").exists()
+        return any(holds_another(path, mine) for path in kept)
 
     def write(path: Path, text: str) -> None:
         write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
         written.append(path)
 
+    suffix = free_suffix(is_another)
+    if isinstance(scenario, OwnScenario):
+        text = own_markdown(outcomes, scenario, budget, left_out or {})
+    else:
+        text = markdown(outcomes, scenario, budget)
     try:
         for outcome in outcomes:
-            stem = out / outcome.definition.name
+            name = outcome.definition.name
+            stem = out / f"{name}{suffix}"
             write(stem.with_suffix(".json"), to_text(outcome, scenario, budget))
             written += write_pictures(outcome, stem)
-        if isinstance(scenario, OwnScenario):
-            write(out / OWN_PAGE, own_markdown(outcomes, scenario, budget, left_out or {}))
-        else:
-            write(out / PAGE, markdown(outcomes, scenario, budget))
+            text = text.replace(f"({name}.png)", f"({stem.name}.png)")
+        write(out / f"{page.stem}{suffix}{page.suffix}", text)
     except OSError as error:
         raise InputError(f"--out {out}: {why(error)}") from error
     return written
