@@ -2,8 +2,8 @@
 
 use accelflow_model::accelerometer::simulation::{Measured, Offered, Run, Spread, simulate};
 use accelflow_model::accelerometer::{
-    Approximation, CyclesPerSecond, Design, HostCost, Kernel, MeanCycles, OffloadsPerSecond,
-    Placement, Queueing, Scenario, Selection, Threading, Transfer,
+    Approximation, CyclesPerSecond, Design, HostCost, Interpolation, Kernel, MeanCycles,
+    OffloadsPerSecond, Placement, Queueing, Scenario, Selection, SizeCdf, Threading, Transfer,
 };
 use proptest::prelude::*;
 
@@ -46,8 +46,15 @@ const RUN: Run = Run {
     seed: 1,
 };
 
+fn service(kernels: &[Kernel]) -> Scenario {
+    Scenario {
+        host: HOST,
+        kernels: kernels.to_vec(),
+    }
+}
+
 fn run(kernel: &Kernel, run: Run) -> Measured {
-    simulate(kernel, HOST, &run).expect("a run")
+    simulate(&service(&[kernel.clone()]), &run).expect("a run")
 }
 
 fn speedup(kernel: &Kernel, with: Run) -> f64 {
@@ -75,11 +82,7 @@ fn latency_reduction(kernel: &Kernel, with: Run) -> f64 {
 }
 
 fn predicted(kernel: &Kernel) -> (f64, f64) {
-    let scenario = Scenario {
-        host: HOST,
-        kernels: vec![kernel.clone()],
-    };
-    let outcome = scenario.evaluate().expect("an outcome");
+    let outcome = service(&[kernel.clone()]).evaluate().expect("an outcome");
     (outcome.speedup, outcome.latency_reduction.expect("known"))
 }
 
@@ -178,6 +181,121 @@ fn queue_is_that_of_pollaczek_and_khinchine() {
     );
 }
 
+/// One host for kernels of all designs: their costs add up, as in the closed form of the service.
+#[test]
+fn kernels_of_one_host_add_up() {
+    let share = 0.08;
+    let kernels: Vec<Kernel> = (0_u8..)
+        .zip(Threading::ALL)
+        .map(|(number, threading)| Kernel {
+            name: format!("{threading:?}"),
+            share,
+            offloads: OffloadsPerSecond(2_000.0 * f64::from(number + 1)),
+            ..kernel(threading)
+        })
+        .collect();
+    let service = service(&kernels);
+    let long = Run {
+        kernels_per_request: 1,
+        threads: 16,
+        requests: 60_000,
+        ..RUN
+    };
+    let throughput = |offloading| {
+        let run = Run { offloading, ..long };
+        simulate(&service, &run).expect("a run").requests_per_cycle
+    };
+    let found = throughput(true) / throughput(false);
+    let predicted = service.evaluate().expect("an outcome").speedup;
+    assert!(
+        (found / predicted - 1.0).abs() < 5e-3,
+        "{found} {predicted}"
+    );
+}
+
+/// Many hosts with little load at a shared accelerator: its queue is the closed form's, M/G/1 with
+/// the moments of both kernels.
+#[test]
+fn kernels_that_share_an_accelerator_wait_in_one_queue() {
+    let shared = |name: &str, offloads: f64, share: f64| Kernel {
+        name: name.to_owned(),
+        share,
+        offloads: OffloadsPerSecond(offloads),
+        queue: Queueing::Station {
+            servers: 1,
+            hosts: 200.0,
+            service: None,
+            service_scv: Some(1.0),
+            approximation: Approximation::Kimura,
+            shared: Some("accelerator".to_owned()),
+        },
+        ..kernel(Threading::AsyncSameThread)
+    };
+    // Both use the accelerator for 0.3 of the time at this load, one with 4 times as long offloads.
+    let load = 0.05;
+    let kernels = [shared("long", 60.0, 0.12), shared("short", 240.0, 0.12)];
+    let with = Run {
+        kernels_per_request: 1,
+        own_work: Spread::Exponential,
+        offered: Offered::Load(load),
+        requests: 60_000,
+        ..RUN
+    };
+    let found = simulate(&service(&kernels), &with).expect("a run");
+    // The closed form's rates are those of a saturated host: here they are `load` of that.
+    let rates = kernels.clone().map(|kernel| Kernel {
+        share: kernel.share * load,
+        offloads: OffloadsPerSecond(kernel.offloads.0 * load),
+        ..kernel
+    });
+    let outcome = service(&rates).evaluate().expect("an outcome");
+    let (queue, used) = (outcome.kernels[0].queue.0, outcome.kernels[0].utilisation);
+    assert!(
+        (found.utilisation.unwrap() / used.unwrap() - 1.0).abs() < 0.03,
+        "{found:?} {used:?}"
+    );
+    assert!(
+        (found.mean_queue_cycles / queue - 1.0).abs() < 0.1,
+        "{found:?} {queue}"
+    );
+}
+
+/// Equations (2), (4) and (7): offloads of one size raise the throughput above the break-even size,
+/// and lower it below. The latency has a break-even size of its own.
+#[test]
+fn sizes_pay_above_the_break_even() {
+    const CYCLES_PER_BYTE: f64 = 5.0;
+    for threading in Threading::ALL {
+        let of_size = |bytes: f64| Kernel {
+            // n C_b g is alpha C, as half of the host's cycles are the kernel's.
+            share: 0.5,
+            offloads: OffloadsPerSecond(0.5 * HOST.0 / (CYCLES_PER_BYTE * bytes)),
+            host_cost: HostCost {
+                cycles_per_byte: Some(CYCLES_PER_BYTE),
+                complexity: 1.0,
+            },
+            sizes: Some(
+                SizeCdf::new(vec![(bytes, 1.0)], Interpolation::Step).expect("a distribution"),
+            ),
+            ..kernel(threading)
+        };
+        let outcome = service(&[of_size(1_000.0)]).evaluate().expect("an outcome");
+        let pays = outcome.kernels[0].pays_in_speedup.expect("known");
+        let sooner = outcome.kernels[0].pays_in_latency.expect("known");
+        let one = Run {
+            kernels_per_request: 1,
+            threads: 16,
+            ..RUN
+        };
+        for (times, gains) in [(0.8, false), (0.95, false), (1.05, true), (1.3, true)] {
+            let found = speedup(&of_size(times * pays.from_bytes), one);
+            assert_eq!(found > 1.0, gains, "{threading:?}: {times} {found}");
+            let found = latency_reduction(&of_size(times * sooner.from_bytes), one);
+            assert_eq!(found > 1.0, gains, "{threading:?}: {times} {found}");
+        }
+    }
+}
+
 /// What is left of a request waits for the core once more, unless responses go first.
 #[test]
 fn responses_that_go_first_end_sooner() {
@@ -204,6 +322,23 @@ fn responses_that_go_first_end_sooner() {
 #[test]
 fn runs_that_cannot_be_are_refused() {
     let kernel = kernel(Threading::Sync);
+    let queue = |hosts: f64| Kernel {
+        share: 0.2,
+        queue: Queueing::Station {
+            servers: 1,
+            hosts,
+            service: None,
+            service_scv: None,
+            approximation: Approximation::Kimura,
+            shared: None,
+        },
+        ..kernel.clone()
+    };
+    let error = simulate(&service(&[queue(2.0), queue(3.0)]), &RUN).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "kernel.queue.hosts = 3: must be 2 for a simulation, as for the kernels before it"
+    );
     for (run, message) in [
         (
             Run { threads: 0, ..RUN },
@@ -217,7 +352,7 @@ fn runs_that_cannot_be_are_refused() {
             "load = 0: must be above 0",
         ),
     ] {
-        let error = simulate(&kernel, HOST, &run).unwrap_err();
+        let error = simulate(&service(&[kernel.clone()]), &run).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
 }

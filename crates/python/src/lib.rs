@@ -25,8 +25,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::bind::models::accelerometer::{
-        accelerometer_break_even, accelerometer_evaluate, accelerometer_simulate,
-        accelerometer_sweep, erlang_c,
+        accelerometer_break_even, accelerometer_choices, accelerometer_evaluate,
+        accelerometer_simulate, accelerometer_sweep, erlang_c,
     };
 
     #[pymodule_export]

@@ -4,7 +4,7 @@ use accelflow_parameters::Refusal;
 
 use super::outcome::{KernelOutcome, Limit, Losses, Outcome};
 use super::service::{Kernel, Queueing, Scenario, Selection};
-use super::shared::lines;
+use super::shared::{check_shared, lines};
 use super::solver::{Solver, missing};
 use crate::accelerometer::point::Point;
 use crate::accelerometer::quantity::CyclesPerSecond;
@@ -21,6 +21,18 @@ impl Scenario {
     /// [`super::RELATION_TOLERANCE`] from the cost of the offloads, where that is given.
     pub fn evaluate(&self) -> Result<Outcome, Refusal> {
         outcome_of(self)
+    }
+
+    /// # Errors
+    /// [`Refusal`] for a value outside its range, for shares that add up to more than 1 or that the
+    /// offloads contradict, and for kernels that describe a shared accelerator differently.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        for kernel in &self.kernels {
+            let checked = kernel.check(self.host);
+            checked.map_err(|error| error.within(&kernel.name))?;
+        }
+        check_shared(self)?;
+        check_total(self)
     }
 }
 
@@ -53,6 +65,17 @@ fn outcome_of(scenario: &Scenario) -> Result<Outcome, Refusal> {
             .map(|sum| sum + point.added(request_side));
         kernels.push(outcome);
     }
+    check_total(scenario)?;
+    Ok(Outcome {
+        speedup: 1.0 / ((1.0 - offloaded) + host_added),
+        latency_reduction: request_added.map(|added| 1.0 / ((1.0 - offloaded) + added)),
+        ideal_speedup: 1.0 / (1.0 - total),
+        kernels,
+    })
+}
+
+fn check_total(scenario: &Scenario) -> Result<(), Refusal> {
+    let total: f64 = scenario.kernels.iter().map(|k| k.share).sum();
     if total > 1.0 {
         return Err(Refusal::new(
             "sum of kernel_share_ratio",
@@ -60,12 +83,7 @@ fn outcome_of(scenario: &Scenario) -> Result<Outcome, Refusal> {
             "must be at most 1: kernels are parts of one host's cycles",
         ));
     }
-    Ok(Outcome {
-        speedup: 1.0 / ((1.0 - offloaded) + host_added),
-        latency_reduction: request_added.map(|added| 1.0 / ((1.0 - offloaded) + added)),
-        ideal_speedup: 1.0 / (1.0 - total),
-        kernels,
-    })
+    Ok(())
 }
 
 impl Kernel {

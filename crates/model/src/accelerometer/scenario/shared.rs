@@ -49,8 +49,7 @@ fn name_of(kernel: &Kernel) -> Option<&str> {
 }
 
 fn line_of(name: &str, scenario: &Scenario) -> Result<Line, Refusal> {
-    let sharing = scenario.kernels.iter();
-    let sharing: Vec<&Kernel> = sharing.filter(|k| name_of(k) == Some(name)).collect();
+    let sharing = sharing(name, scenario);
     check_alike(&sharing)?;
     let at = |wait: f64| merged(&sharing, scenario.host, MeanCycles(wait));
     let wait_at = |wait: f64| -> Result<f64, Refusal> {
@@ -84,6 +83,22 @@ fn line_of(name: &str, scenario: &Scenario) -> Result<Line, Refusal> {
         wait: station.mean_wait(approximation),
         utilisation: station.utilisation(),
     })
+}
+
+/// # Errors
+/// [`Refusal`] for kernels that describe one accelerator differently.
+pub(super) fn check_shared(scenario: &Scenario) -> Result<(), Refusal> {
+    for kernel in &scenario.kernels {
+        if let Some(name) = name_of(kernel) {
+            check_alike(&sharing(name, scenario)).map_err(|error| error.within(&kernel.name))?;
+        }
+    }
+    Ok(())
+}
+
+fn sharing<'s>(name: &str, scenario: &'s Scenario) -> Vec<&'s Kernel> {
+    let kernels = scenario.kernels.iter();
+    kernels.filter(|k| name_of(k) == Some(name)).collect()
 }
 
 fn check_alike(sharing: &[&Kernel]) -> Result<(), Refusal> {

@@ -7,16 +7,25 @@ use accelflow_units::Time;
 
 use super::host::{Doing, Host, Request, Requests};
 use super::run::{Measured, Run};
-use super::setup::{Piece, Setup};
-use crate::accelerometer::design::{Placement, Threading};
+use super::setup::{Accelerator, Piece, Setup};
+use crate::accelerometer::design::{Design, Placement, Threading};
 
 /// An offload in flight. Its request may have ended if it does not wait for the response.
 #[derive(Clone, Copy)]
 struct Offload {
     request: usize,
     host: usize,
+    kernel: usize,
     service: Time,
     entered: Time,
+}
+
+/// An accelerator with a queue.
+struct Station {
+    elements: u32,
+    free: u32,
+    queue: VecDeque<Offload>,
+    serving_ps: u128,
 }
 
 #[derive(Clone, Copy)]
@@ -37,10 +46,11 @@ pub(super) struct Engine<'s> {
     calendar: Calendar<Event>,
     arrivals: Stream,
     work: Stream,
+    /// Draws which kernel comes next.
+    mix: Stream,
     hosts: Vec<Host>,
     requests: Requests,
-    free_elements: u32,
-    queue: VecDeque<Offload>,
+    stations: Vec<Station>,
     measures: Measures,
 }
 
@@ -50,7 +60,6 @@ struct Measures {
     began: Option<Time>,
     latencies: Samples,
     queued: Samples,
-    serving_ps: u128,
     busy_ps: u128,
 }
 
@@ -62,10 +71,19 @@ impl<'s> Engine<'s> {
             calendar: Calendar::new(),
             arrivals: Stream::new(run.seed, 0),
             work: Stream::new(run.seed, 1),
+            mix: Stream::new(run.seed, 2),
             hosts: (0..setup.hosts).map(|_| Host::new(setup.threads)).collect(),
             requests: Requests::default(),
-            free_elements: setup.elements.unwrap_or(0),
-            queue: VecDeque::new(),
+            stations: setup
+                .accelerators
+                .iter()
+                .map(|elements| Station {
+                    elements: *elements,
+                    free: *elements,
+                    queue: VecDeque::new(),
+                    serving_ps: 0,
+                })
+                .collect(),
             measures: Measures::default(),
         }
     }
@@ -149,7 +167,7 @@ impl<'s> Engine<'s> {
             outstanding: 0,
             host_done: false,
         });
-        self.hosts[host].ready.push_back((request, false));
+        self.hosts[host].ready.push_back((request, Time::ZERO));
     }
 
     /// Gives an idle core the request that has been ready for longest.
@@ -158,14 +176,8 @@ impl<'s> Engine<'s> {
             return;
         }
         let state = &mut self.hosts[host];
-        if let Some((request, switched)) =
-            state.first.pop_front().or_else(|| state.ready.pop_front())
+        if let Some((request, switch)) = state.first.pop_front().or_else(|| state.ready.pop_front())
         {
-            let switch = if switched {
-                self.setup.thread_switch
-            } else {
-                Time::ZERO
-            };
             self.go_on(request, switch);
         }
     }
@@ -177,11 +189,11 @@ impl<'s> Engine<'s> {
         let mut left = self.requests.get(request).kernels_left;
         while left > 0 && next.is_none() {
             left -= 1;
-            time += self.setup.work.own(&mut self.work);
-            match self.setup.work.kernel(&mut self.work) {
+            time += self.setup.own(&mut self.work);
+            match self.setup.kernel(&mut self.mix, &mut self.work) {
                 Piece::OnHost(kernel) => time += kernel,
-                offloaded @ Piece::Offloaded { .. } => {
-                    time += self.setup.setup;
+                offloaded @ Piece::Offloaded { kernel, .. } => {
+                    time += self.setup.kernels[kernel].setup;
                     next = Some(offloaded);
                 }
             }
@@ -210,9 +222,11 @@ impl<'s> Engine<'s> {
     fn core_done(&mut self, host: usize) {
         match self.hosts[host].doing {
             Doing::Request(request) => match self.requests.get(request).next.take() {
-                Some(Piece::Offloaded { transfer, service }) => {
-                    self.offload(request, transfer, service);
-                }
+                Some(Piece::Offloaded {
+                    kernel,
+                    transfer,
+                    service,
+                }) => self.offload(request, kernel, transfer, service),
                 _ => self.host_done(request),
             },
             _ => {
@@ -222,12 +236,16 @@ impl<'s> Engine<'s> {
         }
     }
 
-    fn offload(&mut self, request: usize, transfer: Time, service: Time) {
-        let threading = self.setup.design.threading();
+    fn design(&self, kernel: usize) -> Design {
+        self.setup.kernels[kernel].design
+    }
+
+    fn offload(&mut self, request: usize, kernel: usize, transfer: Time, service: Time) {
+        let design = self.design(kernel);
         let state = self.requests.get(request);
         let host = state.host;
-        if threading == Threading::AsyncNoResponse
-            && self.setup.design.placement() != Placement::Remote
+        if design.threading() == Threading::AsyncNoResponse
+            && design.placement() != Placement::Remote
         {
             state.outstanding += 1;
         }
@@ -235,25 +253,27 @@ impl<'s> Engine<'s> {
         let offload = Offload {
             request,
             host,
+            kernel,
             service,
             entered,
         };
         self.after(transfer, Event::Entered(offload));
-        if self.setup.design.driver_waits() {
+        if design.driver_waits() {
             self.set(host, Doing::Held(request));
         } else {
-            self.handed_over(host, request);
+            self.handed_over(offload);
         }
     }
 
     fn entered(&mut self, offload: Offload) {
-        if self.setup.elements.is_none() {
-            return self.after(self.setup.fixed_queue, Event::Waited(offload));
+        let station = match self.setup.kernels[offload.kernel].accelerator {
+            Accelerator::Fixed(wait) => return self.after(wait, Event::Waited(offload)),
+            Accelerator::Numbered(number) => &mut self.stations[number],
+        };
+        if station.free == 0 {
+            return station.queue.push_back(offload);
         }
-        if self.free_elements == 0 {
-            return self.queue.push_back(offload);
-        }
-        self.free_elements -= 1;
+        station.free -= 1;
         self.start(offload);
     }
 
@@ -264,22 +284,25 @@ impl<'s> Engine<'s> {
             self.measures
                 .queued
                 .record(now.saturating_sub(offload.entered));
-            self.measures.serving_ps += u128::from(offload.service.as_ps());
+            if let Accelerator::Numbered(number) = self.setup.kernels[offload.kernel].accelerator {
+                self.stations[number].serving_ps += u128::from(offload.service.as_ps());
+            }
         }
         self.after(offload.service, Event::Accelerated(offload));
-        let design = self.setup.design;
+        let design = self.design(offload.kernel);
         if design.driver_waits() && design.threading() != Threading::Sync {
-            self.handed_over(offload.host, offload.request);
+            self.handed_over(offload);
         }
     }
 
     /// Continues the host after an offload whose completion it does not wait for.
-    fn handed_over(&mut self, host: usize, request: usize) {
-        match self.setup.design.threading() {
-            Threading::AsyncNoResponse => self.resume(request),
+    fn handed_over(&mut self, offload: Offload) {
+        let (host, kernel) = (offload.host, &self.setup.kernels[offload.kernel]);
+        match kernel.design.threading() {
+            Threading::AsyncNoResponse => self.resume(offload.request),
             Threading::SyncOs => {
                 self.set(host, Doing::Switching);
-                self.after(self.setup.thread_switch, Event::Core(host));
+                self.after(kernel.thread_switch, Event::Core(host));
             }
             _ => {
                 self.set(host, Doing::Nothing);
@@ -298,13 +321,14 @@ impl<'s> Engine<'s> {
     }
 
     fn accelerated(&mut self, offload: Offload) {
-        if self.setup.elements.is_some() {
-            match self.queue.pop_front() {
+        let kernel = &self.setup.kernels[offload.kernel];
+        if let Accelerator::Numbered(number) = kernel.accelerator {
+            match self.stations[number].queue.pop_front() {
                 Some(next) => self.start(next),
-                None => self.free_elements += 1,
+                None => self.stations[number].free += 1,
             }
         }
-        let design = self.setup.design;
+        let design = kernel.design;
         match design.threading() {
             Threading::Sync => self.resume(offload.request),
             Threading::AsyncNoResponse if design.placement() == Placement::Remote => {}
@@ -316,14 +340,17 @@ impl<'s> Engine<'s> {
                 }
             }
             threading => {
-                let switched = threading != Threading::AsyncSameThread;
+                let switch = match threading {
+                    Threading::AsyncSameThread => Time::ZERO,
+                    _ => kernel.thread_switch,
+                };
                 let state = &mut self.hosts[offload.host];
                 let line = if self.run.responses_first {
                     &mut state.first
                 } else {
                     &mut state.ready
                 };
-                line.push_back((offload.request, switched));
+                line.push_back((offload.request, switch));
                 self.dispatch(offload.host);
             }
         }
@@ -375,9 +402,10 @@ impl<'s> Engine<'s> {
             p99_latency_cycles: in_cycles(p99),
             mean_queue_cycles: in_cycles(self.measures.queued.mean_ps()),
             utilisation: self
-                .setup
-                .elements
-                .map(|elements| self.measures.serving_ps as f64 / time / f64::from(elements)),
+                .stations
+                .iter()
+                .map(|station| station.serving_ps as f64 / time / f64::from(station.elements))
+                .max_by(f64::total_cmp),
             core_busy: self.measures.busy_ps as f64 / time / hosts,
         }
     }

@@ -22,10 +22,10 @@ pub(super) enum Doing {
 pub(super) struct Host {
     pub doing: Doing,
     pub since: Time,
-    /// Requests that can continue, each with whether the core must switch to its thread.
-    pub ready: VecDeque<(usize, bool)>,
-    /// Ready requests that have precedence, each with whether the core must switch to its thread.
-    pub first: VecDeque<(usize, bool)>,
+    /// Requests that can continue, each with the time of the core's switch to its thread.
+    pub ready: VecDeque<(usize, Time)>,
+    /// Ready requests that have precedence, each with the time of the core's switch to its thread.
+    pub first: VecDeque<(usize, Time)>,
     /// Arrivals without a thread, by their time.
     pub backlog: VecDeque<Time>,
     pub free_threads: usize,

@@ -7,7 +7,6 @@ use accelflow_units::Time;
 use super::run::{Offered, Run, Spread};
 use crate::accelerometer::design::{Design, Threading};
 use crate::accelerometer::granularity::Lucrative;
-use crate::accelerometer::quantity::CyclesPerSecond;
 use crate::accelerometer::scenario::{Kernel, Queueing, Scenario, Selection};
 use crate::accelerometer::sizes::SizeCdf;
 
@@ -16,25 +15,40 @@ const MOST: u32 = 1_000_000;
 
 /// The inputs of the engine.
 pub(super) struct Setup {
-    pub design: Design,
     pub hosts: usize,
     /// Requests that a host works on at a time.
     pub threads: usize,
-    /// The number of elements of the accelerator; `None` if each offload waits exactly
-    /// `fixed_queue`.
-    pub elements: Option<u32>,
-    pub fixed_queue: Time,
-    pub setup: Time,
-    pub thread_switch: Time,
+    /// The elements of each accelerator that has a queue.
+    pub accelerators: Vec<u32>,
+    pub kernels: Vec<Offloading>,
     /// The time between arrivals at a host; `None` if it is saturated.
     pub between_arrivals: Option<Time>,
-    pub work: Work,
-}
-
-/// The work of requests.
-pub(super) struct Work {
     own_cycles: f64,
     own: Spread,
+    /// For each kernel, the share of kernels up to and including it.
+    mix: Vec<f64>,
+}
+
+/// A kernel, and how it is offloaded.
+pub(super) struct Offloading {
+    pub design: Design,
+    pub setup: Time,
+    pub thread_switch: Time,
+    pub accelerator: Accelerator,
+    work: Work,
+}
+
+/// Where an offload waits.
+#[derive(Clone, Copy)]
+pub(super) enum Accelerator {
+    /// Nowhere: each offload waits for exactly this time.
+    Fixed(Time),
+    /// In the queue of the accelerator with this number.
+    Numbered(usize),
+}
+
+/// The work of a kernel.
+struct Work {
     kernel_cycles: f64,
     kernel: Spread,
     /// The sizes, beta, and the mean of g^beta.
@@ -59,37 +73,109 @@ enum Choice {
 #[derive(Clone, Copy)]
 pub(super) enum Piece {
     OnHost(Time),
-    Offloaded { transfer: Time, service: Time },
+    Offloaded {
+        /// The number of the kernel in [`Setup::kernels`].
+        kernel: usize,
+        transfer: Time,
+        service: Time,
+    },
 }
 
 impl Setup {
-    pub(super) fn new(kernel: &Kernel, host: CyclesPerSecond, run: &Run) -> Result<Setup, Refusal> {
-        let range = pays(kernel, host)?;
-        for (place, number) in [
-            ("hosts", run.hosts),
-            ("threads", run.threads),
-            ("kernels_per_request", run.kernels_per_request),
-            ("requests", run.requests),
-        ] {
-            if !(1..=MOST).contains(&number) {
-                let rule = format!("must be from 1 to {MOST}");
-                return Err(Refusal::new(place, number, rule));
+    pub(super) fn new(scenario: &Scenario, run: &Run) -> Result<Setup, Refusal> {
+        check_counts(run)?;
+        let ranges = pays(scenario)?;
+        let host = scenario.host;
+        let rates: Vec<f64> = scenario.kernels.iter().map(|k| k.candidates().0).collect();
+        for (kernel, rate) in scenario.kernels.iter().zip(&rates) {
+            if *rate <= 0.0 {
+                let rule = "must be above 0: without offloads there is nothing to simulate";
+                return Err(Refusal::new("offloads_per_s", rate, rule).within(&kernel.name));
             }
         }
-        let candidates = kernel.candidates().0;
-        if candidates <= 0.0 {
-            return Err(Refusal::new(
-                "offloads_per_s",
-                candidates,
-                "must be above 0: without offloads there is nothing to simulate",
-            ));
+        let all: f64 = rates.iter().sum();
+        let mut found = Accelerators::new(run);
+        let mut kernels = Vec::with_capacity(rates.len());
+        for ((kernel, range), rate) in scenario.kernels.iter().zip(ranges).zip(&rates) {
+            let queue = found.queue_of(kernel);
+            let queue = queue.map_err(|error| error.within(&kernel.name))?;
+            kernels.push(offloading(kernel, &queue, range, host.0 / rate, run));
         }
-        let queue = Queue::of(&kernel.queue, run)?;
-        let each = host.0 / candidates;
-        let work = Work {
-            own_cycles: (1.0 - kernel.share) * each,
+        let share: f64 = scenario.kernels.iter().map(|kernel| kernel.share).sum();
+        let each = host.0 / all;
+        let sync = |kernel: &Offloading| kernel.design.threading() == Threading::Sync;
+        let mut so_far = 0.0;
+        Ok(Setup {
+            hosts: found.hosts as usize,
+            threads: match kernels.iter().all(sync) {
+                true => 1,
+                false => run.threads as usize,
+            },
+            accelerators: found.elements,
+            kernels,
+            between_arrivals: between(run.offered, f64::from(run.kernels_per_request) * each)?,
+            own_cycles: (1.0 - share).max(0.0) * each,
             own: run.own_work,
-            kernel_cycles: kernel.share * each,
+            mix: rates
+                .iter()
+                .map(|rate| {
+                    so_far += rate / all;
+                    so_far
+                })
+                .collect(),
+        })
+    }
+
+    /// The service's own work before a kernel.
+    pub(super) fn own(&self, dice: &mut Stream) -> Time {
+        cycles(self.own.draw(self.own_cycles, dice))
+    }
+
+    /// Draws a kernel: where it is executed and for how long. `mix` draws which one.
+    pub(super) fn kernel(&self, mix: &mut Stream, dice: &mut Stream) -> Piece {
+        let number = match self.kernels.len() {
+            1 => 0,
+            several => {
+                let drawn = mix.uniform();
+                let number = self.mix.partition_point(|share| *share <= drawn);
+                number.min(several - 1)
+            }
+        };
+        self.kernels[number].work.draw(number, dice)
+    }
+}
+
+fn check_counts(run: &Run) -> Result<(), Refusal> {
+    for (place, number) in [
+        ("hosts", run.hosts),
+        ("threads", run.threads),
+        ("kernels_per_request", run.kernels_per_request),
+        ("requests", run.requests),
+    ] {
+        if !(1..=MOST).contains(&number) {
+            let rule = format!("must be from 1 to {MOST}");
+            return Err(Refusal::new(place, number, rule));
+        }
+    }
+    Ok(())
+}
+
+/// A kernel with its share of the `cycles_each` that the host has for one of its kind.
+fn offloading(
+    kernel: &Kernel,
+    queue: &Queue,
+    range: Lucrative,
+    cycles_each: f64,
+    run: &Run,
+) -> Offloading {
+    let kernel_cycles = kernel.share * cycles_each;
+    Offloading {
+        design: kernel.design,
+        setup: cycles(kernel.setup.0),
+        thread_switch: cycles(kernel.thread_switch.0),
+        accelerator: queue.accelerator,
+        work: Work {
+            kernel_cycles,
             kernel: queue.spread.unwrap_or(run.kernel_work),
             sizes: kernel.sizes.as_ref().map(|sizes| {
                 let beta = kernel.host_cost.complexity;
@@ -104,65 +190,63 @@ impl Setup {
             transfer_cycles: kernel.transfer.fixed.0,
             transfer_per_byte: kernel.transfer.per_byte.0,
             accelerated: match queue.service_cycles {
-                Some(service) => service / (kernel.share * each),
+                Some(service) => service / kernel_cycles,
                 None => 1.0 / kernel.acceleration.unwrap_or(f64::INFINITY),
             },
-        };
-        let request = f64::from(run.kernels_per_request) * each;
-        Ok(Setup {
-            design: kernel.design,
-            hosts: queue.hosts as usize,
-            threads: match kernel.design.threading() {
-                Threading::Sync => 1,
-                _ => run.threads as usize,
-            },
-            elements: queue.elements,
-            fixed_queue: cycles(queue.fixed_cycles),
-            setup: cycles(kernel.setup.0),
-            thread_switch: cycles(kernel.thread_switch.0),
-            between_arrivals: between(run.offered, request)?,
-            work,
-        })
+        },
     }
 }
 
-/// The sizes that pay, if only those are to be offloaded. An accelerator that is overloaded in the
-/// closed form can still be simulated: saturated hosts slow down, and hosts with little load may
-/// not overload it.
-fn pays(kernel: &Kernel, host: CyclesPerSecond) -> Result<Lucrative, Refusal> {
-    if !matches!(kernel.selection, Selection::Lucrative(_)) {
-        kernel.check(host)?;
-        return Ok(Lucrative::NEVER);
+/// The sizes of each kernel that pay, if only those are to be offloaded. An accelerator that is
+/// overloaded in the closed form can still be simulated: saturated hosts slow down, and hosts with
+/// little load may not overload it.
+fn pays(scenario: &Scenario) -> Result<Vec<Lucrative>, Refusal> {
+    let lucrative = |kernel: &Kernel| matches!(kernel.selection, Selection::Lucrative(_));
+    if !scenario.kernels.iter().any(lucrative) {
+        scenario.check()?;
+        return Ok(vec![Lucrative::NEVER; scenario.kernels.len()]);
     }
-    let scenario = Scenario {
-        host,
-        kernels: vec![kernel.clone()],
-    };
     let outcome = scenario.evaluate()?;
-    Ok(outcome.kernels[0]
-        .pays_in_speedup
-        .unwrap_or(Lucrative::NEVER))
+    let kernels = outcome.kernels.iter();
+    Ok(kernels
+        .map(|kernel| kernel.pays_in_speedup.unwrap_or(Lucrative::NEVER))
+        .collect())
 }
 
-/// The accelerator of a [`Queueing`].
+/// The queue in front of a kernel's accelerator.
 struct Queue {
-    hosts: u32,
-    elements: Option<u32>,
-    fixed_cycles: f64,
+    accelerator: Accelerator,
     service_cycles: Option<f64>,
     spread: Option<Spread>,
 }
 
-impl Queue {
-    fn of(queueing: &Queueing, run: &Run) -> Result<Queue, Refusal> {
-        let fixed = |fixed_cycles| Queue {
+/// The accelerators so far, and the hosts that share them.
+struct Accelerators<'s> {
+    hosts: u32,
+    /// Whether a queue has given the number of hosts.
+    given: bool,
+    elements: Vec<u32>,
+    /// The numbers of accelerators with a name.
+    named: Vec<(&'s str, usize)>,
+}
+
+impl<'s> Accelerators<'s> {
+    fn new(run: &Run) -> Accelerators<'s> {
+        Accelerators {
             hosts: run.hosts,
-            elements: None,
-            fixed_cycles,
+            given: false,
+            elements: Vec::new(),
+            named: Vec::new(),
+        }
+    }
+
+    fn queue_of(&mut self, kernel: &'s Kernel) -> Result<Queue, Refusal> {
+        let fixed = |wait: f64| Queue {
+            accelerator: Accelerator::Fixed(cycles(wait)),
             service_cycles: None,
             spread: None,
         };
-        match queueing {
+        match &kernel.queue {
             Queueing::Mean(mean) => Ok(fixed(mean.0)),
             Queueing::List(waits) => Ok(fixed(waits.iter().sum::<f64>() / waits.len() as f64)),
             Queueing::Station {
@@ -170,21 +254,46 @@ impl Queue {
                 hosts,
                 service,
                 service_scv,
+                shared,
                 ..
             } => {
-                if hosts.fract() != 0.0 || *hosts > f64::from(MOST) {
-                    let rule = format!("must be a whole number up to {MOST} for a simulation");
-                    return Err(Refusal::new("queue.hosts", *hosts, rule));
-                }
+                self.share(*hosts)?;
                 Ok(Queue {
-                    hosts: *hosts as u32,
-                    elements: Some(*servers),
-                    fixed_cycles: 0.0,
+                    accelerator: Accelerator::Numbered(self.number(*servers, shared.as_deref())),
                     service_cycles: service.map(|service| service.0),
                     spread: service_scv.map(spread).transpose()?,
                 })
             }
         }
+    }
+
+    /// Takes over the number of hosts of a queue, which is the same for all queues.
+    fn share(&mut self, hosts: f64) -> Result<(), Refusal> {
+        if hosts.fract() != 0.0 || hosts > f64::from(MOST) {
+            let rule = format!("must be a whole number up to {MOST} for a simulation");
+            return Err(Refusal::new("queue.hosts", hosts, rule));
+        }
+        if self.given && f64::from(self.hosts) != hosts {
+            let rule = format!(
+                "must be {} for a simulation, as for the kernels before it",
+                self.hosts
+            );
+            return Err(Refusal::new("queue.hosts", hosts, rule));
+        }
+        (self.hosts, self.given) = (hosts as u32, true);
+        Ok(())
+    }
+
+    /// The number of the accelerator with this name, or of a new one.
+    fn number(&mut self, elements: u32, name: Option<&'s str>) -> usize {
+        let known = name.and_then(|name| self.named.iter().find(|(other, _)| *other == name));
+        if let Some((_, number)) = known {
+            return *number;
+        }
+        let number = self.elements.len();
+        self.elements.push(elements);
+        self.named.extend(name.map(|name| (name, number)));
+        number
     }
 }
 
@@ -219,13 +328,8 @@ pub(super) fn cycles(cycles: f64) -> Time {
 }
 
 impl Work {
-    /// The service's own work before a kernel.
-    pub(super) fn own(&self, dice: &mut Stream) -> Time {
-        cycles(self.own.draw(self.own_cycles, dice))
-    }
-
-    /// Draws a kernel: where it is executed and for how long.
-    pub(super) fn kernel(&self, dice: &mut Stream) -> Piece {
+    /// Draws an instance of this kernel, which has the number `kernel`.
+    fn draw(&self, kernel: usize, dice: &mut Stream) -> Piece {
         let (bytes, host) = match &self.sizes {
             None => (0.0, self.kernel.draw(self.kernel_cycles, dice)),
             Some((sizes, beta, mean)) => {
@@ -242,6 +346,7 @@ impl Work {
             return Piece::OnHost(cycles(host));
         }
         Piece::Offloaded {
+            kernel,
             transfer: cycles(self.transfer_cycles + self.transfer_per_byte * bytes),
             service: cycles(host * self.accelerated),
         }

@@ -19,12 +19,29 @@ pub(crate) fn accelerometer_evaluate(py: Python<'_>, request: &str) -> PyResult<
     py.detach(|| request::evaluate(request)).map_err(failure)
 }
 
-/// Simulates the offloads of one kernel; `request` and the measurements are JSON.
+/// Simulates the offloads of a service's kernels; `request` and the measurements are JSON.
 ///
 /// Raises AccelflowError for a value that is out of range or missing.
 #[pyfunction]
 pub(crate) fn accelerometer_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
     py.detach(|| simulate::simulate(request)).map_err(failure)
+}
+
+/// The parts of a kernel that are chosen by name, each with its names in the order in which commands
+/// list them.
+#[pyfunction]
+pub(crate) fn accelerometer_choices() -> Vec<(&'static str, Vec<&'static str>)> {
+    fn names<T>(known: &[(&'static str, T)]) -> Vec<&'static str> {
+        known.iter().map(|(name, _)| *name).collect()
+    }
+    vec![
+        ("threading", Threading::ALL.map(Threading::name).to_vec()),
+        ("placement", Placement::ALL.map(Placement::name).to_vec()),
+        ("selection", names(&request::SELECTIONS)),
+        ("scaling", names(&request::SCALINGS)),
+        ("approximation", names(&request::APPROXIMATIONS)),
+        ("interpolation", names(&request::INTERPOLATIONS)),
+    ]
 }
 
 /// The probability that an arrival at an M/M/k queue waits (Erlang's C), for `offered` erlangs below

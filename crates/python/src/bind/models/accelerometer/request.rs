@@ -102,6 +102,21 @@ struct UncertainRequest {
     sd: Option<f64>,
 }
 
+pub(super) const SELECTIONS: [(&str, bool); 2] = [("all", false), ("lucrative", true)];
+
+pub(super) const SCALINGS: [(&str, Scaling); 2] =
+    [("offloads", Scaling::Offloads), ("cycles", Scaling::Cycles)];
+
+pub(super) const APPROXIMATIONS: [(&str, Approximation); 2] = [
+    ("kimura", Approximation::Kimura),
+    ("allen_cunneen", Approximation::AllenCunneen),
+];
+
+pub(super) const INTERPOLATIONS: [(&str, Interpolation); 2] = [
+    ("linear", Interpolation::Linear),
+    ("step", Interpolation::Step),
+];
+
 pub(super) fn named<T: Copy>(
     place: &str,
     name: &str,
@@ -115,7 +130,13 @@ pub(super) fn named<T: Copy>(
 }
 
 impl KernelRequest {
+    /// # Errors
+    /// [`Refusal`] for a name that is not known, with the kernel's name in its place.
     pub(super) fn kernel(&self) -> Result<Kernel, Refusal> {
+        self.made().map_err(|error| error.within(&self.name))
+    }
+
+    fn made(&self) -> Result<Kernel, Refusal> {
         let threadings = Threading::ALL.map(|t| (t.name(), t));
         let placements = Placement::ALL.map(|p| (p.name(), p));
         let design = Design::new(
@@ -124,11 +145,9 @@ impl KernelRequest {
             self.driver_waits,
         )?
         .with_latency_switches(self.latency_thread_switches)?;
-        let scalings = [("offloads", Scaling::Offloads), ("cycles", Scaling::Cycles)];
-        let scaling = named("scaling", &self.scaling, &scalings)?;
-        let lucrative = [("all", false), ("lucrative", true)];
+        let scaling = named("scaling", &self.scaling, &SCALINGS)?;
         let selection = match (
-            named("selection", &self.selection, &lucrative)?,
+            named("selection", &self.selection, &SELECTIONS)?,
             self.all_offloads_per_s,
         ) {
             (true, _) => Selection::Lucrative(scaling),
@@ -160,10 +179,6 @@ impl KernelRequest {
 
 impl QueueRequest {
     fn queueing(&self) -> Result<Queueing, Refusal> {
-        let known = [
-            ("kimura", Approximation::Kimura),
-            ("allen_cunneen", Approximation::AllenCunneen),
-        ];
         Ok(match self {
             QueueRequest::Mean(mean) => Queueing::Mean(MeanCycles(*mean)),
             QueueRequest::List(waits) => Queueing::List(waits.clone()),
@@ -179,7 +194,7 @@ impl QueueRequest {
                 hosts: *hosts,
                 service: service_cycles.map(MeanCycles),
                 service_scv: *service_scv_ratio,
-                approximation: named("queue.approximation", approximation, &known)?,
+                approximation: named("queue.approximation", approximation, &APPROXIMATIONS)?,
                 shared: shared.clone(),
             },
         })
@@ -195,14 +210,10 @@ impl SizesRequest {
                 format!("must have one for each of {} bytes", self.bytes.len()),
             ));
         }
-        let known = [
-            ("linear", Interpolation::Linear),
-            ("step", Interpolation::Step),
-        ];
         let shares = self.cumulative_ratio.iter().copied();
         SizeCdf::new(
             self.bytes.iter().copied().zip(shares).collect(),
-            named("sizes.interpolation", &self.interpolation, &known)?,
+            named("sizes.interpolation", &self.interpolation, &INTERPOLATIONS)?,
         )
     }
 }
@@ -236,19 +247,12 @@ impl UncertainRequest {
 /// The message for a value that cannot be used.
 pub(super) fn evaluate(request: &str) -> Result<String, String> {
     let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
-    let within = |name: &str, error: Refusal| {
-        if name.is_empty() {
-            error.to_string()
-        } else {
-            format!("{name}.{error}")
-        }
-    };
-    let kernels = request.kernels.iter();
+    let kernels = request.kernels.iter().map(KernelRequest::kernel);
     let scenario = Scenario {
         host: CyclesPerSecond(request.host_cycles_per_s),
         kernels: kernels
-            .map(|kernel| kernel.kernel().map_err(|error| within(&kernel.name, error)))
-            .collect::<Result<_, _>>()?,
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())?,
     };
     let outcome = scenario.evaluate().map_err(|error| error.to_string())?;
     let uncertain = request.uncertain.iter();

@@ -1,8 +1,8 @@
 //! A run of the simulation of offloads: request and measurements as JSON.
 
 use accelflow_model::Refusal;
-use accelflow_model::accelerometer::CyclesPerSecond;
 use accelflow_model::accelerometer::simulation::{self, Measured, Offered, Run, Spread};
+use accelflow_model::accelerometer::{CyclesPerSecond, Scenario};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::request::{KernelRequest, named};
 #[serde(deny_unknown_fields)]
 struct Request {
     host_cycles_per_s: f64,
-    kernel: KernelRequest,
+    kernels: Vec<KernelRequest>,
     run: RunRequest,
 }
 
@@ -58,10 +58,14 @@ impl RunRequest {
 pub(super) fn simulate(request: &str) -> Result<String, String> {
     let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
     let run = request.run.run().map_err(|error| error.to_string())?;
-    let kernel = request.kernel.kernel();
-    let host = CyclesPerSecond(request.host_cycles_per_s);
-    kernel
-        .and_then(|kernel| simulation::simulate(&kernel, host, &run))
+    let kernels = request.kernels.iter().map(KernelRequest::kernel);
+    let scenario = Scenario {
+        host: CyclesPerSecond(request.host_cycles_per_s),
+        kernels: kernels
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())?,
+    };
+    simulation::simulate(&scenario, &run)
         .map(|measured| json(measured).to_string())
         .map_err(|error| error.to_string())
 }
