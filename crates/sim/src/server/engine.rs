@@ -6,7 +6,7 @@ use accelflow_kernel::{Priority, Wheel};
 use accelflow_units::Time;
 
 use super::activity::Wait;
-use super::error::SimError;
+use super::error::{Failure, SimError};
 use super::parts::{
     Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures,
     Policies, Requests, Retries, Tenancy, Timing, Usage, Watching, unloaded_phases,
@@ -122,7 +122,7 @@ impl<'r> Engine<'r> {
     pub(crate) fn run(mut self) -> Result<(Outcome, Vec<Operated>), SimError> {
         self.begin();
         let mut stopped = false;
-        while !stopped && self.step()?.is_some() {
+        while !stopped && self.step().map_err(|failure| *failure)?.is_some() {
             let looks = self.measures.events().is_multiple_of(EVENTS_BETWEEN_LOOKS);
             stopped = looks && self.stopped();
         }
@@ -144,7 +144,7 @@ impl<'r> Engine<'r> {
     /// Handles the next event. Returns whether it was the arrival of a load's request; `None` if
     /// there is no event.
     #[inline(always)]
-    pub(crate) fn step(&mut self) -> Result<Option<bool>, SimError> {
+    pub(crate) fn step(&mut self) -> Result<Option<bool>, Failure> {
         let Some((now, event)) = self.calendar.pop() else {
             return Ok(None);
         };
@@ -181,7 +181,7 @@ impl<'r> Engine<'r> {
         self.arrivals.counted().saturating_sub(in_flight)
     }
 
-    fn handle(&mut self, event: Event, now: Time) -> Result<(), SimError> {
+    fn handle(&mut self, event: Event, now: Time) -> Result<(), Failure> {
         match event {
             Event::Arrive(load) => return self.arrive(usize::from(load), now),
             Event::Received(request) => return self.start_phase(request, now),
@@ -229,7 +229,7 @@ impl<'r> Engine<'r> {
 
     /// Continues with results that were given an output entry, and starts traces that waited for
     /// others of their tenants to end.
-    fn settle(&mut self, now: Time) -> Result<(), SimError> {
+    fn settle(&mut self, now: Time) -> Result<(), Failure> {
         loop {
             if let Some(job) = self.ensemble.next_unblocked() {
                 self.show_freed(job, now);

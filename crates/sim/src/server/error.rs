@@ -8,6 +8,9 @@ use accelflow_parameters::Refusal;
 
 use crate::orchestrators::PolicyError;
 
+/// The error of a step of a simulation: one word, so that steps return it in a register.
+pub(crate) type Failure = Box<SimError>;
+
 /// The error of a simulation that cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {

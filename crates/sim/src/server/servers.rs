@@ -68,7 +68,8 @@ impl<'r> Servers<'r> {
             && let Some(now) = self.engines[index].next_time()
             && (now, index) < until
         {
-            if self.engines[index].step()?.is_some_and(|arrived| arrived) {
+            let arrived = self.engines[index].step().map_err(|failure| *failure)?;
+            if arrived.is_some_and(|arrived| arrived) {
                 self.share_progress(now);
             }
             *events += 1;

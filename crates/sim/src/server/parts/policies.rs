@@ -9,7 +9,7 @@ use crate::hardware::{Entry, InputQueue};
 use crate::orchestrators::{
     Completion, Decision, PolicyError, Properties, QueueName, Queueing, Session, Simulated, Waiting,
 };
-use crate::server::error::SimError;
+use crate::server::error::{Failure, SimError};
 use crate::server::run::Run;
 use crate::server::state::{Job, JobId, Slab};
 
@@ -89,10 +89,10 @@ impl Policies {
     }
 
     /// Ends the run if the session has failed.
-    pub(crate) fn check(&self) -> Result<(), SimError> {
+    pub(crate) fn check(&self) -> Result<(), Failure> {
         match &self.failed {
             None => Ok(()),
-            Some(error) => Err(error.clone().into()),
+            Some(error) => Err(Box::new(error.clone().into())),
         }
     }
 
@@ -102,17 +102,18 @@ impl Policies {
         &mut self,
         run: &Run<'_>,
         completion: &Completion,
-    ) -> Result<Decision, SimError> {
+    ) -> Result<Decision, Failure> {
         let Some(session) = &mut self.session else {
             let (config, links) = (run.config, &run.plan.links);
             return Ok(run.orchestrator.decide(completion, config, links));
         };
-        let decision = session.decide(completion)?;
+        let decision = session.decide(completion).map_err(SimError::from)?;
         if self.central && decision.manager.is_none() {
             // The manager would never learn that an element is free.
             let why = "a decision without a visit to the manager: must have one, as all \
                        accelerators share one queue there";
-            return Err(PolicyError::new(format!("{}: {why}", run.orchestrator.id())).into());
+            let error = PolicyError::new(format!("{}: {why}", run.orchestrator.id()));
+            return Err(Box::new(error.into()));
         }
         Ok(decision)
     }

@@ -6,7 +6,7 @@ use accelflow_units::Bytes;
 use super::requests::Requests;
 use crate::orchestrators::Next;
 use crate::plan::{ChainPlan, Form, Operation};
-use crate::server::error::SimError;
+use crate::server::error::{Failure, SimError};
 use crate::server::state::{Cursor, Job};
 
 /// Counts of the fields of a trace that were read up to the next operation.
@@ -40,7 +40,7 @@ impl Requests<'_> {
         &self,
         job: &mut Job,
         forked: &mut Vec<Forked>,
-    ) -> Result<Reading, SimError> {
+    ) -> Result<Reading, Failure> {
         // Most of the time the next operation is the next instruction.
         let Some((accel, next)) = self.code.forwards(job.cursor.word, job.cursor.mark) else {
             return self.read_any(job, forked);
@@ -55,7 +55,7 @@ impl Requests<'_> {
 
     /// The same, whatever the next instruction is.
     #[inline(never)]
-    fn read_any(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Reading, SimError> {
+    fn read_any(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Reading, Failure> {
         let image = &self.plan.image;
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
         let mut reading = Reading::default();
@@ -110,7 +110,7 @@ impl Requests<'_> {
         chain: &ChainPlan,
         job: &mut Job,
         at_start: bool,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         job.set_accel(accel);
         job.outlook.next = Next::Forward(accel);
         let receives = at_start && accel == Accel::Tcp;
@@ -129,7 +129,7 @@ impl Requests<'_> {
         chain: &ChainPlan,
         job: &mut Job,
         trace: AtmAddress,
-    ) -> Result<bool, SimError> {
+    ) -> Result<bool, Failure> {
         job.cursor.trace = trace;
         job.cursor.ordinal += 1;
         job.payload.message = self.message(job.request, chain, job.cursor.ordinal);
@@ -141,7 +141,7 @@ impl Requests<'_> {
     }
 
     /// Reads the operation after a join, on `input` bytes.
-    pub(crate) fn read_joined(&self, job: &mut Job, input: Bytes) -> Result<(), SimError> {
+    pub(crate) fn read_joined(&self, job: &mut Job, input: Bytes) -> Result<(), Failure> {
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
         if let Next::Forward(to) = job.outlook.next {
             let (trace, form) = (job.cursor.trace, self.form(job));
@@ -163,12 +163,12 @@ impl Requests<'_> {
     }
 
     #[cold]
-    fn no_cost(&self, job: &Job) -> SimError {
-        SimError::NoCost {
+    fn no_cost(&self, job: &Job) -> Failure {
+        Box::new(SimError::NoCost {
             service: self.service_name(job.request),
             trace: self.plan.image.name(job.cursor.trace).to_owned(),
             accel: self.plan.image.accel_name(job.accel).to_owned(),
-        }
+        })
     }
 
     #[inline]
@@ -180,12 +180,12 @@ impl Requests<'_> {
     }
 
     #[cold]
-    fn fault(&self, job: &Job, fault: Fault) -> SimError {
-        SimError::Fault {
+    fn fault(&self, job: &Job, fault: Fault) -> Failure {
+        Box::new(SimError::Fault {
             service: self.service_name(job.request),
             trace: self.plan.image.name(job.cursor.trace).to_owned(),
             fault,
-        }
+        })
     }
 }
 

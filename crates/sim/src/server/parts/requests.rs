@@ -7,7 +7,7 @@ use accelflow_workload::services::DrawnFacts;
 
 use super::code::Code;
 use crate::plan::{ChainPlan, MessageSize, PhasePlan, Plan};
-use crate::server::error::SimError;
+use crate::server::error::{Failure, SimError};
 use crate::server::run::Run;
 use crate::server::state::{Job, Request, RequestId, Slab};
 
@@ -164,8 +164,8 @@ impl<'r> Requests<'r> {
 
     /// The error for a job without a chain.
     #[cold]
-    pub(crate) fn no_chain(&self, job: &Job) -> SimError {
-        SimError::Path(self.service_name(job.request))
+    pub(crate) fn no_chain(&self, job: &Job) -> Failure {
+        Box::new(SimError::Path(self.service_name(job.request)))
     }
 
     /// The name of the request's service.

@@ -6,13 +6,13 @@ use accelflow_units::{Bytes, Time};
 
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Event, Held, Job, JobId, Start, Unit};
 
 impl Engine<'_> {
     /// Whether a trace may start now. If not, it waits. A trace of a shaped tenant passes the
     /// traffic shaper first.
-    pub(crate) fn may_start(&mut self, start: Start, now: Time) -> Result<bool, SimError> {
+    pub(crate) fn may_start(&mut self, start: Start, now: Time) -> Result<bool, Failure> {
         if self.shape(start, now)? {
             return Ok(false);
         }
@@ -20,7 +20,7 @@ impl Engine<'_> {
     }
 
     /// Queues a trace at the traffic shaper if its tenant is shaped. Returns whether it is.
-    fn shape(&mut self, start: Start, now: Time) -> Result<bool, SimError> {
+    fn shape(&mut self, start: Start, now: Time) -> Result<bool, Failure> {
         let tenant = self.tenant_of(start.job());
         let Some(flow) = self.tenancy.flow_of(tenant) else {
             return Ok(false);
@@ -35,7 +35,7 @@ impl Engine<'_> {
     }
 
     /// The bytes that the first operation of a trace reads.
-    fn first_input(&self, start: Start) -> Result<Bytes, SimError> {
+    fn first_input(&self, start: Start) -> Result<Bytes, Failure> {
         let mut job = *self.jobs.get(start.job());
         if let Start::Answer(_) = start {
             self.requests.read(&mut job, &mut Vec::new())?;
@@ -51,7 +51,7 @@ impl Engine<'_> {
     }
 
     /// Releases the traces that have passed the traffic shaper.
-    pub(crate) fn grant_due(&mut self, now: Time) -> Result<(), SimError> {
+    pub(crate) fn grant_due(&mut self, now: Time) -> Result<(), Failure> {
         if !self.tenancy.look_is_due(now) {
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl Engine<'_> {
     }
 
     /// A trace has passed the shaper: it starts, unless its tenant has too many running.
-    pub(crate) fn released(&mut self, start: Start, now: Time) -> Result<(), SimError> {
+    pub(crate) fn released(&mut self, start: Start, now: Time) -> Result<(), Failure> {
         self.spend_waiting(start.job(), Wait::Tenant, now);
         if self.within_limit(start, now) {
             self.begin_trace(start, now)?;
@@ -159,7 +159,7 @@ impl Engine<'_> {
     }
 
     /// Starts traces that wait for `tenant` to have fewer traces running.
-    pub(crate) fn admit_waiting(&mut self, tenant: u16, now: Time) -> Result<(), SimError> {
+    pub(crate) fn admit_waiting(&mut self, tenant: u16, now: Time) -> Result<(), Failure> {
         while let Some(start) = self.tenancy.next_waiting(tenant, now) {
             self.jobs.get_mut(start.job()).entry.counted = true;
             self.unbar(start.job());
@@ -170,7 +170,7 @@ impl Engine<'_> {
     }
 
     /// Starts a trace that has waited.
-    fn begin_trace(&mut self, start: Start, now: Time) -> Result<(), SimError> {
+    fn begin_trace(&mut self, start: Start, now: Time) -> Result<(), Failure> {
         match start {
             Start::Enqueue(job) => self.enqueue_by_core(job, false, now),
             Start::Message(job) => self.admit_message(job, now),

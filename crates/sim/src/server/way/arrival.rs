@@ -4,7 +4,7 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::observer::Happening;
 use crate::server::parts::Arrival;
 use crate::server::state::{CoreId, Event, Path, Request, RequestId};
@@ -24,7 +24,7 @@ impl Engine<'_> {
     }
 
     /// A request of a load arrives and starts its first phase.
-    pub(crate) fn arrive(&mut self, load: usize, now: Time) -> Result<(), SimError> {
+    pub(crate) fn arrive(&mut self, load: usize, now: Time) -> Result<(), Failure> {
         let arrival = self.arrivals.arrive(load, now);
         self.schedule_arrival(load);
         // Requests are numbered by service, so that two loads on a service have different requests.
@@ -50,7 +50,7 @@ impl Engine<'_> {
     /// The time that the client and the network add does not involve the server, so all of it
     /// passes before the server's work. A Poisson process whose requests are delayed independently
     /// remains a Poisson process.
-    fn come_from_client(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+    fn come_from_client(&mut self, id: RequestId, now: Time) -> Result<(), Failure> {
         let request = self.requests.get(id);
         let outside = self.requests.outside_client(request);
         if outside == Time::ZERO {

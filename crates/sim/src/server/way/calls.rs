@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use crate::plan::ChainPlan;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::parts::round_trip;
 use crate::server::state::{Caller, Envelope, Event, Invocation, Job, JobId, Message, RequestId};
 
@@ -88,7 +88,7 @@ impl Engine<'_> {
     }
 
     /// A request of another service arrives.
-    pub(crate) fn invoked(&mut self, index: u32, now: Time) -> Result<(), SimError> {
+    pub(crate) fn invoked(&mut self, index: u32, now: Time) -> Result<(), Failure> {
         let invocation = self.calls.take(index);
         let arrival = self.arrivals.called(&invocation, now);
         let mut request = self.new_request(&arrival, invocation.number, now);
@@ -108,7 +108,7 @@ impl Engine<'_> {
     }
 
     /// The response to a call arrives. After the time-out it has no effect.
-    pub(crate) fn returned(&mut self, call: u64, now: Time) -> Result<(), SimError> {
+    pub(crate) fn returned(&mut self, call: u64, now: Time) -> Result<(), Failure> {
         let Some(job) = self.calls.answer(call) else {
             return Ok(());
         };

@@ -10,14 +10,14 @@ use crate::hardware::{Place, Source, Way};
 use crate::orchestrators::Next;
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Event, Job, JobId, Transfer, TransferKind, Unit};
 
 impl Engine<'_> {
     /// The unloaded time from the beginning of a job's current operation to the end of its chain:
     /// elements and waits for messages, along the longest arm of each fork. Zero without a central
     /// queue, which alone needs it.
-    pub(crate) fn time_left(&self, job: &Job) -> Result<Time, SimError> {
+    pub(crate) fn time_left(&self, job: &Job) -> Result<Time, Failure> {
         if !self.manager.is_central() {
             return Ok(Time::ZERO);
         }
@@ -33,7 +33,7 @@ impl Engine<'_> {
 
     /// The unloaded time from a job's next operation to the enclosing join or, without one, to the
     /// end of its chain; and whether there is a join. The job is moved behind the join.
-    fn time_from(&self, job: &mut Job) -> Result<(Time, bool), SimError> {
+    fn time_from(&self, job: &mut Job) -> Result<(Time, bool), Failure> {
         if job.outlook.meets {
             self.requests.read(job, &mut Vec::new())?;
             return Ok((Time::ZERO, true));
@@ -48,7 +48,7 @@ impl Engine<'_> {
     }
 
     /// Like [`Engine::time_from`], from the end of an operation on.
-    fn time_after(&self, job: &mut Job) -> Result<(Time, bool), SimError> {
+    fn time_after(&self, job: &mut Job) -> Result<(Time, bool), Failure> {
         let mut forked = Vec::new();
         self.requests.read(job, &mut forked)?;
         let (mut time, mut meets) = self.time_from(job)?;
@@ -172,7 +172,7 @@ impl Engine<'_> {
         to: Accel,
         source: Option<Unit>,
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         let Some((kind, there)) = self.reserve_centrally(id, to, now) else {
             return self.fall_back(id, source, now);
         };

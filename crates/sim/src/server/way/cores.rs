@@ -5,7 +5,7 @@ use accelflow_units::Time;
 use crate::hardware::{SliceEnd, TaskStart};
 use crate::orchestrators::CoreRequests;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{CoreId, CoreMessage, Event, Task};
 use crate::stats::Part;
 
@@ -61,7 +61,7 @@ impl Engine<'_> {
         core: CoreId,
         number: u64,
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         if self.slice_done(core, number, now) {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl Engine<'_> {
         }
     }
 
-    fn task_done(&mut self, task: Task, now: Time) -> Result<(), SimError> {
+    fn task_done(&mut self, task: Task, now: Time) -> Result<(), Failure> {
         match task {
             Task::Application(request) => self.application_done(request, now),
             Task::Software(job) => self.software_done(job, now),

@@ -7,13 +7,13 @@ use accelflow_units::Time;
 use crate::orchestrators::{Arm, Completion, Next};
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::parts::{Forked, Joins, Reading, Requests};
 use crate::server::state::{Job, JobId};
 
 impl Engine<'_> {
     /// Reads the next step from the trace, and asks the orchestrator who handles it.
-    pub(crate) fn decide(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn decide(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.spend_waiting(id, Wait::Output, now);
         let job = self.jobs.get_mut(id);
         let waited = now - job.run.waits_since;
@@ -68,7 +68,7 @@ pub(crate) fn read_all(
     requests: &Requests<'_>,
     joins: &mut Joins,
     job: &mut Job,
-) -> Result<(Reading, Vec<Job>), SimError> {
+) -> Result<(Reading, Vec<Job>), Failure> {
     let mut forked = Vec::new();
     let reading = requests.read(job, &mut forked)?;
     if forked.is_empty() {
@@ -84,7 +84,7 @@ fn read_arms(
     joins: &mut Joins,
     job: &mut Job,
     (mut reading, mut forked): (Reading, Vec<Forked>),
-) -> Result<(Reading, Vec<Job>), SimError> {
+) -> Result<(Reading, Vec<Job>), Failure> {
     let mut arms = Vec::new();
     joins.seat(job, &mut forked);
     while let Some(mut arm) = forked.pop() {

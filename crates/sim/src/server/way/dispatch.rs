@@ -5,7 +5,7 @@ use accelflow_units::Time;
 use crate::config::Busy;
 use crate::orchestrators::ManagerVisit;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Event, JobId, Task, Unit};
 use crate::stats::Part;
 
@@ -38,7 +38,7 @@ impl Engine<'_> {
     }
 
     /// The dispatcher has executed its instructions; the manager is next, if the decision needs it.
-    pub(crate) fn dispatched(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn dispatched(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.spend(id, Part::Dispatcher, now);
         self.end_instructions(id, now);
         match self.jobs.get(id).decision.manager {
@@ -90,7 +90,7 @@ impl Engine<'_> {
     }
 
     /// The manager has decided; the core is next, if the decision needs it.
-    pub(crate) fn managed(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn managed(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.spend(id, Part::Manager, now);
         let job = self.jobs.get(id);
         let (decision, accel, unit) = (job.decision, job.accel, job.unit);

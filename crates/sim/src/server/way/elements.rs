@@ -7,7 +7,7 @@ use crate::hardware::Started;
 use crate::plan::Operation;
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Event, Job, JobId, Unit};
 use crate::stats::Part;
 
@@ -115,7 +115,7 @@ impl Engine<'_> {
     }
 
     /// An element has completed an operation.
-    pub(crate) fn operated(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn operated(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.spend(id, Part::Accelerator, now);
         let job = self.jobs.get_mut(id);
         job.run.waits_since = now;

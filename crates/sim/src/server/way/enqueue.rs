@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use crate::hardware::{Entry, Placed, Source, Way};
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Event, JobId, Start, Task, Transfer, TransferKind, Unit};
 use crate::stats::Fallback;
 
@@ -17,7 +17,7 @@ impl Engine<'_> {
         job: JobId,
         message: bool,
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         if message {
             return match self.may_start(Start::Message(job), now)? {
                 true => self.admit_message(job, now),
@@ -38,7 +38,7 @@ impl Engine<'_> {
         id: JobId,
         running: bool,
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         let config = self.run.config;
         let job = self.jobs.get(id);
         let (request, attempts) = (job.request, job.entry.attempts);
@@ -156,7 +156,7 @@ impl Engine<'_> {
     }
 
     /// A message arrives at a TCP from outside, so no A-DMA engine is involved.
-    pub(crate) fn admit_message(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn admit_message(&mut self, job: JobId, now: Time) -> Result<(), Failure> {
         let unit = self.tcp_of(job);
         self.jobs.get_mut(job).unit = unit;
         if !self.has(unit.accel) {

@@ -4,7 +4,7 @@ use accelflow_kernel::attribute_unit;
 use accelflow_units::Time;
 
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Exception, Job, JobId, Task};
 use crate::stats::{Fallback, Part};
 
@@ -94,7 +94,7 @@ impl Engine<'_> {
     }
 
     /// An exception has been handled, and the core that handled it goes on in software.
-    pub(crate) fn take_over(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn take_over(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let job = self.jobs.get(id);
         let (request, stopped, unit, accel) =
             (job.request, job.run.waits_since, job.unit, job.accel);

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 use crate::hardware::{Source, Way};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Job, JobId, Task, Transfer, TransferKind};
 
 impl Engine<'_> {
@@ -25,7 +25,7 @@ impl Engine<'_> {
 
     /// Starts the executions that `parent` has forked, once the fork is decided, each with a copy
     /// of the payload from memory.
-    pub(crate) fn start_arms(&mut self, parent: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn start_arms(&mut self, parent: JobId, now: Time) -> Result<(), Failure> {
         let arms = self.joins.take_forked(parent);
         if !self.properties.parks && !arms.is_empty() {
             // A dispatcher reads all arms itself; otherwise the core starts each.
@@ -42,7 +42,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn start_arm(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    fn start_arm(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let job = self.jobs.get(id);
         if job.outlook.meets {
             self.joins.count_decided(job);

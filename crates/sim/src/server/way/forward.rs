@@ -6,13 +6,13 @@ use crate::config::RpcProcessor;
 use crate::hardware::{Movement, Way};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Event, JobId, RequestId, Transfer, TransferKind, Unit};
 use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
     /// All decisions are taken: moves the job out of its output queue.
-    pub(crate) fn forward(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn forward(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         if !self.joins.none_forked() {
             self.start_arms(id, now)?;
         }
@@ -77,7 +77,7 @@ impl Engine<'_> {
         id: JobId,
         source: Option<Unit>,
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         let job = self.jobs.get(id);
         self.count_turned_away(job.request, job.unit);
         match source {
@@ -87,7 +87,7 @@ impl Engine<'_> {
     }
 
     /// Moves the payload of a job from `source` to memory, where its core takes the trace on.
-    fn rescue(&mut self, id: JobId, source: Unit, now: Time) -> Result<(), SimError> {
+    fn rescue(&mut self, id: JobId, source: Unit, now: Time) -> Result<(), Failure> {
         let input = self.jobs.get(id).operation.input;
         let movement = self.result_movement(id, input, source.place());
         self.transfer_from(source, id, TransferKind::Rescue, movement, now);
@@ -140,7 +140,7 @@ impl Engine<'_> {
     }
 
     /// An A-DMA engine has completed a transfer.
-    pub(crate) fn moved(&mut self, transfer: Transfer, now: Time) -> Result<(), SimError> {
+    pub(crate) fn moved(&mut self, transfer: Transfer, now: Time) -> Result<(), Failure> {
         let job = transfer.job;
         self.spend(job, Part::Communication, now);
         if let Some((next, movement)) = self.dma.release(now) {

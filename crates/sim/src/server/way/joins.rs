@@ -12,7 +12,7 @@ use accelflow_units::{Bytes, Time};
 use crate::hardware::{Movement, Place, Source, Way};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Job, JobId, Join, Meeting, Seat, Task, Transfer, TransferKind, Unit};
 
 impl Engine<'_> {
@@ -22,7 +22,7 @@ impl Engine<'_> {
         id: JobId,
         source: Option<Unit>,
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         let Some((seat, join)) = self.joins.of(self.jobs.get(id)) else {
             return Ok(());
         };
@@ -53,7 +53,7 @@ impl Engine<'_> {
     }
 
     /// A core has executed an arm up to its join.
-    pub(crate) fn come_from_core(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn come_from_core(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let job = self.jobs.get(id);
         let Some((seat, join)) = self.joins.of(job) else {
             return Ok(());
@@ -160,7 +160,7 @@ impl Engine<'_> {
     }
 
     /// The data of an arm has reached its join. With the last arm the lead goes on.
-    pub(crate) fn arrived(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn arrived(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let Some((seat, join)) = self.joins.of(self.jobs.get(id)) else {
             return Ok(());
         };
@@ -192,7 +192,7 @@ impl Engine<'_> {
         last: JobId,
         arms: &[JobId],
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         let mut job = *self.jobs.get(lead);
         let Some((seat, join)) = self.joins.of(&job) else {
             return Ok(());
@@ -242,7 +242,7 @@ impl Engine<'_> {
         id: JobId,
         met: &mut Vec<JobId>,
         now: Time,
-    ) -> Result<Option<JobId>, SimError> {
+    ) -> Result<Option<JobId>, Failure> {
         let Some((seat, join)) = self.join_reached(id) else {
             return Ok(None);
         };

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 use crate::config::Looks;
 use crate::orchestrators::Notification;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{CoreId, CoreMessage, Event, Job, JobId, Path, Task};
 use crate::stats::Part;
 
@@ -35,7 +35,7 @@ impl Engine<'_> {
     }
 
     /// The notification of a job is there.
-    pub(crate) fn notified(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn notified(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.spend(id, Part::Communication, now);
         if self.has_software_queues() {
             let core = self.requests.get(self.jobs.get(id).request).core;
@@ -46,7 +46,7 @@ impl Engine<'_> {
     }
 
     /// The core sees that a job has ended.
-    pub(crate) fn see_end(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn see_end(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.follow(id, now);
         let Job {
             request, cursor, ..

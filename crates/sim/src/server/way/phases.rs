@@ -5,14 +5,14 @@ use accelflow_units::Time;
 
 use crate::plan::{ChainPlan, PhasePlan};
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::observer::Happening;
 use crate::server::state::{Cursor, Job, JobId, Path, Payload, Request, RequestId, Task, Unit};
 use crate::stats::Part;
 
 impl Engine<'_> {
     /// Starts the current phase of a request; after the last one, the request has ended.
-    pub(crate) fn start_phase(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn start_phase(&mut self, id: RequestId, now: Time) -> Result<(), Failure> {
         let request = self.requests.get(id);
         let core = request.core;
         match self.requests.phase(request) {
@@ -63,7 +63,7 @@ impl Engine<'_> {
         id: RequestId,
         chains: &[ChainPlan],
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         let accelerated = self.properties.accelerated;
         let waited = chains.iter().filter(|chain| !chain.detached).count();
         let request = self.requests.get_mut(id);
@@ -129,7 +129,7 @@ impl Engine<'_> {
         id: RequestId,
         index: u16,
         chain: &ChainPlan,
-    ) -> Result<JobId, SimError> {
+    ) -> Result<JobId, Failure> {
         let (entry, request) = (chain.facts.entry(), self.requests.get(id));
         let unit = Unit {
             accel: Accel::Tcp,
@@ -155,7 +155,7 @@ impl Engine<'_> {
     }
 
     /// The application task of a request has ended.
-    pub(crate) fn application_done(&mut self, id: RequestId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn application_done(&mut self, id: RequestId, now: Time) -> Result<(), Failure> {
         self.show(id, now, |engine| {
             let request = engine.requests.get(id);
             Happening::Application(match engine.requests.phase(request) {
@@ -182,7 +182,7 @@ impl Engine<'_> {
         chain: u16,
         running: bool,
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         if self.retries.any() && self.goes_again(id, chain, now) {
             return Ok(());
         }
@@ -199,7 +199,7 @@ impl Engine<'_> {
     }
 
     /// A request goes on to its next phase. `running`: whether its thread has the core.
-    fn next_phase(&mut self, id: RequestId, running: bool, now: Time) -> Result<(), SimError> {
+    fn next_phase(&mut self, id: RequestId, running: bool, now: Time) -> Result<(), Failure> {
         let request = self.requests.get_mut(id);
         request.phase += 1;
         let core = request.core;

@@ -7,7 +7,7 @@
 use accelflow_units::Time;
 
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{CoreId, CoreMessage, Event, JobId, Task};
 use crate::stats::Part;
 
@@ -57,7 +57,7 @@ impl Engine<'_> {
     }
 
     /// A poll has ended: its messages are handled in turn, after the tasks that wait.
-    pub(crate) fn polled(&mut self, core: CoreId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn polled(&mut self, core: CoreId, now: Time) -> Result<(), Failure> {
         for message in self.cores.software_queue(core).take() {
             match message {
                 CoreMessage::Ask(task, duration) => self.push_task(core, task, duration, now),
@@ -77,7 +77,7 @@ impl Engine<'_> {
     }
 
     /// An accelerator has seen a job from a core.
-    pub(crate) fn fetched(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn fetched(&mut self, job: JobId, now: Time) -> Result<(), Failure> {
         self.spend(job, Part::Communication, now);
         self.forward(job, now)
     }

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use crate::plan::{ChainPlan, PhasePlan};
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Event, Job, JobId, RequestId, Task};
 use crate::stats::Part;
 
@@ -47,7 +47,7 @@ impl<'r> Engine<'r> {
     }
 
     /// The pause after a failed attempt is over: the core starts the chain again.
-    pub(crate) fn again(&mut self, id: RequestId, index: u16, now: Time) -> Result<(), SimError> {
+    pub(crate) fn again(&mut self, id: RequestId, index: u16, now: Time) -> Result<(), Failure> {
         let request = *self.requests.get(id);
         let attempt = self.retries.attempt(id, index).copied();
         let (Some(attempt), Some(chain)) = (attempt, self.chain_of(id, index)) else {
@@ -70,7 +70,7 @@ impl<'r> Engine<'r> {
     }
 
     /// A core has started a chain again.
-    pub(crate) fn begun_again(&mut self, job: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn begun_again(&mut self, job: JobId, now: Time) -> Result<(), Failure> {
         self.spend(job, Part::Cores, now);
         let input = self.jobs.get(job).operation.input;
         self.new_buffer(job, input);

@@ -7,7 +7,7 @@ use super::decide::read_all;
 use crate::config::SoftwareBalancing;
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::state::{Held, Job, JobId, Task};
 use crate::stats::Part;
 
@@ -19,7 +19,7 @@ impl Engine<'_> {
         id: JobId,
         running: bool,
         now: Time,
-    ) -> Result<(), SimError> {
+    ) -> Result<(), Failure> {
         self.trace_ended(id, now);
         let outside = self.outside(id);
         let own = outside + self.execute(id, now)?;
@@ -56,7 +56,7 @@ impl Engine<'_> {
 
     /// Executes the trace of a job, and the arms of its forks one after the other. Returns the core
     /// time. The jobs are left where they end or wait.
-    fn execute(&mut self, root: JobId, now: Time) -> Result<Time, SimError> {
+    fn execute(&mut self, root: JobId, now: Time) -> Result<Time, Failure> {
         let mut total = Time::ZERO;
         // Most traces have no arms, and take no memory for them.
         let (mut left, mut met) = (Vec::new(), Vec::new());
@@ -80,7 +80,7 @@ impl Engine<'_> {
         id: JobId,
         left: &mut Vec<JobId>,
         now: Time,
-    ) -> Result<Time, SimError> {
+    ) -> Result<Time, Failure> {
         let config = self.run.config;
         let mut total = Time::ZERO;
         let mut job = *self.jobs.get(id);
@@ -104,7 +104,7 @@ impl Engine<'_> {
     }
 
     /// A core has executed a trace.
-    pub(crate) fn software_done(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn software_done(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         if self.is_followed() {
             let Job {
                 request,
@@ -130,7 +130,7 @@ impl Engine<'_> {
     }
 
     /// One execution in software has ended, waits, or has reached a join.
-    fn software_ended(&mut self, id: JobId, running: bool, now: Time) -> Result<(), SimError> {
+    fn software_ended(&mut self, id: JobId, running: bool, now: Time) -> Result<(), Failure> {
         let job = *self.jobs.get(id);
         match job.outlook.next {
             _ if job.outlook.meets => self.come_from_core(id, now),

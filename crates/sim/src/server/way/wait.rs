@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use crate::config::Parking;
 use crate::server::engine::Engine;
-use crate::server::error::SimError;
+use crate::server::error::Failure;
 use crate::server::observer::{Awaited, Happening};
 use crate::server::state::{Event, Held, Job, JobId, Start, Unit};
 use crate::stats::{Fallback, Part};
@@ -121,7 +121,7 @@ impl Engine<'_> {
     }
 
     /// The message that a parked job waits for has arrived.
-    pub(crate) fn answered(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn answered(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.spend(id, Part::Remote, now);
         let request = self.jobs.get(id).request;
         self.show(request, now, |engine| {
@@ -135,7 +135,7 @@ impl Engine<'_> {
     }
 
     /// A parked job goes on with its message.
-    pub(crate) fn resume_parked(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn resume_parked(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let mut job = *self.jobs.get(id);
         self.requests.read(&mut job, &mut Vec::new())?;
         let held = std::mem::take(&mut job.entry.held);
@@ -176,7 +176,7 @@ impl Engine<'_> {
     }
 
     /// The core has learned that a message has not arrived in time.
-    pub(crate) fn terminated(&mut self, id: JobId, now: Time) -> Result<(), SimError> {
+    pub(crate) fn terminated(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let Job {
             request, cursor, ..
         } = *self.jobs.get(id);
