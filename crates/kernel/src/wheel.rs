@@ -24,14 +24,18 @@ pub struct Wheel<E> {
     taken: [u64; WORDS],
     /// A bit for each word of `taken`: whether it is not zero.
     words: u64,
+    /// The time of the first event of a bucket, and the place of its bucket; [`Time::MAX`] if no
+    /// bucket has an event before that.
+    next: Time,
+    next_place: usize,
     slots: Vec<Slot<E>>,
     /// The first free slot or [`NONE`].
     free: u32,
     near: usize,
     /// Events at least [`BUCKETS`] buckets after that of `now`.
     far: Calendar<(Priority, E)>,
-    /// The number of the bucket of the first of them, or `u64::MAX`.
-    far_bucket: u64,
+    /// The time from which on the first of them is to be in a bucket.
+    far_due: Time,
     now: Time,
 }
 
@@ -66,16 +70,19 @@ impl<E: Copy> Wheel<E> {
             heads: Box::new([NONE; BUCKETS]),
             taken: [0; WORDS],
             words: 0,
+            next: Time::MAX,
+            next_place: 0,
             slots: Vec::new(),
             free: NONE,
             near: 0,
             far: Calendar::new(),
-            far_bucket: u64::MAX,
+            far_due: Time::MAX,
             now: Time::ZERO,
         }
     }
 
     /// Adds `event` to happen at `at`, which is not before [`Wheel::now`].
+    #[inline(always)]
     pub fn schedule(&mut self, at: Time, priority: Priority, event: E) {
         debug_assert!(
             at >= self.now,
@@ -91,35 +98,26 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Removes the next event and moves [`Wheel::now`] to its time.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, E)> {
-        let Some(bucket) = self.first() else {
-            return self.pop_far();
-        };
-        let head = self.heads[bucket];
-        let Slot {
-            at, event, next, ..
-        } = self.slots[head as usize];
-        self.heads[bucket] = next;
-        if next == NONE {
-            let word = bucket / 64;
-            self.taken[word] &= !(1 << (bucket % 64));
-            self.words &= !(u64::from(self.taken[word] == 0) << word);
+        let at = self.next;
+        if at == Time::MAX {
+            return self.pop_last();
         }
-        self.slots[head as usize].next = self.free;
-        self.free = head;
-        self.near -= 1;
-        self.now = at;
-        if self.far_bucket - bucket_of(at) < BUCKETS as u64 {
+        let event = self.take_first(self.next_place, at);
+        if at >= self.far_due {
             self.draw_near();
         }
         Some((at, event))
     }
 
     /// The time of the next event.
+    #[inline]
     pub fn peek_time(&self) -> Option<Time> {
-        let time_of = |bucket: usize| self.slots[self.heads[bucket] as usize].at;
-        self.first().map(time_of).or_else(|| self.far.peek_time())
+        match self.next {
+            Time::MAX => self.peek_last(),
+            next => Some(next),
+        }
     }
 
     /// The number of pending events.
@@ -137,45 +135,77 @@ impl<E: Copy> Wheel<E> {
         self.now
     }
 
-    /// The first bucket with events, from that of `now` on.
-    #[inline]
-    fn first(&self) -> Option<usize> {
-        let start = place_of(self.now);
-        let word = start / 64;
-        let here = self.taken[word] & (u64::MAX << (start % 64));
-        if here != 0 {
-            return Some(word * 64 + here.trailing_zeros() as usize);
+    /// Takes the first event of the bucket at `place`, which is at `at` and the first of all.
+    #[inline(always)]
+    fn take_first(&mut self, place: usize, at: Time) -> E {
+        let place = place % BUCKETS;
+        let head = self.heads[place];
+        let slot = &mut self.slots[head as usize];
+        let (event, next) = (slot.event, slot.next);
+        slot.next = self.free;
+        self.free = head;
+        self.heads[place] = next;
+        self.near -= 1;
+        self.now = at;
+        if next == NONE {
+            self.find_next(place);
+        } else {
+            self.next = self.slots[next as usize].at;
         }
-        // Buckets before that of `now` are those after the last.
-        let later = self.words & (u64::MAX << 1 << word);
-        let words = if later != 0 { later } else { self.words };
-        if words == 0 {
-            return None;
-        }
-        let word = words.trailing_zeros() as usize;
-        Some(word * 64 + self.taken[word].trailing_zeros() as usize)
+        event
+    }
+
+    /// Finds the next event after the bucket at `place` has become empty.
+    #[inline(always)]
+    fn find_next(&mut self, place: usize) {
+        let (word, bit) = (place / 64, place % 64);
+        let left = self.taken[word] & !(1 << bit);
+        self.taken[word] = left;
+        let here = left & (u64::MAX << bit);
+        let next = if here != 0 {
+            word * 64 + here.trailing_zeros() as usize
+        } else {
+            self.words &= !(u64::from(left == 0) << word);
+            // Buckets before this one are those after the last.
+            let later = self.words & (u64::MAX << 1 << word);
+            let words = if later != 0 { later } else { self.words };
+            if words == 0 {
+                self.next = Time::MAX;
+                return;
+            }
+            let word = words.trailing_zeros() as usize;
+            word * 64 + self.taken[word].trailing_zeros() as usize
+        };
+        self.next_place = next;
+        self.next = self.slots[self.heads[next % BUCKETS] as usize].at;
     }
 
     /// Adds an event to its bucket, behind those that come before it.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, at: Time, priority: Priority, event: E) {
-        let bucket = place_of(at);
-        let head = self.heads[bucket];
-        let slot = self.store(Slot {
+        let (place, slot) = (place_of(at), self.free);
+        let head = self.heads[place];
+        let Some(free) = self.slots.get_mut(slot as usize) else {
+            return self.add_room(at, priority, event);
+        };
+        self.free = free.next;
+        *free = Slot {
             at,
             event,
             next: head,
             priority,
-        });
+        };
         self.near += 1;
         if head == NONE {
-            self.taken[bucket / 64] |= 1 << (bucket % 64);
-            self.words |= 1 << (bucket / 64);
+            self.taken[place / 64] |= 1 << (place % 64);
+            self.words |= 1 << (place / 64);
         } else if self.slots[head as usize].is_before(at, priority) {
-            self.add_behind(head, slot);
-            return;
+            return self.add_behind(head, slot);
         }
-        self.heads[bucket] = slot;
+        self.heads[place] = slot;
+        if at < self.next {
+            (self.next, self.next_place) = (at, place);
+        }
     }
 
     /// Puts a slot into a list whose head comes before it.
@@ -190,49 +220,57 @@ impl<E: Copy> Wheel<E> {
         self.slots[slot as usize].next = next;
     }
 
-    #[inline]
-    fn store(&mut self, content: Slot<E>) -> u32 {
-        let slot = self.free;
-        match self.slots.get_mut(slot as usize) {
-            Some(place) => {
-                self.free = place.next;
-                *place = content;
-                slot
-            }
-            None => self.store_behind(content),
-        }
-    }
-
+    /// Makes a slot for an event, and adds the event.
     #[cold]
     #[inline(never)]
-    fn store_behind(&mut self, content: Slot<E>) -> u32 {
-        self.slots.push(content);
-        (self.slots.len() - 1) as u32
+    fn add_room(&mut self, at: Time, priority: Priority, event: E) {
+        self.free = self.slots.len() as u32;
+        self.slots.push(Slot {
+            at,
+            event,
+            next: NONE,
+            priority,
+        });
+        self.add(at, priority, event);
     }
 
     #[cold]
     #[inline(never)]
     fn add_far(&mut self, at: Time, priority: Priority, event: E) {
         self.far.schedule(at, priority, (priority, event));
-        self.far_bucket = self.far_bucket.min(bucket_of(at));
+        self.far_due = self.far_due.min(due_near(at));
     }
 
-    /// Removes the next event when no bucket has one.
+    /// Removes the next event when none is in a bucket, except perhaps at the end of time.
     #[cold]
-    fn pop_far(&mut self) -> Option<(Time, E)> {
+    #[inline(never)]
+    fn pop_last(&mut self) -> Option<(Time, E)> {
+        if self.near > 0 {
+            return Some((Time::MAX, self.take_first(place_of(Time::MAX), Time::MAX)));
+        }
         let (at, (_, event)) = self.far.pop()?;
         self.now = at;
         self.draw_near();
         Some((at, event))
     }
 
+    #[cold]
+    #[inline(never)]
+    fn peek_last(&self) -> Option<Time> {
+        match self.near {
+            0 => self.far.peek_time(),
+            _ => Some(Time::MAX),
+        }
+    }
+
     /// Moves far events that are now within range to their buckets.
     #[cold]
+    #[inline(never)]
     fn draw_near(&mut self) {
         loop {
             let next = self.far.peek_time();
-            self.far_bucket = next.map_or(u64::MAX, bucket_of);
-            if self.far_bucket - bucket_of(self.now) >= BUCKETS as u64 {
+            self.far_due = next.map_or(Time::MAX, due_near);
+            if next.is_none() || self.now < self.far_due {
                 return;
             }
             if let Some((at, (priority, event))) = self.far.pop() {
@@ -276,6 +314,12 @@ impl<E: Copy> EventQueue<E> for Wheel<E> {
 #[inline]
 fn bucket_of(at: Time) -> u64 {
     at.as_ps() >> WIDTH_BITS
+}
+
+/// The first time at which an event at `at` is within the range of the buckets.
+fn due_near(at: Time) -> Time {
+    let first = bucket_of(at).saturating_sub(BUCKETS as u64 - 1);
+    Time::from_ps(first << WIDTH_BITS)
 }
 
 /// The place of a time in the wheel.

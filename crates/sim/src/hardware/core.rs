@@ -23,8 +23,8 @@ pub(crate) struct Core<T> {
     slices: Slices,
     /// The rest of the slice of the task that ended last.
     left: Time,
-    /// Number of the last start. The end of an earlier one is outdated.
-    starts: u64,
+    /// Number of the last start, which may wrap. The end of an earlier one is outdated.
+    starts: u32,
     idle_since: Time,
     /// Number of requests in flight that LdB has assigned to it.
     owned: usize,
@@ -65,7 +65,7 @@ pub(crate) struct TaskStart {
     /// When the task or its time slice ends, whichever is earlier.
     pub ends: Time,
     /// The argument of [`Core::slice_ends`] and [`Core::finish`].
-    pub number: u64,
+    pub number: u32,
 }
 
 impl<T: Copy> Core<T> {
@@ -89,7 +89,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// The number of the start of the task that runs, and the task.
-    pub(crate) fn running(&self) -> Option<(u64, T)> {
+    pub(crate) fn running(&self) -> Option<(u32, T)> {
         self.running.map(|running| (self.starts, running.task))
     }
 
@@ -172,7 +172,7 @@ impl<T: Copy> Core<T> {
 
     /// Ends the task that was started as number `number`, unless it has been preempted. The next
     /// call of [`Core::start`] starts another.
-    pub(crate) fn finish(&mut self, number: u64, now: Time) -> Option<T> {
+    pub(crate) fn finish(&mut self, number: u32, now: Time) -> Option<T> {
         if number != self.starts {
             return None;
         }
@@ -196,7 +196,7 @@ impl<T: Copy> Core<T> {
     /// Ends the slice of the task that was started as number `number`, if the task is not done. If
     /// other tasks wait, here or (`others`) elsewhere, it goes behind them, and the next call of
     /// [`Core::start`] starts another.
-    pub(crate) fn slice_ends(&mut self, number: u64, others: bool, now: Time) -> SliceEnd<T> {
+    pub(crate) fn slice_ends(&mut self, number: u32, others: bool, now: Time) -> SliceEnd<T> {
         let Some(running) = self
             .running
             .filter(|running| number == self.starts && running.ends > now)
@@ -254,7 +254,7 @@ impl<T: Copy> Core<T> {
             is_interrupt,
         });
         self.busy.begin(now);
-        self.starts += 1;
+        self.starts = self.starts.wrapping_add(1);
         Some(TaskStart {
             ends: ends.min(slice_ends),
             number: self.starts,
@@ -277,7 +277,7 @@ mod tests {
         Time::from_ns(ns)
     }
 
-    fn started(ends: u64, number: u64) -> Option<TaskStart> {
+    fn started(ends: u64, number: u32) -> Option<TaskStart> {
         let ends = at(ends);
         Some(TaskStart { ends, number })
     }

@@ -12,7 +12,7 @@ use super::parts::{
     Policies, Requests, Retries, Tenancy, Timing, Usage, Watching, unloaded_phases,
 };
 use super::run::{Run, Watch};
-use super::state::{Event, Job, JobId, RequestId, Slab, Transfer};
+use super::state::{Event, Job, JobId, RequestId, Slab, Start};
 use crate::config::{Config, Heaps};
 use crate::hardware::{Dma, Movement, Uncore};
 use crate::orchestrators::{CoreRequests, Properties};
@@ -44,7 +44,7 @@ pub(crate) struct Engine<'r> {
     /// Networks, caches and memory.
     pub uncore: Uncore,
     /// The A-DMA engines.
-    pub dma: Dma<(Transfer, Movement)>,
+    pub dma: Dma<(JobId, Movement)>,
     pub buffers: Buffers,
     pub timing: Timing<'r>,
     pub deadlines: Deadlines,
@@ -189,12 +189,12 @@ impl<'r> Engine<'r> {
             Event::Dispatched(job) => return self.dispatched(job, now),
             Event::Managed(job) => return self.managed(job, now),
             Event::Fetched(job) => return self.fetched(job, now),
-            Event::Moved(transfer) => return self.moved(transfer, now),
+            Event::Moved(job) => return self.moved(job, now),
             Event::Answered(job) => return self.answered(job, now),
             Event::Terminated(job) => return self.terminated(job, now),
             Event::Notified(job) => return self.notified(job, now),
             Event::Grants => return self.grant_due(now),
-            Event::Released(start) => return self.released(start, now),
+            Event::Released(by, job) => return self.released(Start { job, by }, now),
             Event::CoreDone(core, number) => return self.core_done(core, number, now),
             Event::Invoked(index) => return self.invoked(index, now),
             Event::Returned(call) => return self.returned(call, now),
@@ -244,6 +244,7 @@ impl<'r> Engine<'r> {
     }
 
     /// Schedules `event` at `at`.
+    #[inline(always)]
     pub(crate) fn schedule(&mut self, at: Time, event: Event) {
         self.calendar.schedule(at, Priority::NORMAL, event);
     }

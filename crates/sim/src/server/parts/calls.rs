@@ -72,10 +72,11 @@ impl Calls {
         }
     }
 
-    /// Ends a call with its response. Returns the job that has waited for it; `None` if the call
-    /// has timed out.
-    pub(crate) fn answer(&mut self, call: u64) -> Option<JobId> {
-        let index = call.checked_sub(self.first)?;
+    /// Ends a call with its response. `call` is the lower half of its number. Returns the job that has
+    /// waited for it; `None` if the call has timed out.
+    pub(crate) fn answer(&mut self, call: u32) -> Option<JobId> {
+        // Calls that have timed out wrap to indices beyond all others.
+        let index = call.wrapping_sub(self.first as u32);
         let call = self.open.get_mut(index as usize)?;
         call.answered = true;
         let job = call.job;

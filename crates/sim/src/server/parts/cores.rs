@@ -114,13 +114,13 @@ impl Cores {
     }
 
     /// Ends the task that was started as number `number`, unless it has been preempted.
-    pub(crate) fn finish(&mut self, core: CoreId, number: u64, now: Time) -> Option<Task> {
+    pub(crate) fn finish(&mut self, core: CoreId, number: u32, now: Time) -> Option<Task> {
         self.core_mut(core).finish(number, now)
     }
 
     /// Ends the time slice of the task that was started as number `number`, if it is not done. A
     /// software queue that is due for polling counts as a waiting task.
-    pub(crate) fn end_slice(&mut self, core: CoreId, number: u64, now: Time) -> SliceEnd<Task> {
+    pub(crate) fn end_slice(&mut self, core: CoreId, number: u32, now: Time) -> SliceEnd<Task> {
         let queue = self.software_queues.get(usize::from(core));
         let polled = queue.is_some_and(|queue| !queue.is_empty() && queue.due(now));
         self.core_mut(core).slice_ends(number, polled, now)
@@ -142,7 +142,7 @@ impl Cores {
     }
 
     /// The number of the start of the task that runs on a core, and the task.
-    pub(crate) fn running(&self, core: usize) -> Option<(u64, Task)> {
+    pub(crate) fn running(&self, core: usize) -> Option<(u32, Task)> {
         self.cores[core].running()
     }
 

@@ -36,11 +36,7 @@ impl Requests<'_> {
     /// Reads the trace of `job` up to its next operation, a join, its end or a tail, and updates the
     /// job. Executions that a fork starts are pushed to `forked`.
     #[inline]
-    pub(crate) fn read(
-        &self,
-        job: &mut Job,
-        forked: &mut Vec<Forked>,
-    ) -> Result<Reading, Failure> {
+    pub(crate) fn read(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Reading, Failure> {
         // Most of the time the next operation is the next instruction.
         let Some((accel, next)) = self.code.forwards(job.cursor.word, job.cursor.mark) else {
             return self.read_any(job, forked);

@@ -11,7 +11,7 @@ use super::accounts::{Accounts, TimeLimit};
 use crate::config::ShapingOrder;
 use crate::server::error::SimError;
 use crate::server::run::{Limits, Load};
-use crate::server::state::{JobId, Start};
+use crate::server::state::{By, JobId, Start};
 
 /// The traffic shaper before the ensemble, with a flow for each tenant that is shaped.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl Queue {
     /// trace ends, and a tenant may send first traces without end. So traces of requests that have
     /// begun go before first traces.
     fn push(&mut self, waiting: Waiting, order: ShapingOrder) {
-        let begins = matches!(waiting.start, Start::Message(_));
+        let begins = waiting.start.by == By::Message;
         match (order, begins) {
             (ShapingOrder::BegunFirst, false) => self.begun.push_back(waiting),
             _ => self.new.push_back(waiting),
@@ -180,7 +180,7 @@ impl Shaping {
         };
         if let Some(limit) = &mut queue.time {
             let clock = self.shaper.timing().clock;
-            let (job, input, cycle) = (first.start.job(), first.message.size, clock.next(now));
+            let (job, input, cycle) = (first.start.job, first.message.size, clock.next(now));
             match limit.pay(input, cycle) {
                 Some(paid) => self.accounts.open(job, flow.0, input, paid),
                 None => {

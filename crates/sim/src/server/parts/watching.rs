@@ -18,7 +18,7 @@ pub(crate) struct Watching<'r> {
     pub follows: bool,
     pub lengths: HashMap<Queue, usize>,
     /// By core, the number of the task's start.
-    pub tasks: Vec<Option<u64>>,
+    pub tasks: Vec<Option<u32>>,
     /// By unit, the entry that its dispatcher handles.
     pub dispatched: Vec<Option<JobId>>,
     pub units: Vec<Unit>,

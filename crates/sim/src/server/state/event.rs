@@ -2,7 +2,7 @@
 
 use super::ids::{CoreId, JobId, RequestId, Unit};
 
-/// Something that happens at a point in time.
+/// Something that happens at a point in time. It fits a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     /// The next request of a load arrives.
@@ -29,8 +29,8 @@ pub(crate) enum Event {
     Begun(JobId),
     /// An accelerator has seen a job that a core has put into its software queue.
     Fetched(JobId),
-    /// An A-DMA engine has completed a transfer.
-    Moved(Transfer),
+    /// An A-DMA engine has completed the transfer of a job.
+    Moved(JobId),
     /// An overflow entry has reached the input queue.
     Refilled(JobId),
     /// A message for a parked job has arrived.
@@ -41,8 +41,8 @@ pub(crate) enum Event {
     Terminated(JobId),
     /// A request that another service has sent arrives.
     Invoked(u32),
-    /// The response to a call arrives.
-    Returned(u64),
+    /// The response to a call arrives; the number is the lower half of the call's.
+    Returned(u32),
     /// A check of the calls that may time out is due.
     CallsDue,
     /// The pause before another attempt of a chain is over.
@@ -52,9 +52,9 @@ pub(crate) enum Event {
     /// The traffic shaper may let a trace pass.
     Grants,
     /// A trace has passed the traffic shaper.
-    Released(Start),
+    Released(By, JobId),
     /// A core has completed a task or its time slice; the number is that of the task's start.
-    CoreDone(CoreId, u64),
+    CoreDone(CoreId, u32),
 }
 
 impl Event {
@@ -67,10 +67,11 @@ impl Event {
     }
 }
 
-/// A transfer by an A-DMA engine.
+const _: () = assert!(size_of::<Event>() == 8);
+
+/// A transfer of a job by an A-DMA engine. A job has one at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    pub job: JobId,
     pub kind: TransferKind,
     /// The accelerator whose output entry is freed at the end; `None` for data from memory.
     pub source: Option<Unit>,
@@ -99,19 +100,18 @@ pub(crate) enum TransferKind {
 
 /// A trace that is to start.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Start {
-    /// By a core's Enqueue.
-    Enqueue(JobId),
-    /// By a message from a client.
-    Message(JobId),
-    /// By the message that a parked trace waits for.
-    Answer(JobId),
+pub(crate) struct Start {
+    pub job: JobId,
+    pub by: By,
 }
 
-impl Start {
-    pub(crate) fn job(self) -> JobId {
-        match self {
-            Start::Enqueue(job) | Start::Message(job) | Start::Answer(job) => job,
-        }
-    }
+/// What starts a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A core's Enqueue.
+    Enqueue,
+    /// A message from a client.
+    Message,
+    /// The message that the trace has waited for.
+    Answer,
 }

@@ -3,6 +3,7 @@
 use accelflow_trace::{Accel, AtmAddress, PositionMark};
 use accelflow_units::{Bytes, Time};
 
+use super::event::{Transfer, TransferKind};
 use super::ids::{RequestId, Unit};
 use super::join::Seat;
 use super::path::Path;
@@ -28,6 +29,8 @@ pub(crate) struct Job {
     /// Words of the trace memory that the dispatcher has yet to read.
     pub reads: u8,
     pub entry: QueueEntry,
+    /// The transfer under way, or the last one.
+    pub transfer: Transfer,
     pub run: ElementRun,
     pub deadline: Deadline,
     /// The breakdown of its request's time, along the way of this job.
@@ -187,6 +190,10 @@ impl Job {
             decision: Decision::default(),
             reads: 0,
             entry: QueueEntry::default(),
+            transfer: Transfer {
+                kind: TransferKind::Forward,
+                source: None,
+            },
             run: ElementRun::default(),
             deadline: Deadline::NONE,
             path: Path::new(Time::ZERO),

@@ -7,7 +7,7 @@ use accelflow_units::{Bytes, Time};
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
-use crate::server::state::{Event, Held, Job, JobId, Start, Unit};
+use crate::server::state::{By, Event, Held, Job, JobId, Start, Unit};
 
 impl Engine<'_> {
     /// Whether a trace may start now. If not, it waits. A trace of a shaped tenant passes the
@@ -21,12 +21,12 @@ impl Engine<'_> {
 
     /// Queues a trace at the traffic shaper if its tenant is shaped. Returns whether it is.
     fn shape(&mut self, start: Start, now: Time) -> Result<bool, Failure> {
-        let tenant = self.tenant_of(start.job());
+        let tenant = self.tenant_of(start.job);
         let Some(flow) = self.tenancy.flow_of(tenant) else {
             return Ok(false);
         };
         let message = Message {
-            tag: u64::from(start.job()),
+            tag: u64::from(start.job),
             size: self.first_input(start)?.max(Bytes(1)),
         };
         self.tenancy.shape(flow, start, message, now)?;
@@ -36,8 +36,8 @@ impl Engine<'_> {
 
     /// The bytes that the first operation of a trace reads.
     fn first_input(&self, start: Start) -> Result<Bytes, Failure> {
-        let mut job = *self.jobs.get(start.job());
-        if let Start::Answer(_) = start {
+        let mut job = *self.jobs.get(start.job);
+        if start.by == By::Answer {
             self.requests.read(&mut job, &mut Vec::new())?;
         }
         Ok(job.operation.input)
@@ -56,7 +56,7 @@ impl Engine<'_> {
             return Ok(());
         }
         while let Some((start, released)) = self.tenancy.next_passed(now)? {
-            self.schedule(released, Event::Released(start));
+            self.schedule(released, Event::Released(start.by, start.job));
         }
         self.look_at_shaper();
         Ok(())
@@ -64,7 +64,7 @@ impl Engine<'_> {
 
     /// A trace has passed the shaper: it starts, unless its tenant has too many running.
     pub(crate) fn released(&mut self, start: Start, now: Time) -> Result<(), Failure> {
-        self.spend_waiting(start.job(), Wait::Tenant, now);
+        self.spend_waiting(start.job, Wait::Tenant, now);
         if self.within_limit(start, now) {
             self.begin_trace(start, now)?;
         }
@@ -72,11 +72,11 @@ impl Engine<'_> {
     }
 
     fn within_limit(&mut self, start: Start, now: Time) -> bool {
-        let tenant = self.tenant_of(start.job());
+        let tenant = self.tenant_of(start.job);
         let admitted = self.tenancy.admit(tenant, start, now);
-        self.jobs.get_mut(start.job()).entry.counted = admitted;
+        self.jobs.get_mut(start.job).entry.counted = admitted;
         if !admitted {
-            self.bar(start.job(), now);
+            self.bar(start.job, now);
         }
         admitted
     }
@@ -131,7 +131,11 @@ impl Engine<'_> {
     /// their tenants, or else among those that wait for other services.
     fn last_barred(&self, unit: Unit) -> Option<JobId> {
         let central = self.manager.is_central();
-        let limited = self.tenancy.waiting_for_limit().rev().map(Start::job);
+        let limited = self
+            .tenancy
+            .waiting_for_limit()
+            .rev()
+            .map(|start| start.job);
         let mut waiting = limited.chain(self.calls.jobs().rev());
         waiting.find(|&id| {
             let held = self.jobs.get(id).entry.held == Held::Input;
@@ -161,9 +165,9 @@ impl Engine<'_> {
     /// Starts traces that wait for `tenant` to have fewer traces running.
     pub(crate) fn admit_waiting(&mut self, tenant: u16, now: Time) -> Result<(), Failure> {
         while let Some(start) = self.tenancy.next_waiting(tenant, now) {
-            self.jobs.get_mut(start.job()).entry.counted = true;
-            self.unbar(start.job());
-            self.spend_waiting(start.job(), Wait::Tenant, now);
+            self.jobs.get_mut(start.job).entry.counted = true;
+            self.unbar(start.job);
+            self.spend_waiting(start.job, Wait::Tenant, now);
             self.begin_trace(start, now)?;
         }
         Ok(())
@@ -172,9 +176,18 @@ impl Engine<'_> {
     /// Starts a trace that has waited.
     fn begin_trace(&mut self, start: Start, now: Time) -> Result<(), Failure> {
         match start {
-            Start::Enqueue(job) => self.enqueue_by_core(job, false, now),
-            Start::Message(job) => self.admit_message(job, now),
-            Start::Answer(job) => self.resume_parked(job, now),
+            Start {
+                job,
+                by: By::Enqueue,
+            } => self.enqueue_by_core(job, false, now),
+            Start {
+                job,
+                by: By::Message,
+            } => self.admit_message(job, now),
+            Start {
+                job,
+                by: By::Answer,
+            } => self.resume_parked(job, now),
         }
     }
 

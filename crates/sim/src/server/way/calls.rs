@@ -82,7 +82,7 @@ impl Engine<'_> {
     pub(crate) fn receive(&mut self, message: Message, at: Time) {
         let event = match message {
             Message::Request(invocation) => Event::Invoked(self.calls.keep(invocation)),
-            Message::Response(call) => Event::Returned(call),
+            Message::Response(call) => Event::Returned(call as u32),
         };
         self.schedule(at, event);
     }
@@ -108,7 +108,7 @@ impl Engine<'_> {
     }
 
     /// The response to a call arrives. After the time-out it has no effect.
-    pub(crate) fn returned(&mut self, call: u64, now: Time) -> Result<(), Failure> {
+    pub(crate) fn returned(&mut self, call: u32, now: Time) -> Result<(), Failure> {
         let Some(job) = self.calls.answer(call) else {
             return Ok(());
         };

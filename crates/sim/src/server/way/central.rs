@@ -96,11 +96,10 @@ impl Engine<'_> {
     pub(crate) fn deliver_centrally(&mut self, job: JobId, now: Time) {
         let movement = self.entry_movement(job, Way::Read(Source::Core, Place::Manager));
         let transfer = Transfer {
-            job,
             kind: TransferKind::Central,
             source: None,
         };
-        self.transfer(transfer, movement, now);
+        self.transfer(job, transfer, movement, now);
     }
 
     /// Registers an entry of the manager's queue.
@@ -131,11 +130,10 @@ impl Engine<'_> {
             let way = Way::Queues(Place::Manager, unit.place());
             let movement = self.entry_movement(id, way);
             let transfer = Transfer {
-                job: id,
                 kind: TransferKind::Grant,
                 source: None,
             };
-            self.transfer(transfer, movement, now);
+            self.transfer(id, transfer, movement, now);
         }
     }
 
@@ -188,12 +186,8 @@ impl Engine<'_> {
                 copy
             }
         };
-        let transfer = Transfer {
-            job: id,
-            kind,
-            source,
-        };
-        self.transfer(transfer, movement, now);
+        let transfer = Transfer { kind, source };
+        self.transfer(id, transfer, movement, now);
         Ok(())
     }
 

@@ -59,7 +59,7 @@ impl Engine<'_> {
     pub(crate) fn core_done(
         &mut self,
         core: CoreId,
-        number: u64,
+        number: u32,
         now: Time,
     ) -> Result<(), Failure> {
         if self.slice_done(core, number, now) {
@@ -81,7 +81,7 @@ impl Engine<'_> {
     }
 
     /// Ends a time slice. Returns whether the time slice has ended, and not the task.
-    fn slice_done(&mut self, core: CoreId, number: u64, now: Time) -> bool {
+    fn slice_done(&mut self, core: CoreId, number: u32, now: Time) -> bool {
         match self.cores.end_slice(core, number, now) {
             SliceEnd::None => return false,
             SliceEnd::GoesOn(slice) => self.task_started(core, Some(slice)),

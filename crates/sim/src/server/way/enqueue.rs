@@ -7,7 +7,7 @@ use crate::hardware::{Entry, Placed, Source, Way};
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
-use crate::server::state::{Event, JobId, Start, Task, Transfer, TransferKind, Unit};
+use crate::server::state::{By, Event, JobId, Start, Task, Transfer, TransferKind, Unit};
 use crate::stats::Fallback;
 
 impl Engine<'_> {
@@ -19,12 +19,24 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), Failure> {
         if message {
-            return match self.may_start(Start::Message(job), now)? {
+            return match self.may_start(
+                Start {
+                    job,
+                    by: By::Message,
+                },
+                now,
+            )? {
                 true => self.admit_message(job, now),
                 false => Ok(()),
             };
         }
-        match self.may_start(Start::Enqueue(job), now)? {
+        match self.may_start(
+            Start {
+                job,
+                by: By::Enqueue,
+            },
+            now,
+        )? {
             true => self.enqueue_by_core(job, true, now),
             false => Ok(()),
         }
@@ -102,11 +114,10 @@ impl Engine<'_> {
         let way = Way::Read(Source::Core, entry.unit.place());
         let movement = self.entry_movement(job, way);
         let transfer = Transfer {
-            job,
             kind: TransferKind::Forward,
             source: None,
         };
-        self.transfer(transfer, movement, now);
+        self.transfer(job, transfer, movement, now);
     }
 
     /// A source has delivered to the input entry of `job`: "the dispatcher marks the entry as

@@ -76,12 +76,8 @@ impl Engine<'_> {
                 copy
             }
         };
-        let transfer = Transfer {
-            job: id,
-            kind,
-            source: None,
-        };
-        self.transfer(transfer, movement, now);
+        let transfer = Transfer { kind, source: None };
+        self.transfer(id, transfer, movement, now);
         Ok(())
     }
 }

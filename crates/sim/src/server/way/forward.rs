@@ -114,38 +114,44 @@ impl Engine<'_> {
         now: Time,
     ) {
         let transfer = Transfer {
-            job,
             kind,
             source: Some(source),
         };
-        self.transfer(transfer, movement, now);
+        self.transfer(job, transfer, movement, now);
     }
 
     /// Requests an A-DMA engine for a transfer.
-    pub(crate) fn transfer(&mut self, transfer: Transfer, movement: Movement, now: Time) {
-        if self.dma.request((transfer, movement), now) {
-            self.move_data(transfer, &movement, now);
+    pub(crate) fn transfer(
+        &mut self,
+        job: JobId,
+        transfer: Transfer,
+        movement: Movement,
+        now: Time,
+    ) {
+        self.jobs.get_mut(job).transfer = transfer;
+        if self.dma.request((job, movement), now) {
+            self.move_data(job, &movement, now);
         }
     }
 
     /// Starts a transfer on an A-DMA engine: programs it and moves the data.
-    fn move_data(&mut self, transfer: Transfer, movement: &Movement, now: Time) {
+    fn move_data(&mut self, job: JobId, movement: &Movement, now: Time) {
         let programmed = now + self.run.config.network.dma_setup;
         if self.is_followed() {
             self.show_links(None, now);
         }
         let done = self.uncore.carry(movement, programmed);
-        self.show_moves(transfer.job, now, done);
-        self.schedule(done, Event::Moved(transfer));
+        self.show_moves(job, now, done);
+        self.schedule(done, Event::Moved(job));
     }
 
     /// An A-DMA engine has completed a transfer.
-    pub(crate) fn moved(&mut self, transfer: Transfer, now: Time) -> Result<(), Failure> {
-        let job = transfer.job;
+    pub(crate) fn moved(&mut self, job: JobId, now: Time) -> Result<(), Failure> {
         self.spend(job, Part::Communication, now);
         if let Some((next, movement)) = self.dma.release(now) {
             self.move_data(next, &movement, now);
         }
+        let transfer = self.jobs.get(job).transfer;
         if let Some(source) = transfer.source {
             self.withdraw(job, source, now);
         }

@@ -41,11 +41,10 @@ impl Engine<'_> {
         match self.contribution(id, source.map(Unit::place), now) {
             Some(movement) => {
                 let transfer = Transfer {
-                    job: id,
                     kind: TransferKind::Join,
                     source,
                 };
-                self.transfer(transfer, movement, now);
+                self.transfer(id, transfer, movement, now);
                 Ok(())
             }
             None => self.arrived(id, now),

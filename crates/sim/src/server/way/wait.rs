@@ -7,7 +7,7 @@ use crate::config::Parking;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::observer::{Awaited, Happening};
-use crate::server::state::{Event, Held, Job, JobId, Start, Unit};
+use crate::server::state::{By, Event, Held, Job, JobId, Start, Unit};
 use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
@@ -128,7 +128,15 @@ impl Engine<'_> {
             Happening::Answered(engine.awaited(engine.jobs.get(id)))
         });
         let at_core = self.jobs.get(id).entry.held == Held::Core;
-        if !at_core && !self.may_start(Start::Answer(id), now)? {
+        if !at_core
+            && !self.may_start(
+                Start {
+                    job: id,
+                    by: By::Answer,
+                },
+                now,
+            )?
+        {
             return Ok(());
         }
         self.resume_parked(id, now)
