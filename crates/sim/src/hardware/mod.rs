@@ -30,6 +30,7 @@ pub(crate) use accelflow_shaping::dispatch::{Entry, InputQueue, Owner, Placed};
 pub(crate) use atm::TraceMemory;
 pub(crate) use central::CentralQueue;
 pub(crate) use core::{Core, SliceEnd, Slices, TaskStart};
+pub(crate) use dispatcher::Dispatcher;
 pub(crate) use dma::Dma;
 pub(crate) use memory::Source;
 pub(crate) use network::Carried;

@@ -222,7 +222,6 @@ mod tests {
     use crate::orchestrators::AccelFlow;
     use crate::plan::Plan;
     use crate::server::run::Load;
-    use crate::server::state::Unit;
 
     #[test]
     fn a_run_whose_requests_cannot_end_is_refused() {
@@ -243,11 +242,7 @@ mod tests {
         };
         // Nobody will free this entry.
         let mut engine = Engine::new(&run, 0).unwrap();
-        let unit = Unit {
-            accel: Accel::Ser,
-            instance: 0,
-            share: 0,
-        };
+        let unit = engine.ensemble.unit(Accel::Ser, 0, 0);
         assert!(engine.ensemble.station_mut(unit).reserve_input());
         let error = engine.run().unwrap_err();
         let found = error.to_string();

@@ -6,7 +6,7 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use crate::config::{Isolation, Policy};
-use crate::hardware::{Sizes, Station};
+use crate::hardware::{Dispatcher, Sizes, Station};
 use crate::orchestrators::{Properties, Queueing};
 use crate::server::error::SimError;
 use crate::server::run::Run;
@@ -43,34 +43,45 @@ impl Ensemble {
         })
     }
 
+    /// The unit of a share of an instance of `accel`. If the chip does not have that, the unit must
+    /// not be used.
+    #[inline]
+    pub(crate) fn unit(&self, accel: Accel, instance: u8, share: u16) -> Unit {
+        let first = self.of_types[accel.index()].start;
+        let station = first + usize::from(instance) * self.shares + usize::from(share);
+        Unit {
+            accel,
+            instance,
+            share,
+            station: station as u32,
+        }
+    }
+
     #[inline]
     pub(crate) fn station(&self, unit: Unit) -> &Station<JobId> {
-        &self.stations[self.index_of(unit)]
+        &self.stations[unit.station as usize]
     }
 
     #[inline]
     pub(crate) fn station_mut(&mut self, unit: Unit) -> &mut Station<JobId> {
-        let index = self.index_of(unit);
-        &mut self.stations[index]
+        &mut self.stations[unit.station as usize]
+    }
+
+    /// The output dispatcher of a unit, which all shares of its instance have in common.
+    #[inline]
+    pub(crate) fn dispatcher_of(&mut self, unit: Unit) -> &mut Dispatcher<JobId> {
+        &mut self.stations[unit.whole()].dispatcher
     }
 
     /// All units, in the order of their stations.
     pub(crate) fn units(&self) -> Vec<Unit> {
         let of_type = |accel: Accel| {
             let stations = self.of_types[accel.index()].len();
-            (0..stations).map(move |index| Unit {
-                accel,
-                instance: (index / self.shares) as u8,
-                share: (index % self.shares) as u16,
-            })
+            let number = move |index| (index / self.shares, index % self.shares);
+            let unit = move |(instance, share)| self.unit(accel, instance as u8, share as u16);
+            (0..stations).map(number).map(unit)
         };
         Accel::ALL.into_iter().flat_map(of_type).collect()
-    }
-
-    #[inline]
-    fn index_of(&self, unit: Unit) -> usize {
-        let first = self.of_types[unit.accel.index()].start;
-        first + usize::from(unit.instance) * self.shares + usize::from(unit.share)
     }
 
     /// Instances of `accel`; 0 if the chip does not have it.

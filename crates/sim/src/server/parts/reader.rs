@@ -107,7 +107,7 @@ impl Requests<'_> {
         job: &mut Job,
         at_start: bool,
     ) -> Result<(), Failure> {
-        job.set_accel(accel);
+        job.accel = accel;
         job.outlook.next = Next::Forward(accel);
         let receives = at_start && accel == Accel::Tcp;
         job.operation = match self.operation(chain, job, receives) {

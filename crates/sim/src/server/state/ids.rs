@@ -12,13 +12,15 @@ pub(crate) type JobId = u32;
 pub(crate) type CoreId = u16;
 
 /// A tenant's share of an accelerator instance, or all of the instance if tenants do not reserve
-/// shares.
+/// shares. [`crate::server::parts::Ensemble::unit`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub accel: Accel,
     pub instance: u8,
     /// Index of the share; 0 without reserved shares.
     pub share: u16,
+    /// Index of its station, of all of the server.
+    pub station: u32,
 }
 
 impl Unit {
@@ -27,8 +29,8 @@ impl Unit {
         Place::Accel(self.accel, u16::from(self.instance))
     }
 
-    /// The unit that holds what all shares of the instance have in common: the output dispatcher.
-    pub(crate) fn whole(self) -> Unit {
-        Unit { share: 0, ..self }
+    /// The station that holds what all shares of the instance have in common: the output dispatcher.
+    pub(crate) fn whole(self) -> usize {
+        (self.station - u32::from(self.share)) as usize
     }
 }

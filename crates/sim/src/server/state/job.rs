@@ -202,10 +202,4 @@ impl Job {
             left: Time::ZERO,
         }
     }
-
-    /// Sets the next operation, of type `accel`, and sends it to an accelerator of that type.
-    pub(crate) fn set_accel(&mut self, accel: Accel) {
-        self.accel = accel;
-        self.unit.accel = accel;
-    }
 }

@@ -124,8 +124,8 @@ impl Engine<'_> {
         while let Some((id, instance)) = self.manager.queue().and_then(|queue| queue.pick(accel)) {
             self.spend_waiting(id, Wait::Central, now);
             let job = self.jobs.get_mut(id);
-            job.unit.instance = instance;
-            let unit = Unit { accel, ..job.unit };
+            job.unit = self.ensemble.unit(accel, instance, job.unit.share);
+            let unit = job.unit;
             self.ensemble.station_mut(unit).reserve_input();
             let way = Way::Queues(Place::Manager, unit.place());
             let movement = self.entry_movement(id, way);
@@ -203,8 +203,8 @@ impl Engine<'_> {
         let there = self.has(to);
         let job = self.jobs.get_mut(id);
         // The manager picks the instance later; accelerators may have different numbers of them.
-        job.set_accel(to);
-        job.unit.instance = 0;
+        job.accel = to;
+        job.unit = self.ensemble.unit(to, 0, job.unit.share);
         (job.entry.known, job.entry.missing) = (true, 1);
         if !there {
             return None;
@@ -214,7 +214,7 @@ impl Engine<'_> {
         let queue = self.manager.queue()?;
         if let Some(instance) = queue.promote(to, latest, runtime, now) {
             let job = self.jobs.get_mut(id);
-            job.unit.instance = instance;
+            job.unit = self.ensemble.unit(to, instance, job.unit.share);
             self.ensemble.station_mut(job.unit).reserve_input();
             Some((TransferKind::Forward, job.unit.place()))
         } else if queue.reserve() {

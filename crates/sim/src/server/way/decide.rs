@@ -17,7 +17,7 @@ impl Engine<'_> {
         self.spend_waiting(id, Wait::Output, now);
         let job = self.jobs.get_mut(id);
         let waited = now - job.run.waits_since;
-        let (from, unit, size) = (job.accel, job.unit, job.operation.output);
+        let (from, size) = (job.accel, job.operation.output);
         self.measures.add_blocked(waited);
         if self.balances(self.jobs.get(id)) {
             self.balance(self.jobs.get(id).request, 0);
@@ -46,8 +46,8 @@ impl Engine<'_> {
         self.dispatchers.count(&decision);
         let job = self.jobs.get_mut(id);
         (job.decision, job.reads) = (decision, reading.loads);
-        // Until it is forwarded, the job is an entry of the output queue of `unit`.
-        (job.accel, job.unit) = (from, unit);
+        // Until it is forwarded, the job is an entry of the output queue of its unit.
+        job.accel = from;
         if !arms.is_empty() {
             let left = self.time_left(self.jobs.get(id))?;
             self.jobs.get_mut(id).left = left;

@@ -17,8 +17,8 @@ impl Engine<'_> {
             self.schedule(now, Event::Dispatched(id));
             return;
         }
-        let station = self.ensemble.station_mut(job.unit.whole());
-        if station.dispatcher.ask(id, now) {
+        let dispatcher = self.ensemble.dispatcher_of(job.unit);
+        if dispatcher.ask(id, now) {
             self.dispatch(id, now);
         }
     }
@@ -70,8 +70,8 @@ impl Engine<'_> {
 
     /// The dispatcher of `unit` has finished a job, unless it had before, and handles the next.
     fn end_dispatch(&mut self, unit: Unit, id: JobId, now: Time) {
-        let station = self.ensemble.station_mut(unit.whole());
-        if let Some(next) = station.dispatcher.end(id, now) {
+        let dispatcher = self.ensemble.dispatcher_of(unit);
+        if let Some(next) = dispatcher.end(id, now) {
             self.dispatch(next, now);
         }
     }

@@ -64,11 +64,8 @@ impl Engine<'_> {
             self.count_fallback(request, Fallback::NoAccelerator);
             return self.run_software(id, running, now);
         }
-        let unit = Unit {
-            accel,
-            instance: ((u64::from(core) + u64::from(attempts)) % instances) as u8,
-            ..job.unit
-        };
+        let instance = ((u64::from(core) + u64::from(attempts)) % instances) as u8;
+        let unit = self.ensemble.unit(accel, instance, job.unit.share);
         if self.reserve_entry(unit) {
             self.jobs.get_mut(id).unit = unit;
             self.submit(id, now);

@@ -30,8 +30,13 @@ impl Engine<'_> {
             Some(lead) => {
                 let Job { accel, unit, .. } = *self.jobs.get(lead);
                 let job = self.jobs.get_mut(id);
-                let share = job.unit.share;
-                (job.accel, job.unit) = (accel, Unit { share, ..unit });
+                let Unit {
+                    accel: host,
+                    instance,
+                    ..
+                } = unit;
+                job.accel = accel;
+                job.unit = self.ensemble.unit(host, instance, job.unit.share);
             }
             None => {
                 let at = self.meeting_place(id);
@@ -77,8 +82,8 @@ impl Engine<'_> {
         };
         let instance = self.instance_for(id, to);
         let job = self.jobs.get_mut(id);
-        job.set_accel(to);
-        job.unit.instance = instance;
+        job.accel = to;
+        job.unit = self.ensemble.unit(to, instance, job.unit.share);
         job.entry.known = self.manager.is_central();
         let (unit, request) = (job.unit, job.request);
         if !self.has(to) {

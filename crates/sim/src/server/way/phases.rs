@@ -7,7 +7,7 @@ use crate::plan::{ChainPlan, PhasePlan};
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::observer::Happening;
-use crate::server::state::{Cursor, Job, JobId, Path, Payload, Request, RequestId, Task, Unit};
+use crate::server::state::{Cursor, Job, JobId, Path, Payload, Request, RequestId, Task};
 use crate::stats::Part;
 
 impl Engine<'_> {
@@ -131,11 +131,8 @@ impl Engine<'_> {
         chain: &ChainPlan,
     ) -> Result<JobId, Failure> {
         let (entry, request) = (chain.facts.entry(), self.requests.get(id));
-        let unit = Unit {
-            accel: Accel::Tcp,
-            instance: request.tcp,
-            share: self.ensemble.share_of(request.tenant),
-        };
+        let share = self.ensemble.share_of(request.tenant);
+        let unit = self.ensemble.unit(Accel::Tcp, request.tcp, share);
         let payload = Payload {
             message: self.requests.message(id, chain, 0),
             compressed: self.requests.arrives_compressed(id, chain, entry),
@@ -145,6 +142,7 @@ impl Engine<'_> {
         let job = self.jobs.insert(Job::new(id, cursor, unit, payload));
         let read = self.jobs.get_mut(job);
         self.requests.read(read, &mut Vec::new())?;
+        read.unit = self.ensemble.unit(read.accel, unit.instance, share);
         let request = self.requests.get(id);
         read.deadline = self.deadlines.of_chain(request, self.calendar.now());
         if self.manager.is_central() {

@@ -17,10 +17,10 @@ impl Engine<'_> {
     /// "To improve utilization, one could reuse the accelerators for other tasks when they are
     /// idle" (AccelFlow, section VII.B.4).
     pub(crate) fn host_for(&self, job: JobId, accel: Accel) -> Unit {
-        let unit = |accel: Accel| Unit {
-            accel,
-            instance: self.instance_for(job, accel),
-            share: self.jobs.get(job).unit.share,
+        let share = self.jobs.get(job).unit.share;
+        let unit = |accel: Accel| {
+            let instance = self.instance_for(job, accel);
+            self.ensemble.unit(accel, instance, share)
         };
         let own = unit(self.run.config.element_of(accel));
         let reuse = self.run.config.accelerator.reuse == Reuse::Idle;
@@ -97,11 +97,7 @@ impl Engine<'_> {
         if accel == Accel::Tcp && self.requests.is_last_phase(request) {
             return request.tcp;
         }
-        let unit = |instance: usize| Unit {
-            accel,
-            instance: instance as u8,
-            share: job.unit.share,
-        };
+        let unit = |instance: usize| self.ensemble.unit(accel, instance as u8, job.unit.share);
         let load = |&instance: &usize| self.ensemble.station(unit(instance)).load();
         let least = (0..instances).min_by_key(load);
         least.map_or(0, |instance| instance as u8)

@@ -99,6 +99,7 @@ impl Engine<'_> {
             total += config.core.transform_per_kib.scale(transforms);
             left.extend(arms.into_iter().map(|arm| self.add_arm(root, arm)));
         }
+        job.unit = self.at_own_type(&job);
         *self.jobs.get_mut(id) = job;
         Ok(total)
     }

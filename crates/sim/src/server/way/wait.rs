@@ -35,11 +35,16 @@ impl Engine<'_> {
     pub(crate) fn tcp_of(&self, id: JobId) -> Unit {
         let unit = self.jobs.get(id).unit;
         let instances = self.ensemble.instances_of(Accel::Tcp);
-        Unit {
-            accel: Accel::Tcp,
-            instance: (usize::from(unit.instance) % instances.max(1)) as u8,
-            ..unit
-        }
+        let instance = usize::from(unit.instance) % instances.max(1);
+        self.ensemble.unit(Accel::Tcp, instance as u8, unit.share)
+    }
+
+    /// The unit of a job, at an accelerator of the type of its operation.
+    pub(crate) fn at_own_type(&self, job: &Job) -> Unit {
+        let Unit {
+            instance, share, ..
+        } = job.unit;
+        self.ensemble.unit(job.accel, instance, share)
     }
 
     /// Takes an entry for a job that waits, of its TCP or of the central queue. Without a free one
@@ -147,6 +152,10 @@ impl Engine<'_> {
         let mut job = *self.jobs.get(id);
         self.requests.read(&mut job, &mut Vec::new())?;
         let held = std::mem::take(&mut job.entry.held);
+        job.unit = match held {
+            Held::Input | Held::Overflow => self.tcp_of(id),
+            Held::Core | Held::Nowhere => self.at_own_type(&job),
+        };
         job.entry.known = false;
         job.left = self.time_left(&job)?;
         *self.jobs.get_mut(id) = job;
