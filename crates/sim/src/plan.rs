@@ -2,6 +2,7 @@
 
 mod application;
 mod calls;
+mod law;
 mod message;
 mod retry;
 mod spreads;
@@ -17,6 +18,7 @@ use accelflow_workload::sizes::{MessagePlace, PayloadSizes, SizeDistribution};
 use crate::orchestrators::Links;
 use spreads::{CostSpreads, application_of};
 
+pub(crate) use law::Law;
 pub use message::{Form, MessageSize};
 pub use retry::{MAX_ATTEMPTS, Retry};
 pub use spreads::ServiceSpreads;

@@ -45,6 +45,12 @@ impl Time {
         Time(nearest(s * PS_PER_S as f64))
     }
 
+    /// The nearest picosecond to `ps`; negative and NaN inputs give zero.
+    #[inline]
+    pub fn from_ps_f64(ps: f64) -> Time {
+        Time(nearest(ps))
+    }
+
     /// Whole picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0

@@ -76,7 +76,6 @@ pub(crate) struct Station<T> {
     /// Time with at least one processing element busy.
     pub(crate) any: BusyTime,
     pub(crate) operations: u64,
-    pub(crate) work: Time,
     pub(crate) peak_input: usize,
     /// Number of traces that fell back to a core because queue and overflow area were full.
     pub(crate) turned_away: u64,
@@ -104,7 +103,6 @@ impl<T: Copy + PartialEq> Station<T> {
             busy: BusyTime::new(Time::ZERO),
             any: BusyTime::new(Time::ZERO),
             operations: 0,
-            work: Time::ZERO,
             peak_input: 0,
             turned_away: 0,
         }

@@ -28,6 +28,10 @@ impl Orchestrator for AccelFlow {
         }
     }
 
+    fn decides_by_class(&self) -> bool {
+        true
+    }
+
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
         let instructions = instructions(completion, config);
         let once = config.transformation(completion.size);

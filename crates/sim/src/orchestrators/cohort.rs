@@ -89,6 +89,10 @@ impl Orchestrator for Cohort {
         }
     }
 
+    fn decides_by_class(&self) -> bool {
+        true
+    }
+
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision {
         let fits = completion.size <= config.accelerator.inline;
         let simple = fits && completion.branches == 0 && completion.transforms == 0;

@@ -28,6 +28,10 @@ impl Orchestrator for CpuCentric {
         }
     }
 
+    fn decides_by_class(&self) -> bool {
+        true
+    }
+
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
         match completion.next {
             Next::Forward(_) => Decision {

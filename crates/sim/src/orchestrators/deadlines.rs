@@ -43,6 +43,10 @@ impl Orchestrator for Deadlines {
         }
     }
 
+    fn decides_by_class(&self) -> bool {
+        true
+    }
+
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision {
         AccelFlow.decide(completion, config, links)
     }

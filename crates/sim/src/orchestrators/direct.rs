@@ -75,6 +75,10 @@ impl Orchestrator for Direct {
         }
     }
 
+    fn decides_by_class(&self) -> bool {
+        true
+    }
+
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
         // The dispatcher executes its instructions even when it then finds that it cannot continue.
         let done = Completion {

@@ -26,6 +26,10 @@ impl Orchestrator for Ideal {
         }
     }
 
+    fn decides_by_class(&self) -> bool {
+        true
+    }
+
     fn decide(&self, _: &Completion, _: &Config, _: &Links) -> Decision {
         Decision::default()
     }

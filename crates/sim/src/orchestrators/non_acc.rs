@@ -24,6 +24,10 @@ impl Orchestrator for NonAcc {
         }
     }
 
+    fn decides_by_class(&self) -> bool {
+        true
+    }
+
     fn decide(&self, _: &Completion, _: &Config, _: &Links) -> Decision {
         Decision::default()
     }

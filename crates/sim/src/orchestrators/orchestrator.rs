@@ -24,6 +24,12 @@ pub trait Orchestrator: Send + Sync {
     /// Decides who handles `completion`, and for how long.
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision;
 
+    /// Whether decisions about completions without transformations depend on the size of the payload
+    /// only by [`Completion::is_large`]. A run then asks once for each operation of a trace.
+    fn decides_by_class(&self) -> bool {
+        false
+    }
+
     /// Begins a simulation. Returns a session that decides in it instead of
     /// [`Orchestrator::properties`] and [`Orchestrator::decide`], if the orchestrator keeps state,
     /// can fail or orders queues.

@@ -54,6 +54,10 @@ impl Orchestrator for Relief {
         }
     }
 
+    fn decides_by_class(&self) -> bool {
+        true
+    }
+
     fn decide(&self, completion: &Completion, config: &Config, _: &Links) -> Decision {
         let decision = Decision {
             manager: Some(ManagerVisit::of(config)),

@@ -39,7 +39,7 @@ impl Form {
     }
 
     #[inline]
-    pub(super) fn size_of(self, message: MessageSize, compressed: bool) -> Bytes {
+    pub(crate) fn size_of(self, message: MessageSize, compressed: bool) -> Bytes {
         if compressed {
             Bytes((message.size.get() as f64 / self.ratio).ceil() as u64)
         } else {

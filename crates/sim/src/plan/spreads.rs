@@ -78,6 +78,11 @@ impl CostSpreads {
         self.by_operation.is_empty()
     }
 
+    /// Whether the cost of the operation number `operation` varies.
+    pub(super) fn varies(&self, operation: usize) -> bool {
+        matches!(self.by_operation.get(operation), Some(Some(_)))
+    }
+
     /// The core time of the operation number `operation` for the request number `request`, where
     /// its mean is `mean`.
     pub(super) fn cost(&self, operation: usize, mean: Time, seed: u64, request: u64) -> Time {

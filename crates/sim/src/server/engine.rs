@@ -65,7 +65,9 @@ impl<'r> Engine<'r> {
         check_paths(run)?;
         let arrivals = Arrivals::new(run)?;
         let tenancy = Tenancy::new(run)?;
-        let (policies, properties) = Policies::new(run, &tenancy)?;
+        let (mut policies, properties) = Policies::new(run, &tenancy)?;
+        let requests = Requests::new(run);
+        policies.learn(run, requests.legs());
         let (uncore, timing) = (Uncore::new(config), Timing::new(run));
         let unloaded = || unloaded_phases(plan, config, &timing, &uncore);
         let has_deadlines = policies.has_deadlines();
@@ -74,7 +76,7 @@ impl<'r> Engine<'r> {
         Ok(Engine {
             calendar: Wheel::new(),
             arrivals,
-            requests: Requests::new(run),
+            requests,
             jobs: Slab::new(),
             ensemble: Ensemble::new(run, &properties, tenancy.count())?,
             tenancy,

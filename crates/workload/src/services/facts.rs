@@ -110,6 +110,13 @@ impl ChainFacts {
         self.row(&self.table, trace)
     }
 
+    /// The facts that every request has in the trace that begins at `trace`; `None` if some are
+    /// drawn.
+    pub fn fixed(&self, trace: AtmAddress) -> Option<PayloadFacts<'_>> {
+        let drawn = !self.recorded.is_empty() || self.odds.draws(trace, self.fields);
+        (!drawn).then(|| self.of(trace))
+    }
+
     #[inline]
     fn row<'t>(&self, table: &'t [Option<i64>], trace: AtmAddress) -> PayloadFacts<'t> {
         let row = trace.index() * self.fields;

@@ -150,6 +150,13 @@ impl OddsTable {
         }
     }
 
+    /// Whether a field of the trace that begins at `trace` is drawn.
+    pub(super) fn draws(&self, trace: AtmAddress, fields: usize) -> bool {
+        let row = trace.index() * fields;
+        let odds = self.odds.get(row..row + fields);
+        odds.is_some_and(|odds| odds.iter().any(Option::is_some))
+    }
+
     #[inline]
     pub(super) fn of<'a>(
         &'a self,

@@ -71,6 +71,11 @@ impl RecordedTables {
         self.tables.push(table);
     }
 
+    /// Whether no requests were recorded.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.last().is_none_or(|&all| all == 0)
+    }
+
     /// The facts that request number `request` has, if any were recorded.
     #[inline]
     pub(super) fn of(&self, seed: u64, request: u64) -> Option<&[Option<i64>]> {

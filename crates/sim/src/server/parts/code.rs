@@ -1,8 +1,8 @@
 //! The words of a trace memory, decoded once.
 
 use accelflow_trace::{
-    Accel, Action, AtmAddress, Effect, Facts, Fault, Image, Instruction, NIBBLES, PositionMark,
-    Step, Word, step,
+    Action, AtmAddress, Effect, Facts, Fault, Image, Instruction, NIBBLES, PositionMark, Step,
+    Word, step,
 };
 
 /// The instruction at each position of each word.
@@ -36,23 +36,6 @@ impl Code {
         let words = image.words().iter();
         Code {
             decoded: words.flat_map(|&word| positions(word)).collect(),
-        }
-    }
-
-    /// The accelerator that the instruction at `mark` of the word at `address` forwards to, and the
-    /// position after it; `None` for other instructions.
-    #[inline]
-    pub(crate) fn forwards(
-        &self,
-        address: AtmAddress,
-        mark: PositionMark,
-    ) -> Option<(Accel, PositionMark)> {
-        match self.decoded.get(address.index() * POSITIONS + mark.index()) {
-            Some(&Decoded::Act {
-                action: Action::Forward(accel),
-                next,
-            }) => Some((accel, next)),
-            _ => None,
         }
     }
 
@@ -151,10 +134,6 @@ mod tests {
             let code = Code::new(&image);
             let found = code.step(&image, address, mark, || facts);
             prop_assert_eq!(&found, &meant);
-            if let Some((accel, next)) = code.forwards(address, mark) {
-                let action = Action::Forward(accel);
-                prop_assert_eq!(found, Ok(Step { action, next, branches: 0 }));
-            }
         }
     }
 

@@ -2,7 +2,9 @@
 
 use accelflow_units::Time;
 
+use super::known::Known;
 use super::requests::Requests;
+use super::script::Leg;
 use super::tenancy::Tenancy;
 use crate::config::Policy;
 use crate::hardware::{Entry, InputQueue};
@@ -11,12 +13,14 @@ use crate::orchestrators::{
 };
 use crate::server::error::{Failure, SimError};
 use crate::server::run::Run;
-use crate::server::state::{Job, JobId, Slab};
+use crate::server::state::{Job, JobId, LegId, Slab};
 
 /// The session of the orchestrator, if it has one. Its first failure is kept, and the engine ends
 /// the run for it after the event.
 pub(crate) struct Policies {
     session: Option<Box<dyn Session>>,
+    /// Without a session, the decisions that need not be asked for.
+    known: Known,
     /// Whether the session decides which entry leaves a queue next.
     orders: bool,
     deadlines: bool,
@@ -67,6 +71,7 @@ impl Policies {
             _ => properties.policy.has_deadlines(),
         };
         let policies = Policies {
+            known: Known::default(),
             session,
             orders,
             deadlines,
@@ -76,6 +81,20 @@ impl Policies {
             waiting: Vec::new(),
         };
         Ok((policies, properties))
+    }
+
+    /// Asks for the decisions about completions before `legs` that need to be asked for only once.
+    pub(crate) fn learn(&mut self, run: &Run<'_>, legs: &[Leg]) {
+        if self.session.is_none() {
+            self.known = Known::new(run, legs);
+        }
+    }
+
+    /// The decision about a completion before `leg`, of a payload that is `large` or not, if it is
+    /// known.
+    #[inline]
+    pub(crate) fn known(&self, leg: LegId, large: bool) -> Option<&Decision> {
+        self.known.get(leg, large)
     }
 
     /// Whether software sets deadlines of operations.

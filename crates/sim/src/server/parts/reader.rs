@@ -4,10 +4,11 @@ use accelflow_trace::{Accel, Action, AtmAddress, Fault, Instruction, Link, Posit
 use accelflow_units::Bytes;
 
 use super::requests::Requests;
+use super::script::{Begins, Leg};
 use crate::orchestrators::Next;
 use crate::plan::{ChainPlan, Form, Operation};
 use crate::server::error::{Failure, SimError};
-use crate::server::state::{Cursor, Job};
+use crate::server::state::{Cursor, Job, LegId};
 
 /// Counts of the fields of a trace that were read up to the next operation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,21 +38,64 @@ impl Requests<'_> {
     /// job. Executions that a fork starts are pushed to `forked`.
     #[inline]
     pub(crate) fn read(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Reading, Failure> {
-        // Most of the time the next operation is the next instruction.
-        let Some((accel, next)) = self.code.forwards(job.cursor.word, job.cursor.mark) else {
-            return self.read_any(job, forked);
-        };
-        let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
-        let at_start = job.cursor.at_start();
-        job.outlook.meets = false;
-        job.cursor.mark = next;
-        self.go_to(accel, chain, job, at_start)?;
-        Ok(Reading::default())
+        match self.scripts.leg(job.cursor.leg) {
+            Some(leg) => {
+                self.follow(leg, job)?;
+                Ok(leg.reading)
+            }
+            None => self.read_any(job, forked),
+        }
     }
 
-    /// The same, whatever the next instruction is.
+    /// Moves a job along a leg from its position, which [`Requests::read`] would read.
+    #[inline]
+    pub(crate) fn follow(&self, leg: &Leg, job: &mut Job) -> Result<(), Failure> {
+        (job.outlook.next, job.outlook.meets) = (leg.next, false);
+        (job.cursor.word, job.cursor.mark) = (leg.word, leg.mark);
+        job.cursor.leg = leg.then;
+        if let Some(begins) = leg.begins {
+            self.begin_leg(leg.trace, begins, job)?;
+        }
+        let Next::Forward(accel) = leg.next else {
+            return Ok(());
+        };
+        job.accel = accel;
+        let Some(law) = leg.law else {
+            return self.operate(leg.receives, job);
+        };
+        let (payload, after) = (&job.payload, self.form(job).after(accel));
+        job.operation = Operation {
+            core: law.at(payload.relative),
+            input: payload.size(payload.compressed),
+            output: payload.size(after),
+        };
+        job.payload.compressed = after;
+        Ok(())
+    }
+
+    /// Moves a job to the beginning of the next trace of its chain.
+    #[inline(never)]
+    fn begin_leg(&self, trace: AtmAddress, begins: Begins, job: &mut Job) -> Result<(), Failure> {
+        let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
+        job.cursor.trace = trace;
+        job.cursor.ordinal += 1;
+        let message = self.message(job.request, chain, job.cursor.ordinal);
+        job.payload.set_message(message, self.compression_ratio);
+        let drawn = || self.arrives_compressed(job.request, chain, trace);
+        job.payload.compressed = begins.compressed.unwrap_or_else(drawn);
+        job.outlook.error = begins.error;
+        Ok(())
+    }
+
+    /// The same as [`Requests::read`], word by word.
     #[inline(never)]
     fn read_any(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Reading, Failure> {
+        let reading = self.read_words(job, forked)?;
+        job.cursor.leg = self.scripts.leg_at(&job.cursor);
+        Ok(reading)
+    }
+
+    fn read_words(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Reading, Failure> {
         let image = &self.plan.image;
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
         let mut reading = Reading::default();
@@ -68,7 +112,8 @@ impl Requests<'_> {
             job.cursor.mark = read.next;
             match read.action {
                 Action::Forward(accel) => {
-                    self.go_to(accel, chain, job, at_start)?;
+                    (job.accel, job.outlook.next) = (accel, Next::Forward(accel));
+                    self.operate(at_start && accel == Accel::Tcp, job)?;
                     return Ok(reading);
                 }
                 Action::Transform(_) => reading.transforms += 1,
@@ -97,24 +142,16 @@ impl Requests<'_> {
         }
     }
 
-    /// Sets the next operation of `job`, of `accel`; `at_start`: whether it is the first instruction
-    /// of its trace.
-    #[inline(always)]
-    fn go_to(
-        &self,
-        accel: Accel,
-        chain: &ChainPlan,
-        job: &mut Job,
-        at_start: bool,
-    ) -> Result<(), Failure> {
-        job.accel = accel;
-        job.outlook.next = Next::Forward(accel);
-        let receives = at_start && accel == Accel::Tcp;
+    /// Sets the next operation of `job`, of its accelerator; `receives`: whether that receives a
+    /// message.
+    #[inline(never)]
+    fn operate(&self, receives: bool, job: &mut Job) -> Result<(), Failure> {
+        let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
         job.operation = match self.operation(chain, job, receives) {
             Some(operation) => operation,
             None => return Err(self.no_cost(job)),
         };
-        job.payload.compressed = self.form(job).after(accel);
+        job.payload.compressed = self.form(job).after(job.accel);
         Ok(())
     }
 
@@ -128,7 +165,8 @@ impl Requests<'_> {
     ) -> Result<bool, Failure> {
         job.cursor.trace = trace;
         job.cursor.ordinal += 1;
-        job.payload.message = self.message(job.request, chain, job.cursor.ordinal);
+        let message = self.message(job.request, chain, job.cursor.ordinal);
+        job.payload.set_message(message, self.compression_ratio);
         job.payload.compressed = self.arrives_compressed(job.request, chain, trace);
         let word = self.plan.image.word(trace);
         let word = word.map_err(|fault| self.fault(job, fault))?;
@@ -141,7 +179,8 @@ impl Requests<'_> {
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
         if let Next::Forward(to) = job.outlook.next {
             let (trace, form) = (job.cursor.trace, self.form(job));
-            job.payload.message = chain.joined(trace, to, job.payload.message, form, input);
+            let message = chain.joined(trace, to, job.payload.message, form, input);
+            job.payload.set_message(message, self.compression_ratio);
         }
         self.read(job, &mut Vec::new())?;
         job.operation.input = input;
@@ -188,7 +227,7 @@ impl Requests<'_> {
 /// The execution that `job` starts at `arm`.
 fn fork(job: &Job, arm: PositionMark, scatters: bool) -> Forked {
     let mut job = *job;
-    job.cursor.mark = arm;
+    (job.cursor.mark, job.cursor.leg) = (arm, LegId::NONE);
     Forked { job, scatters }
 }
 
@@ -199,3 +238,6 @@ fn after_join(word: Word, mark: PositionMark) -> Next {
         _ => Next::End,
     }
 }
+
+#[cfg(test)]
+mod tests;

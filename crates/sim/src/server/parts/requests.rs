@@ -6,10 +6,11 @@ use accelflow_units::Time;
 use accelflow_workload::services::DrawnFacts;
 
 use super::code::Code;
+use super::script::{Leg, Scripts};
 use crate::plan::{ChainPlan, MessageSize, PhasePlan, Plan};
 use crate::server::error::{Failure, SimError};
 use crate::server::run::Run;
-use crate::server::state::{Job, Request, RequestId, Slab};
+use crate::server::state::{Cursor, Job, Payload, Request, RequestId, Slab};
 
 /// The first of the attributes of a request from which waits of later attempts are drawn.
 const ATTEMPT: u64 = 0xA773 << 48;
@@ -22,6 +23,7 @@ pub(crate) struct Requests<'r> {
     slab: Slab<Request>,
     pub(super) plan: &'r Plan,
     pub(super) code: Code,
+    pub(super) scripts: Scripts,
     seed: u64,
     /// Size of a message over its size when compressed.
     pub(super) compression_ratio: f64,
@@ -34,6 +36,7 @@ impl<'r> Requests<'r> {
             slab: Slab::new(),
             plan: run.plan,
             code: Code::new(&run.plan.image),
+            scripts: Scripts::new(run.plan, run.loads.iter().map(|load| load.service)),
             seed: run.seed,
             compression_ratio: run.config.payload.compression_ratio,
         }
@@ -53,6 +56,11 @@ impl<'r> Requests<'r> {
 
     pub(crate) fn remove(&mut self, id: RequestId) {
         self.slab.remove(id);
+    }
+
+    /// The compiled legs of all chains.
+    pub(crate) fn legs(&self) -> &[Leg] {
+        self.scripts.legs()
     }
 
     /// Number of requests in flight.
@@ -90,6 +98,20 @@ impl<'r> Requests<'r> {
     pub(crate) fn message(&self, id: RequestId, chain: &ChainPlan, ordinal: u16) -> MessageSize {
         let request = self.get(id);
         chain.message(ordinal, self.seed(request), request.number)
+    }
+
+    /// The payload that a chain begins with.
+    pub(crate) fn first_payload(&self, id: RequestId, chain: &ChainPlan) -> Payload {
+        let mut payload = Payload::new(self.message(id, chain, 0), self.compression_ratio);
+        payload.compressed = self.arrives_compressed(id, chain, chain.facts.entry());
+        payload
+    }
+
+    /// The beginning of the chain number `index` of a request's current phase.
+    pub(crate) fn begin(&self, id: RequestId, index: u16, chain: &ChainPlan) -> Cursor {
+        let Request { service, phase, .. } = *self.get(id);
+        self.scripts
+            .begin(service, phase, index, chain.facts.entry())
     }
 
     /// The facts of the payload of a trace.

@@ -11,6 +11,25 @@ pub(crate) type JobId = u32;
 /// Index of a core.
 pub(crate) type CoreId = u16;
 
+/// Number of a compiled leg of a chain, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LegId(u32);
+
+impl LegId {
+    /// The position is not compiled.
+    pub(crate) const NONE: LegId = LegId(u32::MAX);
+
+    pub(crate) fn new(index: usize) -> LegId {
+        LegId(index as u32)
+    }
+
+    /// The index; beyond all legs for [`LegId::NONE`].
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A tenant's share of an accelerator instance, or all of the instance if tenants do not reserve
 /// shares. [`crate::server::parts::Ensemble::unit`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use accelflow_trace::{Accel, AtmAddress, PositionMark};
 use accelflow_units::{Bytes, Time};
 
 use super::event::{Transfer, TransferKind};
-use super::ids::{RequestId, Unit};
+use super::ids::{LegId, RequestId, Unit};
 use super::join::Seat;
 use super::path::Path;
 use super::payload::Payload;
@@ -56,20 +56,13 @@ pub(crate) struct Cursor {
     pub mark: PositionMark,
     /// Number of the trace within its chain.
     pub ordinal: u16,
+    /// Index of the chain's script.
+    pub script: u32,
+    /// The compiled leg from the position on.
+    pub leg: LegId,
 }
 
 impl Cursor {
-    /// The beginning of the chain number `chain`, whose first trace is `entry`.
-    pub(crate) fn new(chain: u16, entry: AtmAddress) -> Cursor {
-        Cursor {
-            chain,
-            trace: entry,
-            word: entry,
-            mark: PositionMark::START,
-            ordinal: 0,
-        }
-    }
-
     /// Whether nothing of the trace has been read.
     pub(crate) fn at_start(&self) -> bool {
         self.word == self.trace && self.mark == PositionMark::START

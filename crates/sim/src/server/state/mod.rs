@@ -13,7 +13,7 @@ mod task;
 
 pub(super) use call::{Caller, Envelope, Invocation, Message};
 pub(super) use event::{By, Event, Start, Transfer, TransferKind};
-pub(super) use ids::{CoreId, JobId, RequestId, Unit};
+pub(super) use ids::{CoreId, JobId, LegId, RequestId, Unit};
 pub(super) use job::{Cursor, Deadline, Exception, Held, Job};
 pub(super) use join::{Join, Meeting, Seat};
 pub(super) use path::Path;

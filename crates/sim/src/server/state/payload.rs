@@ -1,16 +1,57 @@
 //! The data of a job.
 
-use crate::plan::MessageSize;
+use accelflow_units::Bytes;
+
+use crate::plan::{Form, MessageSize};
 
 /// The message that a trace handles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payload {
     pub message: MessageSize,
+    /// [`MessageSize::relative`] of the message.
+    pub relative: f64,
+    /// The size of the message when it is compressed.
+    pub packed: Bytes,
     /// Whether the message is compressed after the current operation.
     pub compressed: bool,
     /// Its memory: all of it if a core reads or has written it, else the part that does not fit a
     /// queue entry.
     pub buffer: Option<Buffer>,
+}
+
+impl Payload {
+    /// A payload without memory, whose message is not compressed yet.
+    pub(crate) fn new(message: MessageSize, ratio: f64) -> Payload {
+        let mut payload = Payload {
+            message,
+            relative: 1.0,
+            packed: Bytes(0),
+            compressed: false,
+            buffer: None,
+        };
+        payload.set_message(message, ratio);
+        payload
+    }
+
+    /// Replaces the message. `ratio` is the size of a message over its compressed size.
+    pub(crate) fn set_message(&mut self, message: MessageSize, ratio: f64) {
+        self.message = message;
+        self.relative = message.relative();
+        self.packed = Form {
+            compressed: true,
+            ratio,
+        }
+        .size_of(message, true);
+    }
+
+    /// The size of the message in its form before or after compression.
+    #[inline]
+    pub(crate) fn size(&self, compressed: bool) -> Bytes {
+        match compressed {
+            true => self.packed,
+            false => self.message.size,
+        }
+    }
 }
 
 /// A piece of a service's memory.

@@ -2,9 +2,9 @@
 //! orchestrator who handles it.
 
 use accelflow_trace::Accel;
-use accelflow_units::Time;
+use accelflow_units::{Bytes, Time};
 
-use crate::orchestrators::{Arm, Completion, Next};
+use crate::orchestrators::{Arm, Completion, Decision, Next};
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
@@ -17,7 +17,7 @@ impl Engine<'_> {
         self.spend_waiting(id, Wait::Output, now);
         let job = self.jobs.get_mut(id);
         let waited = now - job.run.waits_since;
-        let (from, size) = (job.accel, job.operation.output);
+        let (from, size, leg) = (job.accel, job.operation.output, job.cursor.leg);
         self.measures.add_blocked(waited);
         if self.balances(self.jobs.get(id)) {
             self.balance(self.jobs.get(id).request, 0);
@@ -29,20 +29,11 @@ impl Engine<'_> {
             let job = *job;
             self.respond_if_last(&job, now);
         }
-        let arm = match outlook.meets {
-            true => self.joins.count_decided(self.jobs.get(id)),
-            false => Arm::None,
+        let large = size > self.run.config.accelerator.inline;
+        let decision = match self.policies.known(leg, large) {
+            Some(decision) => *decision,
+            None => self.ask(id, from, size, reading)?,
         };
-        let completion = Completion {
-            from,
-            next: outlook.next,
-            branches: reading.branches,
-            loads: reading.loads,
-            transforms: reading.transforms,
-            size,
-            arm,
-        };
-        let decision = self.policies.decide(&self.run, &completion)?;
         self.dispatchers.count(&decision);
         let job = self.jobs.get_mut(id);
         (job.decision, job.reads) = (decision, reading.loads);
@@ -57,6 +48,33 @@ impl Engine<'_> {
             self.add_arm(id, arm);
         }
         Ok(())
+    }
+
+    /// Asks the orchestrator who handles the completion of a job's operation of `from`, with a result
+    /// of `size`.
+    #[inline(never)]
+    fn ask(
+        &mut self,
+        id: JobId,
+        from: Accel,
+        size: Bytes,
+        reading: Reading,
+    ) -> Result<Decision, Failure> {
+        let outlook = self.jobs.get(id).outlook;
+        let arm = match outlook.meets {
+            true => self.joins.count_decided(self.jobs.get(id)),
+            false => Arm::None,
+        };
+        let completion = Completion {
+            from,
+            next: outlook.next,
+            branches: reading.branches,
+            loads: reading.loads,
+            transforms: reading.transforms,
+            size,
+            arm,
+        };
+        self.policies.decide(&self.run, &completion)
     }
 }
 

@@ -86,9 +86,7 @@ impl Engine<'_> {
         self.jobs.get_mut(id).run.ends = ends;
         self.measures.add_work(until - now);
         self.tenancy.spend(id, until - now);
-        let station = self.ensemble.station_mut(unit);
-        station.work += until - now;
-        station.runs_until(ends);
+        self.ensemble.station_mut(unit).runs_until(ends);
     }
 
     /// Writes back a result that does not fit a queue entry.
@@ -98,14 +96,9 @@ impl Engine<'_> {
         let entry_written = now + self.timing.pad(output);
         let emptied = self.write_beyond(id, now).max(entry_written);
         let written = emptied + self.timing.more_pieces(&self.uncore, unit.accel, output);
-        self.element_works(unit, written - now);
+        self.measures.add_work(written - now);
         self.tenancy.spend(id, written - now);
         self.schedule(written, Event::Operated(id));
-    }
-
-    fn element_works(&mut self, unit: Unit, work: Time) {
-        self.measures.add_work(work);
-        self.ensemble.station_mut(unit).work += work;
     }
 
     /// Time of the job's operation on an element of an idle server.

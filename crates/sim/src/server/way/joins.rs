@@ -13,7 +13,9 @@ use crate::hardware::{Movement, Place, Source, Way};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
-use crate::server::state::{Job, JobId, Join, Meeting, Seat, Task, Transfer, TransferKind, Unit};
+use crate::server::state::{
+    Job, JobId, Join, Meeting, Payload, Seat, Task, Transfer, TransferKind, Unit,
+};
 
 impl Engine<'_> {
     /// An arm brings its data to its join, from the output queue of `source` or from memory.
@@ -231,8 +233,10 @@ impl Engine<'_> {
             job.deadline.due = job.deadline.due.max(arm.deadline.due);
             // The requests must not depend on which arm is the first to arrive.
             if arm.outlook.seat.is_some_and(|seat| seat.arm == 0) {
-                job.payload.message = arm.payload.message;
-                job.payload.compressed = arm.payload.compressed;
+                job.payload = Payload {
+                    buffer: job.payload.buffer,
+                    ..arm.payload
+                };
             }
         }
         input

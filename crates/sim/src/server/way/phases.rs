@@ -7,7 +7,7 @@ use crate::plan::{ChainPlan, PhasePlan};
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::observer::Happening;
-use crate::server::state::{Cursor, Job, JobId, Path, Payload, Request, RequestId, Task};
+use crate::server::state::{Job, JobId, Path, Request, RequestId, Task};
 use crate::stats::Part;
 
 impl Engine<'_> {
@@ -130,15 +130,11 @@ impl Engine<'_> {
         index: u16,
         chain: &ChainPlan,
     ) -> Result<JobId, Failure> {
-        let (entry, request) = (chain.facts.entry(), self.requests.get(id));
+        let request = self.requests.get(id);
         let share = self.ensemble.share_of(request.tenant);
         let unit = self.ensemble.unit(Accel::Tcp, request.tcp, share);
-        let payload = Payload {
-            message: self.requests.message(id, chain, 0),
-            compressed: self.requests.arrives_compressed(id, chain, entry),
-            buffer: None,
-        };
-        let cursor = Cursor::new(index, entry);
+        let payload = self.requests.first_payload(id, chain);
+        let cursor = self.requests.begin(id, index, chain);
         let job = self.jobs.insert(Job::new(id, cursor, unit, payload));
         let read = self.jobs.get_mut(job);
         self.requests.read(read, &mut Vec::new())?;

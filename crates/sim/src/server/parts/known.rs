@@ -1,0 +1,66 @@
+//! Decisions of an orchestrator that a run asks for once.
+
+use accelflow_units::Bytes;
+
+use super::script::Leg;
+use crate::orchestrators::{Arm, Completion, Decision, Orchestrator};
+use crate::server::run::Run;
+use crate::server::state::LegId;
+
+/// The decisions about completions before the compiled legs of chains, by leg: of a payload that
+/// fits a queue entry, and of a larger one.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Without repetitions.
+    decisions: Vec<Decision>,
+    /// Indices of decisions, [`ASK`] if the orchestrator must be asked.
+    by_leg: Vec<[u32; 2]>,
+}
+
+const ASK: u32 = u32::MAX;
+
+impl Known {
+    /// The decisions of the orchestrator of `run`, if it decides by the class of a payload.
+    pub(super) fn new(run: &Run<'_>, legs: &[Leg]) -> Known {
+        let mut known = Known::default();
+        if run.orchestrator.decides_by_class() {
+            for leg in legs {
+                let decided = known.decide(run, leg);
+                known.by_leg.push(decided);
+            }
+        }
+        known
+    }
+
+    /// The decision about a payload before `leg`, which is `large` or not, if it is known.
+    #[inline]
+    pub(super) fn get(&self, leg: LegId, large: bool) -> Option<&Decision> {
+        let decided = self.by_leg.get(leg.index())?[usize::from(large)];
+        self.decisions.get(decided as usize)
+    }
+
+    fn decide(&mut self, run: &Run<'_>, leg: &Leg) -> [u32; 2] {
+        let Some(from) = leg.from.filter(|_| leg.reading.transforms == 0) else {
+            return [ASK; 2];
+        };
+        let inline = run.config.accelerator.inline;
+        [inline, inline + Bytes(1)].map(|size| {
+            let completion = Completion {
+                from,
+                next: leg.next,
+                branches: leg.reading.branches,
+                loads: leg.reading.loads,
+                transforms: 0,
+                size,
+                arm: Arm::None,
+            };
+            let orchestrator: &dyn Orchestrator = run.orchestrator;
+            let decision = orchestrator.decide(&completion, run.config, &run.plan.links);
+            let known = self.decisions.iter().position(|known| *known == decision);
+            known.unwrap_or_else(|| {
+                self.decisions.push(decision);
+                self.decisions.len() - 1
+            }) as u32
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! Chains compiled for a run: what is read from each position up to the next operation, where no
+//! drawn fact decides it.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use accelflow_trace::{
+    Accel, Action, AtmAddress, Effect, Facts, Field, Link, PositionMark, Step, step,
+};
+use accelflow_workload::services::PayloadFacts;
+
+use super::reader::Reading;
+use crate::orchestrators::Next;
+use crate::plan::{ChainPlan, Law, PhasePlan, Plan};
+use crate::server::state::{Cursor, LegId};
+
+/// A position in a chain of traces: trace, word, mark.
+type Position = (AtmAddress, AtmAddress, PositionMark);
+
+/// What is read from a position on, up to the next operation, a wait, or the end. Nothing is forked
+/// or joined there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leg {
+    /// The position after it.
+    pub trace: AtmAddress,
+    pub word: AtmAddress,
+    pub mark: PositionMark,
+    /// The leg from there, if it is compiled.
+    pub then: LegId,
+    pub next: Next,
+    pub reading: Reading,
+    /// The next trace, if one begins.
+    pub begins: Option<Begins>,
+    /// Whether the next operation receives a message.
+    pub receives: bool,
+    /// The law of the next operation, if it has one.
+    pub law: Option<Law>,
+    /// The operation before the position, if there is only one.
+    pub from: Option<Accel>,
+}
+
+/// The beginning of a trace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begins {
+    /// Whether its message arrives compressed; `None` if that is drawn.
+    pub compressed: Option<bool>,
+    /// Whether the trace sends an error response, since it does not wait for a message.
+    pub error: bool,
+}
+
+/// The compiled chains of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Scripts {
+    legs: Vec<Leg>,
+    scripts: Vec<Script>,
+    /// By service, then by phase, the index of the first chain's script; no phases for services that
+    /// are not compiled.
+    first: Vec<Vec<u32>>,
+}
+
+/// The number of words from which on a leg is not compiled.
+const MOST_LOADS: u8 = 16;
+
+/// The legs of a chain, by their positions, in ascending order.
+#[derive(Debug)]
+struct Script(Vec<(Position, LegId)>);
+
+impl Scripts {
+    /// Compiles the chains of `services`, indices of services of `plan`.
+    pub(crate) fn new(plan: &Plan, services: impl Iterator<Item = usize>) -> Scripts {
+        let mut scripts = Scripts {
+            first: vec![Vec::new(); plan.services.len()],
+            ..Scripts::default()
+        };
+        for service in services {
+            if !scripts.first[service].is_empty() {
+                continue;
+            }
+            for phase in &plan.services[service].phases {
+                let first = scripts.scripts.len() as u32;
+                scripts.first[service].push(first);
+                if let PhasePlan::Chains(chains) = phase {
+                    chains.iter().for_each(|chain| scripts.add(plan, chain));
+                }
+            }
+        }
+        scripts
+    }
+
+    /// The beginning of the chain number `chain` of a phase of a service, whose first trace is
+    /// `entry`.
+    pub(crate) fn begin(&self, service: u16, phase: u16, chain: u16, entry: AtmAddress) -> Cursor {
+        let phases = &self.first[usize::from(service)];
+        let first = phases.get(usize::from(phase)).copied();
+        let mut cursor = Cursor {
+            chain,
+            trace: entry,
+            word: entry,
+            mark: PositionMark::START,
+            ordinal: 0,
+            script: first.map_or(u32::MAX, |first| first + u32::from(chain)),
+            leg: LegId::NONE,
+        };
+        cursor.leg = self.leg_at(&cursor);
+        cursor
+    }
+
+    /// The leg with this number.
+    #[inline]
+    pub(crate) fn leg(&self, id: LegId) -> Option<&Leg> {
+        self.legs.get(id.index())
+    }
+
+    /// The leg from the position of a cursor, found by the position.
+    pub(crate) fn leg_at(&self, cursor: &Cursor) -> LegId {
+        let script = self.scripts.get(cursor.script as usize);
+        script.map_or(LegId::NONE, |script| {
+            script.find((cursor.trace, cursor.word, cursor.mark))
+        })
+    }
+
+    /// All legs, in the order of their numbers.
+    pub(crate) fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    fn add(&mut self, plan: &Plan, chain: &ChainPlan) {
+        let (reader, first) = (Reader { plan, chain }, self.legs.len());
+        let mut script = Vec::new();
+        for (position, from) in reader.positions() {
+            if let Some(leg) = reader.leg(position, from) {
+                script.push((position, LegId::new(self.legs.len())));
+                self.legs.push(leg);
+            }
+        }
+        let script = Script(script);
+        for leg in &mut self.legs[first..] {
+            leg.then = script.find((leg.trace, leg.word, leg.mark));
+        }
+        self.scripts.push(script);
+    }
+}
+
+impl Script {
+    fn find(&self, position: Position) -> LegId {
+        let found = self.0.binary_search_by_key(&position, |leg| leg.0);
+        found.map_or(LegId::NONE, |place| self.0[place].1)
+    }
+}
+
+/// Reads a chain before the run.
+struct Reader<'p> {
+    plan: &'p Plan,
+    chain: &'p ChainPlan,
+}
+
+impl Reader<'_> {
+    /// The positions from which the chain may be read, and the only operation before each.
+    fn positions(&self) -> BTreeMap<Position, Option<Accel>> {
+        let entry = self.chain.facts.entry();
+        let begin = (entry, entry, PositionMark::START);
+        let (mut found, mut left) = (BTreeMap::from([(begin, None)]), vec![begin]);
+        while let Some(position) = left.pop() {
+            for (next, from) in self.after(position) {
+                match found.entry(next) {
+                    Entry::Vacant(place) => {
+                        place.insert(from);
+                        left.push(next);
+                    }
+                    Entry::Occupied(mut place) if *place.get() != from => {
+                        place.insert(None);
+                    }
+                    Entry::Occupied(_) => {}
+                }
+            }
+        }
+        found
+    }
+
+    /// The positions from which the chain may be read after `position` has been. A branch on a drawn
+    /// fact leads both ways.
+    fn after(&self, position: Position) -> Vec<(Position, Option<Accel>)> {
+        let (mut after, mut seen, mut left) = (Vec::new(), BTreeSet::new(), vec![position]);
+        while let Some((trace, word, mark)) = left.pop() {
+            let read = self.plan.image.word(word).ok();
+            let Some((instruction, next)) = read.and_then(|word| word.decode(mark).ok()) else {
+                continue;
+            };
+            if !seen.insert((trace, word, mark)) {
+                continue;
+            }
+            let at = |mark| (trace, word, mark);
+            match Effect::of(instruction) {
+                Effect::Jump(to) => left.push(at(to)),
+                Effect::Branch {
+                    predicate,
+                    otherwise,
+                } => {
+                    let held = self.holds(trace, predicate);
+                    left.extend((held != Some(false)).then_some(at(next)));
+                    left.extend((held != Some(true)).then_some(at(otherwise)));
+                }
+                Effect::Act(action) => match action {
+                    Action::Forward(accel) => after.push((at(next), Some(accel))),
+                    Action::Transform(_) => left.push(at(next)),
+                    Action::Join => after.push((at(next), None)),
+                    Action::Notify => {}
+                    Action::Fork { arm } | Action::Scatter { arm } => {
+                        after.push((at(arm), None));
+                        left.push(at(next));
+                    }
+                    Action::LoadAtm { address, link } => {
+                        let trace = if link == Link::Next { address } else { trace };
+                        let begin = (trace, address, PositionMark::START);
+                        after.push((begin, None));
+                        left.push(begin);
+                    }
+                },
+            }
+        }
+        after
+    }
+
+    /// Whether a predicate holds in a trace; `None` if that is drawn, or cannot be told.
+    fn holds(&self, trace: AtmAddress, predicate: u8) -> Option<bool> {
+        let predicates = self.plan.image.predicates();
+        let facts = self.chain.facts.fixed(trace)?;
+        let predicate = predicates.get(predicate)?;
+        predicate.holds(predicates.fields(), &facts).ok()
+    }
+
+    /// The leg from `position`, by [`step`], if nothing drawn decides it.
+    fn leg(&self, position: Position, from: Option<Accel>) -> Option<Leg> {
+        let (mut trace, mut word, mut mark) = position;
+        let (mut reading, mut begins) = (Reading::default(), None);
+        let leg = |next, after: Position, reading, begins| Leg {
+            trace: after.0,
+            word: after.1,
+            mark: after.2,
+            then: LegId::NONE,
+            next,
+            reading,
+            begins,
+            receives: false,
+            law: None,
+            from,
+        };
+        while reading.loads < MOST_LOADS {
+            let at_start = word == trace && mark == PositionMark::START;
+            let read = self.step((trace, word, mark))?;
+            reading.branches += read.branches;
+            mark = read.next;
+            let after = (trace, word, mark);
+            match read.action {
+                Action::Transform(_) => reading.transforms += 1,
+                Action::Fork { .. } | Action::Scatter { .. } | Action::Join => return None,
+                Action::Notify => return Some(leg(Next::End, after, reading, begins)),
+                Action::Forward(accel) => {
+                    let receives = at_start && accel == Accel::Tcp;
+                    return Some(Leg {
+                        receives,
+                        law: self.chain.law(trace, accel, receives),
+                        ..leg(Next::Forward(accel), after, reading, begins)
+                    });
+                }
+                Action::LoadAtm { address, link } => {
+                    reading.loads += 1;
+                    (word, mark) = (address, PositionMark::START);
+                    if link == Link::Continue {
+                        continue;
+                    }
+                    if begins.is_some() {
+                        return None;
+                    }
+                    trace = address;
+                    begins = Some(self.begins(trace)?);
+                    if begins.is_some_and(|begins| !begins.error) {
+                        let after = (trace, word, mark);
+                        return Some(leg(Next::Park, after, reading, begins));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The next step from a position, if no drawn fact decides it.
+    fn step(&self, (trace, word, mark): Position) -> Option<Step> {
+        let (image, nothing) = (&self.plan.image, |_: Field<'_>| None);
+        let word = image.word(word).ok()?;
+        let read = match self.chain.facts.fixed(trace) {
+            Some(facts) => step(word, mark, image.predicates(), &facts),
+            None => step(word, mark, image.predicates(), &nothing),
+        };
+        read.ok()
+    }
+
+    fn begins(&self, trace: AtmAddress) -> Option<Begins> {
+        let field = self.plan.compressed_field();
+        let fixed = self.chain.facts.fixed(trace);
+        let compressed = |facts: PayloadFacts<'_>| {
+            let value = field.and_then(|field| facts.get(field));
+            value == Some(1)
+        };
+        let word = self.plan.image.word(trace).ok()?;
+        Some(Begins {
+            compressed: fixed.map(compressed),
+            error: word.first() != Some(Accel::Tcp),
+        })
+    }
+}
