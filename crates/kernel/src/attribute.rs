@@ -8,9 +8,34 @@
 /// changed bit of any of the three changes each bit of the result with probability one half.
 #[inline]
 pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
-    let keyed = mix(seed.wrapping_add(WEYL));
-    let of_request = mix(keyed ^ request.wrapping_mul(WEYL));
-    mix(of_request.wrapping_add(index.wrapping_add(1).wrapping_mul(WEYL)))
+    Attributes::of(seed, request).at(index)
+}
+
+/// All attributes of one request: [`attribute`] without the work that they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes(u64);
+
+impl Attributes {
+    /// The attributes of the request number `request`.
+    #[inline]
+    pub fn of(seed: u64, request: u64) -> Attributes {
+        let keyed = mix(seed.wrapping_add(WEYL));
+        Attributes(mix(keyed ^ request.wrapping_mul(WEYL)))
+    }
+
+    /// The attributes from number `first` on.
+    #[inline]
+    pub fn from(self, first: u64) -> Attributes {
+        Attributes(self.0.wrapping_add(first.wrapping_mul(WEYL)))
+    }
+
+    /// The attribute number `index`.
+    #[inline]
+    pub fn at(self, index: u64) -> u64 {
+        mix(self
+            .0
+            .wrapping_add(index.wrapping_add(1).wrapping_mul(WEYL)))
+    }
 }
 
 /// [`attribute`] as a number in `[0, 1)`, a multiple of 2^-53.

@@ -47,7 +47,7 @@ mod stream;
 mod wheel;
 mod ziggurat;
 
-pub use attribute::{attribute, attribute_unit};
+pub use attribute::{Attributes, attribute, attribute_unit};
 pub use calendar::Calendar;
 pub use queue::{EventQueue, Priority};
 pub use slot_queue::{SlotQueue, TooManySlots};

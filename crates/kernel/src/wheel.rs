@@ -102,7 +102,8 @@ impl<E: Copy> Wheel<E> {
     pub fn pop(&mut self) -> Option<(Time, E)> {
         let at = self.next;
         if at == Time::MAX {
-            return self.pop_last();
+            let event = self.pop_last()?;
+            return Some((self.now, event));
         }
         let event = self.take_first(self.next_place, at);
         if at >= self.far_due {
@@ -118,6 +119,23 @@ impl<E: Copy> Wheel<E> {
             Time::MAX => self.peek_last(),
             next => Some(next),
         }
+    }
+
+    /// Whether it is certain that no event is pending at `at` or before. [`Wheel::advance`] may then
+    /// move [`Wheel::now`] there.
+    #[inline(always)]
+    pub fn is_clear_until(&self, at: Time) -> bool {
+        at < self.next && at < self.far_due
+    }
+
+    /// Moves [`Wheel::now`] to `at`, until which no event is pending.
+    #[inline(always)]
+    pub fn advance(&mut self, at: Time) {
+        debug_assert!(
+            at >= self.now && self.is_clear_until(at),
+            "the wheel cannot advance to {at:?}"
+        );
+        self.now = at;
     }
 
     /// The number of pending events.
@@ -244,14 +262,14 @@ impl<E: Copy> Wheel<E> {
     /// Removes the next event when none is in a bucket, except perhaps at the end of time.
     #[cold]
     #[inline(never)]
-    fn pop_last(&mut self) -> Option<(Time, E)> {
+    fn pop_last(&mut self) -> Option<E> {
         if self.near > 0 {
-            return Some((Time::MAX, self.take_first(place_of(Time::MAX), Time::MAX)));
+            return Some(self.take_first(place_of(Time::MAX), Time::MAX));
         }
         let (at, (_, event)) = self.far.pop()?;
         self.now = at;
         self.draw_near();
-        Some((at, event))
+        Some(event)
     }
 
     #[cold]

@@ -55,6 +55,8 @@ impl fmt::Display for Bytes {
     }
 }
 
+const PS_PER_S: u64 = 1_000_000_000_000;
+
 /// A data rate in bytes per second, never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bandwidth(u64);
@@ -76,12 +78,39 @@ impl Bandwidth {
 
     /// The time for `size` at this rate, rounded up to a picosecond.
     pub fn transfer(self, size: Bytes) -> Time {
-        const PS_PER_S: u64 = 1_000_000_000_000;
         if let Some(product) = size.0.checked_mul(PS_PER_S) {
             return Time::from_ps(product.div_ceil(self.0));
         }
         let ps = (u128::from(size.0) * u128::from(PS_PER_S)).div_ceil(u128::from(self.0));
         Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+    }
+}
+
+/// A [`Bandwidth`] prepared for many transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    rate: Bandwidth,
+    /// The time of a byte in picoseconds, if it is whole; 0 if it is not.
+    byte_ps: u64,
+}
+
+impl Pace {
+    /// The pace of `rate`.
+    pub fn new(rate: Bandwidth) -> Pace {
+        let byte_ps = match PS_PER_S % rate.0 {
+            0 => PS_PER_S / rate.0,
+            _ => 0,
+        };
+        Pace { rate, byte_ps }
+    }
+
+    /// The time of [`Bandwidth::transfer`].
+    #[inline]
+    pub fn transfer(self, size: Bytes) -> Time {
+        match self.byte_ps {
+            0 => self.rate.transfer(size),
+            byte_ps => Time::from_ps(size.0.saturating_mul(byte_ps)),
+        }
     }
 }
 
@@ -95,6 +124,17 @@ mod tests {
         assert_eq!(rate.transfer(Bytes(1_000)), Time::from_ns(10));
         assert_eq!(rate.transfer(Bytes(1)), Time::from_ps(10));
         assert_eq!(rate.transfer(Bytes(0)), Time::ZERO);
+    }
+
+    #[test]
+    fn a_pace_is_its_rate() {
+        for rate in [1, 3, 1_000, 38_400_000_000, 100_000_000_000, u64::MAX] {
+            let rate = Bandwidth::from_bytes_per_s(rate).unwrap();
+            for size in [0, 1, 63, 64, 2_047, 1 << 24, 1 << 40, u64::MAX] {
+                let size = Bytes(size);
+                assert_eq!(Pace::new(rate).transfer(size), rate.transfer(size));
+            }
+        }
     }
 
     #[test]

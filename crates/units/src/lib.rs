@@ -7,5 +7,5 @@
 mod data;
 mod time;
 
-pub use data::{Bandwidth, Bytes};
+pub use data::{Bandwidth, Bytes, Pace};
 pub use time::{Cycles, Frequency, Time};

@@ -46,7 +46,7 @@ impl Time {
     }
 
     /// The nearest picosecond to `ps`; negative and NaN inputs give zero.
-    #[inline]
+    #[inline(always)]
     pub fn from_ps_f64(ps: f64) -> Time {
         Time(nearest(ps))
     }
@@ -77,23 +77,48 @@ impl Time {
     }
 
     /// This duration times a non-negative factor, rounded to the nearest picosecond.
-    #[inline]
+    #[inline(always)]
     pub fn scale(self, factor: f64) -> Time {
-        Time(nearest(self.0 as f64 * factor))
+        Time(nearest(float(self.0) * factor))
     }
+}
+
+/// The nearest float. For most numbers the processor has an instruction.
+#[inline(always)]
+fn float(number: u64) -> f64 {
+    match i64::try_from(number) {
+        Ok(number) => number as f64,
+        Err(_) => float_of_large(number),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn float_of_large(number: u64) -> f64 {
+    number as f64
 }
 
 /// The nearest whole number, halves away from zero; 0 for negative numbers and NaN, and the largest
 /// for those beyond it.
-#[inline]
+#[inline(always)]
 fn nearest(number: f64) -> u64 {
-    /// From here on, every number is whole.
-    const WHOLE: f64 = (1_u64 << 52) as f64;
-    if !(0.0..WHOLE).contains(&number) {
-        return number.round() as u64;
+    /// Added to a float that is smaller than half of it, it leaves no place for a fraction: the sum
+    /// is rounded to a whole number, halves to even, which is in the lower bits.
+    const SHIFT: f64 = (1_u64 << 52) as f64;
+    const MOST: u64 = (SHIFT / 2.0).to_bits();
+    // The bits of floats are ordered like the floats, and those of negative ones are larger.
+    if number.to_bits() >= MOST {
+        return nearest_of_any(number);
     }
-    let below = number as i64;
-    (below + i64::from(number - below as f64 >= 0.5)) as u64
+    let shifted = number + SHIFT;
+    let below = number - (shifted - SHIFT) >= 0.5;
+    shifted.to_bits() - SHIFT.to_bits() + u64::from(below)
+}
+
+#[cold]
+#[inline(never)]
+fn nearest_of_any(number: f64) -> u64 {
+    number.round() as u64
 }
 
 impl Add for Time {

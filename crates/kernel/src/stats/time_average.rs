@@ -82,14 +82,14 @@ impl TimeAverage {
     }
 }
 
-/// The busy time of a pool of servers, in server-seconds.
+/// The busy time of a pool of servers, in server-seconds, of at most 213 days in all. Times given to
+/// one instance never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: u64,
-    /// The sum of the ends of busy times minus their beginnings, in picoseconds, modulo 2^128. Busy
+    /// The sum of the ends of busy times minus their beginnings, in picoseconds, modulo 2^64. Busy
     /// servers have no end yet.
-    sum: u128,
-    changed: Time,
+    sum: u64,
     began: Time,
     charged: Time,
 }
@@ -100,23 +100,21 @@ impl BusyTime {
         BusyTime {
             busy: 0,
             sum: 0,
-            changed: now,
             began: now,
             charged: Time::ZERO,
         }
     }
 
     /// Counts one more server as busy from `now` on.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, now: Time) {
         self.busy += 1;
-        self.sum = self.sum.wrapping_sub(u128::from(now.as_ps()));
-        self.changed = now;
+        self.sum = self.sum.wrapping_sub(now.as_ps());
     }
 
     /// Counts one server less as busy from `now` on. Without a busy one that is a bug of the model:
     /// debug builds panic, release builds do nothing.
-    #[inline]
+    #[inline(always)]
     pub fn end(&mut self, now: Time) {
         debug_assert!(
             self.busy > 0,
@@ -124,9 +122,8 @@ impl BusyTime {
         );
         if self.busy > 0 {
             self.busy -= 1;
-            self.sum = self.sum.wrapping_add(u128::from(now.as_ps()));
+            self.sum = self.sum.wrapping_add(now.as_ps());
         }
-        self.changed = now;
     }
 
     /// Adds busy time without events, for a stage that is modelled only by the time at which it is
@@ -137,6 +134,7 @@ impl BusyTime {
     }
 
     /// The servers that are busy now, without charged ones.
+    #[inline]
     pub fn busy(&self) -> u64 {
         self.busy
     }
@@ -146,16 +144,15 @@ impl BusyTime {
         let busy = self.busy;
         *self = BusyTime {
             busy,
-            sum: (u128::from(busy) * u128::from(now.as_ps())).wrapping_neg(),
+            sum: busy.wrapping_mul(now.as_ps()).wrapping_neg(),
             ..BusyTime::new(now)
         };
     }
 
     /// Server time spent until `now`.
     pub fn total_at(&self, now: Time) -> Time {
-        let until = u128::from(now.max(self.changed).as_ps());
-        let ps = self.sum.wrapping_add(u128::from(self.busy) * until);
-        let ps = u64::try_from(ps).unwrap_or(u64::MAX);
+        let until_now = self.busy.wrapping_mul(now.as_ps());
+        let ps = self.sum.wrapping_add(until_now);
         Time::from_ps(ps.saturating_add(self.charged.as_ps()))
     }
 
