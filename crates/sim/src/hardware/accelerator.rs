@@ -28,13 +28,12 @@ impl Sizes {
     }
 }
 
-/// An operation that an element starts.
+/// The element that an operation is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Started<T> {
-    pub item: T,
-    /// Whether the element must wipe the state of another tenant.
+pub(crate) struct Element {
+    /// Whether it must wipe the state of another tenant.
     pub wipes: bool,
-    /// Whether the element must load the state of this service.
+    /// Whether it must load the state of the operation's service.
     pub reloads: bool,
 }
 
@@ -109,6 +108,7 @@ impl<T: Copy + PartialEq> Station<T> {
     }
 
     /// Takes an input entry, if one is free.
+    #[inline(always)]
     pub(crate) fn reserve_input(&mut self) -> bool {
         let free = self.input_used < self.input_entries;
         self.input_used += usize::from(free);
@@ -198,13 +198,13 @@ impl<T: Copy + PartialEq> Station<T> {
     }
 
     /// Starts the ready entry that `pick` names on an idle element; its input entry becomes free.
-    pub(crate) fn start(&mut self, now: Time, pick: impl Pick<T>) -> Option<Started<T>> {
+    pub(crate) fn start(&mut self, now: Time, pick: impl Pick<T>) -> Option<(T, Element)> {
         if !self.can_start() {
             return None;
         }
         let place = pick(&self.ready);
         let entry = self.ready.take(place)?;
-        self.begin(&entry, now)
+        Some((entry.item, self.begin(entry.owner, now)?))
     }
 
     /// Whether an entry is ready and an element idle.
@@ -213,28 +213,28 @@ impl<T: Copy + PartialEq> Station<T> {
         !self.idle.is_empty() && !self.ready.is_empty()
     }
 
-    /// Starts an entry that becomes ready in a reserved input entry, if no other waits and an
-    /// element is idle. Equivalent to [`Station::ready`] and [`Station::start`] in that case.
-    pub(crate) fn start_at_once(&mut self, entry: &Entry<T>, now: Time) -> Option<Started<T>> {
-        if self.idle.is_empty() || !self.ready.is_empty() {
-            return None;
+    /// Starts an entry of `owner` that becomes ready in a reserved input entry, if no other waits and
+    /// an element is idle. Equivalent to [`Station::ready`] and [`Station::start`] in that case.
+    #[inline(always)]
+    pub(crate) fn start_at_once(&mut self, owner: Owner, now: Time) -> Option<Element> {
+        match self.ready.is_empty() {
+            true => self.begin(owner, now),
+            false => None,
         }
-        self.begin(entry, now)
     }
 
-    /// Gives an idle element to an entry.
-    #[inline]
-    fn begin(&mut self, entry: &Entry<T>, now: Time) -> Option<Started<T>> {
+    /// Gives an idle element to an entry of `owner`.
+    #[inline(always)]
+    fn begin(&mut self, owner: Owner, now: Time) -> Option<Element> {
         let held = self.idle.pop()?;
         self.input_used -= 1;
         if self.busy.busy() == 0 {
             self.any.begin(now);
         }
         self.busy.begin(now);
-        Some(Started {
-            item: entry.item,
-            wipes: held.is_some_and(|owner| owner.tenant != entry.owner.tenant),
-            reloads: held != Some(entry.owner),
+        Some(Element {
+            wipes: held.is_some_and(|held| held.tenant != owner.tenant),
+            reloads: held != Some(owner),
         })
     }
 
@@ -265,8 +265,15 @@ impl<T: Copy + PartialEq> Station<T> {
         self.overflow.take(place).map(|entry| entry.item)
     }
 
+    /// Whether entries in the overflow area wait for input entries.
+    #[inline]
+    pub(crate) fn has_overflow(&self) -> bool {
+        !self.overflow.is_empty()
+    }
+
     /// Ends an operation. Returns whether its result got an output entry. If not, the result waits
     /// in the element, which stays taken.
+    #[inline(always)]
     pub(crate) fn deposit(&mut self, entry: T, owner: Owner, now: Time) -> bool {
         self.operations += 1;
         if self.output_used < self.output_entries {
@@ -280,6 +287,7 @@ impl<T: Copy + PartialEq> Station<T> {
     }
 
     /// Frees an output entry whose data has left, and returns the blocked result that gets it.
+    #[inline(always)]
     pub(crate) fn withdraw(&mut self, now: Time) -> Option<T> {
         match self.blocked.pop_front() {
             Some((entry, owner)) => {
@@ -323,6 +331,7 @@ impl<T: Copy + PartialEq> Station<T> {
             && self.dispatcher.is_idle()
     }
 
+    #[inline(always)]
     fn free_element(&mut self, owner: Owner, now: Time) {
         self.idle.push(Some(owner));
         self.busy.end(now);

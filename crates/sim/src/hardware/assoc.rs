@@ -9,6 +9,8 @@ pub(crate) struct Associative {
     tags: Vec<u32>,
     ways: usize,
     sets: u64,
+    /// The bits of a set's number that count, if the number of sets is a power of two; else all.
+    mask: u64,
 }
 
 /// A key that was evicted.
@@ -35,6 +37,10 @@ impl Associative {
             tags: vec![EMPTY; sets * ways],
             ways,
             sets: sets as u64,
+            mask: match sets.is_power_of_two() {
+                true => sets as u64 - 1,
+                false => u64::MAX,
+            },
         }
     }
 
@@ -47,13 +53,10 @@ impl Associative {
     /// it replaces the least recently used key, which is returned unless the place was empty.
     #[inline(always)]
     pub(crate) fn touch(&mut self, key: u64, set: u64, writes: bool) -> Result<(), Option<Victim>> {
-        let number = if set < self.sets {
-            set
-        } else if self.sets.is_power_of_two() {
-            set & (self.sets - 1)
-        } else {
-            set % self.sets
-        };
+        let mut number = set & self.mask;
+        if number >= self.sets {
+            number %= self.sets;
+        }
         let first = number as usize * self.ways;
         let set = &mut self.tags[first..first + self.ways];
         let tag = tag(key);

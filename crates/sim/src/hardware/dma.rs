@@ -26,24 +26,37 @@ impl<T: Copy> Dma<T> {
             self.waiting.push_back(transfer);
             return false;
         }
-        self.free -= 1;
-        self.busy.begin(now);
+        self.begin(now);
         true
     }
 
+    /// Whether an engine is free.
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        self.free > 0
+    }
+
+    /// Gives a transfer a free engine.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.free -= 1;
+        self.busy.begin(now);
+    }
+
+    /// Ends a transfer when none waits.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, now: Time) {
+        self.free += 1;
+        self.busy.end(now);
+    }
+
     /// Ends a transfer, and returns the waiting one that gets its engine.
-    pub(crate) fn release(&mut self, now: Time) -> Option<T> {
-        match self.waiting.pop_front() {
-            Some(next) => Some(next),
-            None => {
-                self.free += 1;
-                self.busy.end(now);
-                None
-            }
-        }
+    pub(crate) fn next(&mut self) -> Option<T> {
+        self.waiting.pop_front()
     }
 
     /// Number of transfers that wait for an engine.
+    #[inline(always)]
     pub(crate) fn backlog(&self) -> usize {
         self.waiting.len()
     }
@@ -57,6 +70,16 @@ mod tests {
         Time::from_ns(ns)
     }
 
+    fn release(pool: &mut Dma<char>, now: Time) -> Option<char> {
+        match pool.backlog() {
+            0 => {
+                pool.end(now);
+                None
+            }
+            _ => pool.next(),
+        }
+    }
+
     #[test]
     fn a_transfer_waits_when_all_engines_are_taken() {
         let mut pool = Dma::new(2);
@@ -65,12 +88,12 @@ mod tests {
         assert!(!pool.request('c', at(1)));
         assert!(!pool.request('d', at(2)));
         assert_eq!(pool.backlog(), 2);
-        assert_eq!(pool.release(at(10)), Some('c'));
-        assert_eq!(pool.release(at(10)), Some('d'));
-        assert_eq!(pool.release(at(14)), None);
+        assert_eq!(release(&mut pool, at(10)), Some('c'));
+        assert_eq!(release(&mut pool, at(10)), Some('d'));
+        assert_eq!(release(&mut pool, at(14)), None);
         assert!(pool.request('e', at(14)));
-        assert_eq!(pool.release(at(15)), None);
-        assert_eq!(pool.release(at(16)), None);
+        assert_eq!(release(&mut pool, at(15)), None);
+        assert_eq!(release(&mut pool, at(16)), None);
         // Two engines for 10 ns, then 4 and 6, then 1.
         assert_eq!(pool.busy.total_at(at(30)), at(20 + 4 + 6 + 1));
     }

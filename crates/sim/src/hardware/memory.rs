@@ -4,6 +4,7 @@ use super::assoc::{Associative, Victim};
 use super::divisor::Divisor;
 use super::network::Network;
 use super::pipe::{Flow, Pipe};
+use super::sizes::Sizes;
 use super::topology::Place;
 use super::ways::Site;
 use crate::config::{Config, TRANSACTION};
@@ -43,8 +44,10 @@ pub(crate) struct Memory {
     /// Remainder of the fills of cores, in bytes times picoseconds per second.
     fill_left: u128,
     fills: u64,
-    /// How long a block, a line and the size that was moved last occupy a slice and a controller.
-    sizes: [(Bytes, Time, Time); 3],
+    /// How long a line occupies a slice.
+    line: Time,
+    /// How long sizes occupy a slice and a controller.
+    lengths: Sizes<(Time, Time)>,
     pub(crate) counts: MemoryCounts,
 }
 
@@ -79,14 +82,16 @@ impl Memory {
         let sets = (memory.llc_slice.get() / block.get()) as usize / memory.llc_ways;
         let sets = sets.max(1);
         let rate = memory.llc_bytes.saturating_mul(clock.as_hz());
-        let mut new = Memory {
+        let slice_rate = Bandwidth::from_bytes_per_s(rate).unwrap_or(memory.dram_bandwidth);
+        Memory {
             block_bits: block.get().trailing_zeros(),
-            sizes: [(Bytes(0), Time::ZERO, Time::ZERO); 3],
+            line: slice_rate.transfer(LINE),
+            lengths: Sizes::new(Bytes(0), (Time::ZERO, Time::ZERO)),
             slices: vec![Pipe::IDLE; slices],
             counts_of: [slices, sets, memory.controllers].map(Divisor::new),
             kept: Associative::new(slices * sets, memory.llc_ways),
             slice_latency: memory.llc.at(clock),
-            slice_rate: Bandwidth::from_bytes_per_s(rate).unwrap_or(memory.dram_bandwidth),
+            slice_rate,
             snoop: memory.snoop.at(clock),
             invalidate: memory.invalidate.at(clock),
             controllers: vec![Pipe::IDLE; memory.controllers],
@@ -96,11 +101,7 @@ impl Memory {
             fill_left: 0,
             fills: 0,
             counts: MemoryCounts::default(),
-        };
-        for (place, size) in [block, LINE].into_iter().enumerate() {
-            new.sizes[place] = new.lengths_of(size);
         }
-        new
     }
 
     /// Latency of a slice.
@@ -200,7 +201,7 @@ impl Memory {
     /// set.
     #[inline]
     pub(crate) fn read_beside(&mut self, (slice, way): (usize, Time), now: Time) -> Time {
-        let length = self.lengths(LINE).0;
+        let length = self.line;
         self.counts.read_bytes += LINE.get();
         let passed = self.slices[slice].pass(Flow::at(now + way), length, self.slice_latency);
         passed.head + way
@@ -236,7 +237,7 @@ impl Memory {
         let (slice, set) = self.home(block);
         let there = network.site(Place::Slice(slice as u16));
         let way = network.latency(to, there);
-        let length = self.lengths(LINE).0;
+        let length = self.line;
         self.counts.read_bytes += LINE.get();
         let passed = self.slices[slice].pass(Flow::at(now + way), length, self.slice_latency);
         let found = self.kept.touch(block, set, false);
@@ -295,29 +296,9 @@ impl Memory {
     /// How long `size` occupies a slice, and a controller.
     #[inline(always)]
     fn lengths(&mut self, size: Bytes) -> (Time, Time) {
-        let [block, line, last] = &self.sizes;
-        if size == block.0 {
-            (block.1, block.2)
-        } else if size == line.0 {
-            (line.1, line.2)
-        } else if size == last.0 {
-            (last.1, last.2)
-        } else {
-            self.other_lengths(size)
-        }
-    }
-
-    #[inline(never)]
-    fn other_lengths(&mut self, size: Bytes) -> (Time, Time) {
-        let lengths = self.lengths_of(size);
-        self.sizes[2] = lengths;
-        (lengths.1, lengths.2)
-    }
-
-    /// `size`, and the times for which it occupies a slice and a controller.
-    fn lengths_of(&self, size: Bytes) -> (Bytes, Time, Time) {
         let (slice, controller) = (self.slice_rate, self.dram_rate);
-        (size, slice.transfer(size), controller.transfer(size))
+        let derive = |size| (slice.transfer(size), controller.transfer(size));
+        *self.lengths.get(size, derive)
     }
 
     /// Slice and set of a block. Addresses are interleaved by a multiplicative hash.

@@ -18,6 +18,7 @@ mod memory;
 mod network;
 mod pipe;
 mod regulator;
+mod sizes;
 mod soft_queue;
 mod topology;
 mod translation;
@@ -25,7 +26,7 @@ mod uncore;
 mod walkers;
 mod ways;
 
-pub(crate) use accelerator::{Sizes, Started, Station};
+pub(crate) use accelerator::{Element, Sizes, Station};
 pub(crate) use accelflow_shaping::dispatch::{Entry, InputQueue, Owner, Placed};
 pub(crate) use atm::TraceMemory;
 pub(crate) use central::CentralQueue;

@@ -2,9 +2,10 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::pipe::{Flow, Pipe};
+use super::sizes::Sizes;
 use super::topology::{Place, Topology};
 use super::ways::{Site, Way, Ways};
-use crate::config::{Config, TRANSACTION};
+use crate::config::Config;
 
 /// The on-package network: a mesh in each chiplet, a link from each chiplet to each other one
 /// (AccelFlow, Fig. 6, section V.3 and Table III).
@@ -28,8 +29,8 @@ pub(crate) struct Network {
     links: Vec<Pipe>,
     /// The reservations of links, while an observer asks for them: link, from, until.
     log: Option<Vec<(usize, Time, Time)>>,
-    /// How long a transaction and the size that was moved last occupy links.
-    sizes: [(Bytes, Lengths); 2],
+    /// How long sizes occupy links.
+    lengths: Sizes<Lengths>,
 }
 
 /// By [`LinkKind`], how long a transfer occupies a link.
@@ -63,20 +64,18 @@ impl Network {
         let (hop, crossing) = (network.hop.at(clock), network.inter_chiplet.at(clock));
         let link_rate = network.link_bytes.saturating_mul(clock.as_hz());
         let counts = (config.memory.llc_slices, controllers);
-        let mut network = Network {
+        let crossing_rate = network.inter_chiplet_bandwidth;
+        let link_rate = Bandwidth::from_bytes_per_s(link_rate).unwrap_or(crossing_rate);
+        Network {
             latencies: [Time::ZERO, hop, crossing],
-            at_once: false,
-            link_rate: Bandwidth::from_bytes_per_s(link_rate)
-                .unwrap_or(network.inter_chiplet_bandwidth),
-            crossing_rate: network.inter_chiplet_bandwidth,
+            at_once: crossing_rate >= link_rate,
+            link_rate,
+            crossing_rate,
             links: vec![Pipe::IDLE; topology.links()],
-            sizes: [(Bytes(0), [Time::ZERO; 3]); 2],
+            lengths: Sizes::new(Bytes(0), [Time::ZERO; 3]),
             ways: Ways::new(topology, counts, &instances, (hop, crossing)),
             log: None,
-        };
-        network.sizes[0] = (TRANSACTION, network.lengths(TRANSACTION));
-        network.at_once = network.crossing_rate >= network.link_rate;
-        network
+        }
     }
 
     /// Time of `size` on the slowest link.
@@ -92,6 +91,12 @@ impl Network {
         self.ways.chiplet(self.site(place))
     }
 
+    /// The number of the place of an accelerator.
+    #[inline(always)]
+    pub(crate) fn site_of(&self, accel: Accel, instance: u8) -> Site {
+        self.ways.site_of(accel, u16::from(instance))
+    }
+
     /// The number of a place, by which its routes are found faster.
     #[inline]
     pub(crate) fn site(&self, place: Place) -> Site {
@@ -102,8 +107,8 @@ impl Network {
     /// arrives.
     pub(crate) fn transfer(&mut self, from: Site, to: Site, size: Bytes, flow: Flow) -> Flow {
         let way = self.ways.between(from, to);
-        let known = self.known_lengths(size);
-        let lengths = &self.sizes[known].1;
+        let rates = (self.link_rate, self.crossing_rate);
+        let lengths = self.lengths.get(size, |size| lengths(rates, size));
         if !self.at_once || size == Bytes(0) {
             let lengths = *lengths;
             return self.transfer_by_link(way, lengths, flow);
@@ -120,26 +125,6 @@ impl Network {
             head,
             tail: (head + lengths[0]).max(flow.tail + way.latency()),
         }
-    }
-
-    /// The place in `sizes` of a transaction, of the size that was moved last, or of another one,
-    /// which then is the last.
-    #[inline]
-    fn known_lengths(&mut self, size: Bytes) -> usize {
-        let [transaction, last] = &self.sizes;
-        if size == transaction.0 {
-            return 0;
-        }
-        if size != last.0 {
-            self.sizes[1] = (size, self.lengths(size));
-        }
-        1
-    }
-
-    /// By kind of link, the time for which `size` occupies it.
-    fn lengths(&self, size: Bytes) -> Lengths {
-        let on_link = self.link_rate.transfer(size);
-        [on_link, on_link, self.crossing_rate.transfer(size)]
     }
 
     /// The transfer on `way`, link by link, which are logged if an observer asks for it.
@@ -197,7 +182,8 @@ impl Network {
         size: Bytes,
     ) -> Vec<(usize, Time, Time)> {
         let (from, to) = (self.site(from), self.site(to));
-        let (way, lengths) = (self.ways.between(from, to), self.lengths(size));
+        let way = self.ways.between(from, to);
+        let lengths = lengths((self.link_rate, self.crossing_rate), size);
         let stages = self.ways.stages(way).iter().map(|stage| {
             let kind = stage.kind as usize;
             (stage.link as usize, lengths[kind], self.latencies[kind])
@@ -213,6 +199,12 @@ impl Network {
             crossings: carried(&self.links[crossings]),
         }
     }
+}
+
+/// By kind of link, the time for which `size` occupies one of these rates.
+fn lengths((link, crossing): (Bandwidth, Bandwidth), size: Bytes) -> Lengths {
+    let on_link = link.transfer(size);
+    [on_link, on_link, crossing.transfer(size)]
 }
 
 impl Carried {

@@ -1,5 +1,3 @@
-use std::cmp::Ordering;
-
 use accelflow_units::Time;
 
 /// The times at which the first and the last byte of a transfer reach a place.
@@ -34,18 +32,21 @@ impl Flow {
 /// gets the first free interval that is long enough, so an early transfer does not wait for a later
 /// one that reserved first.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Pipe {
     /// The last interval taken: from, until.
     last: (Time, Time),
-    /// Number of intervals.
-    count: usize,
-    /// The intervals before the last, in order and apart from each other.
-    taken: [(Time, Time); KEPT],
+    /// Number of intervals that have come behind others so far. Modulo the size of `older` it is the
+    /// place there of the last interval when there is another one.
+    next: usize,
+    /// The number from which on the first intervals are forgotten.
+    limit: usize,
     /// The earliest start of a reservation.
     floor: Time,
-    /// The time served in intervals that are forgotten.
-    forgotten: Time,
+    /// The time of all reservations.
+    served: Time,
+    /// The intervals before the last, in order and apart from each other: a ring.
+    older: [(Time, Time); KEPT],
 }
 
 /// Number of intervals that a pipe remembers. With more, the first half is forgotten, together with
@@ -58,10 +59,11 @@ const NONE: (Time, Time) = (Time::MAX, Time::ZERO);
 impl Pipe {
     pub(crate) const IDLE: Pipe = Pipe {
         last: NONE,
-        count: 0,
-        taken: [(Time::ZERO, Time::ZERO); KEPT],
+        next: 0,
+        limit: KEPT,
         floor: Time::ZERO,
-        forgotten: Time::ZERO,
+        served: Time::ZERO,
+        older: [NONE; KEPT],
     };
 
     /// Serves `flow` for `length`, cut-through: a byte goes out `latency` after it came in, while
@@ -77,10 +79,12 @@ impl Pipe {
 
     /// The time served until `now`, without later reservations.
     pub(crate) fn carried_until(&self, now: Time) -> Time {
-        let until_now = |&(from, until): &(Time, Time)| until.min(now).saturating_sub(from);
-        let mut pipe = *self;
-        let kept: Time = pipe.all().iter().map(until_now).sum();
-        self.forgotten + kept
+        let later = |number: usize| {
+            let (from, until) = self.interval(number);
+            until.saturating_sub(from.max(now))
+        };
+        let later: Time = (0..self.count()).map(later).sum();
+        self.served - later
     }
 
     /// Takes the first free interval of `length` from `wanted` on. Returns its beginning.
@@ -95,21 +99,22 @@ impl Pipe {
     /// The same for a `length` that is not zero.
     #[inline(always)]
     pub(super) fn take_some(&mut self, wanted: Time, length: Time) -> Time {
-        if wanted > self.last.1 {
+        let (from, until) = self.last;
+        if wanted > until {
             // Most transfers come after all others.
-            if self.count == KEPT {
+            if self.next == self.limit {
                 self.forget();
             }
-            // Before the first interval this changes a place that is not used yet.
-            self.taken[self.count.wrapping_sub(1) % KEPT] = self.last;
+            self.older[self.next % KEPT] = self.last;
+            self.next += 1;
             self.last = (wanted, wanted + length);
-            self.count += 1;
+            self.served += length;
             wanted
-        } else if wanted >= self.last.0 {
+        } else if wanted >= from {
             // Most others come while the last one is served.
-            let start = self.last.1;
-            self.last.1 += length;
-            start
+            self.last.1 = until + length;
+            self.served += length;
+            until
         } else {
             self.take_before_last(wanted, length)
         }
@@ -119,29 +124,29 @@ impl Pipe {
     /// before that.
     #[inline(never)]
     fn take_before_last(&mut self, wanted: Time, length: Time) -> Time {
-        let Some(place) = self.count.checked_sub(2) else {
-            return self.take_between(wanted, length);
-        };
-        let (from, until) = self.taken[place % KEPT];
-        if wanted < from || wanted < self.floor {
+        let before = (self.next + KEPT - 1) % KEPT;
+        let (from, until) = self.older[before];
+        if self.count() < 2 || wanted < from || wanted < self.floor {
             return self.take_between(wanted, length);
         }
         let start = wanted.max(until);
         let end = start + length;
-        match (start == until, end.cmp(&self.last.0)) {
-            (_, Ordering::Greater) => {
-                let start = self.last.1;
-                self.last.1 += length;
-                return start;
-            }
-            (true, Ordering::Less) => self.taken[place % KEPT].1 = end,
-            (false, Ordering::Equal) => self.last.0 = start,
-            (false, Ordering::Less) if self.count < KEPT => {
-                self.taken[(place + 1) % KEPT] = (start, end);
-                self.count += 1;
+        if end > self.last.0 {
+            let start = self.last.1;
+            self.last.1 = start + length;
+            self.served += length;
+            return start;
+        }
+        match (start == until, end == self.last.0) {
+            (true, false) => self.older[before].1 = end,
+            (false, true) => self.last.0 = start,
+            (false, false) if self.next < self.limit => {
+                self.older[self.next % KEPT] = (start, end);
+                self.next += 1;
             }
             _ => return self.take_between(wanted, length),
         }
+        self.served += length;
         start
     }
 
@@ -149,67 +154,103 @@ impl Pipe {
     #[inline(never)]
     fn take_between(&mut self, wanted: Time, length: Time) -> Time {
         let mut start = wanted.max(self.floor);
-        let mut place = self.all().len();
-        while place > 0 && self.taken[place - 1].1 > start {
-            place -= 1;
+        let (mut number, count) = (self.count(), self.count());
+        while number > 0 && self.interval(number - 1).1 > start {
+            number -= 1;
         }
-        while let Some(&(from, until)) = self.taken[..self.count].get(place) {
+        while number < count {
+            let (from, until) = self.interval(number);
             if start + length <= from {
                 break;
             }
             start = start.max(until);
-            place += 1;
+            number += 1;
         }
         if length > Time::ZERO {
-            self.insert(place, (start, start + length));
-            self.last = self.taken[self.count - 1];
+            self.insert(number, (start, start + length));
+            self.served += length;
         }
         start
     }
 
-    /// All intervals, in order.
-    fn all(&mut self) -> &[(Time, Time)] {
-        if let Some(last) = self.count.checked_sub(1) {
-            self.taken[last] = self.last;
-        }
-        &self.taken[..self.count]
+    /// Number of intervals.
+    #[inline]
+    fn count(&self) -> usize {
+        KEPT + self.next - self.limit
     }
 
-    /// Marks an interval as taken in `taken`, which has all, and merges it with those that it
+    /// The place in the ring of the interval number `number` of those before the last.
+    #[inline]
+    fn place(&self, number: usize) -> usize {
+        (self.limit + 1 + number) % KEPT
+    }
+
+    /// The interval number `number`, from the first of those kept.
+    #[inline]
+    fn interval(&self, number: usize) -> (Time, Time) {
+        match number + 1 == self.count() {
+            true => self.last,
+            false => self.older[self.place(number)],
+        }
+    }
+
+    fn interval_mut(&mut self, number: usize) -> &mut (Time, Time) {
+        match number + 1 == self.count() {
+            true => &mut self.last,
+            false => {
+                let place = self.place(number);
+                &mut self.older[place]
+            }
+        }
+    }
+
+    /// Marks an interval as taken, before the one number `number`, and merges it with those that it
     /// touches.
-    fn insert(&mut self, place: usize, (from, until): (Time, Time)) {
-        let before = place > 0 && self.taken[place - 1].1 == from;
-        let after = place < self.count && self.taken[place].0 == until;
+    fn insert(&mut self, number: usize, (from, until): (Time, Time)) {
+        let before = number > 0 && self.interval(number - 1).1 == from;
+        let after = number < self.count() && self.interval(number).0 == until;
         match (before, after) {
             (true, true) => {
-                self.taken[place - 1].1 = self.taken[place].1;
-                self.taken.copy_within(place + 1..self.count, place);
-                self.count -= 1;
+                self.interval_mut(number).0 = self.interval(number - 1).0;
+                self.remove(number - 1);
             }
-            (true, false) => self.taken[place - 1].1 = until,
-            (false, true) => self.taken[place].0 = from,
-            (false, false) => {
-                let mut place = place;
-                if self.count == KEPT {
-                    self.forget();
-                    place = place.saturating_sub(HALF);
-                }
-                if place < self.count {
-                    self.taken.copy_within(place..self.count, place + 1);
-                }
-                self.taken[place] = (from, until);
-                self.count += 1;
-            }
+            (true, false) => self.interval_mut(number - 1).1 = until,
+            (false, true) => self.interval_mut(number).0 = from,
+            (false, false) => self.insert_apart(number, (from, until)),
+        }
+    }
+
+    /// Removes an interval that is not the last.
+    fn remove(&mut self, number: usize) {
+        for number in (1..=number).rev() {
+            *self.interval_mut(number) = self.interval(number - 1);
+        }
+        self.limit += 1;
+    }
+
+    /// Inserts an interval that touches no other.
+    fn insert_apart(&mut self, number: usize, interval: (Time, Time)) {
+        let mut number = number;
+        if self.next == self.limit {
+            self.forget();
+            number = number.saturating_sub(HALF);
+        }
+        let last = std::mem::replace(&mut self.last, interval);
+        self.older[self.next % KEPT] = last;
+        self.next += 1;
+        // The new interval is the last; it moves to its place.
+        for number in (number + 1..self.count()).rev() {
+            let before = self.interval(number - 1);
+            *self.interval_mut(number - 1) = self.interval(number);
+            *self.interval_mut(number) = before;
         }
     }
 
     /// Forgets the first half of as many intervals as are kept.
+    #[inline(always)]
     fn forget(&mut self) {
-        let (first, last) = self.taken.split_at_mut(HALF);
-        self.floor = first[HALF - 1].1;
-        self.forgotten += first.iter().map(|&(from, until)| until - from).sum();
-        first.copy_from_slice(last);
-        self.count = HALF;
+        self.floor = self.older[(self.next + HALF) % KEPT].1;
+        self.limit = self.next + HALF;
     }
 }
 
@@ -270,7 +311,7 @@ mod tests {
         assert_eq!(start(&mut pipe, 85, 0), 140);
         assert_eq!(start(&mut pipe, 50, 0), 50);
         assert_eq!(start(&mut pipe, 69, 10), 69);
-        assert_eq!(pipe.count, 1);
+        assert_eq!(pipe.count(), 1);
     }
 
     #[test]
@@ -280,10 +321,10 @@ mod tests {
             pipe.pass(Flow::at(ns(100 * n)), ns(10), Time::ZERO);
         }
         let start = |pipe: &mut Pipe, at| pipe.pass(Flow::at(ns(at)), ns(10), Time::ZERO).head;
-        assert_eq!(pipe.count, KEPT);
+        assert_eq!(pipe.count(), KEPT);
         assert_eq!(start(&mut pipe, 90), ns(90), "touches the first");
         assert_eq!(start(&mut pipe, 650), ns(650));
-        assert_eq!((pipe.floor, pipe.count), (ns(410), KEPT / 2 + 1));
+        assert_eq!((pipe.floor, pipe.count()), (ns(410), KEPT / 2 + 1));
         assert_eq!(start(&mut pipe, 20), ns(410));
         assert_eq!(start(&mut pipe, 495), ns(510));
     }
@@ -299,6 +340,62 @@ mod tests {
                 let (wanted, length) = (ns(number as u64 * 2 + offset), ns(length));
                 prop_assert_eq!(fast.take(wanted, length), slow.take_between(wanted, length));
                 prop_assert_eq!(fast.carried_until(wanted), slow.carried_until(wanted));
+            }
+        }
+    }
+
+    /// A pipe as a sorted list of intervals.
+    #[derive(Default)]
+    struct Listed {
+        taken: Vec<(Time, Time)>,
+        floor: Time,
+    }
+
+    impl Listed {
+        fn take(&mut self, wanted: Time, length: Time) -> Time {
+            let mut start = wanted.max(self.floor);
+            for &(from, until) in &self.taken {
+                if until > start && start + length > from {
+                    start = until;
+                }
+            }
+            let end = start + length;
+            let touches = |&(from, until): &(Time, Time)| from == end || until == start;
+            if length > Time::ZERO {
+                let apart = !self.taken.iter().any(touches);
+                if apart && self.taken.len() == KEPT {
+                    self.floor = self.taken[HALF - 1].1;
+                    self.taken.drain(..HALF);
+                }
+                let (mut all, mut merged) = ((start, end), Vec::new());
+                for interval in self.taken.drain(..) {
+                    match touches(&interval) {
+                        true => all = (all.0.min(interval.0), all.1.max(interval.1)),
+                        false => merged.push(interval),
+                    }
+                }
+                merged.push(all);
+                merged.sort_unstable();
+                self.taken = merged;
+            }
+            start
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_ring_of_intervals_is_a_list(
+            transfers in vec((0_u64..60, 0_u64..6), 1..300),
+        ) {
+            let (mut pipe, mut listed) = (Pipe::IDLE, Listed::default());
+            let mut served = Time::ZERO;
+            for (number, (offset, length)) in transfers.into_iter().enumerate() {
+                let (wanted, length) = (ns(number as u64 * 2 + offset), ns(length));
+                prop_assert_eq!(pipe.take(wanted, length), listed.take(wanted, length));
+                served += length;
+                prop_assert_eq!(pipe.carried_until(Time::MAX), served);
+                let kept: Vec<_> = (0..pipe.count()).map(|place| pipe.interval(place)).collect();
+                prop_assert_eq!(&kept, &listed.taken);
             }
         }
     }

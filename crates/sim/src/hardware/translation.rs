@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 
@@ -102,22 +104,68 @@ impl Translation {
             self.tlbs.resize(tlb + 1, empty);
         }
         let (first, end) = self.pages(address, touched(address + size.get(), address));
-        let looked_up = now + self.hit;
         self.counts.lookups += end - first;
-        let (mut known, mut last) = (now, LastWalk::NONE);
-        let mut page = first;
-        while page < end {
+        match end - first {
+            1 => self.translate_page(network, memory, first, (tlb, place), now),
+            _ => self.translate_pages(network, memory, first..end, (tlb, place), now),
+        }
+    }
+
+    /// Translates one page. Returns the time when it is translated.
+    #[inline(always)]
+    fn translate_page(
+        &mut self,
+        network: &mut Network,
+        memory: &mut Memory,
+        page: u64,
+        (tlb, place): (usize, Place),
+        now: Time,
+    ) -> Time {
+        let looked_up = now + self.hit;
+        match self.tlbs[tlb].kept.touch(page, page, false) {
+            Ok(()) => looked_up,
+            Err(_) => {
+                let way = self.way_of(network, tlb, place);
+                self.walk(network, memory, page, way, looked_up)
+            }
+        }
+    }
+
+    /// Translates several pages. Returns the time when all are translated.
+    #[inline(never)]
+    fn translate_pages(
+        &mut self,
+        network: &mut Network,
+        memory: &mut Memory,
+        pages: Range<u64>,
+        (tlb, place): (usize, Place),
+        now: Time,
+    ) -> Time {
+        let looked_up = now + self.hit;
+        let (mut known, mut last) = (now, None::<LastWalk>);
+        for page in pages {
             let there = self.tlbs[tlb].kept.touch(page, page, false).is_ok();
-            known = known.max(if there {
-                looked_up
-            } else if last.serves(page) {
-                self.walk_beside(memory, &last, looked_up)
-            } else {
-                self.walk(network, memory, page, (tlb, place), looked_up, &mut last)
+            known = known.max(match &last {
+                _ if there => looked_up,
+                Some(last) if last.pages.contains(&page) => {
+                    self.walk_beside(memory, last, looked_up)
+                }
+                _ => {
+                    let way = self.way_of(network, tlb, place);
+                    let done = self.walk(network, memory, page, way, looked_up);
+                    last = self.last_walk(network, memory, page, way);
+                    done
+                }
             });
-            page += 1;
         }
         known
+    }
+
+    /// The way of the walks for an accelerator.
+    #[inline(always)]
+    fn way_of(&mut self, network: &mut Network, tlb: usize, place: Place) -> WalkWay {
+        let walks = &mut self.tlbs[tlb].walks;
+        *walks.get_or_insert_with(|| WalkWay::new(network, place))
     }
 
     /// The first page of the addresses from `address` to `end`, and one past the last.
@@ -131,28 +179,22 @@ impl Translation {
         }
     }
 
-    /// Walks the tables for `page`: when it is translated. `last` becomes this walk.
+    /// Walks the tables for `page`. Returns the time when it is translated.
+    #[inline(never)]
     fn walk(
         &mut self,
         network: &mut Network,
         memory: &mut Memory,
         page: u64,
-        (tlb, place): (usize, Place),
+        way: WalkWay,
         now: Time,
-        last: &mut LastWalk,
     ) -> Time {
         self.counts.misses += 1;
-        let tlb = &mut self.tlbs[tlb];
-        let way = *tlb
-            .walks
-            .get_or_insert_with(|| WalkWay::new(network, place));
         let mut done = (now + way.there).max(self.walkers.first());
-        let directory = page >> LEVEL_BITS;
         let kept = &mut self.directories[usize::from(way.chiplet)];
         let known = kept
             .as_mut()
-            .is_some_and(|kept| kept.touch(directory, 0, false).is_ok());
-        let has_directories = kept.is_some();
+            .is_some_and(|kept| kept.touch(page >> LEVEL_BITS, 0, false).is_ok());
         let mut level = if known {
             self.levels.min(1)
         } else {
@@ -165,18 +207,29 @@ impl Translation {
             done = memory.read_word(network, address, way.iommu, done);
         }
         self.walkers.occupy_first(done);
-        if has_directories && self.levels > 0 {
-            let block = memory.block(table_entry(page, 0));
-            let pages = memory.block_size() / ENTRY_BYTES;
-            let first = page / pages * pages;
-            *last = LastWalk {
-                pages: first.max(directory << LEVEL_BITS)
-                    ..(first + pages).min((directory + 1) << LEVEL_BITS),
-                slice: memory.way_to(network, block, way.iommu),
-                way,
-            };
-        }
         done + way.back
+    }
+
+    /// The walk for `page` as one that walks for pages beside it may follow.
+    fn last_walk(
+        &self,
+        network: &mut Network,
+        memory: &Memory,
+        page: u64,
+        way: WalkWay,
+    ) -> Option<LastWalk> {
+        if self.directories[usize::from(way.chiplet)].is_none() || self.levels == 0 {
+            return None;
+        }
+        let block = memory.block(table_entry(page, 0));
+        let pages = memory.block_size() / ENTRY_BYTES;
+        let (first, directory) = (page / pages * pages, page >> LEVEL_BITS);
+        Some(LastWalk {
+            pages: first.max(directory << LEVEL_BITS)
+                ..(first + pages).min((directory + 1) << LEVEL_BITS),
+            slice: memory.way_to(network, block, way.iommu),
+            way,
+        })
     }
 
     /// Walks the tables for a page next to that of `last`. Returns the time when the page is
@@ -195,28 +248,10 @@ impl Translation {
 /// The walk before, of the same transfer.
 struct LastWalk {
     /// The pages whose walks read the same directory and the same block of the last tables.
-    pages: std::ops::Range<u64>,
+    pages: Range<u64>,
     /// The slice of the block, and the time of a command there.
     slice: (usize, Time),
     way: WalkWay,
-}
-
-impl LastWalk {
-    const NONE: LastWalk = LastWalk {
-        pages: 0..0,
-        slice: (0, Time::ZERO),
-        way: WalkWay {
-            chiplet: 0,
-            iommu: Site::FIRST,
-            there: Time::ZERO,
-            back: Time::ZERO,
-        },
-    };
-
-    #[inline]
-    fn serves(&self, page: u64) -> bool {
-        self.pages.contains(&page)
-    }
 }
 
 /// The address of the entry for `page` in the tables of a level, of which the last has number 0.

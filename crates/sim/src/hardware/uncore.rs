@@ -86,6 +86,19 @@ impl Uncore {
         }
     }
 
+    /// Moves `size` from the queue of one accelerator to that of another, each with its instance.
+    /// Returns the time when it arrives.
+    #[inline(always)]
+    pub(crate) fn pass(
+        &mut self,
+        (from, to): ((Accel, u8), (Accel, u8)),
+        size: Bytes,
+        now: Time,
+    ) -> Time {
+        let [from, to] = [from, to].map(|(accel, instance)| self.network.site_of(accel, instance));
+        self.network.transfer(from, to, size, Flow::at(now)).tail
+    }
+
     /// Time of `size` between the cache and an accelerator on an idle server. The distance is that to
     /// the middle of the cores' mesh, where LdB is.
     pub(crate) fn unloaded(&self, accel: Accel, size: Bytes) -> Time {

@@ -9,11 +9,6 @@ use super::topology::{Place, Step, Stop, Topology};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site(u32);
 
-impl Site {
-    /// The first place.
-    pub(crate) const FIRST: Site = Site(0);
-}
-
 /// The kind of a link. It determines the bandwidth and latency of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkKind {
@@ -120,13 +115,14 @@ impl Ways {
     }
 
     /// The way from `from` to `to`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn between(&mut self, from: Site, to: Site) -> Way {
         let index = from.0 as usize * self.stops.len() + to.0 as usize;
-        if self.ways[index].end == 0 {
-            self.find(index, from, to);
+        let way = self.ways[index];
+        match way.end {
+            0 => self.find(index, from, to),
+            _ => way,
         }
-        self.ways[index]
     }
 
     /// Time of a command without data from `from` to `to`.
@@ -145,11 +141,17 @@ impl Ways {
         &self.stages[way.first as usize..way.end as usize]
     }
 
+    /// The number of the place of an accelerator.
+    #[inline(always)]
+    pub(crate) fn site_of(&self, accel: Accel, instance: u16) -> Site {
+        Site((accel.index() * self.instances + usize::from(instance)) as u32)
+    }
+
     /// The number of a place.
     #[inline]
     pub(crate) fn site(&self, place: Place) -> Site {
         let number = match place {
-            Place::Accel(accel, instance) => accel.index() * self.instances + usize::from(instance),
+            Place::Accel(accel, instance) => return self.site_of(accel, instance),
             Place::Slice(number) => self.first[0] + usize::from(number),
             Place::Controller(number) => self.first[1] + usize::from(number),
             Place::Iommu(chiplet) => self.first[2] + usize::from(chiplet),
@@ -159,7 +161,8 @@ impl Ways {
     }
 
     #[cold]
-    fn find(&mut self, index: usize, from: Site, to: Site) {
+    #[inline(never)]
+    fn find(&mut self, index: usize, from: Site, to: Site) -> Way {
         self.find_latency(index, from, to);
         let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);
         let first = self.stages.len() as u32;
@@ -175,6 +178,7 @@ impl Ways {
         });
         let way = &mut self.ways[index];
         (way.first, way.end) = (first, stages.len() as u32);
+        *way
     }
 
     /// Places of accelerators that the chip does not have are at a distance, but no route leads

@@ -22,6 +22,13 @@ pub struct Decision {
     pub background: Time,
 }
 
+impl Decision {
+    /// Whether the output dispatcher is the only one to be busy with it.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.manager.is_none() && self.core == Time::ZERO && self.background == Time::ZERO
+    }
+}
+
 /// A visit to the central manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManagerVisit {

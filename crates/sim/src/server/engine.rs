@@ -8,8 +8,8 @@ use accelflow_units::Time;
 use super::activity::Wait;
 use super::error::{Failure, SimError};
 use super::parts::{
-    Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Joins, Manager, Measures,
-    Policies, Requests, Retries, Tenancy, Timing, Usage, Watching, unloaded_phases,
+    Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Exceptions, Joins, Manager,
+    Measures, Policies, Requests, Retries, Tenancy, Timing, Usage, Watching, unloaded_phases,
 };
 use super::run::{Run, Watch};
 use super::state::{Event, Job, JobId, RequestId, Slab, Start};
@@ -31,6 +31,8 @@ pub(crate) struct Engine<'r> {
     pub arrivals: Arrivals,
     pub requests: Requests<'r>,
     pub jobs: Slab<Job>,
+    /// Room for the jobs of chains that start together.
+    pub started: Vec<JobId>,
     pub tenancy: Tenancy,
     pub ensemble: Ensemble,
     pub dispatchers: Dispatchers,
@@ -50,6 +52,9 @@ pub(crate) struct Engine<'r> {
     pub deadlines: Deadlines,
     pub measures: Measures,
     pub policies: Policies,
+    pub exceptions: Exceptions,
+    /// The time before which a step may go on with later events.
+    pub(super) horizon: Time,
     /// Readings of the server's busy times, if the outcome needs them.
     pub(super) usage: Option<Box<Usage>>,
     watch: Option<&'r Watch>,
@@ -78,6 +83,7 @@ impl<'r> Engine<'r> {
             arrivals,
             requests,
             jobs: Slab::new(),
+            started: Vec::new(),
             ensemble: Ensemble::new(run, &properties, tenancy.count())?,
             tenancy,
             dispatchers: Dispatchers::new(config),
@@ -91,6 +97,8 @@ impl<'r> Engine<'r> {
             deadlines: Deadlines::new(deadlines),
             measures: Measures::new(run),
             policies,
+            exceptions: Exceptions::new(config),
+            horizon: Time::MAX,
             usage: None,
             watch: None,
             watching: None,
@@ -123,10 +131,12 @@ impl<'r> Engine<'r> {
     /// Simulates until nothing is left to do or the watch stops the run.
     pub(crate) fn run(mut self) -> Result<(Outcome, Vec<Operated>), SimError> {
         self.begin();
-        let mut stopped = false;
+        let (mut stopped, mut look) = (false, EVENTS_BETWEEN_LOOKS);
         while !stopped && self.step().map_err(|failure| *failure)?.is_some() {
-            let looks = self.measures.events().is_multiple_of(EVENTS_BETWEEN_LOOKS);
-            stopped = looks && self.stopped();
+            if self.measures.events() >= look {
+                look += EVENTS_BETWEEN_LOOKS;
+                stopped = self.stopped();
+            }
         }
         self.finish(stopped)
     }
@@ -143,21 +153,54 @@ impl<'r> Engine<'r> {
         self.calendar.peek_time()
     }
 
-    /// Handles the next event. Returns whether it was the arrival of a load's request; `None` if
-    /// there is no event.
+    /// Handles the next event, and perhaps those that follow from it, before any other. Returns
+    /// whether it was the arrival of a load's request; `None` if there is no event.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> Result<Option<bool>, Failure> {
         let Some((now, event)) = self.calendar.pop() else {
             return Ok(None);
         };
         self.measures.count_event();
-        self.handle(event, now)?;
-        self.settle(now)?;
+        match event {
+            Event::Operated(job) => self.operated(job, now)?,
+            Event::Dispatched(job) => self.dispatched(job, now)?,
+            Event::Moved(job) => self.moved(job, now)?,
+            _ => self.handle(event, now)?,
+        }
+        if !self.is_settled() {
+            self.settle(self.calendar.now())?;
+        }
         self.policies.check()?;
         if self.watching.is_some() {
             self.show_changes(now);
         }
         Ok(Some(matches!(event, Event::Arrive(_))))
+    }
+
+    /// Allows steps to go on with events before `horizon`. With an observer none does, since it is shown
+    /// the changes after each event.
+    pub(crate) fn go_on_until(&mut self, horizon: Time) {
+        if self.watching.is_none() {
+            self.horizon = horizon;
+        }
+    }
+
+    /// Whether a step that has nothing else to do may go on with what happens at `at`, since no other
+    /// event comes before or then. If so, it is that time.
+    #[inline(always)]
+    pub(crate) fn goes_on_at(&mut self, at: Time) -> bool {
+        let next = at < self.horizon && self.calendar.is_clear_until(at) && self.is_settled();
+        if next {
+            self.calendar.advance(at);
+            self.measures.count_event();
+        }
+        next
+    }
+
+    /// Whether no result and no trace may continue since a resource has become free.
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        self.ensemble.is_settled() && self.tenancy.is_settled()
     }
 
     /// The outcome and the log at the end, or when the run is `stopped` before it.
@@ -183,6 +226,7 @@ impl<'r> Engine<'r> {
         self.arrivals.counted().saturating_sub(in_flight)
     }
 
+    #[inline(never)]
     fn handle(&mut self, event: Event, now: Time) -> Result<(), Failure> {
         match event {
             Event::Arrive(load) => return self.arrive(usize::from(load), now),
@@ -231,6 +275,7 @@ impl<'r> Engine<'r> {
 
     /// Continues with results that were given an output entry, and starts traces that waited for
     /// others of their tenants to end.
+    #[inline(never)]
     fn settle(&mut self, now: Time) -> Result<(), Failure> {
         loop {
             if let Some(job) = self.ensemble.next_unblocked() {
@@ -252,18 +297,16 @@ impl<'r> Engine<'r> {
     }
 
     /// Charges the time since the last charge of a job to `part`.
+    #[inline(always)]
     pub(crate) fn spend(&mut self, id: JobId, part: Part, now: Time) {
-        if self.is_followed() {
-            self.show_spent(id, part, None, now);
-        }
+        self.show_part(id, part, now);
         self.jobs.get_mut(id).path.spend(part, now);
     }
 
     /// Charges the time since the last charge of a job to the wait `wait`.
+    #[inline(always)]
     pub(crate) fn spend_waiting(&mut self, id: JobId, wait: Wait, now: Time) {
-        if self.is_followed() {
-            self.show_spent(id, Part::Queueing, Some(wait), now);
-        }
+        self.show_waited(id, wait, now);
         self.jobs.get_mut(id).path.spend(Part::Queueing, now);
     }
 

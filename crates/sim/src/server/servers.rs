@@ -68,6 +68,7 @@ impl<'r> Servers<'r> {
             && let Some(now) = self.engines[index].next_time()
             && (now, index) < until
         {
+            self.engines[index].go_on_until(until.0);
             let arrived = self.engines[index].step().map_err(|failure| *failure)?;
             if arrived.is_some_and(|arrived| arrived) {
                 self.share_progress(now);

@@ -52,6 +52,8 @@ impl<'r> Engine<'r> {
         }
         let watching = Watching::new(server, observer, self.cores.count(), units);
         self.watching = Some(Box::new(watching));
+        // An observer is shown the changes after each event.
+        self.horizon = Time::ZERO;
         self
     }
 
@@ -130,8 +132,28 @@ impl<'r> Engine<'r> {
         Some(self.execution(self.jobs.get(id).request, Some(id)))
     }
 
+    /// Shows that a job has spent the time since its last charge on `part`, if an observer follows.
+    #[inline(always)]
+    pub(crate) fn show_part(&self, id: JobId, part: Part, now: Time) {
+        if self.watching.is_some() {
+            self.show_spent(id, part, None, now);
+        }
+    }
+
+    /// Shows that a job has spent the time since its last charge on `wait`, if an observer follows.
+    #[inline(always)]
+    pub(crate) fn show_waited(&self, id: JobId, wait: Wait, now: Time) {
+        if self.watching.is_some() {
+            self.show_spent(id, Part::Queueing, Some(wait), now);
+        }
+    }
+
     /// Shows that a job has spent the time since its last charge on `part`.
+    #[inline(never)]
     pub(crate) fn show_spent(&self, id: JobId, part: Part, wait: Option<Wait>, now: Time) {
+        if !self.is_followed() {
+            return;
+        }
         let job = self.jobs.get(id);
         let spends = Deed::Spends {
             part,
@@ -181,8 +203,15 @@ impl<'r> Engine<'r> {
     }
 
     /// Shows that the element of a job is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn show_freed(&self, id: JobId, now: Time) {
+        if self.watching.is_some() {
+            self.show_free(id, now);
+        }
+    }
+
+    #[inline(never)]
+    fn show_free(&self, id: JobId, now: Time) {
         if self.is_followed() {
             let freed = Deed::Freed(self.jobs.get(id).unit.name());
             self.show_deed(self.execution_of(id), now, freed);
@@ -190,8 +219,15 @@ impl<'r> Engine<'r> {
     }
 
     /// Shows that an A-DMA engine moves data of a job until `until`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn show_moves(&mut self, id: JobId, now: Time, until: Time) {
+        if self.watching.is_some() {
+            self.show_moving(id, now, until);
+        }
+    }
+
+    #[inline(never)]
+    fn show_moving(&mut self, id: JobId, now: Time, until: Time) {
         if self.is_followed() {
             let of = self.execution_of(id);
             self.show_deed(of, now, Deed::Moves(until));

@@ -48,7 +48,7 @@ impl Station<char> {
     }
 
     fn next(&mut self, now: Time) -> Option<char> {
-        self.start(now, first).map(|started| started.item)
+        self.start(now, first).map(|started| started.0)
     }
 }
 
@@ -162,7 +162,7 @@ fn whoever_picks_finds_the_queues_as_they_are() {
             queue.len() - 1
         }
     };
-    let started = station.start(at(0), last("ab")).map(|started| started.item);
+    let started = station.start(at(0), last("ab")).map(|started| started.0);
     assert_eq!(started, Some('b'));
     assert_eq!(station.refill(last("cd")), Some('d'));
     let never = |_: &InputQueue<char>| unreachable!("no entry can leave");
@@ -249,7 +249,9 @@ fn an_element_knows_whose_state_it_holds() {
     let mut begin = |owner| {
         assert!(station.reserve_input());
         station.ready(of('a', owner), at(0));
-        let started = station.start(at(0), first).map(|s| (s.wipes, s.reloads));
+        let started = station
+            .start(at(0), first)
+            .map(|s| (s.1.wipes, s.1.reloads));
         assert!(station.deposit('a', owner, at(0)));
         assert_eq!(station.withdraw(at(0)), None);
         started

@@ -2,13 +2,15 @@
 
 use accelflow_units::Time;
 
-use crate::config::Config;
+use crate::config::{Busy, Config};
 use crate::hardware::TraceMemory;
 use crate::orchestrators::Decision;
 
 /// The trace memory, and the instructions of all output dispatchers.
 pub(crate) struct Dispatchers {
     memory: TraceMemory,
+    /// Whether a dispatcher is free of an entry once it has executed its instructions.
+    ends_at_once: bool,
     operations: u64,
     instructions: u64,
 }
@@ -18,12 +20,14 @@ impl Dispatchers {
     pub(crate) fn new(config: &Config) -> Dispatchers {
         Dispatchers {
             memory: TraceMemory::new(&config.atm),
+            ends_at_once: config.dispatcher.busy == Busy::Instructions,
             operations: 0,
             instructions: 0,
         }
     }
 
     /// Counts the instructions of a decision.
+    #[inline]
     pub(crate) fn count(&mut self, decision: &Decision) {
         if decision.instructions > 0 {
             self.operations += 1;
@@ -39,6 +43,13 @@ impl Dispatchers {
     /// Whether reads of the trace memory take time.
     pub(crate) fn reads_take_time(&self) -> bool {
         self.memory.takes_time()
+    }
+
+    /// Whether a dispatcher is free of an entry once it has executed its instructions. Otherwise it is
+    /// busy with one that it forwards itself until the transfer has ended.
+    #[inline]
+    pub(crate) fn ends_at_once(&self) -> bool {
+        self.ends_at_once
     }
 
     /// Mean number of instructions of an operation, if there was one.

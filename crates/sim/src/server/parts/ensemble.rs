@@ -5,7 +5,7 @@ use std::ops::Range;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use crate::config::{Isolation, Policy};
+use crate::config::{Config, FallBackWhen, Isolation, Policy, Reuse, RpcProcessor};
 use crate::hardware::{Dispatcher, Sizes, Station};
 use crate::orchestrators::{Properties, Queueing};
 use crate::server::error::SimError;
@@ -22,6 +22,9 @@ pub(crate) struct Ensemble {
     instances: [usize; Accel::MOST],
     /// Number of shares of an instance: one for each tenant if tenants reserve them, else 1.
     shares: usize,
+    /// By [`Accel::index`], the only unit that may execute the operations of that type which come
+    /// from other accelerators, if there is only one.
+    only: [Option<Unit>; Accel::MOST],
     /// Jobs that have been given an output entry and await a decision.
     unblocked: Vec<JobId>,
 }
@@ -34,13 +37,27 @@ impl Ensemble {
         tenants: usize,
     ) -> Result<Ensemble, SimError> {
         let shares = shares(run, properties, tenants)?;
-        Ok(Ensemble {
+        let mut ensemble = Ensemble {
             stations: stations(run, properties.policy, shares)?,
             of_types: of_types(run, shares),
             instances: Accel::EVERY.map(|accel| run.config.accelerator.instances_of(accel)),
             shares,
+            only: [None; Accel::MOST],
             unblocked: Vec::new(),
-        })
+        };
+        ensemble.only = Accel::EVERY.map(|accel| ensemble.only_of(run.config, properties, accel));
+        Ok(ensemble)
+    }
+
+    /// The unit of [`Ensemble::only`].
+    fn only_of(&self, config: &Config, properties: &Properties, accel: Accel) -> Option<Unit> {
+        let (hardware, host) = (&config.accelerator, config.element_of(accel));
+        let directly = properties.queueing == Queueing::PerAccelerator
+            && hardware.fallback == FallBackWhen::Full
+            && hardware.reuse == Reuse::None
+            && hardware.rpc_processor != RpcProcessor::Whole;
+        let alone = self.instances_of(host) == 1 && self.shares == 1;
+        (directly && alone).then(|| self.unit(host, 0, 0))
     }
 
     /// The unit of a share of an instance of `accel`. If the chip does not have that, the unit must
@@ -57,18 +74,18 @@ impl Ensemble {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn station(&self, unit: Unit) -> &Station<JobId> {
         &self.stations[unit.station as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn station_mut(&mut self, unit: Unit) -> &mut Station<JobId> {
         &mut self.stations[unit.station as usize]
     }
 
     /// The output dispatcher of a unit, which all shares of its instance have in common.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn dispatcher_of(&mut self, unit: Unit) -> &mut Dispatcher<JobId> {
         &mut self.stations[unit.whole()].dispatcher
     }
@@ -82,6 +99,13 @@ impl Ensemble {
             (0..stations).map(number).map(unit)
         };
         Accel::ALL.into_iter().flat_map(of_type).collect()
+    }
+
+    /// The unit that executes all operations of `accel` which come from other accelerators, if there is
+    /// only one and nothing else may take them.
+    #[inline(always)]
+    pub(crate) fn only(&self, accel: Accel) -> Option<Unit> {
+        self.only[accel.index()]
     }
 
     /// Instances of `accel`; 0 if the chip does not have it.
@@ -101,10 +125,17 @@ impl Ensemble {
     }
 
     /// The data of an output entry of `unit` has left.
+    #[inline(always)]
     pub(crate) fn withdraw(&mut self, unit: Unit, now: Time) {
         if let Some(blocked) = self.station_mut(unit).withdraw(now) {
             self.unblocked.push(blocked);
         }
+    }
+
+    /// Whether no job has been given an output entry and awaits a decision.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unblocked.is_empty()
     }
 
     /// Takes a job that has been given an output entry.

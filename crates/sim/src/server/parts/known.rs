@@ -11,18 +11,23 @@ use crate::server::state::LegId;
 /// fits a queue entry, and of a larger one.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// Without repetitions.
-    decisions: Vec<Decision>,
+    /// Without repetitions; and whether the dispatcher alone handles each.
+    decisions: Vec<(Decision, bool)>,
     /// Indices of decisions, [`ASK`] if the orchestrator must be asked.
     by_leg: Vec<[u32; 2]>,
+    /// Whether all accelerators share a queue, whose manager learns of each completion.
+    central: bool,
 }
 
 const ASK: u32 = u32::MAX;
 
 impl Known {
     /// The decisions of the orchestrator of `run`, if it decides by the class of a payload.
-    pub(super) fn new(run: &Run<'_>, legs: &[Leg]) -> Known {
-        let mut known = Known::default();
+    pub(super) fn new(run: &Run<'_>, central: bool, legs: &[Leg]) -> Known {
+        let mut known = Known {
+            central,
+            ..Known::default()
+        };
         if run.orchestrator.decides_by_class() {
             for leg in legs {
                 let decided = known.decide(run, leg);
@@ -34,7 +39,7 @@ impl Known {
 
     /// The decision about a payload before `leg`, which is `large` or not, if it is known.
     #[inline]
-    pub(super) fn get(&self, leg: LegId, large: bool) -> Option<&Decision> {
+    pub(super) fn get(&self, leg: LegId, large: bool) -> Option<&(Decision, bool)> {
         let decided = self.by_leg.get(leg.index())?[usize::from(large)];
         self.decisions.get(decided as usize)
     }
@@ -56,9 +61,13 @@ impl Known {
             };
             let orchestrator: &dyn Orchestrator = run.orchestrator;
             let decision = orchestrator.decide(&completion, run.config, &run.plan.links);
-            let known = self.decisions.iter().position(|known| *known == decision);
+            let known = self.decisions.iter();
+            let known = known
+                .map(|known| known.0)
+                .position(|known| known == decision);
             known.unwrap_or_else(|| {
-                self.decisions.push(decision);
+                let alone = decision.is_alone() && !self.central;
+                self.decisions.push((decision, alone));
                 self.decisions.len() - 1
             }) as u32
         })

@@ -3,6 +3,7 @@
 use accelflow_kernel::TimeAverage;
 use accelflow_units::Time;
 
+use super::requests::Requests;
 use super::window::{Window, WindowEnd};
 use crate::hardware::Placed;
 use crate::server::run::Run;
@@ -112,9 +113,10 @@ impl Measures {
     }
 
     /// Counts an operation, and adds it to the log if there is one.
+    #[inline]
     pub(crate) fn count_operation(
         &mut self,
-        request: &Request,
+        requests: &Requests<'_>,
         job: &Job,
         on_core: bool,
         at: Time,
@@ -125,6 +127,13 @@ impl Measures {
             false => &mut totals.on_accelerators,
         };
         counts[job.accel.index()] += 1;
+        if self.log.is_some() {
+            self.log_operation(requests.get(job.request), job, on_core, at);
+        }
+    }
+
+    #[inline(never)]
+    fn log_operation(&mut self, request: &Request, job: &Job, on_core: bool, at: Time) {
         let Some(log) = &mut self.log else {
             return;
         };

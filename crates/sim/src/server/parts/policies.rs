@@ -86,15 +86,20 @@ impl Policies {
     /// Asks for the decisions about completions before `legs` that need to be asked for only once.
     pub(crate) fn learn(&mut self, run: &Run<'_>, legs: &[Leg]) {
         if self.session.is_none() {
-            self.known = Known::new(run, legs);
+            self.known = Known::new(run, self.central, legs);
         }
     }
 
-    /// The decision about a completion before `leg`, of a payload that is `large` or not, if it is
-    /// known.
+    /// The decision about a completion before `leg`, of a payload that is `large` or not, and whether
+    /// the dispatcher alone handles it, if they are known.
     #[inline]
-    pub(crate) fn known(&self, leg: LegId, large: bool) -> Option<&Decision> {
+    pub(crate) fn known(&self, leg: LegId, large: bool) -> Option<&(Decision, bool)> {
         self.known.get(leg, large)
+    }
+
+    /// Whether the output dispatcher alone handles a decision.
+    pub(crate) fn is_alone(&self, decision: &Decision) -> bool {
+        decision.is_alone() && !self.central
     }
 
     /// Whether software sets deadlines of operations.

@@ -48,7 +48,7 @@ impl Requests<'_> {
     }
 
     /// Moves a job along a leg from its position, which [`Requests::read`] would read.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn follow(&self, leg: &Leg, job: &mut Job) -> Result<(), Failure> {
         (job.outlook.next, job.outlook.meets) = (leg.next, false);
         (job.cursor.word, job.cursor.mark) = (leg.word, leg.mark);
@@ -77,8 +77,7 @@ impl Requests<'_> {
     #[inline(never)]
     fn begin_leg(&self, trace: AtmAddress, begins: Begins, job: &mut Job) -> Result<(), Failure> {
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
-        job.cursor.trace = trace;
-        job.cursor.ordinal += 1;
+        job.begin_trace(trace);
         let message = self.message(job.request, chain, job.cursor.ordinal);
         job.payload.set_message(message, self.compression_ratio);
         let drawn = || self.arrives_compressed(job.request, chain, trace);
@@ -163,8 +162,7 @@ impl Requests<'_> {
         job: &mut Job,
         trace: AtmAddress,
     ) -> Result<bool, Failure> {
-        job.cursor.trace = trace;
-        job.cursor.ordinal += 1;
+        job.begin_trace(trace);
         let message = self.message(job.request, chain, job.cursor.ordinal);
         job.payload.set_message(message, self.compression_ratio);
         job.payload.compressed = self.arrives_compressed(job.request, chain, trace);

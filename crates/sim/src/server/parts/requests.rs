@@ -1,6 +1,6 @@
 //! The requests in flight, and their attributes in the plan.
 
-use accelflow_kernel::attribute;
+use accelflow_kernel::{Attributes, attribute};
 use accelflow_trace::{AtmAddress, Facts};
 use accelflow_units::Time;
 use accelflow_workload::services::DrawnFacts;
@@ -10,7 +10,7 @@ use super::script::{Leg, Scripts};
 use crate::plan::{ChainPlan, MessageSize, PhasePlan, Plan};
 use crate::server::error::{Failure, SimError};
 use crate::server::run::Run;
-use crate::server::state::{Cursor, Job, Payload, Request, RequestId, Slab};
+use crate::server::state::{Cursor, Job, LegId, Payload, Request, RequestId, Slab};
 
 /// The first of the attributes of a request from which waits of later attempts are drawn.
 const ATTEMPT: u64 = 0xA773 << 48;
@@ -63,6 +63,12 @@ impl<'r> Requests<'r> {
         self.scripts.legs()
     }
 
+    /// A compiled leg, if there is one with this number.
+    #[inline]
+    pub(crate) fn leg(&self, id: LegId) -> Option<&Leg> {
+        self.scripts.leg(id)
+    }
+
     /// Number of requests in flight.
     pub(crate) fn live(&self) -> usize {
         self.slab.live()
@@ -71,6 +77,11 @@ impl<'r> Requests<'r> {
     /// The seed of the attributes of a request of this service.
     pub(crate) fn seed(&self, request: &Request) -> u64 {
         self.seed ^ (u64::from(request.service) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    /// The random numbers of a request.
+    pub(crate) fn attributes(&self, request: &Request) -> Attributes {
+        Attributes::of(self.seed(request), request.number)
     }
 
     /// A random number for `purpose`.
@@ -100,18 +111,15 @@ impl<'r> Requests<'r> {
         chain.message(ordinal, self.seed(request), request.number)
     }
 
-    /// The payload that a chain begins with.
-    pub(crate) fn first_payload(&self, id: RequestId, chain: &ChainPlan) -> Payload {
-        let mut payload = Payload::new(self.message(id, chain, 0), self.compression_ratio);
-        payload.compressed = self.arrives_compressed(id, chain, chain.facts.entry());
-        payload
-    }
-
-    /// The beginning of the chain number `index` of a request's current phase.
-    pub(crate) fn begin(&self, id: RequestId, index: u16, chain: &ChainPlan) -> Cursor {
+    /// The beginning of the chain number `index` of a request's current phase, and the payload there.
+    pub(crate) fn begin(&self, id: RequestId, index: u16, chain: &ChainPlan) -> (Cursor, Payload) {
         let Request { service, phase, .. } = *self.get(id);
-        self.scripts
-            .begin(service, phase, index, chain.facts.entry())
+        let entry = chain.facts.entry();
+        let (cursor, compressed) = self.scripts.begin(service, phase, index, entry);
+        let mut payload = Payload::new(self.message(id, chain, 0), self.compression_ratio);
+        let drawn = || self.arrives_compressed(id, chain, entry);
+        payload.compressed = compressed.unwrap_or_else(drawn);
+        (cursor, payload)
     }
 
     /// The facts of the payload of a trace.

@@ -61,9 +61,16 @@ pub(crate) struct Scripts {
 /// The number of words from which on a leg is not compiled.
 const MOST_LOADS: u8 = 16;
 
-/// The legs of a chain, by their positions, in ascending order.
+/// A compiled chain.
 #[derive(Debug)]
-struct Script(Vec<(Position, LegId)>);
+struct Script {
+    /// The legs by their positions, in ascending order.
+    legs: Vec<(Position, LegId)>,
+    /// The leg from the beginning on.
+    first: LegId,
+    /// Whether the first message arrives compressed; `None` if that is drawn.
+    compressed: Option<bool>,
+}
 
 impl Scripts {
     /// Compiles the chains of `services`, indices of services of `plan`.
@@ -88,21 +95,28 @@ impl Scripts {
     }
 
     /// The beginning of the chain number `chain` of a phase of a service, whose first trace is
-    /// `entry`.
-    pub(crate) fn begin(&self, service: u16, phase: u16, chain: u16, entry: AtmAddress) -> Cursor {
+    /// `entry`; and whether its message arrives compressed, unless that is drawn.
+    pub(crate) fn begin(
+        &self,
+        service: u16,
+        phase: u16,
+        chain: u16,
+        entry: AtmAddress,
+    ) -> (Cursor, Option<bool>) {
         let phases = &self.first[usize::from(service)];
         let first = phases.get(usize::from(phase)).copied();
-        let mut cursor = Cursor {
+        let number = first.map_or(u32::MAX, |first| first + u32::from(chain));
+        let script = self.scripts.get(number as usize);
+        let cursor = Cursor {
             chain,
             trace: entry,
             word: entry,
             mark: PositionMark::START,
             ordinal: 0,
-            script: first.map_or(u32::MAX, |first| first + u32::from(chain)),
-            leg: LegId::NONE,
+            script: number,
+            leg: script.map_or(LegId::NONE, |script| script.first),
         };
-        cursor.leg = self.leg_at(&cursor);
-        cursor
+        (cursor, script.and_then(|script| script.compressed))
     }
 
     /// The leg with this number.
@@ -133,7 +147,13 @@ impl Scripts {
                 self.legs.push(leg);
             }
         }
-        let script = Script(script);
+        let entry = chain.facts.entry();
+        let mut script = Script {
+            legs: script,
+            first: LegId::NONE,
+            compressed: reader.begins(entry).and_then(|begins| begins.compressed),
+        };
+        script.first = script.find((entry, entry, PositionMark::START));
         for leg in &mut self.legs[first..] {
             leg.then = script.find((leg.trace, leg.word, leg.mark));
         }
@@ -143,8 +163,8 @@ impl Scripts {
 
 impl Script {
     fn find(&self, position: Position) -> LegId {
-        let found = self.0.binary_search_by_key(&position, |leg| leg.0);
-        found.map_or(LegId::NONE, |place| self.0[place].1)
+        let found = self.legs.binary_search_by_key(&position, |leg| leg.0);
+        found.map_or(LegId::NONE, |place| self.legs[place].1)
     }
 }
 

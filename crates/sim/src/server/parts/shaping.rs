@@ -209,13 +209,15 @@ impl Shaping {
         Ok(())
     }
 
+    /// Whether a tenant is limited in accelerator time.
+    #[inline(always)]
+    pub(super) fn limits_time(&self) -> bool {
+        self.in_time
+    }
+
     /// Accounts time of a processing element to a trace. Returns the index of its tenant, if that is limited
     /// in accelerator time.
-    #[inline]
     pub(super) fn spend(&mut self, job: JobId, time: Time) -> Option<usize> {
-        if !self.in_time {
-            return None;
-        }
         let queue = self.accounts.spend(job, time)?;
         Some(self.queues[queue].tenant)
     }

@@ -148,8 +148,15 @@ impl Tenancy {
     }
 
     /// Accounts time of a processing element to a trace, if its tenant is limited in accelerator time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn spend(&mut self, job: JobId, time: Time) {
+        if self.shaping.limits_time() {
+            self.account(job, time);
+        }
+    }
+
+    #[inline(never)]
+    fn account(&mut self, job: JobId, time: Time) {
         if let Some(tenant) = self.shaping.spend(job, time) {
             self.tenants[tenant].stats.accelerator_time += time;
         }
@@ -168,6 +175,12 @@ impl Tenancy {
         if !tenant.waiting.is_empty() {
             self.admissible.push(index);
         }
+    }
+
+    /// Whether no tenant has fewer traces running than before, and others that wait.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.admissible.is_empty()
     }
 
     /// Takes the index of a tenant with fewer traces running than before, and others that wait.

@@ -1,7 +1,7 @@
 //! How long operations take.
 
 use accelflow_trace::Accel;
-use accelflow_units::{Bytes, Time};
+use accelflow_units::{Bytes, Pace, Time};
 
 use super::chain_walk::{Visit, walk};
 use crate::config::Config;
@@ -18,6 +18,13 @@ pub(crate) struct Timing<'r> {
     laws: [Law; Accel::MOST],
     /// The largest payload that both a queue entry and the scratchpad hold.
     held: Bytes,
+    /// The part of a payload that is in a queue entry, and the overhead of the entry on a wire.
+    inline: Bytes,
+    overhead: Bytes,
+    /// Between a queue entry and the scratchpad.
+    pace: Pace,
+    /// Whether the elements of Ser and Dser load a state for each service.
+    loads_state: bool,
 }
 
 /// What the time of an operation depends on.
@@ -43,24 +50,52 @@ impl<'r> Timing<'r> {
                 .accelerator
                 .inline
                 .min(run.config.accelerator.scratchpad),
+            inline: run.config.accelerator.inline,
+            overhead: run.config.network.entry_overhead,
+            pace: Pace::new(run.config.accelerator.scratchpad_bandwidth),
+            loads_state: run.config.accelerator.service_state > Bytes(0),
         }
     }
 
     /// The part of a payload that is in a queue entry; the rest is in memory.
+    #[inline(always)]
     pub(crate) fn inline(&self, payload: Bytes) -> Bytes {
-        payload.min(self.config.accelerator.inline)
+        payload.min(self.inline)
     }
 
     /// The size of an entry on a wire: the inline part of the payload, and the overhead.
+    #[inline(always)]
     pub(crate) fn entry_size(&self, payload: Bytes) -> Bytes {
-        self.inline(payload) + self.config.network.entry_overhead
+        self.inline(payload) + self.overhead
     }
 
     /// Time between a queue entry and the scratchpad.
     pub(crate) fn pad(&self, payload: Bytes) -> Time {
-        let hardware = &self.config.accelerator;
-        let rate = hardware.scratchpad_bandwidth;
-        hardware.scratchpad_latency + rate.transfer(self.inline(payload))
+        self.pad_of(self.inline(payload))
+    }
+
+    /// The same for a payload that is not larger than [`Timing::held`].
+    #[inline(always)]
+    pub(crate) fn pad_of(&self, payload: Bytes) -> Time {
+        self.config.accelerator.scratchpad_latency + self.pace.transfer(payload)
+    }
+
+    /// Whether a queue entry holds a payload.
+    #[inline(always)]
+    pub(crate) fn fits_entry(&self, payload: Bytes) -> bool {
+        payload <= self.inline
+    }
+
+    /// The largest payload that both a queue entry and the scratchpad hold.
+    #[inline(always)]
+    pub(crate) fn held(&self) -> Bytes {
+        self.held
+    }
+
+    /// Whether an element of `accel` loads a state before it serves another service.
+    #[inline(always)]
+    pub(crate) fn loads_state(&self, accel: Accel) -> bool {
+        self.loads_state && matches!(accel, Accel::Ser | Accel::Dser)
     }
 
     /// Extra time of a payload that does not fit the scratchpad. It passes through in pieces, each
@@ -112,7 +147,7 @@ impl<'r> Timing<'r> {
     }
 
     /// The accelerator's time for an operation that takes a core `on_core`, on `size` bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn compute(&self, accel: Accel, on_core: Time, size: Bytes) -> Time {
         let hardware = &self.config.accelerator;
         let mean = match self.laws[accel.index()] {

@@ -1,13 +1,17 @@
 //! One execution of a trace.
 
+use accelflow_kernel::Attributes;
 use accelflow_trace::{Accel, AtmAddress, PositionMark};
 use accelflow_units::{Bytes, Time};
 
+use super::draws::Draws;
 use super::event::{Transfer, TransferKind};
 use super::ids::{LegId, RequestId, Unit};
 use super::join::Seat;
 use super::path::Path;
 use super::payload::Payload;
+use super::request::Request;
+use crate::hardware::Owner;
 use crate::orchestrators::{Decision, Next};
 use crate::plan::Operation;
 
@@ -15,6 +19,11 @@ use crate::plan::Operation;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
     pub request: RequestId,
+    /// The tenant and the service of its request, and the request's priority and phase.
+    pub owner: Owner,
+    pub priority: u8,
+    pub phase: u16,
+    pub draws: Draws,
     /// Where it is in its chain.
     pub cursor: Cursor,
     /// The type of the current operation.
@@ -26,6 +35,8 @@ pub(crate) struct Job {
     pub payload: Payload,
     pub outlook: Outlook,
     pub decision: Decision,
+    /// Whether the dispatcher alone handles the decision.
+    pub alone: bool,
     /// Words of the trace memory that the dispatcher has yet to read.
     pub reads: u8,
     pub entry: QueueEntry,
@@ -161,10 +172,20 @@ pub(crate) enum Held {
 }
 
 impl Job {
-    /// A job at `cursor` that has not read anything.
-    pub(crate) fn new(request: RequestId, cursor: Cursor, unit: Unit, payload: Payload) -> Job {
+    /// A job of `request`, which has the number `id`, at `cursor`. It has not read anything.
+    pub(crate) fn new(
+        (id, request): (RequestId, &Request),
+        attributes: Attributes,
+        cursor: Cursor,
+        unit: Unit,
+        payload: Payload,
+    ) -> Job {
         Job {
-            request,
+            request: id,
+            owner: request.owner(),
+            priority: request.priority,
+            phase: request.phase,
+            draws: Draws::new(attributes, request.phase, cursor.chain),
             cursor,
             accel: Accel::Tcp,
             unit,
@@ -181,6 +202,7 @@ impl Job {
                 error: false,
             },
             decision: Decision::default(),
+            alone: false,
             reads: 0,
             entry: QueueEntry::default(),
             transfer: Transfer {
@@ -194,5 +216,13 @@ impl Job {
             balances: false,
             left: Time::ZERO,
         }
+    }
+
+    /// Moves to the beginning of the next trace of its chain.
+    pub(crate) fn begin_trace(&mut self, trace: AtmAddress) {
+        self.cursor.trace = trace;
+        self.cursor.ordinal += 1;
+        let Cursor { chain, ordinal, .. } = self.cursor;
+        self.draws.begin_trace(self.phase, chain, ordinal);
     }
 }

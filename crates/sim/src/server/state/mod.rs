@@ -1,6 +1,7 @@
 //! The state of requests, jobs, events and tasks.
 
 mod call;
+mod draws;
 mod event;
 mod ids;
 mod job;
@@ -12,6 +13,7 @@ mod slab;
 mod task;
 
 pub(super) use call::{Caller, Envelope, Invocation, Message};
+pub(super) use draws::chain_place;
 pub(super) use event::{By, Event, Start, Transfer, TransferKind};
 pub(super) use ids::{CoreId, JobId, LegId, RequestId, Unit};
 pub(super) use job::{Cursor, Deadline, Exception, Held, Job};

@@ -71,6 +71,8 @@ impl Engine<'_> {
             self.receive(message, now);
             return;
         }
+        // The other server may answer before the next event of this one.
+        self.horizon = Time::ZERO;
         self.calls.post(Envelope {
             server,
             at: now + time,

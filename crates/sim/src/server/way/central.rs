@@ -67,14 +67,13 @@ impl Engine<'_> {
         Ok((time, meets))
     }
 
-    /// Subtracts a job's completed operation from the time left of its chain.
+    /// Subtracts a job's completed operation from the time left of its chain. Only with a central
+    /// queue.
     pub(crate) fn advance(&mut self, id: JobId) {
-        if self.manager.is_central() {
-            let done = self.operation_time(self.jobs.get(id));
-            let job = self.jobs.get_mut(id);
-            job.left = job.left.saturating_sub(done);
-            job.entry.known = true;
-        }
+        let done = self.operation_time(self.jobs.get(id));
+        let job = self.jobs.get_mut(id);
+        job.left = job.left.saturating_sub(done);
+        job.entry.known = true;
     }
 
     /// The latest time at which a job's operation may start for its request to meet its deadline.

@@ -2,7 +2,7 @@
 
 use accelflow_units::Time;
 
-use crate::hardware::{Entry, Started};
+use crate::hardware::{Element, Entry};
 use crate::orchestrators::QueueName;
 use crate::server::engine::Engine;
 use crate::server::parts::Seen;
@@ -22,7 +22,7 @@ macro_rules! picking {
 
 impl Engine<'_> {
     /// Starts the next ready entry of `unit` on an idle element.
-    pub(crate) fn start_next(&mut self, unit: Unit, now: Time) -> Option<Started<JobId>> {
+    pub(crate) fn start_next(&mut self, unit: Unit, now: Time) -> Option<(JobId, Element)> {
         picking!(self, unit, false, now, start(now))
     }
 

@@ -2,7 +2,6 @@
 
 use accelflow_units::Time;
 
-use crate::config::Busy;
 use crate::orchestrators::ManagerVisit;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
@@ -10,21 +9,33 @@ use crate::server::state::{Event, JobId, Task, Unit};
 use crate::stats::Part;
 
 impl Engine<'_> {
-    /// A job asks the dispatcher of its output queue, if the decision takes a dispatcher time.
-    pub(crate) fn ask_dispatcher(&mut self, id: JobId, now: Time) {
-        let job = self.jobs.get(id);
-        if job.decision.dispatcher == Time::ZERO {
-            self.schedule(now, Event::Dispatched(id));
-            return;
+    /// A job asks the dispatcher of `unit`, if the decision takes a dispatcher time: it `takes` some, and
+    /// perhaps `reads` the trace memory. Returns when it has decided, unless that is scheduled or the
+    /// job waits.
+    #[inline(always)]
+    pub(crate) fn ask_dispatcher(
+        &mut self,
+        id: JobId,
+        unit: Unit,
+        (takes, reads): (Time, bool),
+        now: Time,
+    ) -> Option<Time> {
+        if takes == Time::ZERO {
+            return Some(now);
         }
-        let dispatcher = self.ensemble.dispatcher_of(job.unit);
-        if dispatcher.ask(id, now) {
+        if !self.ensemble.dispatcher_of(unit).ask(id, now) {
+            return None;
+        }
+        if reads && self.dispatchers.reads_take_time() {
             self.dispatch(id, now);
+            return None;
         }
+        Some(now + takes)
     }
 
     /// The dispatcher handles a job: it reads the trace memory, word by word, and then executes its
     /// instructions.
+    #[inline(never)]
     pub(crate) fn dispatch(&mut self, id: JobId, now: Time) {
         let job = self.jobs.get_mut(id);
         if job.reads > 0 && self.dispatchers.reads_take_time() {
@@ -37,9 +48,33 @@ impl Engine<'_> {
         }
     }
 
-    /// The dispatcher has executed its instructions; the manager is next, if the decision needs it.
+    /// The dispatcher has executed its instructions; the manager is next, if the decision needs it,
+    /// then the core.
+    #[inline(never)]
     pub(crate) fn dispatched(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
-        self.spend(id, Part::Dispatcher, now);
+        self.dispatched_at_once(id, now)
+    }
+
+    /// The same at the end of a step that goes on with it.
+    #[inline(always)]
+    pub(crate) fn dispatched_at_once(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
+        self.show_part(id, Part::Dispatcher, now);
+        let job = self.jobs.get_mut(id);
+        job.path.spend(Part::Dispatcher, now);
+        let unit = job.unit;
+        if !job.alone {
+            return self.dispatched_with_others(id, now);
+        }
+        if self.dispatchers.ends_at_once() {
+            self.end_dispatch(unit, id, now);
+        }
+        self.show_part(id, Part::Manager, now);
+        self.forward_at_once(id, now)
+    }
+
+    /// The dispatcher has executed its instructions, and is not the only one to handle a job.
+    #[inline(never)]
+    fn dispatched_with_others(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.end_instructions(id, now);
         match self.jobs.get(id).decision.manager {
             Some(visit) => {
@@ -56,19 +91,20 @@ impl Engine<'_> {
     fn end_instructions(&mut self, id: JobId, now: Time) {
         let job = self.jobs.get(id);
         let forwards = job.decision.manager.is_none() && job.decision.core == Time::ZERO;
-        let waits = forwards && self.run.config.dispatcher.busy == Busy::UntilConfirmed;
-        if !waits {
+        if !forwards || self.dispatchers.ends_at_once() {
             self.end_dispatch(job.unit, id, now);
         }
     }
 
     /// The data of a job has left its output entry at `unit`.
+    #[inline(always)]
     pub(crate) fn withdraw(&mut self, id: JobId, unit: Unit, now: Time) {
         self.ensemble.withdraw(unit, now);
         self.end_dispatch(unit, id, now);
     }
 
     /// The dispatcher of `unit` has finished a job, unless it had before, and handles the next.
+    #[inline(always)]
     fn end_dispatch(&mut self, unit: Unit, id: JobId, now: Time) {
         let dispatcher = self.ensemble.dispatcher_of(unit);
         if let Some(next) = dispatcher.end(id, now) {

@@ -1,9 +1,8 @@
 //! Operations on processing elements.
 
-use accelflow_trace::Accel;
-use accelflow_units::{Bytes, Time};
+use accelflow_units::Time;
 
-use crate::hardware::Started;
+use crate::hardware::Element;
 use crate::plan::Operation;
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
@@ -13,29 +12,72 @@ use crate::stats::Part;
 
 impl Engine<'_> {
     /// Starts operations on the idle elements of `unit`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start_elements(&mut self, unit: Unit, now: Time) {
         if self.ensemble.station(unit).can_start() {
             self.start_ready(unit, now);
         }
     }
 
+    #[inline(never)]
     fn start_ready(&mut self, unit: Unit, now: Time) {
-        while let Some(started) = self.start_next(unit, now) {
-            self.begin_operation(unit, started, now);
+        while let Some((id, element)) = self.start_next(unit, now) {
+            self.begin_at_once(id, element, now);
         }
     }
 
-    /// Begins an operation on the element of `unit` that it was given.
-    pub(crate) fn begin_operation(&mut self, unit: Unit, started: Started<JobId>, now: Time) {
-        let id = started.item;
-        self.spend_waiting(id, Wait::Input, now);
-        let preparation = self.preparation(unit, started, now);
-        self.jobs.get_mut(id).run.steps += 1;
+    /// Begins the operation of a job on the element that it was given: most operations neither wait
+    /// for the element nor are stopped, and their payloads fit queue entries.
+    #[inline(always)]
+    pub(crate) fn begin_at_once(&mut self, id: JobId, element: Element, now: Time) {
+        self.show_waited(id, Wait::Input, now);
+        let job = self.jobs.get_mut(id);
+        job.path.spend(Part::Queueing, now);
+        job.run.steps += 1;
+        let (unit, Operation { input, output, .. }) = (job.unit, job.operation);
+        let fits = unit.accel == job.accel && input.max(output) <= self.timing.held();
+        let loads = element.reloads && self.timing.loads_state(unit.accel);
+        if !fits || element.wipes || loads || self.exceptions.stops(job) {
+            return self.begin_any(id, element, now);
+        }
+        let loaded = self.timing.pad_of(input);
+        // Most operations leave the size of a payload as it is.
+        let written = match output == input {
+            true => loaded,
+            false => self.timing.pad_of(output),
+        };
+        let compute = self.timing.compute(job.accel, job.operation.core, input);
+        let work = loaded + compute + written;
+        let ends = now + work;
+        job.run.ends = ends;
+        self.tenancy.spend(id, work);
+        self.measures.add_work(work);
+        let station = self.ensemble.station_mut(unit);
+        station.runs_until(ends);
+        let refills = station.has_overflow();
+        self.schedule(ends, Event::Operated(id));
+        if refills {
+            self.refill_input(unit, now);
+        }
+    }
+
+    /// Begins an operation in any case.
+    #[inline(never)]
+    fn begin_any(&mut self, id: JobId, element: Element, now: Time) {
+        let preparation = self.preparation(id, element, now);
         match self.exception(id, preparation) {
             Some(exception) => self.raise(id, exception, now),
             None => self.operate(id, preparation, now),
         }
+        let unit = self.jobs.get(id).unit;
+        if self.ensemble.station(unit).has_overflow() {
+            self.refill_input(unit, now);
+        }
+    }
+
+    /// Moves the next overflow entry of `unit` to the input entry that has become free.
+    #[inline(never)]
+    fn refill_input(&mut self, unit: Unit, now: Time) {
         if let Some(refill) = self.refill_next(unit, now) {
             self.refill(refill, now);
         }
@@ -47,16 +89,16 @@ impl Engine<'_> {
     /// from different tenants" (AccelFlow, section IV.D), and "scratchpad initialization and
     /// wipeout" take time (section VI). The state that a service's requests share is loaded when
     /// the element switches to another service.
-    fn preparation(&mut self, unit: Unit, started: Started<JobId>, now: Time) -> Time {
+    fn preparation(&mut self, id: JobId, element: Element, now: Time) -> Time {
+        let unit = self.jobs.get(id).unit;
         let config = &self.run.config.accelerator;
         let mut time = Time::ZERO;
-        if started.wipes {
+        if element.wipes {
             time += config.wipe_bandwidth.transfer(config.scratchpad);
             time += config.initial_bandwidth.transfer(config.scratchpad);
         }
-        let described = matches!(unit.accel, Accel::Ser | Accel::Dser);
-        if started.reloads && described && config.service_state > Bytes(0) {
-            let movement = self.state_movement(started.item, unit.place());
+        if element.reloads && self.timing.loads_state(unit.accel) {
+            let movement = self.state_movement(id, unit.place());
             time = self.uncore.carry(&movement, now + time) - now;
         }
         time
@@ -109,29 +151,37 @@ impl Engine<'_> {
 
     /// An element has completed an operation.
     pub(crate) fn operated(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
-        self.spend(id, Part::Accelerator, now);
+        self.show_part(id, Part::Accelerator, now);
         let job = self.jobs.get_mut(id);
+        job.path.spend(Part::Accelerator, now);
         job.run.waits_since = now;
-        let (unit, ends) = (job.unit, job.run.ends);
-        let fits = job.operation.output <= self.run.config.accelerator.inline;
-        let request = self.requests.get(job.request);
-        let owner = request.owner();
-        self.measures.count_operation(request, job, false, now);
+        self.measures
+            .count_operation(&self.requests, job, false, now);
         if job.deadline.is_set() {
+            let request = self.requests.get(job.request);
             self.measures
                 .count_deadline(request, now > job.deadline.due);
         }
-        if fits {
+        let fits = self.timing.fits_entry(job.operation.output);
+        let frees = fits && job.payload.buffer.is_some();
+        let unit = job.unit;
+        let station = self.ensemble.station_mut(unit);
+        station.stops(job.run.ends);
+        let deposited = station.deposit(id, job.owner, now);
+        let starts = station.can_start();
+        if frees {
             self.free_buffer(id);
         }
-        self.advance(id);
-        let station = self.ensemble.station_mut(unit);
-        station.stops(ends);
-        if station.deposit(id, owner, now) {
-            self.show_freed(id, now);
-            self.start_elements(unit, now);
-            self.decide(id, now)?;
+        if self.manager.is_central() {
+            self.advance(id);
         }
-        Ok(())
+        if !deposited {
+            return Ok(());
+        }
+        self.show_freed(id, now);
+        if starts {
+            self.start_ready(unit, now);
+        }
+        self.decide_at_once(id, now)
     }
 }

@@ -119,11 +119,12 @@ impl Engine<'_> {
 
     /// A source has delivered to the input entry of `job`: "the dispatcher marks the entry as
     /// ready when all data has arrived" (AccelFlow, section IV.A).
+    #[inline(always)]
     pub(crate) fn delivered(&mut self, job: JobId, now: Time) {
         let entry = &mut self.jobs.get_mut(job).entry;
         entry.missing = entry.missing.saturating_sub(1);
         if entry.missing == 0 {
-            self.enqueue(job, now);
+            self.enqueue_at_once(job, now);
         }
     }
 
@@ -201,16 +202,36 @@ impl Engine<'_> {
     }
 
     /// A reserved input entry is ready.
+    #[inline(never)]
     pub(crate) fn enqueue(&mut self, id: JobId, now: Time) {
+        self.enqueue_at_once(id, now);
+    }
+
+    #[inline(always)]
+    fn enqueue_at_once(&mut self, id: JobId, now: Time) {
+        if self.policies.needs_estimates() {
+            return self.enqueue_in_order(id, now);
+        }
+        let job = self.jobs.get(id);
+        let station = self.ensemble.station_mut(job.unit);
+        match station.start_at_once(job.owner, now) {
+            Some(element) => self.begin_at_once(id, element, now),
+            None => self.enqueue_in_order(id, now),
+        }
+    }
+
+    /// Puts a ready entry into the queue where the policy wants it.
+    #[inline(never)]
+    fn enqueue_in_order(&mut self, id: JobId, now: Time) {
         let entry = self.queue_entry(id);
         let job = self.jobs.get_mut(id);
         job.deadline.due = entry.due;
         let unit = job.unit;
         let station = self.ensemble.station_mut(unit);
         if !self.policies.order_queues()
-            && let Some(started) = station.start_at_once(&entry, now)
+            && let Some(element) = station.start_at_once(entry.owner, now)
         {
-            self.begin_operation(unit, started, now);
+            self.begin_at_once(id, element, now);
             return;
         }
         let placed = station.ready(entry, now);
@@ -223,11 +244,10 @@ impl Engine<'_> {
     /// The entry of `job` as the input dispatcher reads it.
     fn queue_entry(&self, id: JobId) -> Entry<JobId> {
         let job = self.jobs.get(id);
-        let request = self.requests.get(job.request);
         let mut entry = Entry {
             item: id,
-            owner: request.owner(),
-            priority: request.priority,
+            owner: job.owner,
+            priority: job.priority,
             due: job.deadline.due,
             work: Time::ZERO,
         };

@@ -5,27 +5,17 @@ use accelflow_units::Time;
 
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
-use crate::server::state::{Exception, Job, JobId, Task};
+use crate::server::state::{Exception, JobId, Task, chain_place};
 use crate::stats::{Fallback, Part};
 
-/// The first of the attributes of a request that choose the operations with an exception.
-const EXCEPTIONS: u64 = 1 << 40;
 /// The first of the attributes that choose how exceptions end.
 const ENDINGS: u64 = 1 << 41;
-/// The first of the attributes that choose the operations with a page fault.
-const FAULTS: u64 = 1 << 63;
-
-const MILLION: u64 = 1_000_000;
-
 impl Engine<'_> {
     /// The exception that the operation of `job` raises, if it raises one.
+    #[inline(never)]
     pub(crate) fn exception(&mut self, id: JobId, preparation: Time) -> Option<Exception> {
-        let config = self.run.config;
-        if config.tlb.faults_per_million == 0 && config.exception.per_million == 0.0 {
-            return None;
-        }
         let job = self.jobs.get(id);
-        if self.faults(job) {
+        if self.exceptions.faults(job) {
             self.measures.count_page_fault();
             return Some(Exception {
                 preparation,
@@ -33,37 +23,19 @@ impl Engine<'_> {
                 resumes: true,
             });
         }
-        let config = &self.run.config.exception;
-        if config.per_million == 0.0 {
-            return None;
-        }
-        let request = self.requests.get(job.request);
-        let place = u64::from(request.phase) << 32
-            | u64::from(job.cursor.chain) << 24
-            | u64::from(job.run.steps) << 8
-            | job.accel.index() as u64;
-        let seed = self.requests.seed(request);
-        let drawn = |purpose| attribute_unit(seed, request.number, purpose + place);
-        (drawn(EXCEPTIONS) * 1e6 < config.per_million).then(|| Exception {
-            preparation,
-            handling: config.handling,
-            resumes: drawn(ENDINGS) >= config.fall_back_share,
+        self.exceptions.raises(job).then(|| {
+            let config = &self.run.config.exception;
+            let request = self.requests.get(job.request);
+            let seed = self.requests.seed(request);
+            let step = u64::from(job.run.steps) << 8 | job.accel.index() as u64;
+            let place = chain_place(job.phase, job.cursor.chain) | step;
+            let drawn = attribute_unit(seed, request.number, ENDINGS + place);
+            Exception {
+                preparation,
+                handling: config.handling,
+                resumes: drawn >= config.fall_back_share,
+            }
         })
-    }
-
-    /// Whether the operation of a job meets a page fault: the same in every system.
-    fn faults(&self, job: &Job) -> bool {
-        let rate = self.run.config.tlb.faults_per_million;
-        if rate == 0 {
-            return false;
-        }
-        let (request, cursor) = (self.requests.get(job.request), job.cursor);
-        let trace = u64::from(request.phase) << 24
-            | u64::from(cursor.chain & 0xFFF) << 12
-            | u64::from(cursor.ordinal & 0xFFF);
-        let operation = (cursor.mark.index() as u64) << 8 | job.accel.index() as u64;
-        let purpose = FAULTS | trace << 16 | operation;
-        self.requests.attribute(request, purpose) % MILLION < rate
     }
 
     /// "On an exception, the accelerator operation stops, a CPU core is interrupted, and the OS

@@ -12,10 +12,69 @@ use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
     /// All decisions are taken: moves the job out of its output queue.
+    #[inline(never)]
     pub(crate) fn forward(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         if !self.joins.none_forked() {
             self.start_arms(id, now)?;
         }
+        match self.pass_on(id, now) {
+            Some(done) => {
+                self.schedule(done, Event::Moved(id));
+                Ok(())
+            }
+            None => self.forward_anywhere(id, now),
+        }
+    }
+
+    /// The same at the end of a step, which may go on with what follows.
+    #[inline(always)]
+    pub(crate) fn forward_at_once(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
+        if !self.joins.none_forked() {
+            return self.forward(id, now);
+        }
+        match self.pass_on(id, now) {
+            Some(done) if self.goes_on_at(done) => self.moved(id, done),
+            Some(done) => {
+                self.schedule(done, Event::Moved(id));
+                Ok(())
+            }
+            None => self.forward_anywhere(id, now),
+        }
+    }
+
+    /// Moves a job from its output queue to the input queue of the only accelerator that may execute
+    /// its next operation, if that has room and an A-DMA engine is free. Returns when it arrives.
+    #[inline(always)]
+    fn pass_on(&mut self, id: JobId, now: Time) -> Option<Time> {
+        let job = self.jobs.get_mut(id);
+        let Next::Forward(to) = job.outlook.next else {
+            return None;
+        };
+        let there = self.ensemble.only(to)?;
+        let meets = job.outlook.meets;
+        if meets || !self.dma.is_free() || !self.ensemble.station_mut(there).reserve_input() {
+            return None;
+        }
+        let here = std::mem::replace(&mut job.unit, there);
+        (job.accel, job.entry.missing) = (to, 1);
+        job.transfer = Transfer {
+            kind: TransferKind::Forward,
+            source: Some(here),
+        };
+        let size = self.timing.entry_size(job.operation.input);
+        self.dma.begin(now);
+        let programmed = now + self.run.config.network.dma_setup;
+        if self.is_followed() {
+            self.show_links(None, now);
+        }
+        let way = ((here.accel, here.instance), (there.accel, there.instance));
+        let done = self.uncore.pass(way, size, programmed);
+        self.show_moves(id, now, done);
+        Some(done)
+    }
+
+    #[inline(never)]
+    fn forward_anywhere(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let job = self.jobs.get(id);
         let unit = job.unit;
         match job.outlook.next {
@@ -135,6 +194,7 @@ impl Engine<'_> {
     }
 
     /// Starts a transfer on an A-DMA engine: programs it and moves the data.
+    #[inline(never)]
     fn move_data(&mut self, job: JobId, movement: &Movement, now: Time) {
         let programmed = now + self.run.config.network.dma_setup;
         if self.is_followed() {
@@ -146,23 +206,46 @@ impl Engine<'_> {
     }
 
     /// An A-DMA engine has completed a transfer.
-    pub(crate) fn moved(&mut self, job: JobId, now: Time) -> Result<(), Failure> {
-        self.spend(job, Part::Communication, now);
-        if let Some((next, movement)) = self.dma.release(now) {
+    pub(crate) fn moved(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
+        self.show_part(id, Part::Communication, now);
+        let job = self.jobs.get_mut(id);
+        job.path.spend(Part::Communication, now);
+        let Transfer { kind, source } = job.transfer;
+        if self.dma.backlog() > 0 {
+            self.pass_engine_on(now);
+        } else {
+            self.dma.end(now);
+        }
+        if let Some(source) = source {
+            self.withdraw(id, source, now);
+        }
+        match kind {
+            TransferKind::Forward => self.delivered(id, now),
+            _ => return self.moved_elsewhere(id, kind, now),
+        }
+        Ok(())
+    }
+
+    /// Gives the A-DMA engine of a transfer that has ended to the next that waits.
+    #[inline(never)]
+    fn pass_engine_on(&mut self, now: Time) {
+        if let Some((next, movement)) = self.dma.next() {
             self.move_data(next, &movement, now);
         }
-        let transfer = self.jobs.get(job).transfer;
-        if let Some(source) = transfer.source {
-            self.withdraw(job, source, now);
-        }
-        match transfer.kind {
-            TransferKind::Forward => self.delivered(job, now),
-            TransferKind::Spill | TransferKind::CentralSpill => self.overflow_filled(job, now),
-            TransferKind::Central => self.entered(job, now),
-            TransferKind::Join => self.arrived(job, now)?,
-            TransferKind::Grant => self.granted(job, now),
-            TransferKind::Result => self.notify(job, now),
-            TransferKind::Rescue => self.run_software(job, false, now)?,
+    }
+
+    /// A transfer has ended elsewhere than in an input entry.
+    #[inline(never)]
+    fn moved_elsewhere(&mut self, id: JobId, kind: TransferKind, now: Time) -> Result<(), Failure> {
+        match kind {
+            // Delivered.
+            TransferKind::Forward => {}
+            TransferKind::Spill | TransferKind::CentralSpill => self.overflow_filled(id, now),
+            TransferKind::Central => self.entered(id, now),
+            TransferKind::Join => self.arrived(id, now)?,
+            TransferKind::Grant => self.granted(id, now),
+            TransferKind::Result => self.notify(id, now),
+            TransferKind::Rescue => self.run_software(id, false, now)?,
         }
         Ok(())
     }

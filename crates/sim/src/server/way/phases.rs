@@ -70,7 +70,7 @@ impl Engine<'_> {
         request.outstanding = waited as u16;
         request.overhead = Time::ZERO;
         let (whole, first) = (id, request.phase == 0);
-        let mut jobs = Vec::with_capacity(chains.len());
+        let mut jobs = std::mem::take(&mut self.started);
         for (index, chain) in chains.iter().enumerate() {
             let id = match chain.detached {
                 true => self.part(whole),
@@ -97,13 +97,15 @@ impl Engine<'_> {
             // put before the tasks that wait, so the last of them is put there first.
             jobs[1..].reverse();
         }
-        for job in jobs {
+        for &job in &jobs {
             if accelerated {
                 self.start_on_accelerators(job, first, now)?;
             } else {
                 self.run_software(job, !first, now)?;
             }
         }
+        jobs.clear();
+        self.started = jobs;
         match waited {
             0 => self.next_phase(id, false, now),
             _ => Ok(()),
@@ -133,9 +135,10 @@ impl Engine<'_> {
         let request = self.requests.get(id);
         let share = self.ensemble.share_of(request.tenant);
         let unit = self.ensemble.unit(Accel::Tcp, request.tcp, share);
-        let payload = self.requests.first_payload(id, chain);
-        let cursor = self.requests.begin(id, index, chain);
-        let job = self.jobs.insert(Job::new(id, cursor, unit, payload));
+        let attributes = self.requests.attributes(request);
+        let (cursor, payload) = self.requests.begin(id, index, chain);
+        let job = Job::new((id, request), attributes, cursor, unit, payload);
+        let job = self.jobs.insert(job);
         let read = self.jobs.get_mut(job);
         self.requests.read(read, &mut Vec::new())?;
         read.unit = self.ensemble.unit(read.accel, unit.instance, share);

@@ -72,6 +72,7 @@ impl Engine<'_> {
     }
 
     /// How long the operation of `job` computes where it is.
+    #[inline(always)]
     pub(crate) fn compute_there(&self, job: &Job) -> Time {
         let operation = job.operation;
         let time = self
@@ -106,7 +107,7 @@ impl Engine<'_> {
     /// Whether the operation of a job assigns its request to a core: LdB's in the first phase.
     /// Responses go to the core that has sent the message.
     pub(crate) fn balances(&self, job: &Job) -> bool {
-        job.accel == Accel::Ldb && self.requests.get(job.request).phase == 0
+        job.accel == Accel::Ldb && job.phase == 0
     }
 
     /// Assigns a request to a core by LdB; among equals it takes the first from `first` on. Returns

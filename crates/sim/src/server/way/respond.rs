@@ -4,19 +4,20 @@ use accelflow_units::Time;
 
 use crate::server::engine::Engine;
 use crate::server::observer::Happening;
-use crate::server::state::{Job, RequestId};
+use crate::server::state::{JobId, RequestId};
 use crate::stats::Breakdown;
 
 impl Engine<'_> {
     /// Handles the end of an execution that sent a message. In the last phase that message is the
     /// response. A response with an error ends the path of the request with the current phase.
-    pub(crate) fn respond_if_last(&mut self, job: &Job, now: Time) {
-        let id = job.request;
+    pub(crate) fn respond_if_last(&mut self, job: JobId, now: Time) {
+        let job = self.jobs.get(job);
+        let (id, error, spent) = (job.request, job.outlook.error, job.path.spent);
         let chain = Some(usize::from(job.cursor.chain));
-        if job.outlook.error {
-            self.fail(id, chain, &job.path.spent, now);
+        if error {
+            self.fail(id, chain, &spent, now);
         } else if self.requests.is_last_phase(self.requests.get(id)) {
-            self.respond(id, chain, &job.path.spent, now);
+            self.respond(id, chain, &spent, now);
         }
     }
 

@@ -85,8 +85,8 @@ impl Engine<'_> {
         let mut total = Time::ZERO;
         let mut job = *self.jobs.get(id);
         while let (Next::Forward(_), false) = (job.outlook.next, job.outlook.meets) {
-            let request = self.requests.get(job.request);
-            self.measures.count_operation(request, &job, true, now);
+            self.measures
+                .count_operation(&self.requests, &job, true, now);
             total += config.tax_time(job.operation.core);
             if job.deadline.is_set() {
                 job.deadline.due = job.deadline.after(self.operation_time(&job));
@@ -143,7 +143,7 @@ impl Engine<'_> {
             }
             _ => {
                 if job.accel == Accel::Tcp {
-                    self.respond_if_last(&job, now);
+                    self.respond_if_last(id, now);
                 }
                 self.follow(id, now);
                 self.remove_job(id);

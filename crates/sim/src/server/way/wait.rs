@@ -149,16 +149,18 @@ impl Engine<'_> {
 
     /// A parked job goes on with its message.
     pub(crate) fn resume_parked(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
-        let mut job = *self.jobs.get(id);
-        self.requests.read(&mut job, &mut Vec::new())?;
+        let job = self.jobs.get_mut(id);
+        self.requests.read(job, &mut Vec::new())?;
         let held = std::mem::take(&mut job.entry.held);
-        job.unit = match held {
-            Held::Input | Held::Overflow => self.tcp_of(id),
-            Held::Core | Held::Nowhere => self.at_own_type(&job),
-        };
         job.entry.known = false;
-        job.left = self.time_left(&job)?;
-        *self.jobs.get_mut(id) = job;
+        let job = self.jobs.get(id);
+        let unit = match held {
+            Held::Input | Held::Overflow => self.tcp_of(id),
+            Held::Core | Held::Nowhere => self.at_own_type(job),
+        };
+        let left = self.time_left(job)?;
+        let job = self.jobs.get_mut(id);
+        (job.unit, job.left) = (unit, left);
         match held {
             Held::Input => {
                 self.receive_beyond(id, now);

@@ -57,8 +57,10 @@ fn job(requests: &Requests<'_>, id: RequestId, index: u16, chain: &ChainPlan) ->
         share: 0,
         station: 0,
     };
-    let cursor = requests.begin(id, index, chain);
-    Job::new(id, cursor, unit, requests.first_payload(id, chain))
+    let (cursor, payload) = requests.begin(id, index, chain);
+    let request = requests.get(id);
+    let attributes = requests.attributes(request);
+    Job::new((id, request), attributes, cursor, unit, payload)
 }
 
 /// What reading determines.
