@@ -24,6 +24,7 @@ SCRIPTS = [
     "scripts/docs",
     "scripts/install-browser",
     "scripts/install-shells",
+    "scripts/install-valgrind",
     "scripts/wheel",
     "scripts/lock",
     "scripts/run",

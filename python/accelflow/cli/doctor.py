@@ -44,6 +44,7 @@ _PROGRAMS: Final = (
     (("chromium",), "tests and pictures of reports", "scripts/install-browser"),
     (("zsh",), "tests of shell completion", "scripts/install-shells"),
     (("fish",), "tests of shell completion", "scripts/install-shells"),
+    (("valgrind",), "counting a simulation's instructions", "scripts/install-valgrind"),
 )
 
 
