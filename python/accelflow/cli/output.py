@@ -37,7 +37,11 @@ class Output(Console):
 
 
 def check_place(out: Path) -> None:
-    """Raise InputError for a folder that cannot be written, before anything is simulated."""
+    """Raise InputError for a folder that cannot be written, before anything is simulated.
+
+    A missing folder of results is created, with its parents; :func:`check_file` refuses the missing
+    folder of a single file.
+    """
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise InputError(f"--out {out}: {existing} is not a writable folder")
