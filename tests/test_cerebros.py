@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from accelflow import InputError, cerebros
+from accelflow.cerebros.replications import estimate
 from accelflow.cli import program
 from accelflow.findings import TOLERANCE
 
@@ -49,6 +50,15 @@ def test_every_row_of_the_figures_is_near_or_has_its_reason() -> None:
     assert rows["most: RPC layer, times fewer"]["ours"] == pytest.approx(64, rel=0.1)
     assert rows["most: all cycles, times fewer"]["ours"] == pytest.approx(14.2, rel=0.25)
     assert rows["USR: requests steered to an affine core"]["ours"] == pytest.approx(0.98, abs=0.03)
+
+
+def test_equal_figures_have_no_interval_of_rounding_errors() -> None:
+    assert estimate([0.1 + 0.2, 0.3, 0.3]) == (pytest.approx(0.3), 0.0)
+    assert estimate([0.0, 0.0]) == (0.0, 0.0)
+    assert estimate([7.0]) == (7.0, None)
+    mean, half_width = estimate([1.0, 1.001])
+    assert mean == pytest.approx(1.0005)
+    assert half_width == pytest.approx(0.00635, rel=1e-2)
 
 
 def test_figures_are_of_several_seeds_and_say_how_sure_they_are() -> None:

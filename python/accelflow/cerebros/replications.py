@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from accelflow import _native
+
+#: The relative error of sums and means of equal figures.
+_ROUNDED: Final = 1e-12
 
 
 def estimate(values: Sequence[float]) -> tuple[float, float | None]:
     """Return the mean of independent `values` and the half-width of its 95 % confidence interval.
 
-    The half-width is None for a single value.
+    The half-width is None for a single value, and 0 for values that differ by rounding alone.
     """
     found = _native.confidence_interval(list(values))
-    return (values[0], None) if found is None else found
+    if found is None:
+        return values[0], None
+    mean, half_width = found
+    return mean, 0.0 if half_width <= _ROUNDED * abs(mean) else half_width
 
 
 def mean_bars(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
