@@ -55,6 +55,15 @@ pub enum Kind {
         /// The largest value.
         max: f64,
     },
+    /// A whole number from `min` to `max`, or one of several values with names.
+    WholeOr {
+        /// The smallest number.
+        min: f64,
+        /// The largest number.
+        max: f64,
+        /// The other values, which are whole numbers too.
+        named: &'static [Choice],
+    },
     /// One of several values, most of which have names.
     Choice(&'static [Choice]),
     /// `off` (0) or `on` (1).
@@ -76,21 +85,27 @@ impl Kind {
         Kind::Whole { min, max }
     }
 
+    /// A whole number from `min` to `max`, or one of `named`.
+    pub const fn whole_or(min: f64, max: f64, named: &'static [Choice]) -> Kind {
+        Kind::WholeOr { min, max, named }
+    }
+
     /// The name in lists: number, whole, choice, switch or fixed.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Number { .. } => "number",
-            Kind::Whole { .. } => "whole",
+            Kind::Whole { .. } | Kind::WholeOr { .. } => "whole",
             Kind::Choice(_) => "choice",
             Kind::Switch => "switch",
             Kind::Fixed => "fixed",
         }
     }
 
-    /// The only values, if there is no range.
+    /// The only values if there is no range, and those with names beside a range.
     pub const fn choices(self) -> &'static [Choice] {
         match self {
             Kind::Choice(choices) => choices,
+            Kind::WholeOr { named, .. } => named,
             Kind::Switch => SWITCH,
             Kind::Number { .. } | Kind::Whole { .. } | Kind::Fixed => &[],
         }
@@ -101,19 +116,23 @@ impl Kind {
         match self {
             Kind::Number { min, max } | Kind::Whole { min, max } => (min, max),
             Kind::Fixed => (default, default),
-            Kind::Choice(_) | Kind::Switch => self
-                .choices()
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), choice| {
-                    (min.min(choice.value), max.max(choice.value))
-                }),
+            Kind::WholeOr { min, max, .. } => self.with_choices(min, max),
+            Kind::Choice(_) | Kind::Switch => self.with_choices(f64::INFINITY, f64::NEG_INFINITY),
         }
+    }
+
+    /// The smallest and the largest of two numbers and all choices.
+    fn with_choices(self, min: f64, max: f64) -> (f64, f64) {
+        let choices = self.choices().iter();
+        choices.fold((min, max), |(min, max), choice| {
+            (min.min(choice.value), max.max(choice.value))
+        })
     }
 
     /// Whether only whole numbers are allowed.
     pub fn is_whole(self) -> bool {
         match self {
-            Kind::Whole { .. } => true,
+            Kind::Whole { .. } | Kind::WholeOr { .. } => true,
             Kind::Number { .. } | Kind::Fixed => false,
             Kind::Choice(_) | Kind::Switch => {
                 let mut choices = self.choices().iter();
@@ -127,6 +146,10 @@ impl Kind {
         match self {
             Kind::Number { min, max } => (min..=max).contains(&value),
             Kind::Whole { min, max } => (min..=max).contains(&value) && value.fract() == 0.0,
+            Kind::WholeOr { min, max, .. } => {
+                Kind::whole(min, max).allows(value, default)
+                    || self.choices().iter().any(|choice| choice.value == value)
+            }
             Kind::Fixed => value == default,
             Kind::Choice(_) | Kind::Switch => {
                 let mut choices = self.choices().iter();
@@ -135,15 +158,30 @@ impl Kind {
         }
     }
 
-    /// The allowed values in words, without the unit: `a number from 0 to 1`, `on or off`.
-    pub(crate) fn words(self, default: f64) -> String {
+    /// The allowed values in words, with the `unit` of a number: `a number from 0 to 1`, `on or
+    /// off`.
+    pub(crate) fn words(self, default: f64, unit: &str) -> String {
+        let words = self.words_before_unit(default);
+        let words = format!("{words} {unit}");
+        let also = match self {
+            Kind::WholeOr { named, .. } => {
+                format!(", or {}", any_of(named.iter().map(Choice::label)))
+            }
+            _ => String::new(),
+        };
+        format!("{}{also}", words.trim_end())
+    }
+
+    fn words_before_unit(self, default: f64) -> String {
         let range = |what, min, max| {
             let (min, max) = (number_text(min), number_text(max));
             format!("{what} from {min} to {max}")
         };
         match self {
             Kind::Number { min, max } => range("a number", min, max),
-            Kind::Whole { min, max } => range("a whole number", min, max),
+            Kind::Whole { min, max } | Kind::WholeOr { min, max, .. } => {
+                range("a whole number", min, max)
+            }
             Kind::Fixed => number_text(default),
             Kind::Choice(_) | Kind::Switch => any_of(self.choices().iter().map(Choice::label)),
         }

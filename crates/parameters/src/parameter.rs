@@ -60,13 +60,12 @@ impl<S: AsRef<str>> Parameter<S> {
 
     /// The allowed values in words, with the unit: `a whole number from 1 to 64 cores`.
     pub fn allowed(&self) -> String {
-        let words = self.kind.words(self.default);
+        let words = self.kind.words(self.default, self.unit);
         let fixed = match self.kind {
             Kind::Fixed => ", a constant of the model",
             _ => "",
         };
-        let words = format!("{words} {}", self.unit);
-        format!("{}{fixed}", words.trim_end())
+        format!("{words}{fixed}")
     }
 
     /// The choice with the number `value`.

@@ -79,6 +79,25 @@ fn base() -> Server {
     server
 }
 
+/// A value beside a range.
+const AS_ALL: &[Choice] = &[Choice::named(-1.0, "as_all", "the number of all")];
+
+#[test]
+fn a_value_beside_a_range_has_a_name() {
+    let pes = parameter("pes.TCP", "PEs", Kind::whole_or(0.0, 16.0, AS_ALL), -1.0);
+    assert_eq!(pes.allowed(), "a whole number from 0 to 16 PEs, or as_all");
+    assert_eq!(
+        (pes.text(-1.0), pes.text(3.0)),
+        ("as_all".into(), "3".into())
+    );
+    assert_eq!(pes.number_of("as-all"), Ok(-1.0));
+    let refused = pes.check(-2.0).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "pes.TCP = -2: must be a whole number from 0 to 16 PEs, or as_all"
+    );
+}
+
 fn kinds() -> impl Strategy<Value = Kind> {
     let range = (-1e6..1e6_f64, 0.0..1e6_f64);
     prop_oneof![
@@ -86,6 +105,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
             .clone()
             .prop_map(|(min, length)| Kind::number(min, min + length)),
         range.prop_map(|(min, length)| Kind::whole(min.round(), (min + length).round())),
+        Just(Kind::whole_or(0.0, 16.0, AS_ALL)),
         Just(Kind::Choice(NAMED)),
         Just(Kind::Choice(NUMBERS)),
         Just(Kind::Switch),

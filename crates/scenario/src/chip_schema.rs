@@ -87,6 +87,11 @@ fn rule(parameter: &Parameter, description: &str) -> Value {
         Some(choice) if !choice.name.is_empty() => choice.name.into(),
         _ => number(parameter.default),
     };
+    if let Kind::WholeOr { min, max, .. } = parameter.kind {
+        let whole = json!({"type": "integer", "minimum": number(min), "maximum": number(max)});
+        let any = json!([whole, {"enum": allowed}]);
+        return json!({"anyOf": any, "default": default, "description": description});
+    }
     json!({"enum": allowed, "default": default, "description": description})
 }
 

@@ -1,6 +1,6 @@
 //! Parameters of one type of accelerator, which override those of all types.
 
-use accelflow_parameters::{Kind, Parameter, Provenance, Row};
+use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
@@ -8,6 +8,18 @@ use crate::config::server::Config;
 
 /// The value of a count for which a type uses the number of all types.
 const NOT_OWN: f64 = -1.0;
+
+/// A count from 0 to `$max`, or that of all types, whose parameter is called `$of_all`.
+macro_rules! count {
+    ($max:literal, $of_all:literal) => {{
+        const AS_ALL: &[Choice] = &[Choice::named(
+            NOT_OWN,
+            "as_accelerator",
+            concat!("the value of ", $of_all),
+        )];
+        Kind::whole_or(0.0, $max, AS_ALL)
+    }};
+}
 
 /// The provenance and source of the numbers of all types, which each type has by default.
 type Origin = (Provenance, &'static str);
@@ -76,10 +88,10 @@ macro_rules! rows {
 pub(super) const INSTANCES: &[Row<Config>] = &rows!(
     "instances",
     "",
-    Kind::whole(NOT_OWN, 16.0),
+    count!(16.0, "accelerator.instances"),
     NOT_OWN,
     PRINTED,
-    "-1 takes accelerator.instances: the processor evaluated has the same number of each type. 0 is a chip without this accelerator: a trace that comes to it goes on in software, on its core.",
+    "The processor evaluated has the same number of each type. 0 is a chip without this accelerator: a trace that comes to it goes on in software, on its core.",
     instances,
     own,
     some
@@ -87,10 +99,10 @@ pub(super) const INSTANCES: &[Row<Config>] = &rows!(
 pub(super) const PES: &[Row<Config>] = &rows!(
     "pes",
     "PEs",
-    Kind::whole(NOT_OWN, 1024.0),
+    count!(1024.0, "accelerator.pes"),
     NOT_OWN,
     PRINTED,
-    "-1 takes accelerator.pes: the processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
+    "The processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
     pes,
     own,
     some
@@ -98,10 +110,10 @@ pub(super) const PES: &[Row<Config>] = &rows!(
 pub(super) const INPUT_ENTRIES: &[Row<Config>] = &rows!(
     "input_entries",
     "entries",
-    Kind::whole(NOT_OWN, 65536.0),
+    count!(65536.0, "accelerator.input_entries"),
     NOT_OWN,
     PRINTED,
-    "-1 takes accelerator.input_entries: the processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
+    "The processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
     input_entries,
     own,
     some
@@ -109,10 +121,10 @@ pub(super) const INPUT_ENTRIES: &[Row<Config>] = &rows!(
 pub(super) const OUTPUT_ENTRIES: &[Row<Config>] = &rows!(
     "output_entries",
     "entries",
-    Kind::whole(NOT_OWN, 65536.0),
+    count!(65536.0, "accelerator.output_entries"),
     NOT_OWN,
     PRINTED,
-    "-1 takes accelerator.output_entries: the processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
+    "The processor evaluated has the same number of each type. 0 is a chip without this accelerator, as instances = 0 is.",
     output_entries,
     own,
     some
@@ -120,10 +132,10 @@ pub(super) const OUTPUT_ENTRIES: &[Row<Config>] = &rows!(
 pub(super) const OVERFLOW_ENTRIES: &[Row<Config>] = &rows!(
     "overflow_entries",
     "entries",
-    Kind::whole(NOT_OWN, 1_048_576.0),
+    count!(1_048_576.0, "accelerator.overflow_entries"),
     NOT_OWN,
     ASSUMED,
-    "-1 takes accelerator.overflow_entries; 0 is a queue without an overflow area.",
+    "0 is a queue without an overflow area.",
     overflow_entries,
     own,
     some
