@@ -71,6 +71,7 @@ mod parameter;
 mod provenance;
 mod refusal;
 mod similar;
+mod system;
 mod table;
 
 pub use kind::{Choice, Kind};
@@ -79,4 +80,5 @@ pub use parameter::Parameter;
 pub use provenance::Provenance;
 pub use refusal::{Refusal, any_of, quoted};
 pub use similar::similar;
+pub use system::system_text;
 pub use table::{Row, Table};

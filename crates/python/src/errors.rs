@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use accelflow_parameters::{Refusal, system_text};
 use accelflow_serve::MAX_TIME_LIMIT;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -40,7 +41,7 @@ create_exception!(
 
 /// Converts an engine's error to an AccelflowError.
 pub(crate) fn failure(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(error.to_string())
+    AccelflowError::new_err(system_text(&error))
 }
 
 /// A time limit. Raises AccelflowError for a value that is out of range.
@@ -49,8 +50,8 @@ pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
     let found = found.filter(|time| !time.is_zero() && *time <= MAX_TIME_LIMIT);
     found.ok_or_else(|| {
         let most = MAX_TIME_LIMIT.as_secs();
-        let why = format!("{name} = {value}: must be above 0 and at most {most} seconds");
-        AccelflowError::new_err(why)
+        let allowed = format!("must be above 0 and at most {most} seconds");
+        failure(Refusal::number(name, value, allowed))
     })
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use accelflow_parameters::system_text;
 use accelflow_storage::{Gateway, GatewayConfig};
 use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("accelflow-storage-gateway: error: {error}");
+    eprintln!("accelflow-storage-gateway: error: {}", system_text(&error));
     ExitCode::FAILURE
 }
 

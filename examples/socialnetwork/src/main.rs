@@ -19,6 +19,7 @@ mod site;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use accelflow_parameters::system_text;
 use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
@@ -90,7 +91,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("socialnetwork: error: {error}");
+            eprintln!("socialnetwork: error: {}", system_text(&error));
             ExitCode::FAILURE
         }
     }

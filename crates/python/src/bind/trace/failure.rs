@@ -1,6 +1,6 @@
 //! Errors of the trace engine as `TraceError`, each with a stable name for its reason.
 
-use accelflow_parameters::{Refusal, quoted};
+use accelflow_parameters::{Refusal, quoted, system_text};
 use accelflow_trace::{
     CheckError, ConditionError, DecodeError, Fault, FileError, KindError, KindsError, LinkError,
     PredicateError, RegisterError, SourceError, TemplateError, Unstructured,
@@ -58,7 +58,7 @@ impl Failure {
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> PyErr {
         Python::attach(|py| {
-            let error = TraceError::new_err(failure.message);
+            let error = TraceError::new_err(system_text(&failure.message));
             let value = error.value(py);
             let set = value
                 .setattr("reason", failure.reason)

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::errors::AccelflowError;
+use crate::errors::{AccelflowError, failure};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,8 +120,8 @@ fn function(function: &Function, all: f64) -> Value {
     })
 }
 
-fn error(error: impl ToString) -> PyErr {
-    AccelflowError::new_err(error.to_string())
+fn error(error: impl std::fmt::Display) -> PyErr {
+    failure(error)
 }
 
 fn run(request: &Request) -> Result<String, String> {
