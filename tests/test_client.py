@@ -23,7 +23,16 @@ from thrift.transport.TSocket import TServerSocket
 from thrift.transport.TSSLSocket import TSSLServerSocket
 from thrift.transport.TTransport import TFramedTransportFactory
 
-from accelflow import AccelflowError, CallError, Cancel, Client, DeclaredError, HttpClient, Server
+from accelflow import (
+    CallError,
+    Cancel,
+    Client,
+    ClientTls,
+    DeclaredError,
+    HttpClient,
+    InputError,
+    Server,
+)
 from accelflow.client import CallLimits
 from certificates import make_certificate
 from thrift_client import ARGUMENTS, INTERFACE, RESULTS, Refused
@@ -139,14 +148,12 @@ def test_apache_thrift_servers_answer(
     factory = TCompactProtocolFactory() if compact else TBinaryProtocolAcceleratedFactory()
     files = certificate if secure else None
     with apache_thrift(factory, files) as port:
-        options: dict[str, Any] = {"ca": certificate[0]} if secure else {}
         client = Client(
             interface,
             f"127.0.0.1:{port}",
             protocol=protocol,
-            server_name="localhost" if secure else None,
+            tls=ClientTls(ca=certificate[0], server_name="localhost") if secure else None,
             limits=PATIENT,
-            **options,
         )
         assert client.call("Calculator.add", {"a": 40, "b": 2}) == 42
         assert client.call("nothing") is None
@@ -246,7 +253,7 @@ def test_interfaces_are_in_more_than_one_file(interface: Path, tmp_path: Path) -
     path.write_text('include "calculator.thrift"\nservice Outer extends calculator.Calculator {}')
     with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
         address = f"127.0.0.1:{port}"
-        with pytest.raises(AccelflowError, match="calculator"):
+        with pytest.raises(InputError, match="calculator"):
             Client(path, address)
         client = Client(path, address, include_dirs=[interface.parent], limits=PATIENT)
         assert client.call("Outer.add", {"a": 1, "b": 2}) == 3
@@ -269,8 +276,8 @@ def test_tls_that_is_wrong_is_named(
     said: str,
 ) -> None:
     with apache_thrift(TBinaryProtocolAcceleratedFactory(), certificate, **options) as port:
-        settings = {"ca": certificate[0], "server_name": "localhost"} | client_options
-        client = Client(interface, f"127.0.0.1:{port}", limits=PATIENT, **settings)
+        tls = ClientTls(**{"ca": certificate[0], "server_name": "localhost"} | client_options)
+        client = Client(interface, f"127.0.0.1:{port}", limits=PATIENT, tls=tls)
         with pytest.raises(CallError, match=said):
             client.call("nothing")
 
@@ -284,10 +291,7 @@ def test_openssl_takes_the_clients_certificate(
         client = Client(
             interface,
             f"127.0.0.1:{port}",
-            ca=cert,
-            server_name="localhost",
-            certificate=cert,
-            key=key,
+            tls=ClientTls(ca=cert, server_name="localhost", certificate=cert, key=key),
             limits=PATIENT,
         )
         assert client.call("add", {"a": 1, "b": 1}) == 2
@@ -352,10 +356,9 @@ def http_server(files: tuple[Path, Path] | None) -> Iterator[int]:
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
 def test_json_over_http_comes_back(certificate: tuple[Path, Path], secure: bool) -> None:
     with http_server(certificate if secure else None) as port:
-        options: dict[str, Any] = {"ca": certificate[0]} if secure else {}
-        name = "localhost" if secure else None
+        tls = ClientTls(ca=certificate[0], server_name="localhost") if secure else None
         make = lambda **more: HttpClient(  # noqa: E731
-            f"127.0.0.1:{port}", server_name=name, limits=PATIENT, **options, **more
+            f"127.0.0.1:{port}", tls=tls, limits=PATIENT, **more
         )
         client = make()
         values: list[Any] = [{}, [1, "ü", None], {"text": "x" * 100_000}]
@@ -381,7 +384,9 @@ def test_json_over_http_comes_back(certificate: tuple[Path, Path], secure: bool)
 def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path, Path]) -> None:
     with http_server(certificate) as port:
         client = HttpClient(
-            f"127.0.0.1:{port}", ca=certificate[0], server_name="localhost", limits=PATIENT
+            f"127.0.0.1:{port}",
+            tls=ClientTls(ca=certificate[0], server_name="localhost"),
+            limits=PATIENT,
         )
         with pytest.raises(CallError) as it:
             client.request("POST", "/close", {"a": 1})
@@ -391,10 +396,26 @@ def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path,
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda i: Client(i, "localhost"), "address = localhost: must be host:port"),
-        (lambda i: Client(i, "h:1", protocol="json"), "protocol = 'json': must be 'binary' or"),
-        (lambda i: Client(i, "h:1", server_name="x"), "needs a file of trusted authorities"),
-        (lambda i: Client(i, "h:1", ca=i), "must have at least one certificate"),
+        (lambda i: Client(i, "localhost"), "address = 'localhost': must be host:port"),
+        (lambda i: Client(i, 7), "address = 7: must be host:port"),
+        (lambda i: Client(7, "h:1"), "interface = 7: must be a path"),
+        (lambda i: Client(i, "h:1", protocol="json"), "protocol = 'json': must be binary or"),
+        (lambda i: Client(i, "h:1", tls=i), "tls = .*: must be a ClientTls or None"),
+        (lambda i: Client(i, "h:1", limits=5), "limits = 5: must be a CallLimits"),
+        (lambda i: Client(i, "h:1", workers=5), "workers = 5: must be a Pools or None"),
+        (lambda i: Client(i, "h:1", traces=i), "traces = .*: must be a ClientTraces or None"),
+        (lambda i: Client(i, "h:1", compress=1), "compress = 1: must be True or False"),
+        (lambda i: Client(i, "h:1", tls=ClientTls(ca=i)), "must have at least one certificate"),
+        (lambda i: Client(i, "h:1", tls=ClientTls(ca=i / "no")), "no: .*Not a directory$"),
+        (lambda i: Client(i, "h:1", tls=ClientTls(ca=i.parent)), "Is a directory$"),
+        (
+            lambda i: ClientTls(ca=i, key=i),
+            "key = .*: must be given with certificate and key both",
+        ),
+        (
+            lambda i: Client(i, "h:1", tls=ClientTls(ca=i, server_name="no name")),
+            "server_name = 'no name': must be a DNS name",
+        ),
         (
             lambda i: Client(i, "h:1", idempotent=["sub"]),
             "idempotent: .*method = 'sub': must be",
@@ -404,15 +425,17 @@ def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path,
             "timeout_s = 0: must be above",
         ),
         (lambda i: Client(i, "h:1", limits=CallLimits(max_connections=0)), "max_connections = 0"),
-        (lambda i: Client(i.parent / "none", "h:1"), "No such file"),
+        (lambda i: Client(i, "h:1", limits=CallLimits(idle_timeout_s="x")), "idle_timeout_s = 'x'"),
+        (lambda i: Client(i.parent / "none", "h:1"), "none: No such file or directory$"),
         (lambda _: HttpClient("h:1", codec="br", compress=True), "codec = 'br': must be"),
     ],
 )
 def test_mistakes_of_set_up_are_named(
     interface: Path, make: Callable[[Path], Any], said: str
 ) -> None:
-    with pytest.raises(AccelflowError, match=said):
+    with pytest.raises(InputError, match=said) as it:
         make(interface)
+    assert "os error" not in str(it.value)
 
 
 def test_a_service_that_is_not_there_is_named(interface: Path) -> None:
@@ -422,3 +445,4 @@ def test_a_service_that_is_not_there_is_named(interface: Path) -> None:
     with pytest.raises(CallError, match=f"cannot connect to 127.0.0.1:{port}") as it:
         client.call("nothing")
     assert (it.value.reason, it.value.executed) == ("connect", "no")
+    assert str(it.value).endswith("Connection refused")

@@ -15,7 +15,15 @@ from typing import Any
 import grpc
 import pytest
 
-from accelflow import AccelflowError, CallError, Cancel, DeclaredError, GrpcClient, Server
+from accelflow import (
+    CallError,
+    Cancel,
+    ClientTls,
+    DeclaredError,
+    GrpcClient,
+    InputError,
+    Server,
+)
 from accelflow.client import CallLimits
 from accelflow.operations import Fault
 from accelflow.settings import Execution, Limits, Tls
@@ -121,7 +129,7 @@ def grpcio(
 def connect(interface: Path, port: int, files: tuple[Path, Path] | None = None, **more: Any) -> Any:
     options: dict[str, Any] = {"limits": PATIENT} | more
     if files is not None:
-        options |= {"ca": files[0], "server_name": "localhost"}
+        options["tls"] = ClientTls(ca=files[0], server_name="localhost")
     return GrpcClient(interface, f"127.0.0.1:{port}", **options)
 
 
@@ -401,18 +409,24 @@ STEP_0 = Fault(accelerator="RPC", kind="fail", nth=0)
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda i: GrpcClient(i, "localhost"), "address = localhost: must be host:port"),
-        (lambda i: GrpcClient(i, "h:1", server_name="x"), "needs a file of trusted authorities"),
+        (lambda i: GrpcClient(i, "localhost"), "address = 'localhost': must be host:port"),
+        (lambda i: GrpcClient(i, "h:1", tls=i), "tls = .*: must be a ClientTls or None"),
         (
             lambda i: GrpcClient(i, "h:1", idempotent=["Sub"]),
             "idempotent: .*method = 'Sub': must be",
         ),
-        (lambda i: GrpcClient(i, "h:1", async_threads=0), "async_threads = 0: must be 1"),
+        (
+            lambda i: GrpcClient(i, "h:1", async_threads=0),
+            "async_threads = 0: must be a whole number from 1 to",
+        ),
         (
             lambda i: GrpcClient(i, "h:1", limits=CallLimits(calls_per_connection=0)),
             "calls_per_connection = 0",
         ),
-        (lambda i: GrpcClient(i.parent / "none.proto", "h:1"), "none.proto"),
+        (
+            lambda i: GrpcClient(i.parent / "none.proto", "h:1"),
+            "none.proto: No such file or directory$",
+        ),
         (
             lambda i: Server(i, limits=Limits(max_concurrent_streams=0)),
             "max_concurrent_streams = 0: must be a",
@@ -440,5 +454,6 @@ STEP_0 = Fault(accelerator="RPC", kind="fail", nth=0)
 def test_mistakes_of_set_up_are_named(
     interface: Path, make: Callable[[Path], Any], said: str
 ) -> None:
-    with pytest.raises(AccelflowError, match=said):
+    with pytest.raises(InputError, match=said) as it:
         make(interface)
+    assert "os error" not in str(it.value)

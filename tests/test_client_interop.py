@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from accelflow import CallError, Client, DeclaredError, HttpClient
+from accelflow import CallError, Client, ClientTls, DeclaredError, HttpClient
 from accelflow.client import CallLimits
 from certificates import make_certificate
 from conftest import ROOT
@@ -128,7 +128,7 @@ def nginx(folder: Path, files: tuple[Path, Path], *, secure: bool, requests: int
 def test_nginx_answers(tmp_path: Path, certificate: tuple[Path, Path], secure: bool) -> None:
     options: dict[str, Any] = {"limits": PATIENT}
     if secure:
-        options |= {"ca": certificate[0], "server_name": "localhost"}
+        options["tls"] = ClientTls(ca=certificate[0], server_name="localhost")
     with nginx(tmp_path / "nginx", certificate, secure=secure, requests=1_000) as port:
         client = HttpClient(f"127.0.0.1:{port}", **options)
         # Of a known length; in chunks that nginx compresses as it goes; compressed before.
@@ -162,7 +162,7 @@ def test_nginx_ends_connections(
     """After each third request; the next one is on a new connection, unseen by the caller."""
     options: dict[str, Any] = {"limits": PATIENT}
     if secure:
-        options |= {"ca": certificate[0], "server_name": "localhost"}
+        options["tls"] = ClientTls(ca=certificate[0], server_name="localhost")
     with nginx(tmp_path / "nginx", certificate, secure=secure, requests=3) as port:
         client = HttpClient(f"127.0.0.1:{port}", **options)
         for turn in range(10):
@@ -195,7 +195,7 @@ def test_apache_thrift_cpp_answers(
     with apache_cpp(protocol, certificate if secure else None) as port:
         options: dict[str, Any] = {"limits": PATIENT, "protocol": protocol}
         if secure:
-            options |= {"ca": certificate[0], "server_name": "localhost"}
+            options["tls"] = ClientTls(ca=certificate[0], server_name="localhost")
         client = Client(INTERFACE, f"127.0.0.1:{port}", **options)
         total: Any = 0
         for turn in range(1, 101):

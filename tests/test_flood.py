@@ -154,6 +154,33 @@ def counted(metrics: str, series: str) -> int:
     return int(found[1]) if found else 0
 
 
+IDLE = HUNGRY.replace(
+    "first_byte_timeout_s=600.0", "first_byte_timeout_s=600.0, evict_after_s=0.001"
+)
+
+
+def test_connections_that_spoke_once_lock_nobody_out(tmp_path: Path) -> None:
+    """Neither for want of places nor for want of descriptors."""
+    interface = tmp_path / "c.thrift"
+    interface.write_text(INTERFACE, encoding="utf-8")
+    command = [sys.executable, "-c", IDLE, str(interface)]
+    with (
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process,
+        ExitStack() as stack,
+    ):
+        stack.callback(process.kill)
+        assert process.stdout is not None
+        port, admin = map(int, process.stdout.readline().split())
+        for number in range(400):
+            client = stack.enter_context(connect(port))
+            assert client.call("add", a=number, b=1) == number + 1
+        metrics = urlopen(f"http://127.0.0.1:{admin}/metrics", timeout=60).read().decode()
+        assert counted(metrics, 'accelflow_connections_total{end="evicted"}') > 200
+        assert counted(metrics, 'accelflow_connections_total{end="no_descriptors"}') == 0
+
+
 @pytest.mark.parametrize(("name", "text"), [("c.thrift", INTERFACE), ("c.proto", PROTO)])
 def test_operators_are_answered_when_connections_have_taken_all_descriptors(
     tmp_path: Path, name: str, text: str

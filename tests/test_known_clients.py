@@ -1,5 +1,6 @@
 """Clients that prove who they are: OpenSSL's by Apache Thrift, BoringSSL's by gRPC, and our own."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,16 @@ import pytest
 from thrift.transport.TTransport import TTransportException
 
 import thrift_client
-from accelflow import AccelflowError, CallError, Client, GrpcClient, Request, Server, Tenant
+from accelflow import (
+    AccelflowError,
+    CallError,
+    Client,
+    ClientTls,
+    GrpcClient,
+    Request,
+    Server,
+    Tenant,
+)
 from accelflow.client import CallLimits
 from accelflow.settings import Tls
 from certificates import Files, make_certificate, make_clients
@@ -59,16 +69,13 @@ def test_clients_of_thrift(tmp_path: Path, files: tuple[Files, Path, Files]) -> 
             thrift_client.connect(server.port, ca=certificate) as client,
         ):
             client.call("add", a=1, b=2)
-        options: dict[str, Any] = {
-            "ca": certificate,
-            "server_name": "localhost",
-            "limits": ONCE,
-        }
+        tls = ClientTls(ca=certificate, server_name="localhost")
+        known = replace(tls, certificate=own[0], key=own[1])
         address = f"127.0.0.1:{server.port}"
-        ours = Client(path, address, certificate=own[0], key=own[1], **options)
+        ours = Client(path, address, tls=known, limits=ONCE)
         assert ours.call("add", {"a": 1, "b": 2}) == 7
         with pytest.raises(CallError, match=r"alert 116|the connection was lost"):
-            Client(path, address, **options).call("add", {"a": 1, "b": 2})
+            Client(path, address, tls=tls, limits=ONCE).call("add", {"a": 1, "b": 2})
         assert 'accelflow_tenant_requests_total{tenant=""} 0' in server.metrics()
     assert seen == [NAMES, NAMES]
 
@@ -87,7 +94,8 @@ def test_clients_of_grpc(interface: Path, stubs: Any, files: tuple[Files, Path, 
             with pytest.raises(grpc.RpcError) as it:
                 services.ShopStub(channel).Add(messages.Pair(), timeout=60)
             assert it.value.code() is grpc.StatusCode.UNAVAILABLE
-        ours = GrpcClient(interface, address, ca=certificate, certificate=own[0], key=own[1])
+        tls = ClientTls(ca=certificate, certificate=own[0], key=own[1])
+        ours = GrpcClient(interface, address, tls=tls)
         assert ours.call("Add") == {"sum": "7"}
         assert 'accelflow_tenant_requests_total{tenant=""} 0' in server.metrics()
     assert seen == [NAMES, NAMES]

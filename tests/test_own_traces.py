@@ -15,7 +15,16 @@ from typing import Any
 import pytest
 from thrift.Thrift import TApplicationException
 
-from accelflow import AccelflowError, CallError, Client, InputError, Server, TraceError
+from accelflow import (
+    AccelflowError,
+    CallError,
+    Client,
+    ClientTraces,
+    InputError,
+    Server,
+    ServerTraces,
+    TraceError,
+)
 from accelflow.operations import Pools
 from accelflow.settings import Execution, Observability
 from accelflow.trace import (
@@ -75,7 +84,7 @@ def test_own_traces_serve_stock_clients(
     elif form == "file":
         path.write_bytes(library().link().to_bytes())
     own = {"library": library(), "image": library().link()}.get(form, path)
-    server = Server(interface, library=own, **NAMES)
+    server = Server(interface, traces=ServerTraces(own, **NAMES))
     server.handle("Calculator.add", add)
     with server, connect(server.port, protocol, None) as client:
         assert client.call("add", a=40, b=2) == 42
@@ -88,7 +97,7 @@ def test_accelerators_beside_the_nine_work_on_sockets(interface: Path, tmp_path:
     receive = RECEIVE.replace(" LdB\n", " Audit\n" + branch)
     path.write_text(declared + receive + RESPOND, encoding="utf-8")
     with pytest.raises(AccelflowError, match="accelerator = 'Audit': must have a body"):
-        Server(interface, library=path, **NAMES)
+        Server(interface, traces=ServerTraces(path, **NAMES))
     seen: list[bytes] = []
 
     def audit(payload: bytes, _: object) -> tuple[None, dict[str, int]]:
@@ -100,7 +109,11 @@ def test_accelerators_beside_the_nine_work_on_sockets(interface: Path, tmp_path:
     register_body(kind("Audit", yields={"large": "number"}), audit)
     for workers in (None, Pools()):
         seen.clear()
-        server = Server(interface, library=path, execution=Execution(workers=workers), **NAMES)
+        server = Server(
+            interface,
+            traces=ServerTraces(path, **NAMES),
+            execution=Execution(workers=workers),
+        )
         server.handle("Calculator.add", add)
         with server, connect(server.port) as client:
             assert client.call("add", a=1, b=2) == 3
@@ -116,10 +129,6 @@ def test_accelerators_beside_the_nine_work_on_sockets(interface: Path, tmp_path:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (
-            {"receive": "my_receive"},
-            r"receive = 'my_receive': must be given together with its library",
-        ),
         ({"library": 5}, r"library = 5: must be a Library, an Image, or the path"),
         ({"library": "LIBRARY", "receive": 5}, r"receive = 5: must be the name of a trace"),
         ({"library": "LIBRARY", "receive": "my_recieve"}, "did you mean my_receive"),
@@ -131,13 +140,12 @@ def test_what_does_not_fit_is_refused(interface: Path, given: dict[str, Any], wh
     if given.get("library") == "LIBRARY":
         given = {**given, "library": library()}
     with pytest.raises((AccelflowError, InputError), match=why):
-        Server(interface, **given)
+        Server(interface, traces=ServerTraces(**given))
     server = Server(interface)
     server.handle("Calculator.add", add)
     with server, connect(server.port, PROTOCOLS[0], None) as client:
-        if "library" in given:
-            with pytest.raises((AccelflowError, InputError), match=why):
-                server.set_traces(**given)
+        with pytest.raises((AccelflowError, InputError), match=why):
+            server.set_traces(ServerTraces(**given))
         assert client.call("add", a=1, b=2) == 3
 
 
@@ -147,14 +155,14 @@ def test_traces_are_replaced_by_calls_and_by_the_operators_port(
     path = tmp_path / "own.trace"
     path.write_text(RECEIVE + RESPOND, encoding="utf-8")
     observed = Observability(admin="127.0.0.1:0")
-    server = Server(interface, library=path, observability=observed, **NAMES)
+    server = Server(interface, traces=ServerTraces(path, **NAMES), observability=observed)
     server.handle("Calculator.add", add)
     with server, connect(server.port, PROTOCOLS[0], None) as client:
-        assert server.set_traces(library(), **NAMES) == 1
+        assert server.set_traces(ServerTraces(library(), **NAMES)) == 1
         assert client.call("add", a=1, b=2) == 3
         with pytest.raises(AccelflowError, match="not given as a file"):
             server.reload_traces()
-        assert server.set_traces(path, **NAMES) == 2
+        assert server.set_traces(ServerTraces(path, **NAMES)) == 2
         port = server.admin_port
         operators = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         operators.request("POST", "/traces/reload")
@@ -168,10 +176,10 @@ def test_sighup_reads_the_file_again(interface: Path, tmp_path: Path) -> None:
     path.write_text(RECEIVE + RESPOND, encoding="utf-8")
     program = f"""
         import logging, sys
-        from accelflow import Server
+        from accelflow import Server, ServerTraces
         logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
-        server = Server({str(interface)!r}, library={str(path)!r}, receive="my_receive",
-                        respond="my_respond")
+        traces = ServerTraces({str(path)!r}, receive="my_receive", respond="my_respond")
+        server = Server({str(interface)!r}, traces=traces)
         server.serve()
     """
     command = [sys.executable, "-u", "-c", textwrap.dedent(program)]
@@ -194,15 +202,13 @@ def test_a_client_calls_with_own_traces_and_workers(interface: Path) -> None:
         client = Client(
             interface,
             f"127.0.0.1:{server.port}",
-            library=library(),
-            call="my_call",
-            answer="my_answer",
+            traces=ClientTraces(library(), call="my_call", answer="my_answer"),
             workers=Pools(policy="edf"),
         )
         assert client.call("Calculator.add", {"a": 1, "b": 2}) == 3
         assert 'pool_steps_total{peer="127.0.0.1:' in client.metrics()
         with pytest.raises(AccelflowError, match="must continue with tail 'my_answer'"):
-            client.set_traces(library(), call="my_respond", answer="my_answer")
+            client.set_traces(ClientTraces(library(), call="my_respond", answer="my_answer"))
         assert client.set_traces(None) == 2
         assert client.call("Calculator.add", {"a": 1, "b": 2}) == 3
 
@@ -315,8 +321,8 @@ def test_a_trace_belongs_to_its_service(interface: Path) -> None:
             refused()
         assert caught.value.reason == "not_the_owner"
     with pytest.raises(AccelflowError, match="'charge' belongs to the service 'billing'"):
-        Server(interface, library=shop, receive="my_receive", respond="charge")
-    Server(interface, library=billing, receive="my_receive", respond="charge")
+        Server(interface, traces=ServerTraces(shop, receive="my_receive", respond="charge"))
+    Server(interface, traces=ServerTraces(billing, receive="my_receive", respond="charge"))
     # The operator may do everything, and the trace stays the service's.
     everybodys.register("charge", seq("Cmp", "Ser", "RPC", "TCP"), replace=True)
     assert everybodys.owner("charge") == "billing"

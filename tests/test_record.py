@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 
-from accelflow import GrpcClient, Server
+from accelflow import ClientTls, GrpcClient, Server
 from accelflow.settings import Observability, Tls
 from processes import running
 from test_server import add, certificate, interface  # noqa: F401 (fixtures)
@@ -124,7 +124,11 @@ def test_requests_of_grpc_are_recorded_and_simulated(
     )
     server.handle("Add", lambda pair: {"a": int(pair["a"]) + int(pair["b"])})
     with server:
-        client = GrpcClient(proto, f"127.0.0.1:{server.port}", ca=cert, server_name="localhost")
+        client = GrpcClient(
+            proto,
+            f"127.0.0.1:{server.port}",
+            tls=ClientTls(ca=cert, server_name="localhost"),
+        )
         for number in range(20):
             answer = client.call("Add", {"a": number, "b": 1})
             assert answer["a"] == str(number + 1)

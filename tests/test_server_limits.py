@@ -2,6 +2,8 @@
 
 import gzip
 import re
+import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import grpc
 import pytest
 
 from accelflow import AccelflowError, InputError, Limits, Server, Timeouts
+from thrift_client import INTERFACE as THRIFT
 
 INTERFACE = """
 syntax = "proto3";
@@ -128,8 +131,8 @@ def configured(interface: Path, option: str, value: Any) -> Server:
         ("max_decompressed_bytes", True, "a whole number"),
         ("max_decompression_ratio", 0, "a whole number"),
         ("max_depth", 101, "a whole number from 1 to 100"),
-        ("compression", "sometimes", "'never', 'like_request', 'always'"),
-        ("compression", None, "'never', 'like_request', 'always'"),
+        ("compression", "sometimes", "never, like_request or always"),
+        ("compression", None, "never, like_request or always"),
         ("write_timeout_s", 0, "above 0 and at most 1000000000 seconds"),
         ("write_timeout_s", float("nan"), "above 0"),
         ("write_timeout_s", "soon", "must be a number"),
@@ -142,3 +145,22 @@ def test_settings_that_cannot_be_are_named(
         configured(interface, option, value)
     assert option in str(refused.value)
     assert allowed in str(refused.value)
+
+
+def test_a_client_that_does_not_take_its_reply_is_cut_off_in_time(tmp_path: Path) -> None:
+    """After `write_timeout_s`: the other limits are far longer than this test may take."""
+    path = tmp_path / "calculator.thrift"
+    path.write_text(THRIFT, encoding="utf-8")
+    timeouts = Timeouts(write_timeout_s=0.2, message_timeout_s=3_600.0)
+    server = Server(path, timeouts=timeouts)
+    # More than the system keeps for a client that does not read.
+    server.handle("unhandled", lambda _: "x" * (12 << 20))
+    with server, socket.create_connection(("127.0.0.1", server.port)) as client:
+        call = b"\x80\1\0\1\0\0\0\x09unhandled\0\0\0\1\0"
+        client.sendall(len(call).to_bytes(4, "big") + call)
+        for _ in range(1_200):
+            if 'accelflow_connections_total{end="slow"} 1\n' in server.metrics():
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the connection is still open")

@@ -4,8 +4,9 @@
 //!
 //!     bench_echo INTERFACE [CERTIFICATE KEY]
 //!
-//! BENCH_HANDLER_THREADS in the environment sets the number of threads for gRPC's handlers. Prints
-//! its port, and serves until its standard input ends.
+//! In the environment, BENCH_HANDLER_THREADS sets the number of threads for gRPC's handlers, and
+//! BENCH_STREAMS the largest number of streams. Prints its port, and serves until its standard input
+//! ends.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -67,12 +68,14 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: bench_echo INTERFACE [CERTIFICATE KEY]".into()),
     };
     let mut server = Server::from_interface(Path::new(interface), &[])?;
+    let mut config = Config::default();
     if let Ok(threads) = std::env::var("BENCH_HANDLER_THREADS") {
-        server.set_config(Config {
-            handler_threads: threads.parse()?,
-            ..Config::default()
-        });
+        config.handler_threads = threads.parse()?;
     }
+    if let Ok(streams) = std::env::var("BENCH_STREAMS") {
+        config.max_concurrent_streams = streams.parse()?;
+    }
+    server.set_config(config);
     if let Some(identity) = identity {
         server.set_tls(identity);
     }

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from accelflow.comparing import compare, simulate
     from accelflow.errors import AccelflowError, CallError, DeclaredError, InputError, TraceError
     from accelflow.operations import Fault, Pools, RpcProcessor, Steering, Telemetry
+    from accelflow.own_traces import ClientTraces, ServerTraces
     from accelflow.policies import Orchestrator, QueuePolicy
     from accelflow.requests import Request, within_request
     from accelflow.scenario import Scenario
     from accelflow.server import Server
     from accelflow.services import Service, Workload
-    from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
+    from accelflow.settings import ClientTls, Execution, Limits, Observability, Timeouts, Tls
     from accelflow.tenants import Control, Shaping, Slo, Tenant
     from accelflow.trace import (
         Trace,
@@ -48,6 +49,8 @@ __all__ = [
     "Cancel",
     "Chip",
     "Client",
+    "ClientTls",
+    "ClientTraces",
     "Control",
     "DeclaredError",
     "Execution",
@@ -64,6 +67,7 @@ __all__ = [
     "RpcProcessor",
     "Scenario",
     "Server",
+    "ServerTraces",
     "Service",
     "Shaping",
     "Slo",
@@ -112,12 +116,20 @@ _PLACES: Final = {
         "TraceError",
     ),
     "accelflow.operations": ("Fault", "Pools", "RpcProcessor", "Steering", "Telemetry"),
+    "accelflow.own_traces": ("ClientTraces", "ServerTraces"),
     "accelflow.policies": ("Orchestrator", "QueuePolicy"),
     "accelflow.requests": ("Request", "within_request"),
     "accelflow.scenario": ("Scenario",),
     "accelflow.server": ("Server",),
     "accelflow.services": ("Service", "Workload"),
-    "accelflow.settings": ("Execution", "Limits", "Observability", "Timeouts", "Tls"),
+    "accelflow.settings": (
+        "ClientTls",
+        "Execution",
+        "Limits",
+        "Observability",
+        "Timeouts",
+        "Tls",
+    ),
     "accelflow.tenants": ("Control", "Shaping", "Slo", "Tenant"),
     "accelflow.trace": (
         "Trace",

@@ -268,16 +268,13 @@ class Client:
 
     def __new__(
         cls,
-        interface: str,
+        interface: str | PathLike[str],
         address: str,
         *,
-        include_dirs: list[str] = ...,
+        include_dirs: list[str],
         protocol: str,
-        ca: str | None = None,
-        server_name: str | None = None,
-        certificate: str | None = None,
-        key: str | None = None,
-        multiplexed: bool = False,
+        tls: Any,
+        multiplexed: bool,
         idempotent: list[str],
         bounds: dict[str, Any],
     ) -> Client:
@@ -326,14 +323,11 @@ class GrpcClient:
 
     def __new__(
         cls,
-        interface: str,
+        interface: str | PathLike[str],
         address: str,
         *,
-        include_dirs: list[str] = ...,
-        ca: str | None = None,
-        server_name: str | None = None,
-        certificate: str | None = None,
-        key: str | None = None,
+        include_dirs: list[str],
+        tls: Any,
         idempotent: list[str],
         bounds: dict[str, Any],
     ) -> GrpcClient:
@@ -370,10 +364,7 @@ class HttpClient:
         cls,
         address: str,
         *,
-        ca: str | None = None,
-        server_name: str | None = None,
-        certificate: str | None = None,
-        key: str | None = None,
+        tls: Any,
         codec: str,
         bounds: dict[str, Any],
     ) -> HttpClient:
@@ -718,7 +709,7 @@ class Server:
 
     def __new__(
         cls,
-        interface: str,
+        interface: str | PathLike[str],
         settings: Any,
         error_log: Callable[[str, str, str, str, str, bool], None],
     ) -> Server:

@@ -2,7 +2,7 @@
 
 docs/client.md describes them. ::
 
-    client = Client("posts.thrift", "posts.internal:9090", ca="ca.pem")
+    client = Client("posts.thrift", "posts.internal:9090", tls=ClientTls(ca="ca.pem"))
     posts = client.call("PostStorage.ReadPosts", {"post_ids": [1, 2]}, timeout_s=0.5)
 """
 
@@ -12,14 +12,25 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from os import PathLike, fspath
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from os import PathLike
+from types import NoneType
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, CallError, DeclaredError, texts, whole_number
+from accelflow.errors import (
+    CallError,
+    DeclaredError,
+    as_input,
+    file_path,
+    one_of,
+    positive_number,
+    texts,
+    whole_number,
+)
 from accelflow.operations import Pools
-from accelflow.own_traces import Traces, client_traces
+from accelflow.own_traces import ClientTraces, traces_of
 from accelflow.requests import Metadata, current_scope, pairs, within_request
+from accelflow.settings import ClientTls, instance_of
 
 __all__ = [
     "CallError",
@@ -35,6 +46,18 @@ __all__ = [
 
 #: JSON values as in docs/message-conventions.md: structs are dicts, binary data is base64 text.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+#: The longest time limit, in seconds.
+_LONGEST_S: Final = 1e9
+
+#: No more threads are started for coroutines.
+_MOST_THREADS: Final = 65_536
+
+#: The encodings of Thrift.
+Protocol: TypeAlias = Literal["binary", "compact"]
+
+#: The compression of HTTP bodies.
+Codec: TypeAlias = Literal["zstd", "gzip"]
 
 #: Cancels calls from another thread, with `cancel()`; `cancelled` says whether that was called.
 Cancel = _native.Cancel
@@ -65,6 +88,8 @@ class CallLimits:
 
     def __post_init__(self) -> None:
         """Raise InputError for a number out of its range."""
+        for name in ("timeout_s", "connect_timeout_s", "idle_timeout_s"):
+            positive_number(name, getattr(self, name), _LONGEST_S)
         for name in ("max_connections", "calls_per_connection", "max_attempts"):
             whole_number(name, getattr(self, name), 1, 2**31 - 1)
         whole_number("max_waiting", self.max_waiting, 0, 2**31 - 1)
@@ -83,13 +108,22 @@ class Connections(NamedTuple):
 
 
 _N = TypeVar("_N", _native.Client, _native.GrpcClient, _native.HttpClient)
-_M = TypeVar("_M", _native.GrpcClient, _native.HttpClient)
 
 
 class _Kept(Generic[_N]):
     """The common part of all clients: a pool of connections, and their traces."""
 
     _native: _N
+
+    def set_traces(self, traces: ClientTraces | None) -> int:
+        """Use your own traces for further calls; return the number of replacements so far.
+
+        With None, the client returns to its built-in traces. Calls in progress end with the old
+        traces. Raises AccelflowError for traces that do not fit; the client then keeps the old
+        ones.
+        """
+        traces_of(ClientTraces, traces)
+        return self._native.set_traces(traces)
 
     def reload_traces(self) -> int:
         """Reload the file of the traces and replace them; otherwise as :meth:`set_traces`."""
@@ -105,50 +139,18 @@ class _Kept(Generic[_N]):
         return self._native.metrics()
 
 
-class _Traced(_Kept[_M]):
-    """The common part of clients all of whose calls have an answer."""
-
-    _native: _M
-
-    def set_traces(
-        self,
-        library: Traces | None,
-        *,
-        call: str | None = None,
-        call_compressed: str | None = None,
-        answer: str | None = None,
-    ) -> int:
-        """Use your own traces for further calls; return the number of replacements so far.
-
-        `call` sends a request and continues with `answer`, which receives the response. With gRPC,
-        both handle only messages, and `call` ends after sending. `call_compressed` is for
-        compressed requests (by default the same). With None, the client returns to its built-in
-        traces. Calls in progress end with the old traces. Raises AccelflowError for traces that do
-        not fit; the client then keeps the old ones.
-        """
-        return self._native.set_traces(
-            client_traces(
-                library,
-                call=call,
-                call_compressed=call_compressed,
-                answer=answer,
-            )
-        )
-
-
 class Client(_Kept[_native.Client]):
     """A client of the Thrift service at ``host:port``: calls the functions of a `.thrift` file.
 
     Included files are looked up in its folder, then in `include_dirs`. `protocol` is ``binary`` or
-    ``compact``. With `ca`, a PEM file of trusted certificates, calls use TLS 1.3, and the service
-    must prove to be `server_name` (by default the host of `address`). A `certificate` chain and its
-    `key` authenticate the client. With `compress`, arguments are compressed; with `multiplexed`,
-    methods are called ``service:method``. Calls of functions in `idempotent` may be repeated when a
-    connection was lost. With `workers`, the client's accelerators have their own workers. Their
-    queues may be ordered by the priority and deadline of the request that makes the call. With
-    `library`, calls use its traces `call` and `answer`; see :meth:`set_traces`.
+    ``compact``. With `tls` (:class:`ClientTls`), calls use TLS 1.3. With `compress`, arguments are
+    compressed; with `multiplexed`, methods are called ``service:method``. Calls of functions in
+    `idempotent` may be repeated when a connection was lost. With `workers`, the client's
+    accelerators have their own workers. Their queues may be ordered by the priority and deadline of
+    the request that makes the call. With `traces` (:class:`ClientTraces`), calls use your own
+    traces.
 
-    Any number of threads may share a client. Raises AccelflowError for invalid settings.
+    Any number of threads may share a client. Raises InputError for invalid settings.
     """
 
     def __init__(  # noqa: PLR0913 (settings, by name)
@@ -157,39 +159,32 @@ class Client(_Kept[_native.Client]):
         address: str,
         *,
         include_dirs: Iterable[str | PathLike[str]] = (),
-        protocol: str = "binary",
-        ca: str | PathLike[str] | None = None,
-        server_name: str | None = None,
-        certificate: str | PathLike[str] | None = None,
-        key: str | PathLike[str] | None = None,
+        protocol: Protocol = "binary",
+        tls: ClientTls | None = None,
         compress: bool = False,
         multiplexed: bool = False,
         idempotent: Collection[str] = (),
         limits: CallLimits = _DEFAULT,
         workers: Pools | None = None,
-        library: Traces | None = None,
-        call: str | None = None,
-        answer: str | None = None,
+        traces: ClientTraces | None = None,
     ) -> None:
         """Read the files; connections are opened when calls need them."""
-        folders = texts("include_dirs", include_dirs)
-        repeatable = texts("idempotent", idempotent)
-        self._native = _native.Client(
-            fspath(interface),
-            address,
-            include_dirs=folders,
-            protocol=protocol,
-            ca=_path(ca),
-            server_name=server_name,
-            certificate=_path(certificate),
-            key=_path(key),
-            multiplexed=multiplexed,
-            idempotent=repeatable,
-            bounds=_bounds(limits, workers, compress=compress),
-        )
-        own = client_traces(library, call=call, answer=answer)
-        if own is not None:
-            self._native.set_traces(own)
+        one_of("protocol", protocol, get_args(Protocol))
+        instance_of("multiplexed", multiplexed, (bool,), "True or False")
+        traces_of(ClientTraces, traces)
+        with as_input():
+            self._native = _native.Client(
+                file_path("interface", interface),
+                _address(address),
+                include_dirs=texts("include_dirs", include_dirs),
+                protocol=protocol,
+                tls=_tls(tls),
+                multiplexed=multiplexed,
+                idempotent=texts("idempotent", idempotent),
+                bounds=_bounds(limits, workers, compress=compress),
+            )
+            if traces is not None:
+                self._native.set_traces(traces)
 
     def call(
         self,
@@ -233,37 +228,8 @@ class Client(_Kept[_native.Client]):
 
         return await _cancellable(work)
 
-    def set_traces(  # noqa: PLR0913 (settings, by name)
-        self,
-        library: Traces | None,
-        *,
-        call: str | None = None,
-        call_compressed: str | None = None,
-        oneway: str | None = None,
-        oneway_compressed: str | None = None,
-        answer: str | None = None,
-    ) -> int:
-        """Use your own traces for further calls; return the number of replacements so far.
 
-        `call` sends a request and continues with `answer`, which receives the response. `oneway`
-        sends a request without a response. The others are for compressed requests (by default the
-        same). With None, the client returns to its built-in traces. Calls in progress end with the
-        old traces. Raises AccelflowError for traces that do not fit; the client then keeps the old
-        ones.
-        """
-        return self._native.set_traces(
-            client_traces(
-                library,
-                call=call,
-                call_compressed=call_compressed,
-                oneway=oneway,
-                oneway_compressed=oneway_compressed,
-                answer=answer,
-            )
-        )
-
-
-class GrpcClient(_Traced[_native.GrpcClient]):
+class GrpcClient(_Kept[_native.GrpcClient]):
     """A client of the gRPC service at ``host:port``: calls the unary methods of a `.proto` file.
 
     With `compress`, requests are compressed with gzip. Compressed responses are accepted in either
@@ -278,10 +244,7 @@ class GrpcClient(_Traced[_native.GrpcClient]):
         address: str,
         *,
         include_dirs: Iterable[str | PathLike[str]] = (),
-        ca: str | PathLike[str] | None = None,
-        server_name: str | None = None,
-        certificate: str | PathLike[str] | None = None,
-        key: str | PathLike[str] | None = None,
+        tls: ClientTls | None = None,
         compress: bool = False,
         idempotent: Collection[str] = (),
         limits: CallLimits = _DEFAULT,
@@ -289,22 +252,16 @@ class GrpcClient(_Traced[_native.GrpcClient]):
         async_threads: int = 64,
     ) -> None:
         """Read the files; connections are opened when calls need them."""
-        if async_threads < 1:
-            message = f"async_threads = {async_threads}: must be 1 or more"
-            raise AccelflowError(message)
-        folders = texts("include_dirs", include_dirs)
-        repeatable = texts("idempotent", idempotent)
-        self._native = _native.GrpcClient(
-            fspath(interface),
-            address,
-            include_dirs=folders,
-            ca=_path(ca),
-            server_name=server_name,
-            certificate=_path(certificate),
-            key=_path(key),
-            idempotent=repeatable,
-            bounds=_bounds(limits, workers, compress=compress),
-        )
+        whole_number("async_threads", async_threads, 1, _MOST_THREADS)
+        with as_input():
+            self._native = _native.GrpcClient(
+                file_path("interface", interface),
+                _address(address),
+                include_dirs=texts("include_dirs", include_dirs),
+                tls=_tls(tls),
+                idempotent=texts("idempotent", idempotent),
+                bounds=_bounds(limits, workers, compress=compress),
+            )
         # The executor starts its threads when coroutines call.
         self._threads = ThreadPoolExecutor(async_threads, "accelflow-grpc")
 
@@ -374,7 +331,7 @@ class HttpResponse(NamedTuple):
         return value
 
 
-class HttpClient(_Traced[_native.HttpClient]):
+class HttpClient(_Kept[_native.HttpClient]):
     """A client that sends JSON to the HTTP/1.1 server at ``host:port`` and receives JSON.
 
     With `compress`, bodies are compressed with `codec`: ``zstd``, or ``gzip``. The other settings
@@ -385,25 +342,21 @@ class HttpClient(_Traced[_native.HttpClient]):
         self,
         address: str,
         *,
-        ca: str | PathLike[str] | None = None,
-        server_name: str | None = None,
-        certificate: str | PathLike[str] | None = None,
-        key: str | PathLike[str] | None = None,
+        tls: ClientTls | None = None,
         compress: bool = False,
-        codec: str = "zstd",
+        codec: Codec = "zstd",
         limits: CallLimits = _DEFAULT,
         workers: Pools | None = None,
     ) -> None:
         """Read the files; connections are opened when requests need them."""
-        self._native = _native.HttpClient(
-            address,
-            ca=_path(ca),
-            server_name=server_name,
-            certificate=_path(certificate),
-            key=_path(key),
-            codec=codec,
-            bounds=_bounds(limits, workers, compress=compress),
-        )
+        one_of("codec", codec, get_args(Codec))
+        with as_input():
+            self._native = _native.HttpClient(
+                _address(address),
+                tls=_tls(tls),
+                codec=codec,
+                bounds=_bounds(limits, workers, compress=compress),
+            )
 
     def request(  # noqa: PLR0913 (settings, by name)
         self,
@@ -452,11 +405,20 @@ class HttpClient(_Traced[_native.HttpClient]):
         return await _cancellable(work)
 
 
-def _path(path: str | PathLike[str] | None) -> str | None:
-    return None if path is None else fspath(path)
+def _address(address: str) -> str:
+    instance_of("address", address, (str,), "host:port")
+    return address
+
+
+def _tls(tls: ClientTls | None) -> ClientTls | None:
+    instance_of("tls", tls, (ClientTls, NoneType), "a ClientTls or None")
+    return tls
 
 
 def _bounds(limits: CallLimits, workers: Pools | None, *, compress: bool) -> dict[str, Any]:
+    instance_of("limits", limits, (CallLimits,), "a CallLimits")
+    instance_of("workers", workers, (Pools, NoneType), "a Pools or None")
+    instance_of("compress", compress, (bool,), "True or False")
     names = CallLimits.__dataclass_fields__
     own = {"compress": compress, "workers": workers}
     return {name: getattr(limits, name) for name in names} | own

@@ -5,7 +5,8 @@ makes it in Python, and ``Refusal`` of the crate ``accelflow-parameters`` in Rus
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from typing import ClassVar, Final
@@ -20,6 +21,7 @@ __all__ = [
     "DeclaredError",
     "InputError",
     "TraceError",
+    "as_input",
     "file_path",
     "finite_number",
     "one_of",
@@ -91,6 +93,17 @@ def whole_number(name: str, value: int, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise refused(name, value, f"must be a whole number from {least} to {most}")
     return value
+
+
+@contextmanager
+def as_input() -> Iterator[None]:
+    """Raise InputError for an AccelflowError of checking settings and of reading their files."""
+    try:
+        yield
+    except AccelflowError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(str(error)) from error
 
 
 def file_path(name: str, value: str | PathLike[str]) -> Path:

@@ -1,11 +1,12 @@
-"""A service's own traces, for servers and clients (docs/server.md)."""
+"""Your own traces for servers and clients (docs/server.md#your-trace-on-a-socket)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
+from types import NoneType
 from typing import TypeAlias
 
 from accelflow import _native
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused
 
 __all__ = ["ClientTraces", "ServerTraces", "Traces"]
 
@@ -16,9 +17,12 @@ Traces: TypeAlias = _native.TraceLibrary | _native.TraceImage | str | PathLike[s
 
 @dataclass(frozen=True, slots=True)
 class ServerTraces:
-    """Names of the traces by which a server receives requests and sends responses.
+    """Your own traces for a server: a `library`, and the names of the traces that serve.
 
-    The others are the server's own traces, or those of the same names in `library`.
+    `library` is a library, an image, or the path of a file of traces. `receive` names the trace
+    that receives requests, `respond` the one that sends responses, and `respond_compressed` the one
+    for compressed responses (by default `respond`). Traces without a name here are the server's
+    own, or those of the same names in `library`.
     """
 
     library: Traces
@@ -26,12 +30,21 @@ class ServerTraces:
     respond: str | None = None
     respond_compressed: str | None = None
 
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not a library, or not a name."""
+        _check(self)
+
 
 @dataclass(frozen=True, slots=True)
 class ClientTraces:
-    """Names of the traces by which a client sends requests and receives responses.
+    """Your own traces for a client: a `library`, and the names of the traces that call.
 
-    The others are the client's own traces, or those of the same names in `library`.
+    `library` is a library, an image, or the path of a file of traces. `call` names the trace that
+    sends a request and continues with `answer`, which receives the response. With gRPC, both handle
+    only messages, and `call` ends after sending. `oneway` sends a request without a response
+    (Thrift alone). `call_compressed` and `oneway_compressed` are for compressed requests (by
+    default the same). Traces without a name here are the client's own, or those of the same names
+    in `library`.
     """
 
     library: Traces
@@ -41,48 +54,30 @@ class ClientTraces:
     oneway_compressed: str | None = None
     answer: str | None = None
 
-
-def server_traces(
-    library: Traces | None,
-    receive: str | None,
-    respond: str | None,
-    respond_compressed: str | None,
-) -> ServerTraces | None:
-    """Return the user's traces for a server; None without a library.
-
-    Raises InputError for names without a library, and for a value that is not a library.
-    """
-    names = {"receive": receive, "respond": respond, "respond_compressed": respond_compressed}
-    if library is None:
-        _unnamed(names)
-        return None
-    return ServerTraces(_checked(library), **_texts(names))
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not a library, or not a name."""
+        _check(self)
 
 
-def client_traces(library: Traces | None, **names: str | None) -> ClientTraces | None:
-    """Return the user's traces for a client; otherwise as :func:`server_traces`."""
-    if library is None:
-        _unnamed(names)
-        return None
-    return ClientTraces(_checked(library), **_texts(names))
+def traces_of(
+    kind: type[ServerTraces] | type[ClientTraces], traces: ServerTraces | ClientTraces | None
+) -> None:
+    """Raise InputError unless `traces` is None or of this kind."""
+    if not isinstance(traces, (kind, NoneType)):
+        raise refused("traces", traces, f"must be a {kind.__name__} or None")
 
 
-def _unnamed(names: dict[str, str | None]) -> None:
-    for place, name in names.items():
-        if name is not None:
-            raise InputError(f"{place} = {name!r}: must be given together with its library")
+def is_file(traces: ServerTraces | None) -> bool:
+    """Whether traces were read from a file, which can be read again."""
+    return traces is not None and isinstance(traces.library, str | PathLike)
 
 
-def _checked(library: Traces) -> Traces:
-    if isinstance(library, _native.TraceLibrary | _native.TraceImage | str | PathLike):
-        return library
-    raise refused(
-        "library", library, "must be a Library, an Image, or the path of a file of traces"
-    )
-
-
-def _texts(names: dict[str, str | None]) -> dict[str, str | None]:
-    for place, name in names.items():
-        if name is not None and not isinstance(name, str):
-            raise refused(place, name, "must be the name of a trace")
-    return names
+def _check(traces: ServerTraces | ClientTraces) -> None:
+    library: object = traces.library
+    if not isinstance(library, _native.TraceLibrary | _native.TraceImage | str | PathLike):
+        allowed = "must be a Library, an Image, or the path of a file of traces"
+        raise refused("library", library, allowed)
+    for field in fields(traces):
+        name = getattr(traces, field.name)
+        if field.name != "library" and name is not None and not isinstance(name, str):
+            raise refused(field.name, name, "must be the name of a trace")

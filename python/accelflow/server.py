@@ -20,7 +20,7 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from types import NoneType, TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
@@ -30,11 +30,14 @@ from accelflow.errors import (
     CallError,
     DeclaredError,
     InputError,
+    as_input,
+    file_path,
+    one_of,
     refused,
     texts,
     whole_number,
 )
-from accelflow.own_traces import ServerTraces, Traces, server_traces
+from accelflow.own_traces import ServerTraces, is_file, traces_of
 from accelflow.recordings import completed
 from accelflow.requests import Request, Settled, in_scope
 from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls, instance_of
@@ -108,12 +111,11 @@ class Server:
     T10_error (with gRPC, by the status). The handler's call then ends with a CallError of the
     reason ``answered``.
 
-    With `library`, requests are served with your own traces. `receive` and `respond` name them, and
-    `respond_compressed` names the trace for compressed replies (by default `respond`). `library` is
-    a library, an image, or the path of a file of traces. Unsuitable traces are refused with the
-    reason.
+    With `traces` (:class:`ServerTraces`), requests are served with your own traces. Unsuitable
+    traces are refused with the reason.
 
-    Raises AccelflowError for a file that cannot be used; the message names the place in it.
+    Raises InputError for a setting that is not allowed, and for a file that cannot be used; the
+    message names the place in it.
     """
 
     def __init__(  # noqa: PLR0913 (settings, by name)
@@ -130,16 +132,10 @@ class Server:
         tenants: Sequence[Tenant] = (),
         control: Control | None = None,
         errors_to_caller: bool = False,
-        library: Traces | None = None,
-        receive: str | None = None,
-        respond: str | None = None,
-        respond_compressed: str | None = None,
+        traces: ServerTraces | None = None,
     ) -> None:
         """Read the files; the server does not listen yet."""
-        if compression not in get_args(Compression):
-            allowed = ", ".join(repr(name) for name in get_args(Compression))
-            message = f"compression = {compression!r}: must be one of {allowed}"
-            raise InputError(message)
+        one_of("compression", compression, get_args(Compression))
         instance_of("tls", tls, (Tls, NoneType), "a Tls or None")
         instance_of("limits", limits, (Limits,), "a Limits")
         instance_of("timeouts", timeouts, (Timeouts,), "a Timeouts")
@@ -147,7 +143,8 @@ class Server:
         instance_of("observability", observability, (Observability,), "an Observability")
         _check_tenants(tenants)
         instance_of("control", control, (Control, NoneType), "a Control or None")
-        traces = server_traces(library, receive, respond, respond_compressed)
+        instance_of("errors_to_caller", errors_to_caller, (bool,), "True or False")
+        traces_of(ServerTraces, traces)
         settings = _Settings(
             include_dirs=texts("include_dirs", include_dirs),
             tls=tls,
@@ -161,9 +158,10 @@ class Server:
             errors_to_caller=errors_to_caller,
             traces=traces,
         )
-        self._native = _native.Server(fspath(interface), settings, _log_error)
+        with as_input():
+            self._native = _native.Server(file_path("interface", interface), settings, _log_error)
         self._coroutines = _Coroutines()
-        self._has_file = isinstance(library, str | PathLike)
+        self._has_file = is_file(traces)
         self._port: int | None = None
 
     def handle(self, name: str, handler: Handler, *, due_within_s: float | None = None) -> None:
@@ -279,23 +277,15 @@ class Server:
         status: dict[str, Any] = json.loads(self._native.slo_page())
         return status
 
-    def set_traces(
-        self,
-        library: Traces,
-        *,
-        receive: str | None = None,
-        respond: str | None = None,
-        respond_compressed: str | None = None,
-    ) -> int:
+    def set_traces(self, traces: ServerTraces) -> int:
         """Replace the traces for further requests; return the number of replacements so far.
 
-        The arguments are those of the server. Requests in progress end with the traces that
-        received them. If the traces are unsuitable, AccelflowError is raised, and the server keeps
-        the old ones.
+        Requests in progress end with the traces that received them. If the traces are unsuitable,
+        AccelflowError is raised, and the server keeps the old ones.
         """
-        given = server_traces(library, receive, respond, respond_compressed)
-        turn = self._native.set_traces(given)
-        self._has_file = isinstance(library, str | PathLike)
+        instance_of("traces", traces, (ServerTraces,), "a ServerTraces")
+        turn = self._native.set_traces(traces)
+        self._has_file = is_file(traces)
         return turn
 
     def remove_traces(self) -> int:

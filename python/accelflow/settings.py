@@ -1,4 +1,4 @@
-"""Settings of a server, in groups: TLS, limits, timeouts, execution, observability.
+"""Settings of servers and clients, in groups: TLS, limits, timeouts, execution, observability.
 
 Each group is an immutable dataclass, checked on creation. docs/server-reference.md describes each
 setting. ::
@@ -26,7 +26,15 @@ from accelflow.operations import (
     Telemetry,
 )
 
-__all__ = ["Execution", "Limits", "Observability", "Timeouts", "Tls", "instance_of"]
+__all__ = [
+    "ClientTls",
+    "Execution",
+    "Limits",
+    "Observability",
+    "Timeouts",
+    "Tls",
+    "instance_of",
+]
 
 #: No count is larger.
 _MOST: Final = 2**31 - 1
@@ -73,6 +81,30 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTls:
+    """TLS 1.3 of a client, which trusts the services that `ca`, a PEM file of certificates, signs.
+
+    The service must prove to be `server_name` (by default the host of its address). A `certificate`
+    chain and its `key` (PEM files, both or neither) authenticate the client.
+    """
+
+    ca: str | PathLike[str]
+    server_name: str | None = None
+    certificate: str | PathLike[str] | None = None
+    key: str | PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value of another type, and for a certificate without its key."""
+        instance_of("ca", self.ca, (str, PathLike), "a path")
+        instance_of("server_name", self.server_name, (str, NoneType), "a name or None")
+        instance_of("certificate", self.certificate, (str, PathLike, NoneType), "a path or None")
+        instance_of("key", self.key, (str, PathLike, NoneType), "a path or None")
+        if (self.certificate is None) != (self.key is None):
+            name = "certificate" if self.key is None else "key"
+            raise refused(name, getattr(self, name), "must be given with certificate and key both")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Bounds on connections, on messages and on memory.
 
@@ -94,7 +126,7 @@ class Limits:
     max_connections: int = 1024
     max_connections_per_address: int | None = None
     reserved_descriptors: int = 64
-    max_concurrent_streams: int = 100
+    max_concurrent_streams: int = 512
     max_message_bytes: int = 16 << 20
     max_decompressed_bytes: int = 16 << 20
     max_decompression_ratio: int = 256
@@ -133,11 +165,14 @@ class Timeouts:
     """The times in seconds after which a server closes a connection.
 
     `first_byte_timeout_s` limits the wait for the first byte, `idle_timeout_s` the wait between
-    messages, `message_timeout_s` the time from a message's first byte to its last, and
-    `write_timeout_s` the time until the client takes a reply (None: as `message_timeout_s`).
+    messages. If there is no place for a new connection, the one that has been idle longest is
+    closed after `evict_after_s` already. `message_timeout_s` limits the time from a message's first
+    byte to its last, and `write_timeout_s` the time until the client takes a reply (None: as
+    `message_timeout_s`).
     """
 
     idle_timeout_s: float = 300.0
+    evict_after_s: float = 10.0
     first_byte_timeout_s: float = 10.0
     message_timeout_s: float = 10.0
     write_timeout_s: float | None = None
@@ -170,6 +205,10 @@ class Execution:
     more for connections that have none of these. With 0 they run on the threads of connections,
     which is faster for handlers that do not block.
 
+    With `overwrites_freed_memory`, glibc overwrites the memory that it frees, in the whole process
+    and from the start of the server on, so that nothing of a message remains in memory that
+    Python's objects have left (docs/server-reasons.md#wiping-freed-memory).
+
     `rpc` enables parts of an RPC processor instead of the RPC accelerator (:class:`RpcProcessor`).
     `faults` are injected into accelerators.
     """
@@ -177,6 +216,7 @@ class Execution:
     workers: int | Pools | None = None
     steering: SteeringPolicy | Steering | None = None
     handler_threads: int = 64
+    overwrites_freed_memory: bool = True
     rpc: RpcProcessor = _RPC
     faults: Sequence[Fault] = ()
 
@@ -184,6 +224,9 @@ class Execution:
         """Raise InputError for a number out of its range."""
         whole_number("handler_threads", self.handler_threads, 0, _MOST)
         instance_of("workers", self.workers, (int, Pools, NoneType), "a number, Pools or None")
+        instance_of(
+            "overwrites_freed_memory", self.overwrites_freed_memory, (bool,), "True or False"
+        )
         policies = ", ".join(get_args(SteeringPolicy))
         allowed = f"one of {policies}, a Steering or None"
         instance_of("steering", self.steering, (str, Steering, NoneType), allowed)

@@ -25,6 +25,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "client",
         "requests",
         "settings",
+        "own_traces",
         "operations",
         "tenants",
         "handlers",
@@ -45,7 +46,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Errors": ("errors",),
 }
 #: Modules that are no interface: their names may change.
-INTERNAL: Final = {"cli", "experiments", "files", "own_traces", "reports", "waterfall"}
+INTERNAL: Final = {"cli", "experiments", "files", "reports", "waterfall"}
 
 
 def sections() -> dict[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use accelflow_accel::AccelError;
 use accelflow_accel::protobuf::ProtoError;
 use accelflow_accel::thrift::InterfaceError;
+use accelflow_parameters::Refusal;
 use accelflow_trace::{LinkError, RegisterError, SourceError, TemplateError};
 
 use crate::traces::refusal::TraceRefusal;
@@ -49,15 +50,8 @@ pub enum ServeError {
         why: String,
     },
     /// A setting with a value that is not allowed.
-    #[error("{name} = {value}: must be {allowed}")]
-    Setting {
-        /// The setting.
-        name: &'static str,
-        /// The value as given.
-        value: String,
-        /// What is allowed.
-        allowed: String,
-    },
+    #[error(transparent)]
+    Setting(#[from] Refusal),
     /// An invalid setting of an accelerator.
     #[error(transparent)]
     Accel(#[from] AccelError),
@@ -78,15 +72,12 @@ pub enum ServeError {
     /// The worker pools could not be started.
     #[error("pools: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),
-    /// Steering without workers.
-    #[error("steering: workers = 0: must be at least 1")]
-    Steering,
     /// Invalid settings of tenants.
     #[error(transparent)]
-    Tenants(#[from] crate::server::tenants::settings::TenantError),
+    Tenants(#[from] crate::config::TenantError),
     /// Invalid settings of telemetry.
     #[error("telemetry: {0}")]
-    Telemetry(#[from] crate::observe::telemetry::TelemetryError),
+    Telemetry(#[from] crate::config::TelemetryError),
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {error}")]
     Listen {

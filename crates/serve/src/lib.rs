@@ -18,7 +18,7 @@
 //! message, repeats the work of a failed accelerator, and reports to a client why its request was
 //! refused. [`Running::metrics`] counts each case by its reason.
 //!
-//! `server` and `client` are the two ends of a connection. They share `transport` (sockets, TLS,
+//! `config` has the settings of both ends of a connection, `server` and `client`. They share `transport` (sockets, TLS,
 //! HTTP/2, the framing of gRPC) and `memory` (buffers and wiping). `handler` is the application's
 //! side of a server. `observe` has metrics, spans, recordings and error reports for operators.
 //! `traces` checks and links custom traces of a service.
@@ -50,7 +50,6 @@ mod memory;
 mod observe;
 mod scope;
 mod server;
-mod time_limit;
 mod traces;
 mod transport;
 
@@ -63,7 +62,11 @@ pub use client::{
     GrpcClient, GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy,
     TlsTrust,
 };
-pub use config::{ArenaSettings, Compression, Config, Execution, RpcProcessor};
+pub use config::{
+    ArenaSettings, Compression, Config, Control, Execution, MAX_TIME_LIMIT, RpcProcessor,
+    SHAPING_CLOCK_HZ, Shaping, Steering, SteeringPolicy, Telemetry, TelemetryError, Tenant,
+    TenantError, TenantSlo,
+};
 pub use error::ServeError;
 pub use handler::kinds::{Handler, ValueHandler};
 pub use handler::promise::Promise;
@@ -73,20 +76,14 @@ pub use handler::value::{HandlerError, HandlerResult};
 pub use memory::wipe::{WIPING_ALLOCATOR, WipingAllocator};
 pub use observe::recorder::{RecordedPath, RecordingError};
 pub use observe::reports::ErrorReport;
-pub use observe::telemetry::{Telemetry, TelemetryError};
 pub use scope::{
     Carried, Scope, answer_caller, begin_chain, current_deadline, current_terms, with_carried,
     with_deadline,
 };
 pub use server::running::Running;
 pub use server::setup::Server;
-pub use server::steering::settings::{Steering, SteeringPolicy};
 pub use server::tenants::parameters::PARAMETERS;
-pub use server::tenants::settings::{
-    Control, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, TenantSlo,
-};
 pub use server::traces::ServerTraces;
-pub use time_limit::MAX_TIME_LIMIT;
 pub use traces::bodies::OwnBodies;
 pub use traces::fit::{Task, Wire};
 pub use traces::memory::{Root, Stock};

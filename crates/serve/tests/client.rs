@@ -13,7 +13,7 @@ use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{
     Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, HandlerError,
-    PoolCounts, Request, RetryPolicy, ServeError, current_deadline, with_deadline,
+    PoolCounts, Request, RetryPolicy, current_deadline, with_deadline,
 };
 use common::*;
 
@@ -541,7 +541,7 @@ fn invalid_settings_are_named() {
                 max_connections: 0,
                 ..ClientConfig::default()
             },
-            "max_connections = 0: must be 1 or more",
+            "max_connections = 0: must be at least 1",
         ),
         (
             ClientConfig {
@@ -557,7 +557,7 @@ fn invalid_settings_are_named() {
         assert_eq!(make(config), said);
     }
     for text in ["", "localhost", ":80", "a:b", "a/b:80", "a:70000", "::1:80"] {
-        let parsed: Result<Address, ServeError> = text.parse();
+        let parsed = text.parse::<Address>();
         assert!(parsed.is_err(), "{text}: {parsed:?}");
     }
     for text in ["localhost:80", "127.0.0.1:80", "[::1]:80"] {

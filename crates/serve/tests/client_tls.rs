@@ -303,7 +303,7 @@ fn clients_prove_who_they_are() {
     let name = TlsTrust::from_pem_file(&cert, "no name").expect_err("a space");
     assert_eq!(
         name.to_string(),
-        "server_name = no name: must be a DNS name or an IP address"
+        "server_name = 'no name': must be a DNS name or an IP address"
     );
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
-use accelflow_serve::{Config, Request, ServeError, Server, Steering, SteeringPolicy};
+use accelflow_serve::{Config, Request, Server, Steering, SteeringPolicy};
 use common::*;
 use rustix::thread::sched_getaffinity;
 
@@ -200,5 +200,6 @@ fn there_must_be_a_worker() {
     let mut server = server();
     server.set_config(config(0, SteeringPolicy::Affinity, false));
     let refused = server.start(([127, 0, 0, 1], 0).into());
-    assert!(matches!(refused, Err(ServeError::Steering)));
+    let why = "steering.workers = 0: must be at least 1";
+    assert_eq!(refused.expect_err("none").to_string(), why);
 }

@@ -18,6 +18,7 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.client import CallLimits
 from accelflow.errors import AccelflowError
+from accelflow.settings import ClientTls
 
 __all__ = [
     "Driven",
@@ -154,8 +155,9 @@ class Live:
             os.fspath(subject.interface),
             f"{host}:{self._port}",
             protocol="binary",
-            ca=os.fspath(subject.certificate),
-            server_name="localhost",
+            include_dirs=[],
+            tls=ClientTls(ca=subject.certificate, server_name="localhost"),
+            multiplexed=False,
             idempotent=[],
             bounds={**asdict(limits), "workers": None, "compress": False},
         )

@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use accelflow_parameters::{Refusal, quoted};
+
 use super::cancel::Cancel;
-use crate::config::{Execution, check_time_limit};
-use crate::error::ServeError;
-use crate::time_limit::MAX_TIME_LIMIT;
+use crate::config::time_limit::check_time_limit;
+use crate::config::{Execution, MAX_TIME_LIMIT};
 
 /// The address of a service: a host's name or IP address, and a port. A name is resolved for each
 /// connection, and its addresses are tried in the resolver's order.
@@ -16,6 +17,13 @@ use crate::time_limit::MAX_TIME_LIMIT;
 pub struct Address {
     pub(super) host: String,
     pub(super) port: u16,
+}
+
+impl Address {
+    /// The host's name, or its IP address without brackets.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
 }
 
 impl From<SocketAddr> for Address {
@@ -28,10 +36,10 @@ impl From<SocketAddr> for Address {
 }
 
 impl FromStr for Address {
-    type Err = ServeError;
+    type Err = Refusal;
 
     /// Reads `host:port`, with an IPv6 address in brackets.
-    fn from_str(text: &str) -> Result<Address, ServeError> {
+    fn from_str(text: &str) -> Result<Address, Refusal> {
         if let Ok(address) = text.parse::<SocketAddr>() {
             return Ok(address.into());
         }
@@ -42,11 +50,10 @@ impl FromStr for Address {
                 let host = host.to_owned();
                 Ok(Address { host, port })
             }
-            _ => Err(ServeError::Setting {
-                name: "address",
-                value: text.to_owned(),
-                allowed: "host:port, with a port from 0 to 65535".to_owned(),
-            }),
+            _ => {
+                let allowed = "must be host:port, with a port from 0 to 65535";
+                Err(Refusal::new("address", quoted(text), allowed))
+            }
         }
     }
 }
@@ -106,20 +113,14 @@ impl Default for ClientConfig {
 }
 
 impl ClientConfig {
-    pub(super) fn check(&self) -> Result<(), ServeError> {
-        let refused = |name, value: String, allowed: &str| {
-            Err(ServeError::Setting {
-                name,
-                value,
-                allowed: allowed.to_owned(),
-            })
-        };
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        let refused = |name, value: String, allowed: &str| Err(Refusal::new(name, value, allowed));
         let retry = &self.retry;
         check_time_limit("timeout", self.timeout)?;
         check_time_limit("connect_timeout", self.connect_timeout)?;
         check_time_limit("idle_timeout", self.idle_timeout)?;
         if retry.max_delay > MAX_TIME_LIMIT {
-            let allowed = format!("at most {} seconds", MAX_TIME_LIMIT.as_secs());
+            let allowed = format!("must be at most {} seconds", MAX_TIME_LIMIT.as_secs());
             return refused(
                 "retry.max_delay",
                 format!("{:?}", retry.max_delay),
@@ -127,17 +128,17 @@ impl ClientConfig {
             );
         }
         if self.max_connections == 0 {
-            return refused("max_connections", "0".to_owned(), "1 or more");
+            return refused("max_connections", "0".to_owned(), "must be at least 1");
         }
         if self.calls_per_connection == 0 {
-            return refused("calls_per_connection", "0".to_owned(), "1 or more");
+            return refused("calls_per_connection", "0".to_owned(), "must be at least 1");
         }
         if retry.max_attempts == 0 {
-            return refused("retry.max_attempts", "0".to_owned(), "1 or more");
+            return refused("retry.max_attempts", "0".to_owned(), "must be at least 1");
         }
         if !(0.0..=1.0).contains(&retry.budget_ratio) {
             let value = retry.budget_ratio.to_string();
-            return refused("retry.budget_ratio", value, "from 0 to 1");
+            return refused("retry.budget_ratio", value, "must be from 0 to 1");
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use accelflow_accel::tls::{ContentType, TlsSession};
 use accelflow_accel::{AccelError, Limits};
+use accelflow_parameters::{Refusal, quoted};
 use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
@@ -62,10 +63,9 @@ impl TlsTrust {
         identity: Option<(&Path, &Path)>,
     ) -> Result<TlsTrust, ServeError> {
         let parsed = ServerName::try_from(server_name.to_owned());
-        let name = parsed.map_err(|_| ServeError::Setting {
-            name: "server_name",
-            value: server_name.to_owned(),
-            allowed: "a DNS name or an IP address".to_owned(),
+        let name = parsed.map_err(|_| {
+            let allowed = "must be a DNS name or an IP address";
+            Refusal::new("server_name", quoted(server_name), allowed)
         })?;
         let roots = read_roots(authorities)?;
         let builder = ClientConfig::builder_with_provider(Arc::new(provider()))

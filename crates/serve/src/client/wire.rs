@@ -69,6 +69,7 @@ impl From<Close> for WireError {
             Close::Done | Close::Cut => WireError::Lost(CLOSED.to_owned()),
             Close::KeyUpdates => WireError::Tls(close.to_string()),
             Close::Idle
+            | Close::Evicted { .. }
             | Close::Silent
             | Close::Drained
             | Close::Failed(_)

@@ -15,8 +15,8 @@ use tokio::time::timeout;
 
 use super::wipe::Wiped;
 
-/// The smallest reservation for a response, in bytes: enough for most responses, and small enough
-/// for 100 concurrent streams.
+/// The smallest reservation for a response, in bytes: enough for most responses. By default a
+/// connection has room for 512 of them, as many as it may have streams.
 const LEAST: usize = 64 * 1024;
 
 /// The number of recent responses of a method that count: at least this many, at most twice as

@@ -1,6 +1,6 @@
 //! OpenTelemetry spans: one for each request, with one for each accelerator step and the handler.
 //!
-//! A server creates spans only if it has [`Telemetry`]. Spans of steps are created after the
+//! A server creates spans only if it has [`Telemetry`](crate::Telemetry). Spans of steps are created after the
 //! answer, from recorded times, and a request never waits for the exporter.
 
 use std::collections::HashMap;
@@ -18,40 +18,13 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 
 use super::run::TraceRun;
+use crate::config::telemetry::{Telemetry, TelemetryError};
 
 /// The time limit for the collector to accept a batch.
 const EXPORT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The largest number of bytes that are read of a collector's answer.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
-
-/// The collector of spans, and which requests are sampled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Telemetry {
-    /// The collector's address, for OTLP over HTTP with Protocol Buffers:
-    /// `http://127.0.0.1:4318/v1/traces`. TLS is not supported, so the collector should run on the
-    /// same machine.
-    pub endpoint: String,
-    /// The name of the service (`service.name`).
-    pub service: String,
-    /// The share of requests that are sampled, from 0 to 1. If a request has a W3C `traceparent`,
-    /// its caller decides instead. Thrift's framed messages cannot have one.
-    pub sample_ratio: f64,
-}
-
-/// Invalid settings of telemetry, or an exporter that cannot be started.
-#[derive(Debug, thiserror::Error)]
-pub enum TelemetryError {
-    /// A sample ratio out of its range.
-    #[error("sample_ratio = {0}: must be from 0 to 1")]
-    Ratio(f64),
-    /// An endpoint that is not an HTTP URL.
-    #[error("endpoint = '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
-    Endpoint(String),
-    /// The exporter could not be created.
-    #[error("exporter: {0}")]
-    Exporter(String),
-}
 
 /// The spans of a running server.
 pub(crate) struct Spans {
@@ -150,24 +123,10 @@ impl fmt::Debug for Spans {
     }
 }
 
-impl Telemetry {
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// [`TelemetryError`].
-    pub fn check(&self) -> Result<(), TelemetryError> {
-        if !(0.0..=1.0).contains(&self.sample_ratio) {
-            return Err(TelemetryError::Ratio(self.sample_ratio));
-        }
-        let uri = self.endpoint.parse::<http::Uri>();
-        match uri.map(|uri| (uri.scheme_str() == Some("http"), uri.host().is_some())) {
-            Ok((true, true)) => Ok(()),
-            _ => Err(TelemetryError::Endpoint(self.endpoint.clone())),
-        }
-    }
-
-    pub(crate) fn start(&self) -> Result<Spans, TelemetryError> {
-        self.check()?;
+impl Spans {
+    /// Starts the exporter of spans.
+    pub(crate) fn start(telemetry: &Telemetry) -> Result<Spans, TelemetryError> {
+        telemetry.check()?;
         let client = Collector(
             ureq::Agent::config_builder()
                 .timeout_global(Some(EXPORT_PATIENCE))
@@ -179,12 +138,12 @@ impl Telemetry {
             .with_http()
             .with_http_client(client)
             .with_protocol(Protocol::HttpBinary)
-            .with_endpoint(&self.endpoint)
+            .with_endpoint(&telemetry.endpoint)
             .with_timeout(EXPORT_PATIENCE)
             .build()
             .map_err(|error| TelemetryError::Exporter(error.to_string()))?;
-        let ratio = Sampler::TraceIdRatioBased(self.sample_ratio);
-        let resource = Resource::builder().with_service_name(self.service.clone());
+        let ratio = Sampler::TraceIdRatioBased(telemetry.sample_ratio);
+        let resource = Resource::builder().with_service_name(telemetry.service.clone());
         let provider = SdkTracerProvider::builder()
             .with_batch_exporter(exporter)
             .with_sampler(Sampler::ParentBased(Box::new(ratio)))
@@ -196,9 +155,7 @@ impl Telemetry {
             anchor: (Instant::now(), SystemTime::now()),
         })
     }
-}
 
-impl Spans {
     /// Begins the span of a request to `function`. `received` is the run of T1. `parent` is the
     /// caller's trace context.
     pub(crate) fn begin(

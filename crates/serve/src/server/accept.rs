@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use socket2::SockRef;
+
 use super::greeting::greet;
 use super::grpc;
 use super::peer::PeerAdmission;
@@ -16,6 +18,7 @@ use super::shared::Shared;
 use super::thrift::connection::Connection;
 use crate::memory::wipe::wipe_stack;
 use crate::transport::close::Close;
+use crate::transport::shared_socket::SharedSocket;
 use crate::transport::socket::is_timeout;
 
 /// The stack size of a connection's thread, in bytes. The deepest allowed message needs a tenth of
@@ -70,7 +73,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
                 let close = serve(&for_thread, &its_place);
                 wipe_stack();
                 ended.2 = close.reason();
-                await_close(&its_place.stream, &close);
+                await_close(&its_place.socket, &close);
             });
         });
     if spawned.is_err() {
@@ -81,20 +84,28 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
 /// Serves one connection. Returns the reason of its end.
 fn serve(shared: &Arc<Shared>, place: &Arc<Place>) -> Close {
     let admission = &shared.admission;
-    let mut peer = PeerAdmission::unidentified(admission.tenants.as_deref(), place.address);
+    let mut peer = PeerAdmission::unidentified(admission, place);
     // A peer without a certificate is admitted by its address, before it sends data.
     if !admission.asks_clients()
         && let Err(close) = peer.admit(Vec::new())
     {
         return close;
     }
-    let greeted = match greet(&shared.config, admission, &place.stream, &mut peer) {
+    let stream = match place.socket.blocking() {
+        Ok(stream) => stream,
+        Err(error) => return Close::Io(error),
+    };
+    let greeted = match greet(&shared.config, admission, &stream, &mut peer) {
         Ok(greeted) => greeted,
         Err(close) => return close,
     };
     match &shared.endpoint {
-        Endpoint::Thrift(schema) => Connection::new(shared, schema, place, peer, greeted).run(),
+        Endpoint::Thrift(schema) => {
+            Connection::new(shared, schema, (place, stream), peer, greeted).run()
+        }
         Endpoint::Grpc(gateway) => {
+            // The runtime of the connection takes the socket over.
+            drop(stream);
             grpc::connection::serve(shared, gateway, place, &peer.peer, greeted)
         }
     }
@@ -103,8 +114,13 @@ fn serve(shared: &Arc<Shared>, place: &Arc<Place>) -> Close {
 /// Shuts a connection down for writing, and discards what the client still sends until it closes
 /// its end. Closing a socket with unread data resets the connection (RFC 9293, section 3.6.1), and
 /// the client might lose the last reply.
-fn await_close(mut stream: &TcpStream, close: &Close) {
-    if !close.leaves_unread() || stream.shutdown(Shutdown::Write).is_err() {
+fn await_close(socket: &SharedSocket, close: &Close) {
+    if !close.leaves_unread() {
+        return;
+    }
+    let Some(held) = socket.now() else { return };
+    let stream = SockRef::from(&held);
+    if stream.shutdown(Shutdown::Write).is_err() {
         return;
     }
     let end = Instant::now() + FAREWELL;
@@ -114,7 +130,7 @@ fn await_close(mut stream: &TcpStream, close: &Close) {
     }
     // A socket without a peer has been closed by both ends.
     while Instant::now() < end && stream.peer_addr().is_ok() {
-        match stream.read(&mut unread) {
+        match (&*stream).read(&mut unread) {
             Ok(1..) => {}
             // A stopping server has shut down its own end for reading, so this is not the client's
             // end.

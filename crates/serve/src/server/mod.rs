@@ -2,7 +2,6 @@
 
 pub(crate) mod accept;
 pub(crate) mod admission;
-pub(crate) mod descriptors;
 pub(crate) mod dispatch;
 pub(crate) mod executors;
 pub(crate) mod greeting;

@@ -1,34 +1,54 @@
 //! The places of connections, with limits on their total number and their number per address.
+//!
+//! A client that has made one request and then nothing more would keep its place for the idle
+//! timeout, and a thousand such connections would lock everyone else out. If there is no place for a
+//! new connection, the one that has been idle longest is therefore evicted, if that was long enough.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::sync::Notify;
 
-use super::descriptors::descriptor_limit;
 use crate::config::Config;
+use crate::config::descriptors::descriptor_limit;
+use crate::transport::shared_socket::{Held, SharedSocket};
 
-/// The time that a new connection waits for the place of another whose client has closed it. Ending
-/// that connection takes only processor time, so the wait matters on overloaded machines.
+/// The time that a new connection waits for the place of another that is about to end: its client
+/// has closed it, or it is evicted. Ending it takes little time, so the wait matters on overloaded
+/// machines.
 const LEAVING: Duration = Duration::from_secs(5);
 
 /// The interval at which the wait checks for connections that are about to end. A connection that
 /// has ended wakes it at once.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
+/// The value of [`Place::idle_since`] for a connection that is not idle.
+const NOT_IDLE: u64 = 0;
+
+/// The value of [`Place::tenant`] for a connection whose tenant is not known yet.
+const UNKNOWN: u32 = u32::MAX;
+
 /// The place of one connection.
 pub(crate) struct Place {
     pub(crate) number: u64,
-    pub(crate) stream: TcpStream,
+    pub(crate) socket: SharedSocket,
     pub(crate) address: SocketAddr,
+    tenant: AtomicU32,
     /// Whether the connection's thread waits for a handler or for its tenant's turn, and not for
     /// the client.
     busy: AtomicBool,
+    /// When the connection became idle, in nanoseconds since the server's start; [`NOT_IDLE`]
+    /// before its first request and during requests.
+    idle_since: AtomicU64,
+    evicted: AtomicBool,
+    /// Wakes the task of a gRPC connection that is evicted.
+    eviction: Notify,
     /// Whether the connection still has to open more descriptors.
     opens_more: AtomicBool,
     places: Arc<Places>,
@@ -43,6 +63,27 @@ impl Place {
         done
     }
 
+    /// Records that the connection waits for its next request.
+    pub(crate) fn idles(&self) {
+        let since = self.places.nanoseconds(Instant::now()).max(NOT_IDLE + 1);
+        self.idle_since.store(since, Ordering::Relaxed);
+    }
+
+    /// Records that a request has begun to arrive.
+    pub(crate) fn works(&self) {
+        self.idle_since.store(NOT_IDLE, Ordering::Relaxed);
+    }
+
+    /// Whether the connection has to end to make room for another.
+    pub(crate) fn is_evicted(&self) -> bool {
+        self.evicted.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the connection is evicted.
+    pub(crate) async fn eviction(&self) {
+        self.eviction.notified().await;
+    }
+
     /// Records that the connection has opened all its descriptors.
     pub(crate) fn has_opened(&self) {
         if self.opens_more.swap(false, Ordering::Relaxed) {
@@ -50,8 +91,17 @@ impl Place {
         }
     }
 
-    fn network(&self) -> IpAddr {
-        network(self.address.ip())
+    fn is_idle(&self) -> bool {
+        self.idle_since.load(Ordering::Relaxed) != NOT_IDLE
+    }
+
+    fn evict(&self) {
+        self.evicted.store(true, Ordering::Relaxed);
+        match self.places.are_http2 {
+            true => self.eviction.notify_one(),
+            // Wakes the thread that waits for a message. It answers one that arrives meanwhile.
+            false => self.socket.shut_down(Shutdown::Read),
+        }
     }
 }
 
@@ -82,13 +132,36 @@ impl NoPlace {
     }
 }
 
+/// The connections that count against a limit.
+#[derive(Clone, Copy, Debug)]
+enum Group {
+    All,
+    OfAddress(IpAddr),
+    OfTenant(u16),
+}
+
+impl Group {
+    fn has(self, place: &Place) -> bool {
+        match self {
+            Group::All => true,
+            Group::OfAddress(own) => network(place.address.ip()) == own,
+            Group::OfTenant(own) => place.tenant.load(Ordering::Relaxed) == u32::from(own),
+        }
+    }
+}
+
 /// The places of a server.
 pub(crate) struct Places {
+    begun: Instant,
     most: usize,
     /// The largest number of connections from one address.
     most_of_address: usize,
     limits_loopback: bool,
     reserved_descriptors: usize,
+    /// The time after which an idle connection may be closed for another one, in nanoseconds.
+    evict_after: u64,
+    /// Whether idle connections speak HTTP/2, and end by themselves when they are asked to.
+    are_http2: bool,
     /// The number of descriptors that a connection opens in addition to its socket.
     more_descriptors: usize,
     /// The number of connections that still have to open them.
@@ -106,7 +179,10 @@ struct Open {
 
 impl Open {
     fn add(&mut self, place: Arc<Place>) {
-        *self.of_address.entry(place.network()).or_default() += 1;
+        *self
+            .of_address
+            .entry(network(place.address.ip()))
+            .or_default() += 1;
         self.places.insert(place.number, place);
     }
 
@@ -114,7 +190,7 @@ impl Open {
         if self.places.remove(&place.number).is_none() {
             return;
         }
-        if let Entry::Occupied(mut count) = self.of_address.entry(place.network()) {
+        if let Entry::Occupied(mut count) = self.of_address.entry(network(place.address.ip())) {
             *count.get_mut() -= 1;
             if *count.get() == 0 {
                 count.remove();
@@ -126,17 +202,41 @@ impl Open {
         self.of_address.get(&network).copied().unwrap_or_default()
     }
 
-    /// Whether some client has closed a connection that counts against the exceeded limit, so that
-    /// its place will soon be free.
-    fn is_one_leaving(&self, why: NoPlace, network: IpAddr) -> bool {
-        let places = self.places.values();
-        let places = places.filter(|place| why == NoPlace::TooMany || place.network() == network);
-        let places = places.filter(|place| !place.busy.load(Ordering::Relaxed));
-        let looks = places.map(|place| PollFd::new(&place.stream, PollFlags::RDHUP));
+    fn of(&self, group: Group) -> impl Iterator<Item = &Arc<Place>> {
+        self.places.values().filter(move |place| group.has(place))
+    }
+
+    /// Whether a connection of `group` is about to end, so that its place will soon be free: its
+    /// client has closed it, or it is evicted and has no request.
+    fn is_one_leaving(&self, group: Group) -> bool {
+        if self
+            .of(group)
+            .any(|place| place.is_evicted() && place.is_idle())
+        {
+            return true;
+        }
+        let places = self
+            .of(group)
+            .filter(|place| !place.busy.load(Ordering::Relaxed));
+        let sockets: Vec<Held> = places.filter_map(|place| place.socket.now()).collect();
+        let looks = sockets.iter();
+        let looks = looks.map(|socket| PollFd::new(socket, PollFlags::RDHUP));
         let mut looks: Vec<PollFd<'_>> = looks.collect();
         let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         poll(&mut looks, Some(&Timespec::default())).is_ok_and(|found| found > 0)
             && looks.iter().any(|look| look.revents().intersects(ends))
+    }
+
+    /// Evicts the connection of `group` that has been idle longest, if it became idle at
+    /// `idle_until` or before. Returns whether there was one.
+    fn evict(&self, group: Group, idle_until: u64) -> bool {
+        let idle = self
+            .of(group)
+            .filter(|place| !place.is_evicted())
+            .map(|place| (place.idle_since.load(Ordering::Relaxed), place))
+            .filter(|(since, _)| (NOT_IDLE + 1..=idle_until).contains(since));
+        let longest = idle.min_by_key(|(since, _)| *since);
+        longest.inspect(|(_, place)| place.evict()).is_some()
     }
 }
 
@@ -144,14 +244,19 @@ impl Open {
 const SHARE_OF_ADDRESS: usize = 4;
 
 impl Places {
-    pub(crate) fn new(config: &Config, more_descriptors: usize) -> Arc<Places> {
+    /// Creates the places of a server. Connections open `more_descriptors` in addition to their
+    /// sockets. `are_http2` states whether they speak HTTP/2.
+    pub(crate) fn new(config: &Config, more_descriptors: usize, are_http2: bool) -> Arc<Places> {
         let most = config.max_connections;
         let of_address = config.max_connections_per_address;
         Arc::new(Places {
+            begun: Instant::now(),
             most,
             most_of_address: of_address.unwrap_or(most.div_ceil(SHARE_OF_ADDRESS)),
             limits_loopback: of_address.is_some(),
             reserved_descriptors: config.reserved_descriptors,
+            evict_after: whole_nanoseconds(config.evict_after),
+            are_http2,
             more_descriptors,
             opening: AtomicUsize::new(0),
             open: Mutex::default(),
@@ -163,40 +268,52 @@ impl Places {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn nanoseconds(&self, now: Instant) -> u64 {
+        whole_nanoseconds(now.saturating_duration_since(self.begun))
+    }
+
     /// The number of open connections.
     pub(crate) fn count(&self) -> usize {
         self.open().places.len()
     }
 
-    /// Assigns a connection a place. May wait for the place of a connection that is about to end.
+    /// Assigns a connection a place. May evict an idle connection, and wait for the place of one
+    /// that is about to end.
     pub(crate) fn take(
         self: &Arc<Self>,
         number: u64,
-        stream: TcpStream,
+        mut stream: TcpStream,
         address: SocketAddr,
         stopping: &AtomicBool,
     ) -> Result<Arc<Place>, NoPlace> {
         let deadline = Instant::now() + LEAVING;
-        let descriptor = usize::try_from(stream.as_raw_fd()).unwrap_or(usize::MAX);
         let mut open = self.open();
-        while let Err(why) = self.room(&open, descriptor, address.ip()) {
+        while let Err(why) = self.room(&open, &stream, address.ip()) {
+            let group = match why {
+                NoPlace::TooManyOfAddress => Group::OfAddress(network(address.ip())),
+                NoPlace::TooMany | NoPlace::Descriptors => Group::All,
+            };
             let over = stopping.load(Ordering::Acquire) || Instant::now() >= deadline;
-            // Waiting does not change the number of this connection's descriptor.
-            let hopeless = over || why == NoPlace::Descriptors;
-            if hopeless || !open.is_one_leaving(why, network(address.ip())) {
-                return Err(why);
+            open = match over {
+                true => return Err(why),
+                false => self.await_one(open, group).ok_or(why)?,
+            };
+            if why == NoPlace::Descriptors {
+                stream = renumbered(stream);
             }
-            let waited = self.left.wait_timeout(open, LOOKS_EVERY);
-            open = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let opens_more = self.more_descriptors > 0;
         self.opening
             .fetch_add(usize::from(opens_more), Ordering::Relaxed);
         let place = Arc::new(Place {
             number,
-            stream,
+            socket: SharedSocket::new(stream),
             address,
+            tenant: AtomicU32::new(UNKNOWN),
             busy: AtomicBool::new(false),
+            idle_since: AtomicU64::new(NOT_IDLE),
+            evicted: AtomicBool::new(false),
+            eviction: Notify::new(),
             opens_more: AtomicBool::new(opens_more),
             places: self.clone(),
         });
@@ -204,7 +321,48 @@ impl Places {
         Ok(place)
     }
 
-    fn room(&self, open: &Open, descriptor: usize, address: IpAddr) -> Result<(), NoPlace> {
+    /// Waits for a connection of `group` to end: one that is about to, or the one that has been
+    /// idle longest, which is evicted. Returns `None` if there is neither.
+    fn await_one<'o>(
+        &self,
+        open: MutexGuard<'o, Open>,
+        group: Group,
+    ) -> Option<MutexGuard<'o, Open>> {
+        let idle_until = self
+            .nanoseconds(Instant::now())
+            .checked_sub(self.evict_after);
+        let ends = open.is_one_leaving(group)
+            || idle_until.is_some_and(|idle_until| open.evict(group, idle_until));
+        if !ends {
+            return None;
+        }
+        let waited = self.left.wait_timeout(open, LOOKS_EVERY);
+        Some(waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Calls `admit` until the connection of `place` is admitted as one of `tenant`. Meanwhile idle
+    /// connections of the tenant are evicted. Returns `None` if no place of the tenant gets free.
+    pub(crate) fn admit_of_tenant<T>(
+        &self,
+        place: &Place,
+        tenant: u16,
+        admit: impl Fn() -> Option<T>,
+    ) -> Option<T> {
+        let deadline = Instant::now() + LEAVING;
+        let mut open = self.open();
+        loop {
+            if let Some(admitted) = admit() {
+                place.tenant.store(u32::from(tenant), Ordering::Relaxed);
+                return Some(admitted);
+            }
+            if Instant::now() >= deadline {
+                return None;
+            }
+            open = self.await_one(open, Group::OfTenant(tenant))?;
+        }
+    }
+
+    fn room(&self, open: &Open, stream: &TcpStream, address: IpAddr) -> Result<(), NoPlace> {
         if open.places.len() >= self.most {
             return Err(NoPlace::TooMany);
         }
@@ -213,9 +371,12 @@ impl Places {
             return Err(NoPlace::TooManyOfAddress);
         }
         // The system assigns the lowest free number, so all numbers below this one are in use.
+        let descriptor = usize::try_from(stream.as_raw_fd()).unwrap_or(usize::MAX);
         let opening = self.opening.load(Ordering::Relaxed) + 1;
-        let need = descriptor + 1 + opening * self.more_descriptors;
-        match need + self.reserved_descriptors > descriptor_limit() {
+        let need = descriptor
+            .saturating_add(1)
+            .saturating_add(opening * self.more_descriptors);
+        match need.saturating_add(self.reserved_descriptors) > descriptor_limit() {
             true => Err(NoPlace::Descriptors),
             false => Ok(()),
         }
@@ -248,10 +409,19 @@ impl Places {
         }
         before_cut();
         for place in open.places.values() {
-            let _ = place.stream.shutdown(Shutdown::Both);
+            place.socket.shut_down(Shutdown::Both);
         }
         open.places.len()
     }
+}
+
+fn whole_nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The same socket under the lowest free number, which another connection may have left.
+fn renumbered(stream: TcpStream) -> TcpStream {
+    stream.try_clone().unwrap_or(stream)
 }
 
 /// Returns the network that counts as one address. For IPv6 it is the first 64 bits, since the

@@ -1,5 +1,6 @@
 //! The protocol that a server speaks, with its interface.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,11 +71,19 @@ impl Protocol {
         }
     }
 
-    /// Prepares to serve connections.
-    pub(crate) fn endpoint(self, config: &Config, scope: &Arc<ThreadScope>) -> Endpoint {
+    /// Prepares to serve connections of `tenants` tenants, 0 if connections have none.
+    pub(crate) fn endpoint(
+        self,
+        config: &Config,
+        tenants: usize,
+        scope: &Arc<ThreadScope>,
+    ) -> io::Result<Endpoint> {
         match self {
-            Protocol::Thrift(schema) => Endpoint::Thrift(schema),
-            Protocol::Grpc(schema) => Endpoint::Grpc(Gateway::new(schema, config, scope.clone())),
+            Protocol::Thrift(schema) => Ok(Endpoint::Thrift(schema)),
+            Protocol::Grpc(schema) => {
+                let gateway = Gateway::new(schema, config, tenants, scope.clone())?;
+                Ok(Endpoint::Grpc(gateway))
+            }
         }
     }
 }

@@ -13,12 +13,11 @@ use socket2::SockRef;
 
 use super::shared::Shared;
 use super::tenants::control::{Controlled, Watch};
-use super::tenants::settings::{Shaping, TenantError, TenantSlo};
 use super::traces::ServerTraces;
+use crate::config::{MAX_TIME_LIMIT, Shaping, TenantError, TenantSlo};
 use crate::error::ServeError;
 use crate::observe::admin::Admin;
 use crate::observe::recorder::{RecordedPath, RecordingError};
-use crate::time_limit::MAX_TIME_LIMIT;
 
 /// A running server. Dropping it stops it without a grace period.
 pub struct Running {
@@ -207,7 +206,7 @@ impl Running {
         admission.places.each(|place| {
             // Active HTTP/2 streams still need both directions of their connection.
             if !gateway.is_some_and(|gateway| gateway.speaks_http2(place.address)) {
-                let _ = place.stream.shutdown(Shutdown::Read);
+                place.socket.shut_down(Shutdown::Read);
             }
         });
         let cut_off = admission.places.clear(deadline, || {

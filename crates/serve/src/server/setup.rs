@@ -17,17 +17,18 @@ use super::admission::Admission;
 use super::dispatch::Dispatch;
 use super::executors::{Executors, Maker, Watch, bodies};
 use super::places::Places;
-use super::protocol::{Endpoint, Protocol};
+use super::protocol::Protocol;
 use super::running::{Running, Threads};
 use super::shared::Shared;
 use super::steering::workers::SteeredWorkers;
 use super::tenants::control::Controlled;
 use super::tenants::gates::Tenants;
-use super::tenants::settings::{Control, Tenant, TenantError, check, check_control};
 use super::thread_scope::ThreadScope;
 use super::traces::{Kind, ServerImage, ServerTraces, TraceSlot};
 use super::{grpc, pages};
-use crate::config::{Config, check_time_limit};
+use crate::config::tenants::{check, check_control};
+use crate::config::time_limit::check_time_limit;
+use crate::config::{Config, Control, Telemetry, TelemetryError, Tenant, TenantError};
 use crate::error::ServeError;
 use crate::handler::kinds::{AnyHandler, Handler, ValueHandler};
 use crate::handler::table::Handlers;
@@ -38,7 +39,7 @@ use crate::observe::metrics::Metrics;
 use crate::observe::observers::Observers;
 use crate::observe::recorder::Recorder;
 use crate::observe::reports::{ErrorReport, Reports};
-use crate::observe::telemetry::{Telemetry, TelemetryError};
+use crate::observe::telemetry::Spans;
 use crate::traces::bodies::OwnBodies;
 use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::tls::identity::TlsIdentity;
@@ -290,7 +291,7 @@ impl Server {
         self.config.check()?;
         give_back_large_blocks();
         check_control(&self.tenants, self.control.is_some())?;
-        if !self.tenants.is_empty() {
+        if self.config.overwrites_freed_memory || !self.tenants.is_empty() {
             overwrite_freed_blocks();
         }
         self.reports.verbose = self.config.verbose_errors;
@@ -357,15 +358,17 @@ impl Server {
             spans: self.telemetry.is_some(),
         };
         let executors = engine.executors(&traces.now(), watch)?;
-        let endpoint = self.protocol.endpoint(&self.config, &self.thread_scope);
-        let (identity, descriptors) = match endpoint {
-            Endpoint::Thrift(_) => (self.identity, 0),
-            Endpoint::Grpc(_) => {
+        let number = tenants.as_ref().map_or(0, |tenants| tenants.count());
+        let endpoint = (self.protocol).endpoint(&self.config, number, &self.thread_scope)?;
+        let is_grpc = endpoint.gateway().is_some();
+        let (identity, descriptors) = match is_grpc {
+            false => (self.identity, 0),
+            true => {
                 let identity = self.identity.map(|identity| identity.for_http2());
-                (identity, grpc::connection::DESCRIPTORS)
+                (identity, grpc::gateway::more_descriptors(&self.config))
             }
         };
-        let spans = self.telemetry.map(|telemetry| telemetry.start());
+        let spans = self.telemetry.map(|telemetry| Spans::start(&telemetry));
         Ok(Shared {
             config: self.config,
             endpoint,
@@ -373,7 +376,7 @@ impl Server {
                 identity,
                 tenants,
                 controlled,
-                places: Places::new(&self.config, descriptors),
+                places: Places::new(&self.config, descriptors, is_grpc),
                 arena: self.config.rpc.arena.map(Arena::new),
                 thread_scope: self.thread_scope,
                 stopping: AtomicBool::new(false),

@@ -22,6 +22,12 @@ pub(crate) enum Close {
     /// The client sent nothing for too long.
     #[error("idle for too long")]
     Idle,
+    /// Closed after a pause, to make room for another connection.
+    #[error("idle while another connection needed the place")]
+    Evicted {
+        /// Whether the client may have sent something that is not read any more.
+        leaves_unread: bool,
+    },
     /// A message, a reply or a handshake took too long.
     #[error("too slow: {0}")]
     Slow(&'static str),
@@ -78,6 +84,7 @@ impl Close {
     /// Whether unread data may be on the socket while the client has not yet read the last reply.
     pub(crate) fn leaves_unread(&self) -> bool {
         match self {
+            Close::Evicted { leaves_unread } => *leaves_unread,
             Close::Drained
             | Close::Stopped
             | Close::Malformed(_)
@@ -103,6 +110,7 @@ impl Close {
             Close::Silent => "silent",
             Close::Cut => "cut",
             Close::Idle => "idle",
+            Close::Evicted { .. } => "evicted",
             Close::Slow(_) => "slow",
             Close::Malformed(error) => error.reason(),
             Close::Handshake(_) => "handshake",

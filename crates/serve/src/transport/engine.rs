@@ -10,10 +10,9 @@ use accelflow_runtime::{
 };
 use accelflow_trace::Image;
 
-use crate::config::Execution;
+use crate::config::{Execution, MAX_TIME_LIMIT};
 use crate::error::ServeError;
 use crate::observe::run::nanoseconds;
-use crate::time_limit::MAX_TIME_LIMIT;
 use crate::traces::bodies::{Equipment, OwnBodies};
 
 /// Makes the software bodies of one executor.

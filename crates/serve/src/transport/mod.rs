@@ -6,5 +6,6 @@ pub(crate) mod ensemble;
 pub(crate) mod grpc;
 pub(crate) mod http2;
 pub(crate) mod inbound;
+pub(crate) mod shared_socket;
 pub(crate) mod socket;
 pub(crate) mod tls;

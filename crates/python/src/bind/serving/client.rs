@@ -1,10 +1,11 @@
 //! The clients (`accelflow_serve::Client`, `HttpClient`) for `accelflow.client`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{Codec, Settings};
+use accelflow_parameters::{Refusal, system_text};
 use accelflow_serve::{
     Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, Execution,
     GrpcClient, GrpcRequest, HttpClient, HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
@@ -18,11 +19,7 @@ use crate::bind::serving::scope::{PyScope, Value, detached, metadata};
 use crate::bind::serving::traces::PyClientTraces;
 use crate::bind::simulation::progress::Progress;
 use crate::convert;
-use crate::errors::{AccelflowError, CallError, DeclaredError, seconds};
-
-fn refused(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(error.to_string())
-}
+use crate::errors::{CallError, DeclaredError, failure as refused, seconds};
 
 /// The exception for a failed call.
 fn failure(py: Python<'_>, error: &Failed) -> PyErr {
@@ -32,7 +29,7 @@ fn failure(py: Python<'_>, error: &Failed) -> PyErr {
             Err(error) => error,
         };
     }
-    let raised = CallError::new_err(error.to_string());
+    let raised = CallError::new_err(system_text(error));
     let executed = match error.executed() {
         Executed::No => "no",
         Executed::Perhaps => "perhaps",
@@ -101,29 +98,32 @@ fn options(
     })
 }
 
-fn trust(
-    ca: Option<&Path>,
-    server_name: Option<&str>,
-    certificate: Option<&Path>,
-    key: Option<&Path>,
-    address: &str,
-) -> PyResult<Option<TlsTrust>> {
-    let Some(ca) = ca else {
-        return match (server_name, certificate, key) {
-            (None, None, None) => Ok(None),
-            _ => Err(refused("TLS needs a file of trusted authorities (ca)")),
+/// `accelflow.settings.ClientTls`.
+#[derive(FromPyObject)]
+struct PyClientTls {
+    ca: PathBuf,
+    server_name: Option<String>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+impl PyClientTls {
+    /// The trust of a client in the service at `address`.
+    fn trust(&self, address: &Address) -> PyResult<TlsTrust> {
+        let name = self.server_name.as_deref().unwrap_or(address.host());
+        let trust = match self.certificate.as_ref().zip(self.key.as_ref()) {
+            None => TlsTrust::from_pem_file(&self.ca, name),
+            Some((certificate, key)) => TlsTrust::with_identity(&self.ca, name, certificate, key),
         };
-    };
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let name = server_name.unwrap_or_else(|| host.trim_matches(['[', ']']));
-    let trust = match (certificate, key) {
-        (None, None) => TlsTrust::from_pem_file(ca, name),
-        (Some(certificate), Some(key)) => TlsTrust::with_identity(ca, name, certificate, key),
-        _ => {
-            return Err(refused("certificate and key must be given together"));
-        }
-    };
-    trust.map(Some).map_err(refused)
+        trust.map_err(refused)
+    }
+}
+
+/// The address of a service, and the trust in it if calls use TLS.
+fn peer(address: &str, tls: Option<PyClientTls>) -> PyResult<(Address, Option<TlsTrust>)> {
+    let address: Address = address.parse().map_err(refused)?;
+    let trust = tls.map(|tls| tls.trust(&address)).transpose()?;
+    Ok((address, trust))
 }
 
 /// The settings of all clients, in Python's units.
@@ -180,8 +180,7 @@ impl PyClient {
     /// Reads the interface and, for TLS, the certificates. Raises AccelflowError.
     #[new]
     #[pyo3(signature = (
-        interface, address, *, include_dirs=Vec::new(), protocol, ca=None, server_name=None,
-        certificate=None, key=None, multiplexed=false, idempotent, bounds
+        interface, address, *, include_dirs, protocol, tls, multiplexed, idempotent, bounds
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -189,25 +188,20 @@ impl PyClient {
         address: &str,
         include_dirs: Vec<PathBuf>,
         protocol: &str,
-        ca: Option<PathBuf>,
-        server_name: Option<&str>,
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
+        tls: Option<PyClientTls>,
         multiplexed: bool,
         idempotent: Vec<String>,
         bounds: Bounds,
     ) -> PyResult<PyClient> {
-        let files = (ca.as_deref(), certificate.as_deref(), key.as_deref());
-        let trust = trust(files.0, server_name, files.1, files.2, address)?;
+        let (address, trust) = peer(address, tls)?;
         let protocol = match protocol {
             "binary" => Protocol::Binary,
             "compact" => Protocol::Compact,
             other => {
-                let why = format!("protocol = '{other}': must be 'binary' or 'compact'");
-                return Err(refused(why));
+                let known = ["binary", "compact"];
+                return Err(refused(Refusal::unknown("protocol", other, known)));
             }
         };
-        let address: Address = address.parse().map_err(refused)?;
         let config = bounds.config()?;
         let dirs = &include_dirs;
         let made = Client::from_interface(&interface, dirs, address, protocol, trust, config);
@@ -313,25 +307,16 @@ pub(crate) struct PyGrpcClient {
 impl PyGrpcClient {
     /// Reads the interface and, for TLS, the certificates. Raises AccelflowError.
     #[new]
-    #[pyo3(signature = (
-        interface, address, *, include_dirs=Vec::new(), ca=None, server_name=None,
-        certificate=None, key=None, idempotent, bounds
-    ))]
-    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    #[pyo3(signature = (interface, address, *, include_dirs, tls, idempotent, bounds))]
     fn new(
         interface: PathBuf,
         address: &str,
         include_dirs: Vec<PathBuf>,
-        ca: Option<PathBuf>,
-        server_name: Option<&str>,
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
+        tls: Option<PyClientTls>,
         idempotent: Vec<String>,
         bounds: Bounds,
     ) -> PyResult<PyGrpcClient> {
-        let files = (ca.as_deref(), certificate.as_deref(), key.as_deref());
-        let trust = trust(files.0, server_name, files.1, files.2, address)?;
-        let address: Address = address.parse().map_err(refused)?;
+        let (address, trust) = peer(address, tls)?;
         let config = bounds.config()?;
         let made = GrpcClient::from_interface(&interface, &include_dirs, address, trust, config);
         let mut inner = made.map_err(refused)?;
@@ -404,26 +389,18 @@ pub(crate) struct PyHttpClient {
 impl PyHttpClient {
     /// Reads, for TLS, the certificates. Raises AccelflowError.
     #[new]
-    #[pyo3(signature = (
-        address, *, ca=None, server_name=None, certificate=None, key=None, codec, bounds
-    ))]
-    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    #[pyo3(signature = (address, *, tls, codec, bounds))]
     fn new(
         address: &str,
-        ca: Option<PathBuf>,
-        server_name: Option<&str>,
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
+        tls: Option<PyClientTls>,
         codec: &str,
         bounds: Bounds,
     ) -> PyResult<PyHttpClient> {
-        let files = (ca.as_deref(), certificate.as_deref(), key.as_deref());
-        let trust = trust(files.0, server_name, files.1, files.2, address)?;
+        let (address, trust) = peer(address, tls)?;
         let settings = Settings {
             codec: Codec::from_name(codec).map_err(refused)?,
             ..Settings::default()
         };
-        let address: Address = address.parse().map_err(refused)?;
         let made = HttpClient::new(address, settings, trust, bounds.config()?);
         let inner = made.map_err(refused)?;
         Ok(PyHttpClient { inner })

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use accelflow_parameters::Refusal;
 use accelflow_serve::{
     ArenaSettings, Fault, FaultKind, FaultWhen, Policy, PoolSettings, RpcProcessor, Steering,
     SteeringPolicy, Telemetry,
@@ -11,7 +12,7 @@ use accelflow_trace::Accel;
 use pyo3::prelude::*;
 
 use crate::bind::trace::ensemble::workers_of;
-use crate::errors::{AccelflowError, seconds};
+use crate::errors::{failure, seconds};
 
 /// `accelflow.operations.Pools`.
 #[derive(FromPyObject)]
@@ -64,20 +65,13 @@ pub(crate) struct PyFault {
     delay_s: f64,
 }
 
-fn refused(why: String) -> PyErr {
-    AccelflowError::new_err(why)
-}
-
 pub(crate) fn pools(given: &PyPools) -> PyResult<PoolSettings> {
     let policy = Policy::named(&given.policy);
     let why = || {
-        let known = Policy::ALL.map(Policy::name).join(", ");
-        refused(format!(
-            "policy = '{}': must be one of {known}",
-            given.policy
-        ))
+        let known = Policy::ALL.map(Policy::name);
+        failure(Refusal::unknown("policy", &given.policy, known))
     };
-    let workers_of = workers_of(&given.workers_of).map_err(refused)?;
+    let workers_of = workers_of(&given.workers_of).map_err(failure)?;
     Ok(PoolSettings {
         workers: given.workers,
         workers_of,
@@ -95,9 +89,8 @@ pub(crate) fn pools(given: &PyPools) -> PyResult<PoolSettings> {
 pub(crate) fn steering(given: &PySteering) -> PyResult<Steering> {
     let policy = SteeringPolicy::named(&given.policy);
     let why = || {
-        let known = SteeringPolicy::ALL.map(SteeringPolicy::name).join(", ");
-        let given = &given.policy;
-        refused(format!("steering = '{given}': must be one of {known}"))
+        let known = SteeringPolicy::ALL.map(SteeringPolicy::name);
+        failure(Refusal::unknown("steering", &given.policy, known))
     };
     Ok(Steering {
         workers: given.workers.unwrap_or(Steering::default().workers),
@@ -138,18 +131,23 @@ fn fault(given: &PyFault) -> PyResult<Fault> {
     let name = &given.accelerator;
     let accel = Accel::ALL.into_iter().find(|accel| accel.name() == name);
     let accel = accel.ok_or_else(|| {
-        let known = Accel::ALL.map(Accel::name).join(", ");
-        refused(format!("fault of '{name}': must be of one of {known}"))
+        let known = Accel::ALL.map(Accel::name);
+        failure(Refusal::unknown("fault's accelerator", name, known))
     })?;
+    let place = |field| format!("{field} of {name}'s fault");
     let when = match (given.nth, given.share) {
         (Some(nth), None) => FaultWhen::Nth(nth),
         (None, Some(ratio)) => FaultWhen::Share {
             ratio,
             seed: given.seed,
         },
-        _ => {
-            let why = "must have either nth or share";
-            return Err(refused(format!("fault of {name}: {why}")));
+        (Some(nth), Some(_)) => {
+            let allowed = "must not be given together with share";
+            return Err(failure(Refusal::number(place("nth"), nth as f64, allowed)));
+        }
+        (None, None) => {
+            let allowed = "must be a number, unless share is given";
+            return Err(failure(Refusal::new(place("nth"), "None", allowed)));
         }
     };
     let kind = match &*given.kind {
@@ -157,18 +155,13 @@ fn fault(given: &PyFault) -> PyResult<Fault> {
         "panic" => FaultKind::Panic,
         "delay" => {
             let time = Duration::try_from_secs_f64(given.delay_s);
-            let why = "must be 0 seconds or more";
-            let why = || {
-                refused(format!(
-                    "fault of {name}: delay_s = {}: {why}",
-                    given.delay_s
-                ))
-            };
-            FaultKind::Delay(time.map_err(|_| why())?)
+            let allowed = "must be 0 seconds or more";
+            let why = |_| Refusal::number(place("delay_s"), given.delay_s, allowed);
+            FaultKind::Delay(time.map_err(why).map_err(failure)?)
         }
         other => {
-            let why = "must be fail, panic or delay";
-            return Err(refused(format!("fault of {name}: kind '{other}': {why}")));
+            let known = ["fail", "panic", "delay"];
+            return Err(failure(Refusal::unknown(place("kind"), other, known)));
         }
     };
     Ok(Fault { accel, when, kind })

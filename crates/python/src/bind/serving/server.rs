@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use accelflow_accel::Limits;
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
     Compression, Config, ErrorReport, Execution, Running, ServeError, Server, TlsIdentity,
@@ -19,7 +20,7 @@ use crate::bind::serving::operations::{
 };
 use crate::bind::serving::tenants::{self, PyControl, PyShaping, PySlo, PyTenant};
 use crate::bind::serving::traces::PyServerTraces;
-use crate::errors::{AccelflowError, seconds};
+use crate::errors::{failure as refused, seconds};
 
 /// A log of errors that calls a Python callable: id, code, function, peer, text, and whether the
 /// request is at fault.
@@ -62,14 +63,10 @@ fn compression_named(name: &str) -> PyResult<Compression> {
         "like_request" => Ok(Compression::LikeRequest),
         "always" => Ok(Compression::Always),
         _ => {
-            let why = "must be 'never', 'like_request' or 'always'";
-            Err(refused(format!("compression '{name}': {why}")))
+            let known = ["never", "like_request", "always"];
+            Err(refused(Refusal::unknown("compression", name, known)))
         }
     }
-}
-
-fn refused(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(error.to_string())
 }
 
 /// `accelflow.settings.Tls`.
@@ -112,6 +109,7 @@ struct PyLimits {
 #[derive(FromPyObject)]
 struct PyTimeouts {
     idle_timeout_s: f64,
+    evict_after_s: f64,
     first_byte_timeout_s: f64,
     message_timeout_s: f64,
     write_timeout_s: f64,
@@ -124,6 +122,7 @@ struct PyExecution {
     steering: Option<PySteering>,
     rpc: PyRpcProcessor,
     handler_threads: usize,
+    overwrites_freed_memory: bool,
     faults: Vec<PyFault>,
 }
 
@@ -164,12 +163,14 @@ impl PySettings {
             limits: limits.of_messages(),
             max_unsent_bytes: limits.max_unsent_bytes,
             idle_timeout: seconds("idle_timeout_s", timeouts.idle_timeout_s)?,
+            evict_after: seconds("evict_after_s", timeouts.evict_after_s)?,
             first_byte_timeout: seconds("first_byte_timeout_s", timeouts.first_byte_timeout_s)?,
             message_timeout,
             handshake_timeout: message_timeout,
             write_timeout: seconds("write_timeout_s", timeouts.write_timeout_s)?,
             compression: compression_named(&self.compression)?,
             handler_threads: self.execution.handler_threads,
+            overwrites_freed_memory: self.execution.overwrites_freed_memory,
             verbose_errors: self.observability.verbose_errors,
             errors_to_caller: self.errors_to_caller,
             rpc: operations::rpc_processor(&self.execution.rpc)?,
@@ -420,9 +421,8 @@ fn looked_up(
     allowed: &str,
 ) -> PyResult<SocketAddr> {
     let why = |error: &dyn std::fmt::Display| {
-        refused(format!(
-            "{what} = '{text}': must be {allowed}, or a name instead of the address: {error}"
-        ))
+        let allowed = format!("must be {allowed}, or a name instead of the address: {error}");
+        refused(Refusal::new(what, quoted(text), allowed))
     };
     let found = place.to_socket_addrs().map_err(|error| why(&error))?;
     let addresses: Vec<SocketAddr> = found.collect();

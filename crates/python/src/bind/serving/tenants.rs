@@ -6,7 +6,7 @@ use accelflow_shaping::{Clock, Registers, ShapingError};
 use accelflow_units::{Bytes, Time};
 use pyo3::prelude::*;
 
-use crate::errors::{AccelflowError, seconds};
+use crate::errors::{failure, seconds};
 
 /// `accelflow.tenants.Shaping`.
 #[derive(FromPyObject)]
@@ -53,7 +53,7 @@ pub(crate) struct PyTenant {
 }
 
 fn refused(place: &str, why: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(format!("{place}: {why}"))
+    failure(format!("{place}: {why}"))
 }
 
 /// The shaping of the tenant called `name`.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::bind::trace::body;
 use crate::bind::trace::image::PyImage;
 use crate::bind::trace::library::PyLibrary;
-use crate::errors::AccelflowError;
+use crate::errors::failure;
 
 /// A library, a linked image, or a file.
 #[derive(FromPyObject)]
@@ -28,7 +28,7 @@ impl PySource {
     }
 
     fn traces(&self) -> PyResult<TraceSource> {
-        let refused = |error: &dyn std::fmt::Display| AccelflowError::new_err(error.to_string());
+        let refused = |error: &dyn std::fmt::Display| failure(error);
         match self {
             PySource::Library(library) => Ok(library.get().source()),
             PySource::Image(image) => {

@@ -26,6 +26,7 @@ use crate::transport::grpc::traces::PipeTraces;
 use crate::transport::http2::frames::Frames;
 use crate::transport::http2::pipe::{End, Fault, Pipe};
 use crate::transport::http2::window::connection_window;
+use crate::transport::shared_socket::AsyncSocket;
 
 /// The flow-control window of a stream: how many bytes a service may send before its message is
 /// admitted.
@@ -107,9 +108,8 @@ pub(super) async fn greet(
         address: setup.name.clone(),
         error,
     };
-    let stream = dialled.stream.try_clone().map_err(failed)?;
-    drop(dialled.stream);
-    let stream = tokio::net::TcpStream::from_std(stream).map_err(failed)?;
+    let stream = Arc::try_unwrap(dialled.stream).or_else(|shared| shared.try_clone());
+    let stream = stream.and_then(AsyncSocket::new).map_err(failed)?;
     let (now, secure) = (Instant::now(), dialled.control.is_some());
     let heard = Rc::new(Cell::new(now));
     let frames = Rc::new(RefCell::new(Frames::of_service(now)));

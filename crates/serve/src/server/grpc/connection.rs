@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::TcpStream;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use h2::server::{self, Connection};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::LocalSet;
-use tokio::time::{interval, timeout};
+use tokio::time::{interval, sleep_until, timeout};
 
 use super::account::Account;
 use super::gateway::Gateway;
@@ -38,12 +37,14 @@ use crate::transport::http2::pipe::{End, Fault, Pipe};
 use crate::transport::http2::window::{connection_window, flood};
 use crate::transport::tls::control::Control;
 
-/// The number of descriptors of a connection in addition to its socket: the runtime's copy of the
-/// socket, and three of the runtime itself (two of epoll, and one that wakes it).
-pub(crate) const DESCRIPTORS: usize = 4;
-/// The flow-control window of a stream: how many bytes a client may send before its message is
-/// admitted. Messages of 64 KiB fit with their framing, and so arrive without a pause.
-const STREAM_WINDOW: u32 = 128 * 1024;
+/// The flow-control windows of all streams of a connection together: how many bytes a client may
+/// send before its messages are admitted. It is divided by the largest number of streams.
+const STREAM_WINDOWS: u32 = 16 * 1024 * 1024;
+/// The largest window of one stream. Messages of 64 KiB fit with their framing, and so arrive
+/// without a pause.
+const MOST_OF_STREAM: u32 = 128 * 1024;
+/// The smallest window of one stream: one frame of the default size.
+const LEAST_OF_STREAM: u32 = 16 * 1024;
 /// The longest list of headers (RFC 9113, section 10.5.1).
 const MAX_HEADERS: u32 = 16 * 1024;
 /// The number of bytes of a response that are buffered before the stream has to wait.
@@ -61,28 +62,30 @@ pub(crate) fn serve(
     greeted: Greeted,
 ) -> Close {
     let _registered = gateway.register(peer.address);
-    let (stream, runtime) = match (nonblocking(place), runtime()) {
-        (Ok(stream), Ok(runtime)) => (stream, runtime),
-        (Err(error), _) | (_, Err(error)) => return Close::Io(error),
-    };
-    place.has_opened();
     let setup = Setup {
         shared,
         gateway,
         place,
         peer,
     };
-    let served = LocalSet::new().block_on(&runtime, setup.serve(stream, greeted));
+    let tasks = LocalSet::new();
+    let served = match &gateway.io {
+        Some(driver) => {
+            place.has_opened();
+            driver.run(tasks.run_until(setup.serve(greeted)))
+        }
+        None => match runtime() {
+            Ok(runtime) => {
+                place.has_opened();
+                tasks.block_on(&runtime, setup.serve(greeted))
+            }
+            Err(error) => Err(Close::Io(error)),
+        },
+    };
     served.err().unwrap_or(Close::Done)
 }
 
-/// A copy of a connection's socket that does not block.
-fn nonblocking(place: &Place) -> io::Result<TcpStream> {
-    let stream = place.stream.try_clone()?;
-    stream.set_nonblocking(true)?;
-    Ok(stream)
-}
-
+/// A runtime that this thread drives.
 fn runtime() -> io::Result<Runtime> {
     runtime::Builder::new_current_thread()
         .enable_io()
@@ -100,9 +103,9 @@ struct Setup<'s> {
 
 impl Setup<'_> {
     /// Receives the client's preface, and serves the streams.
-    async fn serve(&self, stream: TcpStream, greeted: Greeted) -> Result<(), Close> {
+    async fn serve(&self, greeted: Greeted) -> Result<(), Close> {
         let shared = self.shared;
-        let stream = tokio::net::TcpStream::from_std(stream).map_err(Close::Io)?;
+        let stream = self.place.socket.watch().map_err(Close::Io)?;
         let frames = Rc::new(RefCell::new(Frames::new(Instant::now())));
         let fault = Fault::default();
         let secure = greeted.control.is_some();
@@ -249,10 +252,11 @@ impl End for ServerEnd {
 
 fn builder(config: &Config) -> server::Builder {
     let streams = config.max_concurrent_streams.max(1);
-    let window = connection_window(STREAM_WINDOW, streams);
+    let of_stream = (STREAM_WINDOWS / streams).clamp(LEAST_OF_STREAM, MOST_OF_STREAM);
+    let window = connection_window(of_stream, streams);
     let mut builder = server::Builder::new();
     builder
-        .initial_window_size(STREAM_WINDOW)
+        .initial_window_size(of_stream)
         .initial_connection_window_size(window)
         .max_concurrent_streams(streams)
         .max_header_list_size(MAX_HEADERS)
@@ -280,7 +284,10 @@ impl Driver<'_> {
         if *self.stop.borrow() {
             self.leave(Close::Done);
         }
+        let place = self.streams.place.clone();
+        place.idles();
         loop {
+            let farewell = self.farewell_ends();
             tokio::select! {
                 accepted = self.connection.accept() => match accepted {
                     Some(Ok((request, respond))) => {
@@ -295,7 +302,11 @@ impl Driver<'_> {
                         self.leave(Close::Done);
                     }
                 }
+                () = place.eviction(), if self.leaving.is_none() => {
+                    self.leave(Close::Evicted { leaves_unread: false });
+                }
                 () = flood(&self.frames) => {}
+                () = until(farewell) => self.look()?,
                 _ = tick.tick() => self.look()?,
             }
             if self.frames.borrow().flooded() {
@@ -323,6 +334,14 @@ impl Driver<'_> {
         self.leaving = Some((Instant::now(), close));
     }
 
+    /// When a connection without requests ends, after its client was told.
+    fn farewell_ends(&self) -> Option<Instant> {
+        let activity = &self.streams.activity;
+        let (since, _) = self.leaving.as_ref()?;
+        let idle = activity.active.get() == 0;
+        idle.then(|| activity.last.get().max(*since) + FAREWELL)
+    }
+
     /// Checks whether the client takes too long.
     fn look(&mut self) -> Result<(), Close> {
         let (config, now) = (self.config, Instant::now());
@@ -334,9 +353,8 @@ impl Driver<'_> {
         if activity.active.get() > 0 {
             return Ok(());
         }
-        if let Some((since, _)) = &self.leaving {
-            let quiet = now - activity.last.get().max(*since);
-            return match quiet >= FAREWELL {
+        if self.leaving.is_some() {
+            return match self.farewell_ends().is_some_and(|end| now >= end) {
                 true => Err(self.end(Close::Done)),
                 false => Ok(()),
             };
@@ -345,6 +363,14 @@ impl Driver<'_> {
             self.leave(Close::Idle);
         }
         Ok(())
+    }
+}
+
+/// Waits until `end`; for ever if there is none.
+async fn until(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end.into()).await,
+        None => std::future::pending().await,
     }
 }
 

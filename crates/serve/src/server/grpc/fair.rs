@@ -105,7 +105,9 @@ pub(crate) enum Eligible {
     /// Every connection.
     Anyone,
     /// Connections that have no thread now.
-    WithoutThread,
+    ConnectionsWithout,
+    /// Connections of tenants that have no thread now.
+    TenantsWithout,
 }
 
 /// A bounded queue of requests with a fair choice of the next one.
@@ -170,9 +172,13 @@ impl<W> FairQueue<W> {
     /// Returns the next flow, if there is one.
     fn next(&self, eligible: Eligible) -> Option<Flow> {
         let mut tenants = self.tenants.ready.iter();
-        tenants.find_map(|(.., tenant)| {
-            let (running, _, connection) = self.connections.get(tenant)?.ready.first()?;
-            let may = eligible == Eligible::Anyone || *running == 0;
+        tenants.find_map(|(of_tenant, _, tenant)| {
+            let (of_connection, _, connection) = self.connections.get(tenant)?.ready.first()?;
+            let may = match eligible {
+                Eligible::Anyone => true,
+                Eligible::ConnectionsWithout => *of_connection == 0,
+                Eligible::TenantsWithout => *of_tenant == 0,
+            };
             may.then_some(Flow {
                 tenant: *tenant,
                 connection: *connection,
@@ -301,16 +307,42 @@ mod tests {
         // The first has used no time yet, but it is not known how long its requests will take.
         let next =
             |queue: &mut FairQueue<Flow>, eligible| queue.pop(eligible).map(|(flow, _)| flow);
-        assert_eq!(next(&mut queue, Eligible::WithoutThread), Some(flow(0, 2)));
-        assert_eq!(next(&mut queue, Eligible::WithoutThread), None);
+        assert_eq!(
+            next(&mut queue, Eligible::ConnectionsWithout),
+            Some(flow(0, 2))
+        );
+        assert_eq!(next(&mut queue, Eligible::ConnectionsWithout), None);
         assert_eq!(next(&mut queue, Eligible::Anyone), Some(flow(0, 2)));
         assert_eq!(next(&mut queue, Eligible::Anyone), Some(flow(0, 1)));
         // The other tenant has fewer threads, but all of its connections have one.
         queue.push(flow(1, 3), flow(1, 3)).expect("room");
-        assert_eq!(next(&mut queue, Eligible::WithoutThread), Some(flow(1, 3)));
+        assert_eq!(
+            next(&mut queue, Eligible::ConnectionsWithout),
+            Some(flow(1, 3))
+        );
         queue.push(flow(1, 3), flow(1, 3)).expect("room");
         queue.push(flow(0, 4), flow(0, 4)).expect("room");
-        assert_eq!(next(&mut queue, Eligible::WithoutThread), Some(flow(0, 4)));
+        assert_eq!(
+            next(&mut queue, Eligible::ConnectionsWithout),
+            Some(flow(0, 4))
+        );
+    }
+
+    #[test]
+    fn the_last_threads_are_for_tenants_that_have_none() {
+        let mut queue = queue(2_000, &[(flow(0, 1), 2), (flow(0, 2), 1), (flow(1, 3), 2)]);
+        let next =
+            |queue: &mut FairQueue<Flow>, eligible| queue.pop(eligible).map(|(flow, _)| flow);
+        assert_eq!(next(&mut queue, Eligible::Anyone), Some(flow(0, 1)));
+        // The second connection of the first tenant has no thread, but its tenant has.
+        assert_eq!(next(&mut queue, Eligible::TenantsWithout), Some(flow(1, 3)));
+        assert_eq!(next(&mut queue, Eligible::TenantsWithout), None);
+        assert_eq!(
+            next(&mut queue, Eligible::ConnectionsWithout),
+            Some(flow(0, 2))
+        );
+        queue.end(flow(1, 3), MS);
+        assert_eq!(next(&mut queue, Eligible::TenantsWithout), Some(flow(1, 3)));
     }
 
     #[test]

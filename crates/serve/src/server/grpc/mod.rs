@@ -6,6 +6,7 @@ pub(crate) mod connection;
 pub(crate) mod fair;
 pub(crate) mod gateway;
 pub(crate) mod head;
+pub(crate) mod io;
 pub(crate) mod request;
 pub(crate) mod status;
 pub(crate) mod stream;

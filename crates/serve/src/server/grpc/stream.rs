@@ -55,12 +55,26 @@ pub(crate) struct Streams {
     pub(crate) sizes: Arc<Sizes>,
 }
 
-/// Counts a request as active while it lives.
-struct Active<'s>(&'s Activity);
+/// Counts a request as active while it lives. Without active requests, the connection is idle.
+struct Active<'s>(&'s Streams);
+
+impl<'s> Active<'s> {
+    fn begin(streams: &'s Streams) -> Active<'s> {
+        streams.activity.begin();
+        streams.place.works();
+        Active(streams)
+    }
+}
 
 impl Drop for Active<'_> {
     fn drop(&mut self) {
-        self.0.end();
+        let Streams {
+            activity, place, ..
+        } = self.0;
+        activity.end();
+        if activity.active.get() == 0 {
+            place.idles();
+        }
     }
 }
 
@@ -114,8 +128,7 @@ impl Streams {
         request: Request<RecvStream>,
         mut respond: SendResponse<Bytes>,
     ) {
-        self.activity.begin();
-        let _active = Active(&self.activity);
+        let _active = Active::begin(&self);
         let (parts, body) = request.into_parts();
         let metrics = &self.shared.observers.metrics;
         let head = match Head::read(&self.schema, &parts) {

@@ -4,7 +4,8 @@
 //! answered on the connection's thread. There are as many threads as concurrent requests, up to a
 //! limit. Beyond it, requests wait in a fair and bounded queue. The same number of threads again is
 //! reserved for connections that have no thread, so that one client's blocking handlers do not
-//! delay other clients.
+//! delay other clients. One more for each tenant is reserved for tenants that have no thread, since
+//! a tenant may have any number of connections.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +34,10 @@ const STACK_BYTES: usize = 2 * 1024 * 1024;
 /// takes work and more is waiting, it wakes the next. A blocking handler does not delay other work,
 /// since a thread is always about to take any work that may have one.
 pub(crate) struct Workers {
+    /// The number of threads that all connections share.
     most: usize,
+    /// The number of tenants; 0 if there is none.
+    tenants: usize,
     scope: Arc<ThreadScope>,
     state: Mutex<State>,
 }
@@ -51,20 +55,9 @@ struct State {
     closed: bool,
 }
 
-impl State {
-    /// Returns which requests the next thread may take. `most` threads serve all connections.
-    fn eligible(&self, most: usize) -> Option<Eligible> {
-        match self.running {
-            shared if shared < most => Some(Eligible::Anyone),
-            kept if kept < 2 * most => Some(Eligible::WithoutThread),
-            _ => None,
-        }
-    }
-}
-
 impl Workers {
-    pub(crate) fn new(most: usize, scope: Arc<ThreadScope>) -> Workers {
-        let most = most.clamp(1, usize::MAX / WAITING_PER_THREAD);
+    pub(crate) fn new(most: usize, tenants: usize, scope: Arc<ThreadScope>) -> Workers {
+        let most = most.clamp(1, usize::MAX / (2 * WAITING_PER_THREAD));
         let state = State {
             queue: FairQueue::new(most * WAITING_PER_THREAD),
             running: 0,
@@ -75,6 +68,7 @@ impl Workers {
         };
         Workers {
             most,
+            tenants,
             scope,
             state: Mutex::new(state),
         }
@@ -108,6 +102,17 @@ impl Workers {
         }
     }
 
+    /// Returns which requests the next thread may take.
+    fn eligible(&self, state: &State) -> Option<Eligible> {
+        let (shared, reserved) = (self.most, 2 * self.most);
+        match state.running {
+            running if running < shared => Some(Eligible::Anyone),
+            running if running < reserved => Some(Eligible::ConnectionsWithout),
+            running if running < reserved + self.tenants => Some(Eligible::TenantsWithout),
+            _ => None,
+        }
+    }
+
     /// Whether the workers are closed and have dropped waiting work.
     pub(crate) fn is_closed(&self) -> bool {
         self.state().closed
@@ -117,13 +122,13 @@ impl Workers {
     /// caller must wake the returned thread once it has released the state.
     #[must_use]
     fn call(self: &Arc<Self>, state: &mut State) -> Option<Thread> {
-        let eligible = state.eligible(self.most)?;
+        let eligible = self.eligible(state)?;
         if state.coming || !state.queue.has_next(eligible) {
             return None;
         }
         let idle = state.idle.pop();
         state.coming = idle.is_some();
-        if idle.is_none() && state.threads < 2 * self.most {
+        if idle.is_none() && state.threads < 2 * self.most + self.tenants {
             let workers = self.clone();
             let spawned = thread::Builder::new()
                 .name("accelflow-worker".to_owned())
@@ -158,8 +163,8 @@ impl Workers {
             state.running -= 1;
         }
         loop {
-            let next = state
-                .eligible(self.most)
+            let next = self
+                .eligible(&state)
                 .and_then(|eligible| state.queue.pop(eligible));
             if let Some(next) = next {
                 state.running += 1;
@@ -213,8 +218,8 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    fn workers(most: usize) -> Arc<Workers> {
-        Arc::new(Workers::new(most, Arc::new(|serve| serve())))
+    fn workers(most: usize, tenants: usize) -> Arc<Workers> {
+        Arc::new(Workers::new(most, tenants, Arc::new(|serve| serve())))
     }
 
     fn flow(connection: u64) -> Flow {
@@ -226,7 +231,7 @@ mod tests {
 
     #[test]
     fn work_beyond_the_threads_waits_and_beyond_the_queue_is_refused() {
-        let workers = workers(2);
+        let workers = workers(2, 0);
         let (begun, begins) = mpsc::channel();
         let (done, ends) = mpsc::channel();
         let gate = Arc::new(Mutex::new(()));
@@ -259,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_has_all_threads_leaves_others_one_each() {
-        let workers = workers(2);
+        let workers = workers(2, 0);
         let (begun, begins) = mpsc::channel();
         let gate = Arc::new(Mutex::new(()));
         let closed = gate.lock().expect("nobody panics");
@@ -288,8 +293,40 @@ mod tests {
     }
 
     #[test]
+    fn a_tenant_with_many_connections_leaves_other_tenants_a_thread_each() {
+        let workers = workers(2, 3);
+        let (begun, begins) = mpsc::channel();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().expect("nobody panics");
+        let block = |flow: Flow| {
+            let (gate, tell) = (gate.clone(), begun.clone());
+            let work = move || {
+                let _ = tell.send(flow.tenant);
+                drop(gate.lock());
+            };
+            assert_eq!(workers.submit(flow, Box::new(work)), Ok(()));
+        };
+        let next = || begins.recv().expect("it has a thread");
+        for connection in 0..9 {
+            block(flow(connection));
+        }
+        assert_eq!([(); 4].map(|()| next()), [0; 4]);
+        for tenant in [1, 1, 2] {
+            let connection = 10;
+            block(Flow { tenant, connection });
+        }
+        let mut others = [(); 2].map(|()| next());
+        others.sort_unstable();
+        assert_eq!(others, [1, 2]);
+        drop(closed);
+        let mut rest = [(); 6].map(|()| next());
+        rest.sort_unstable();
+        assert_eq!(rest, [0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
     fn a_panic_ends_no_thread_and_closing_drops_what_waits() {
-        let workers = workers(1);
+        let workers = workers(1, 0);
         let submitted = workers.submit(flow(0), Box::new(|| panic!("on purpose")));
         assert_eq!(submitted, Ok(()));
         let (sender, receiver) = mpsc::channel();

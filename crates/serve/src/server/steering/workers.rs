@@ -33,7 +33,7 @@ use accelflow_trace::Accel;
 use opentelemetry::Context;
 use zeroize::Zeroizing;
 
-use super::settings::{Steering, SteeringPolicy};
+use crate::config::{Steering, SteeringPolicy};
 use crate::error::ServeError;
 use crate::handler::kinds::AnyHandler;
 use crate::handler::request::{Arguments, Request};
@@ -118,9 +118,6 @@ impl SteeredWorkers {
         settings: Steering,
         scope: &Arc<ThreadScope>,
     ) -> Result<SteeredWorkers, ServeError> {
-        if settings.workers == 0 {
-            return Err(ServeError::Steering);
-        }
         let loads = CoreLoads::idle(settings.workers);
         let cores = match settings.pinned {
             true => usable_cores()?,

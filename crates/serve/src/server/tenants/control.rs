@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::gates::Tenants;
 use super::parameters::{BURST_S, INTERVAL, WORTH};
-use super::settings::{Control, SHAPING_CLOCK_HZ, TenantError, TenantSlo};
+use crate::config::{Control, SHAPING_CLOCK_HZ, TenantError, TenantSlo};
 
 /// The control plane of a server, and its tenants.
 pub(crate) struct Controlled {

@@ -18,7 +18,8 @@ use accelflow_shaping::{Clock, CostTable, Registers, TokenBucket};
 use accelflow_units::{Bytes, Cycles, Time};
 
 use super::parameters::LOOKS_EVERY;
-use super::settings::{OTHERS, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, TenantSlo, check};
+use crate::config::tenants::{OTHERS, check};
+use crate::config::{SHAPING_CLOCK_HZ, Shaping, Tenant, TenantError, TenantSlo};
 use crate::observe::metrics::{Metrics, TenantMetrics};
 
 /// The tenants of a running server. The last tenant has the connections that match no other tenant.
@@ -211,6 +212,11 @@ impl Tenants {
         };
         let found = self.all.iter().position(has);
         found.unwrap_or(self.all.len() - 1) as u16
+    }
+
+    /// The number of tenants, with that of the connections that match no other.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
     }
 
     fn get(&self, number: u16) -> &State {

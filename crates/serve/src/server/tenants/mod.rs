@@ -4,4 +4,3 @@
 pub(crate) mod control;
 pub(crate) mod gates;
 pub(crate) mod parameters;
-pub(crate) mod settings;

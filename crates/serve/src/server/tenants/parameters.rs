@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use accelflow_parameters::{Kind, Parameter, Provenance};
 
-use super::settings::SHAPING_CLOCK_HZ;
+use crate::config::SHAPING_CLOCK_HZ;
 
 /// The interval of the refills that the control plane writes, in cycles of the shaping clock.
 pub(super) const INTERVAL: u64 = 100;

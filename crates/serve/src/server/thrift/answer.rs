@@ -159,7 +159,7 @@ impl Connection<'_> {
         self.flush()?;
         Ok(Some(Arc::new(Mutex::new(LentCaller {
             shared: self.shared.clone(),
-            place: self.place.clone(),
+            stream: self.stream.clone(),
             traces: self.traces.clone(),
             terms: self.terms,
             call: call.clone(),

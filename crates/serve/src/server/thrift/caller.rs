@@ -1,5 +1,6 @@
 //! The client of a request, lent to the calls of its handler.
 
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -10,7 +11,6 @@ use accelflow_runtime::{Conversation, Message, Terms, error_reply};
 use crate::memory::buffers;
 use crate::observe::run::TraceRun;
 use crate::scope::Answering;
-use crate::server::places::Place;
 use crate::server::shared::Shared;
 use crate::server::traces::ServerImage;
 use crate::transport::close::Close;
@@ -19,7 +19,7 @@ use crate::transport::socket::write_all;
 /// The connection of a request while its handler runs.
 pub(super) struct LentCaller {
     pub(super) shared: Arc<Shared>,
-    pub(super) place: Arc<Place>,
+    pub(super) stream: Arc<TcpStream>,
     pub(super) traces: Arc<ServerImage>,
     pub(super) terms: Terms,
     pub(super) call: ThriftCall,
@@ -49,7 +49,7 @@ impl Answering for LentCaller {
         let mut written = Ok(());
         for sent in std::mem::take(&mut run.outcome.sent) {
             if written.is_ok() {
-                written = write_all(&self.place.stream, &sent.bytes, deadline, "reply");
+                written = write_all(&self.stream, &sent.bytes, deadline, "reply");
             }
             buffers::give_back(sent.bytes);
         }

@@ -42,7 +42,7 @@ pub(crate) struct Connection<'s> {
     pub(super) shared: &'s Arc<Shared>,
     pub(super) schema: &'s Schema,
     pub(super) place: &'s Arc<Place>,
-    stream: &'s TcpStream,
+    pub(super) stream: Arc<TcpStream>,
     pub(super) peer: PeerAdmission<'s>,
     /// The traces of the message that is being answered.
     pub(super) traces: Arc<ServerImage>,
@@ -59,6 +59,8 @@ pub(crate) struct Connection<'s> {
     pub(super) memory: Option<Reservation>,
     /// Whether the client has stopped sending. Earlier requests are still answered.
     client_is_done: bool,
+    /// Whether a whole message has arrived.
+    has_spoken: bool,
     /// Replies that wait to be written with the next one.
     outbound: Outbound,
     counters: Counters,
@@ -92,7 +94,7 @@ impl<'s> Connection<'s> {
     pub(crate) fn new(
         shared: &'s Arc<Shared>,
         schema: &'s Schema,
-        place: &'s Arc<Place>,
+        (place, stream): (&'s Arc<Place>, Arc<TcpStream>),
         peer: PeerAdmission<'s>,
         greeted: Greeted,
     ) -> Self {
@@ -100,7 +102,7 @@ impl<'s> Connection<'s> {
             shared,
             schema,
             place,
-            stream: &place.stream,
+            stream,
             traces: shared.traces.now(),
             inbound: greeted.inbound,
             conversation: greeted.conversation,
@@ -109,6 +111,7 @@ impl<'s> Connection<'s> {
             has_unaligned_records: false,
             memory: None,
             client_is_done: false,
+            has_spoken: false,
             outbound: Outbound::default(),
             counters: Counters::default(),
             receiving: Duration::ZERO,
@@ -138,7 +141,7 @@ impl<'s> Connection<'s> {
         {
             let _ = self.write(&bye);
             if alerts::is_fatal(&close) {
-                alerts::linger(self.stream);
+                alerts::linger(&self.stream);
             }
         }
         close
@@ -149,6 +152,7 @@ impl<'s> Connection<'s> {
         let patience = Some(config.first_byte_timeout.min(config.idle_timeout));
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;
         let mut first = Some(self.next().map_err(Close::before_anything)?);
+        self.has_spoken = true;
         let patience = Some(config.idle_timeout);
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;
         loop {
@@ -169,8 +173,14 @@ impl<'s> Connection<'s> {
             self.settle();
             answered?;
             self.since = self.shared.observers.records().then(trail::thread_time);
-            if self.shared.admission.is_stopping() && self.is_between_messages() {
-                return Err(Close::Drained);
+            if self.is_between_messages() {
+                if self.shared.admission.is_stopping() {
+                    return Err(Close::Drained);
+                }
+                if self.place.is_evicted() {
+                    let leaves_unread = true;
+                    return Err(Close::Evicted { leaves_unread });
+                }
             }
         }
     }
@@ -236,13 +246,12 @@ impl<'s> Connection<'s> {
                     .set_read_timeout(Some(left))
                     .map_err(Close::Io)?;
             }
-            let stream = self.stream;
-            let (filled, spent) = self
-                .shared
-                .observers
-                .timed(|| self.inbound.fill(&mut { stream }));
-            self.receiving += spent;
+            let filled = self.receive(between);
             match filled {
+                Ok(0) if between && self.place.is_evicted() => {
+                    let leaves_unread = false;
+                    return Err(Close::Evicted { leaves_unread });
+                }
                 Ok(0) if between => return Err(Close::Done),
                 Ok(0) => return Err(Close::Cut),
                 Ok(_) => {}
@@ -252,6 +261,22 @@ impl<'s> Connection<'s> {
                 Err(error) => return Err(Close::Io(error)),
             }
         }
+    }
+
+    /// Reads from the socket once. `between` states whether the connection is between messages.
+    fn receive(&mut self, between: bool) -> io::Result<usize> {
+        let idles = between && self.has_spoken;
+        if idles {
+            self.place.idles();
+        }
+        let stream = &*self.stream;
+        let observers = &self.shared.observers;
+        let (filled, spent) = observers.timed(|| self.inbound.fill(&mut { stream }));
+        self.receiving += spent;
+        if idles && filled.as_ref().is_ok_and(|read| *read > 0) {
+            self.place.works();
+        }
+        filled
     }
 
     /// Looks for a whole message in the received bytes.
@@ -501,7 +526,7 @@ impl<'s> Connection<'s> {
             return Ok(());
         }
         let deadline = Instant::now() + self.shared.config.write_timeout;
-        let written = write_all(self.stream, self.outbound.bytes(), deadline, "reply");
+        let written = write_all(&self.stream, self.outbound.bytes(), deadline, "reply");
         self.outbound.clear();
         written
     }
@@ -513,6 +538,6 @@ impl<'s> Connection<'s> {
         }
         self.flush()?;
         let deadline = Instant::now() + self.shared.config.write_timeout;
-        write_all(self.stream, bytes, deadline, "reply")
+        write_all(&self.stream, bytes, deadline, "reply")
     }
 }

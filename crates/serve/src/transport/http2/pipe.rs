@@ -17,7 +17,6 @@ use accelflow_runtime::trail::thread_time;
 use accelflow_runtime::{Conversation, Message};
 use accelflow_trace::Format;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::outgoing::{COLLECTED, Outgoing};
@@ -27,6 +26,7 @@ use crate::observe::run::TraceRun;
 use crate::transport::close::Close;
 use crate::transport::grpc::traces::PipeTraces;
 use crate::transport::inbound::{Inbound, whole_records};
+use crate::transport::shared_socket::AsyncSocket;
 use crate::transport::tls::alerts;
 
 /// The reason why a pipe has failed, once it has.
@@ -76,7 +76,7 @@ pub(crate) trait End {
 /// The byte stream of a connection, for the HTTP/2 library.
 pub(crate) struct Pipe<E> {
     end: E,
-    stream: TcpStream,
+    stream: AsyncSocket,
     names: PipeTraces,
     inbound: Inbound,
     conversation: Conversation,
@@ -103,7 +103,7 @@ impl<E: End> Pipe<E> {
     /// the conversation has keys.
     pub(crate) fn new(
         end: E,
-        stream: TcpStream,
+        stream: AsyncSocket,
         names: PipeTraces,
         inbound: Inbound,
         conversation: Conversation,
@@ -239,7 +239,7 @@ impl<E: End> Pipe<E> {
             while self.sent_to < self.sealed.bytes().len() {
                 let rest = &self.sealed.bytes()[self.sent_to..];
                 let begun = self.end.ledger().map(|_| thread_time());
-                let written = Pin::new(&mut self.stream).poll_write(cx, rest);
+                let written = self.stream.poll_write(cx, rest);
                 if let (Some(ledger), Some(begun)) = (self.end.ledger(), begun) {
                     let spent = thread_time().saturating_sub(begun);
                     ledger.borrow_mut().add_send_call(spent);
@@ -343,7 +343,7 @@ impl<E: End + Unpin> AsyncRead for Pipe<E> {
                 }
             }
             let mut source = Polled {
-                stream: &mut pipe.stream,
+                stream: &pipe.stream,
                 cx,
             };
             let begun = pipe.end.ledger().map(|_| thread_time());
@@ -389,7 +389,7 @@ impl<E: End + Unpin> AsyncWrite for Pipe<E> {
             pipe.push_farewell(&Close::Done);
             ready!(self.poll_drain(cx))?;
         }
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        Poll::Ready(self.stream.shut_down())
     }
 }
 
@@ -410,16 +410,14 @@ fn fill(inbound: &mut Inbound, source: &mut impl Read) -> io::Result<usize> {
 
 /// A socket that is read as if it did not block.
 struct Polled<'p, 'c> {
-    stream: &'p mut TcpStream,
+    stream: &'p AsyncSocket,
     cx: &'p mut Context<'c>,
 }
 
 impl Read for Polled<'_, '_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let mut buffer = ReadBuf::new(bytes);
-        match Pin::new(&mut *self.stream).poll_read(self.cx, &mut buffer) {
-            Poll::Ready(Ok(())) => Ok(buffer.filled().len()),
-            Poll::Ready(Err(error)) => Err(error),
+        match self.stream.poll_read(self.cx, bytes) {
+            Poll::Ready(read) => read,
             Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
         }
     }

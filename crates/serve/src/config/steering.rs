@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use crate::error::ServeError;
+use accelflow_parameters::Refusal;
 
 /// The policy by which LdB chooses a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,15 +62,16 @@ pub struct Steering {
 }
 
 impl Steering {
-    pub(crate) fn check(&self) -> Result<(), ServeError> {
-        match self.function_map_depth {
-            0 => Err(ServeError::Setting {
-                name: "steering.function_map_depth",
-                value: "0".to_owned(),
-                allowed: "at least 1".to_owned(),
-            }),
-            _ => Ok(()),
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        for (name, value) in [
+            ("steering.workers", self.workers),
+            ("steering.function_map_depth", self.function_map_depth),
+        ] {
+            if value == 0 {
+                return Err(Refusal::new(name, value, "must be at least 1"));
+            }
         }
+        Ok(())
     }
 }
 

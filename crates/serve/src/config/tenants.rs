@@ -9,7 +9,7 @@ use accelflow_units::{Bytes, Time};
 use ipnet::IpNet;
 use rustls::pki_types::ServerName;
 
-use crate::time_limit::MAX_TIME_LIMIT;
+use super::time_limit::MAX_TIME_LIMIT;
 
 /// The clock frequency of the registers of [`Shaping`], in Hz. It is 1 MHz (assumed), since
 /// operating systems wake threads with no higher precision. The paper's FPGA has 250 MHz.

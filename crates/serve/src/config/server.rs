@@ -4,25 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use accelflow_accel::Limits;
+use accelflow_parameters::Refusal;
 use accelflow_runtime::PoolSettings;
 
-use crate::error::ServeError;
-use crate::server::descriptors::descriptor_limit;
-use crate::server::steering::settings::Steering;
-use crate::time_limit::MAX_TIME_LIMIT;
-
-/// Checks the value of a time limit.
-pub(crate) fn check_time_limit(name: &'static str, value: Duration) -> Result<(), ServeError> {
-    if !value.is_zero() && value <= MAX_TIME_LIMIT {
-        return Ok(());
-    }
-    let most = MAX_TIME_LIMIT.as_secs();
-    Err(ServeError::Setting {
-        name,
-        value: format!("{value:?}"),
-        allowed: format!("above 0 and at most {most} seconds"),
-    })
-}
+use super::descriptors::descriptor_limit;
+use super::steering::Steering;
+use super::time_limit::check_time_limit;
 
 /// The threads that do the work of accelerators. Results are the same for all choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,17 +62,13 @@ impl ArenaSettings {
         }
     }
 
-    fn check(&self) -> Result<(), ServeError> {
+    fn check(&self) -> Result<(), Refusal> {
         for (name, value) in [
             ("arena.bytes", self.bytes),
             ("arena.reservation_ratio", self.reservation_ratio),
         ] {
             if value == 0 {
-                return Err(ServeError::Setting {
-                    name,
-                    value: value.to_string(),
-                    allowed: "at least 1".to_owned(),
-                });
+                return Err(Refusal::new(name, value, "must be at least 1"));
             }
         }
         match self.patience.is_zero() {
@@ -128,6 +111,10 @@ pub struct Config {
     pub limits: Limits,
     /// The longest pause between two messages. Default 5 minutes.
     pub idle_timeout: Duration,
+    /// The time after which an idle connection, one between two requests, may be closed because
+    /// there is no place for a new one. The connection that has been idle longest is closed first.
+    /// Default 10 seconds.
+    pub evict_after: Duration,
     /// The longest time from the connection (with TLS, from the end of the handshake) to the first
     /// byte of the first message. For gRPC, `handshake_timeout` bounds the wait for the preface
     /// instead. Default 10 seconds, since an unused connection also takes a place and a thread.
@@ -142,8 +129,9 @@ pub struct Config {
     pub compression: Compression,
     /// The threads that do the work of accelerators. Default [`Execution::Inline`].
     pub execution: Execution,
-    /// The largest number of concurrent requests on a gRPC connection. Default 100, the smallest
-    /// value that RFC 9113 recommends.
+    /// The largest number of concurrent requests on a gRPC connection. Default 512, so that hundreds
+    /// of handlers that wait, such as coroutines, can run at once. Together, the windows of all
+    /// streams have room for 16 MiB; with more streams each has less.
     pub max_concurrent_streams: u32,
     /// The largest total size of unsent responses of one gRPC connection, in bytes. It includes
     /// responses in progress and those that the client has not read. A single response may be
@@ -155,6 +143,11 @@ pub struct Config {
     /// thread runs its requests one after the other. That saves two thread switches per request,
     /// but handlers should not block.
     pub handler_threads: usize,
+    /// Whether glibc overwrites the memory that the whole process frees, from the start of the
+    /// server on. This includes memory of C libraries and of an interpreter, which no allocator in
+    /// Rust reaches; blocks below 1,032 bytes are not overwritten. Default false. A server with
+    /// tenants does this in any case.
+    pub overwrites_freed_memory: bool,
     /// If set, handlers run on workers that LdB chooses instead of the connections' threads, and
     /// the number of workers replaces `cores`. Default `None`.
     pub steering: Option<Steering>,
@@ -178,8 +171,9 @@ pub struct Config {
 }
 
 impl Config {
-    pub(crate) fn check(&self) -> Result<(), ServeError> {
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
         check_time_limit("idle_timeout", self.idle_timeout)?;
+        check_time_limit("evict_after", self.evict_after)?;
         check_time_limit("first_byte_timeout", self.first_byte_timeout)?;
         check_time_limit("message_timeout", self.message_timeout)?;
         check_time_limit("handshake_timeout", self.handshake_timeout)?;
@@ -194,11 +188,9 @@ impl Config {
         if self.reserved_descriptors < most {
             return Ok(());
         }
-        Err(ServeError::Setting {
-            name: "reserved_descriptors",
-            value: self.reserved_descriptors.to_string(),
-            allowed: format!("below {most}, the process's limit (RLIMIT_NOFILE)"),
-        })
+        let allowed = format!("must be below {most}, the process's limit (RLIMIT_NOFILE)");
+        let given = self.reserved_descriptors;
+        Err(Refusal::new("reserved_descriptors", given, allowed))
     }
 }
 
@@ -211,14 +203,16 @@ impl Default for Config {
             limits: Limits::default(),
             first_byte_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(300),
+            evict_after: Duration::from_secs(10),
             message_timeout: Duration::from_secs(10),
             handshake_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(10),
             compression: Compression::LikeRequest,
             execution: Execution::Inline,
-            max_concurrent_streams: 100,
+            max_concurrent_streams: 512,
             max_unsent_bytes: 64 << 20,
             handler_threads: 64,
+            overwrites_freed_memory: false,
             steering: None,
             rpc: RpcProcessor::default(),
             admin: None,

@@ -1,0 +1,46 @@
+//! The settings of telemetry.
+
+/// The collector of spans, and which requests are sampled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Telemetry {
+    /// The collector's address, for OTLP over HTTP with Protocol Buffers:
+    /// `http://127.0.0.1:4318/v1/traces`. TLS is not supported, so the collector should run on the
+    /// same machine.
+    pub endpoint: String,
+    /// The name of the service (`service.name`).
+    pub service: String,
+    /// The share of requests that are sampled, from 0 to 1. If a request has a W3C `traceparent`,
+    /// its caller decides instead. Thrift's framed messages cannot have one.
+    pub sample_ratio: f64,
+}
+
+/// Invalid settings of telemetry, or an exporter that cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// A sample ratio out of its range.
+    #[error("sample_ratio = {0}: must be from 0 to 1")]
+    Ratio(f64),
+    /// An endpoint that is not an HTTP URL.
+    #[error("endpoint = '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
+    Endpoint(String),
+    /// The exporter could not be created.
+    #[error("exporter: {0}")]
+    Exporter(String),
+}
+
+impl Telemetry {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// [`TelemetryError`].
+    pub fn check(&self) -> Result<(), TelemetryError> {
+        if !(0.0..=1.0).contains(&self.sample_ratio) {
+            return Err(TelemetryError::Ratio(self.sample_ratio));
+        }
+        let uri = self.endpoint.parse::<http::Uri>();
+        match uri.map(|uri| (uri.scheme_str() == Some("http"), uri.host().is_some())) {
+            Ok((true, true)) => Ok(()),
+            _ => Err(TelemetryError::Endpoint(self.endpoint.clone())),
+        }
+    }
+}
