@@ -29,7 +29,14 @@ fn floods_end_the_connection() {
     };
     const PRIORITY: u8 = 2;
     const UNKNOWN: u8 = 0xbe;
-    let floods: [(&str, Flood); 7] = [
+    const DATA: u8 = 0;
+    const PADDED: u8 = 8;
+    // DATA needs a stream: the request never ends.
+    let data = |turn: u32, flags: u8, payload: &[u8]| match turn {
+        0 => frame(HEADERS, 4, 1, &ask_for("Echo")),
+        _ => frame(DATA, flags, 1, payload),
+    };
+    let floods: [(&str, Flood); 9] = [
         ("ping", Box::new(|_| frame(PING, 0, 0, &[7; 8]))),
         ("ping ack", Box::new(|_| frame(PING, 1, 0, &[7; 8]))),
         ("priority", Box::new(|_| frame(PRIORITY, 0, 1, &[0; 5]))),
@@ -40,6 +47,12 @@ fn floods_end_the_connection() {
         ("unknown", Box::new(|_| frame(UNKNOWN, 0, 0, &[0; 20]))),
         ("settings", Box::new(|_| frame(SETTINGS, 0, 0, &[]))),
         ("reset", Box::new(move |turn| reset(2 * turn + 1))),
+        ("empty data", Box::new(move |turn| data(turn, 0, &[]))),
+        // The length of the padding, and nothing but padding.
+        (
+            "padding",
+            Box::new(move |turn| data(turn, PADDED, &[9, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        ),
     ];
     for (name, flood) in floods {
         let mut stream = raw(&running);
@@ -56,7 +69,7 @@ fn floods_end_the_connection() {
         let code = code.join().expect("no panic");
         assert!(code.is_none_or(|code| code == ENHANCE_YOUR_CALM), "{name}");
     }
-    await_count(&running, "accelflow_connections_total{end=\"flood\"}", 7);
+    await_count(&running, "accelflow_connections_total{end=\"flood\"}", 9);
     let mut client = connect(running.address());
     assert_eq!(
         client.call("Echo", text("x")).json("test.Text")["text"],
