@@ -151,6 +151,20 @@ def test_coroutines_hold_no_thread(clients: Callable[[], Call], gate: Gate) -> N
     assert replies == [bytes([8, n]) if n else b"" for _ in range(CLIENTS) for n in range(STREAMS)]
 
 
+def test_hundreds_of_coroutines_of_one_connection_run_at_once(
+    clients: Callable[[], Call], gate: Gate
+) -> None:
+    """None waits for another to end: the connection has streams and room for all of them."""
+    call = clients()
+    calls = [call("Wait", n % 100) for n in range(500)]
+    gate.await_begun(500)
+    assert not any(call.done() for call in calls)
+    gate.open()
+    assert [call.result(60) for call in calls] == [
+        bytes([8, n % 100]) if n % 100 else b"" for n in range(500)
+    ]
+
+
 def test_a_client_that_has_all_threads_leaves_others_one(
     clients: Callable[[], Call], gate: Gate
 ) -> None:
