@@ -1,5 +1,6 @@
 """What the memory of a server's process still holds of messages whose connections are closed."""
 
+import socket
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import grpc
 import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TApplicationException
@@ -18,14 +20,21 @@ from thrift_client import INTERFACE, Client, Item, connect
 #: Serves the interface, and says when all connections have ended each time that it is asked.
 SERVER = """
 import sys, time
-from accelflow import Server, Tls
+from accelflow import Execution, Server, Tls
 
-interface, *tls = sys.argv[1:]
+interface, overwrites, *tls = sys.argv[1:]
 kept = []
 tls = Tls(certificate=tls[0], key=tls[1]) if tls else None
-server = Server(interface, tls=tls)
-server.handle("Calculator.add", lambda arguments: arguments["a"] + arguments["b"])
-server.handle("Calculator.note", lambda arguments: kept.append(arguments["text"]))
+# The default, except in the test that shows what it is for.
+execution = Execution() if overwrites == "yes" else Execution(overwrites_freed_memory=False)
+server = Server(interface, tls=tls, execution=execution)
+if interface.endswith("wiping.proto"):
+    server.handle("Echo", lambda arguments: {"text": arguments["text"]})
+elif interface.endswith("wiping.thrift"):
+    server.handle("Echo", lambda arguments: {"text": arguments["value"]["text"]})
+else:
+    server.handle("add", lambda arguments: arguments["a"] + arguments["b"])
+    server.handle("note", lambda arguments: kept.append(arguments["text"]))
 with server:
     print(server.port, flush=True)
     for _ in sys.stdin:
@@ -76,7 +85,9 @@ def everything(memory: IO[bytes], start: int, end: int) -> bytes:
 
 
 @contextmanager
-def serving(*arguments: Path) -> Iterator[Served]:
+def serving(interface: Path, *files: Path, overwrites: bool = True) -> Iterator[Served]:
+    """Run the server, with TLS if there are files of a certificate and its key."""
+    arguments = [interface, "yes" if overwrites else "no", *files]
     command = [sys.executable, "-c", SERVER, *map(str, arguments)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
@@ -98,6 +109,21 @@ def marked(size: int) -> tuple[bytes, str]:
 def interface(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("interface") / "calculator.thrift"
     path.write_text(INTERFACE, encoding="utf-8")
+    return path
+
+
+PROTO = """
+syntax = "proto3";
+package wiping;
+message Text { string text = 1; }
+service Wiping { rpc Echo(Text) returns (Text); }
+"""
+
+
+@pytest.fixture(scope="module")
+def proto(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("interface") / "wiping.proto"
+    path.write_text(PROTO, encoding="utf-8")
     return path
 
 
@@ -130,3 +156,62 @@ def test_the_search_finds_what_a_handler_keeps(interface: Path) -> None:
             client.send("note", text=text)
             assert client.call("add", a=1, b=1) == 2
         assert served.copies_of(marker) >= text.count(marker.decode())
+
+
+ECHO = """
+struct Text { 1: string text }
+service Wiping { Text Echo(1: Text value) }
+"""
+
+
+def echo_thrift(port: int, text: str) -> None:
+    """Call Echo twenty times, with a client for bytes."""
+    data = text.encode()
+    item = b"\x0b\0\1" + len(data).to_bytes(4, "big") + data + b"\0"
+    message = b"\x80\1\0\1\0\0\0\4Echo\0\0\0\1\x0c\0\1" + item + b"\0"
+    reply = b"\x80\1\0\2\0\0\0\4Echo\0\0\0\1\x0c\0\0" + item + b"\0"
+    with socket.create_connection(("127.0.0.1", port)) as client, client.makefile("rb") as replies:
+        for _ in range(20):
+            client.sendall(len(message).to_bytes(4, "big") + message)
+            assert replies.read(4) == len(reply).to_bytes(4, "big")
+            assert replies.read(len(reply)) == reply
+
+
+def echo_grpc(port: int, text: str, compression: grpc.Compression) -> None:
+    """Call Echo ten times."""
+    data, length = text.encode(), len(text)
+    size = bytes([length & 0x7F | 0x80, length >> 7 & 0x7F | 0x80, length >> 14])
+    message = b"\x0a" + size + data
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    with grpc.insecure_channel(f"127.0.0.1:{port}", options) as channel:
+        call = channel.unary_unary("/wiping.Wiping/Echo")
+        for _ in range(10):
+            assert call(message, timeout=60, compression=compression) == message
+
+
+def test_what_a_handler_has_echoed_over_thrift_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "wiping.thrift"
+    path.write_text(ECHO, encoding="utf-8")
+    with serving(path) as served:
+        marker, text = marked(200_000)
+        echo_thrift(served.port, text)
+        assert served.copies_of(marker) == 0
+
+
+@pytest.mark.parametrize(
+    "compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip], ids=["plain", "gzip"]
+)
+def test_what_a_handler_has_echoed_over_grpc_is_gone(
+    proto: Path, compression: grpc.Compression
+) -> None:
+    with serving(proto) as served:
+        marker, text = marked(100_000)
+        echo_grpc(served.port, text, compression)
+        assert served.copies_of(marker) == 0
+
+
+def test_without_overwriting_the_interpreter_leaves_texts_behind(proto: Path) -> None:
+    with serving(proto, overwrites=False) as served:
+        marker, text = marked(100_000)
+        echo_grpc(served.port, text, grpc.Compression.NoCompression)
+        assert served.copies_of(marker) > 0
