@@ -82,6 +82,15 @@ def circles(imports: Graph) -> list[list[str]]:
     return sorted(list(group) for group in groups)
 
 
+def rooms(imports: Graph) -> Graph:
+    """The imports between the folders and files at the top of a crate."""
+    found: dict[str, set[str]] = {}
+    for file, imported in imports.items():
+        room = file.partition("::")[0]
+        found.setdefault(room, set()).update(name.partition("::")[0] for name in imported)
+    return {room: frozenset(others - {room}) for room, others in found.items() if room != "lib"}
+
+
 def crate_dependencies(root: Path) -> Graph:
     """All direct dependencies, of every kind, of every crate of the workspace."""
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
