@@ -127,6 +127,9 @@ def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, w
         ({"shaping": {"1": None}}, "shaping[1] = null: must be a list of one limit"),
         ({"shaping": {"one": None}}, "a tenant of shaping = 'one': must be a whole number"),
         ({"recording": Path("recording.json")}, "must be the text of a recording"),
+        ({"recording": "/no/live.json"}, "recording = '/no/live.json': must be the text of"),
+        ({"recording": "live.json"}, "pass Path(...).read_text()"),
+        ({"recording": "x" * 1_000}, "xxx...': must be the text of a recording"),
     ],
 )
 def test_values_of_the_wrong_kind_are_input_errors_that_name_them(
@@ -157,12 +160,27 @@ def test_threads_and_experiments_of_the_wrong_kind_are_input_errors() -> None:
         ("record", "--from", "http://127.0.0.1:9", "--service", "a.b=C", "--out", "x"),
         ("record", "a:b", "--service", "a.b=C", "--base", "/no/file", "--out", "x"),
         ("trace", "list", "--file", "/no/file"),
+        ("cerebros", "simulate", "--interface", "/no/file.thrift"),
+        ("cerebros", "simulate", "--interface", "/no/file.proto"),
+        ("cerebros", "simulate", "--interface", "/"),
+        ("record", "a:b", "--interface", "/no/file.thrift", "--service", "a.b=C", "--out", "x"),
+        ("record", "a:b", "--interface", "/no/file.proto", "--service", "a.b=C", "--out", "x"),
+        (
+            *("record", "json:dumps", "--interface", "/no/file.thrift"),
+            *("--certificate", "/no/cert.pem", "--key", "/no/key.pem"),
+            *("--service", "a.b=C", "--out", "x"),
+        ),
+        ("import", "jaeger", "/no/file", "--out", "x.toml"),
+        ("import", "otlp", "/", "--out", "x.toml"),
+        ("compare", "/no/file.toml"),
+        ("why", "UniqId", "--workload", "/no/file.toml"),
     ],
 )
 def test_what_cannot_be_read_is_named_without_numbers_of_errors(arguments: tuple[str, ...]) -> None:
     done = run(*arguments)
     assert done.returncode in {1, 2}
     assert "Errno" not in done.stderr
+    assert "os error" not in done.stderr
     assert "internal error" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
 

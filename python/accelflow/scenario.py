@@ -65,6 +65,9 @@ SIZES: Final = _CHOICES["sizes"]
 POLICIES: Final = _CHOICES["policy"]
 REMOTES: Final = _CHOICES["remote"]
 
+#: Longer texts are not shown whole in refusals.
+_SHOWN: Final = 60
+
 #: What TCP costs a core by default: "tens of microseconds" in the paper, at 20 of which a server
 #: cannot hold all eight services at the paper's rate without accelerators.
 ASSUMED_TCP_COST_NS: Final = 7_000.0
@@ -282,6 +285,13 @@ def document(scenario: Scenario) -> str:
     recording = values.pop("recording")
     if not isinstance(recording, str | None):
         raise _refused("recording", recording)
+    if recording is not None and not recording.lstrip().startswith("{"):
+        text = recording if len(recording) <= _SHOWN else f"{recording[:_SHOWN]}..."
+        allowed = (
+            "must be the text of a recording, a JSON object; for the path of its file, pass"
+            " Path(...).read_text()"
+        )
+        raise refused("recording", text, allowed)
     workload = values["workload"]
     if is_file(workload):
         values["workload"] = load_workload(workload)
