@@ -2,6 +2,7 @@
 
 mod application;
 mod calls;
+mod chain_law;
 mod law;
 mod message;
 mod retry;

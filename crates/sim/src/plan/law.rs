@@ -1,10 +1,9 @@
 //! Costs of operations, prepared for many messages.
 
-use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::Time;
 use accelflow_workload::profile::Cost;
 
-use super::{ChainPlan, MessageSize};
+use super::message::MessageSize;
 
 /// The core time of an operation as a function of its message's size, where nothing is drawn and
 /// the payload is the message. It is [`Cost::at`] without what is the same for every message.
@@ -16,7 +15,7 @@ pub(crate) struct Law {
 }
 
 impl Law {
-    fn new(cost: Cost) -> Law {
+    pub(super) fn new(cost: Cost) -> Law {
         Law {
             mean_ps: cost.mean().as_ps() as f64,
             fixed: 1.0 - cost.size_share(),
@@ -39,17 +38,6 @@ impl MessageSize {
             0 => 1.0,
             mean => self.size.get() as f64 / mean as f64,
         }
-    }
-}
-
-impl ChainPlan {
-    /// The law of an operation; `None` if there is none, since its cost is drawn, its payload was
-    /// recorded, or it has no cost.
-    pub(crate) fn law(&self, trace: AtmAddress, accel: Accel, receives: bool) -> Option<Law> {
-        let slot = self.slot(trace, accel, receives);
-        let plan = self.operations.get(slot).copied().flatten()?;
-        let alike = plan.payload.is_none() && !self.spreads.varies(slot);
-        alike.then(|| Law::new(plan.cost))
     }
 }
 

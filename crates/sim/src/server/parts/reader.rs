@@ -3,28 +3,13 @@
 use accelflow_trace::{Accel, Action, AtmAddress, Fault, Instruction, Link, PositionMark, Word};
 use accelflow_units::Bytes;
 
+use super::reading::Reading;
 use super::requests::Requests;
 use super::script::{Begins, Leg};
 use crate::orchestrators::Next;
 use crate::plan::{ChainPlan, Form, Operation};
 use crate::server::error::{Failure, SimError};
 use crate::server::state::{Cursor, Job, LegId};
-
-/// Counts of the fields of a trace that were read up to the next operation.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Reading {
-    pub branches: u8,
-    pub loads: u8,
-    pub transforms: u8,
-}
-
-impl std::ops::AddAssign for Reading {
-    fn add_assign(&mut self, other: Reading) {
-        self.branches += other.branches;
-        self.loads += other.loads;
-        self.transforms += other.transforms;
-    }
-}
 
 /// An execution that a fork has started, at the beginning of its arm.
 pub(crate) struct Forked {

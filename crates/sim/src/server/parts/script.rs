@@ -9,7 +9,7 @@ use accelflow_trace::{
 };
 use accelflow_workload::services::PayloadFacts;
 
-use super::reader::Reading;
+use super::reading::Reading;
 use crate::orchestrators::Next;
 use crate::plan::{ChainPlan, Law, PhasePlan, Plan};
 use crate::server::state::{Cursor, LegId};
