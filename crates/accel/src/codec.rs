@@ -15,7 +15,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// All methods.
+    /// The compression codecs, in the order of their numbers.
     pub const ALL: [Codec; 3] = [Codec::Zstd, Codec::Snappy, Codec::Gzip];
 
     /// The method's name in JSON envelopes and HTTP headers.

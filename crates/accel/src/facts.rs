@@ -89,7 +89,7 @@ impl Facts {
         Some(self.numbers[place].1)
     }
 
-    /// All numbers in order of their names.
+    /// Iterates over the facts that are numbers, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
         self.numbers
             .iter()
@@ -117,7 +117,7 @@ impl Facts {
         Some(&self.texts[place].1)
     }
 
-    /// All texts in order of their names.
+    /// Iterates over the facts that are texts, in the order of their names.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts
             .iter()

@@ -15,7 +15,7 @@ use crate::session::Session;
 /// A message that moves through a trace: the queue entry of the paper's Figure 8, in software.
 #[derive(Debug)]
 pub struct Job {
-    /// The current payload.
+    /// The payload after the last operation.
     pub bytes: Vec<u8>,
     /// The format of the payload if it is application data; `Str` for protocol data.
     pub format: Format,
@@ -39,7 +39,7 @@ pub struct Job {
     /// The type of the payload if it is a [`Record`] instead of JSON text. The format is JSON in
     /// both cases. Transformations and Cmp convert it to text; RPC, Ser and LdB leave it.
     pub record: Option<Record>,
-    /// The connection's state.
+    /// The state of the connection that the message belongs to.
     pub session: Session,
     /// The key that an affinity balancer hashes, chosen by the caller (a user, a connection).
     pub affinity: u64,
@@ -170,7 +170,7 @@ pub enum Direction {
 /// The compression of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// The compression method.
+    /// The codec that compresses the payload.
     pub codec: Codec,
     /// The format of the data once decompressed.
     pub format: Format,

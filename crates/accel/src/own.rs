@@ -28,7 +28,7 @@ pub trait OwnBody: Send {
 /// The input of an [`OwnBody`]: a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'j> {
-    /// The payload.
+    /// The payload of the message.
     pub bytes: &'j [u8],
     /// The format of the payload: JSON or BSON for application data, otherwise `Str`.
     pub format: Format,

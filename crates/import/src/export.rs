@@ -24,7 +24,7 @@ pub struct SpanWriter<W> {
 /// A request's wait for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait<'t> {
-    /// The phase.
+    /// The index of the phase in the service's path, counted from 0.
     pub phase: usize,
     /// The chain within the phase.
     pub chain: usize,

@@ -8,7 +8,7 @@ use crate::error::ImportError;
 /// The options of an import of spans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The workload's name.
+    /// The name of the workload that is written.
     pub name: String,
     /// The sampling ratio: the share of requests whose spans were kept. Default: the ratio in the
     /// spans, or else 1.

@@ -9,7 +9,7 @@ pub struct Priority(pub u8);
 impl Priority {
     /// Delivered before every other event of the same time.
     pub const FIRST: Priority = Priority(0);
-    /// The default priority.
+    /// The priority of events for which none is given.
     pub const NORMAL: Priority = Priority(128);
     /// Delivered after every other event of the same time.
     pub const LAST: Priority = Priority(255);

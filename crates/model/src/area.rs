@@ -55,11 +55,11 @@ impl Group {
 /// A part of the processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// Its name.
+    /// The name of the part.
     pub name: &'static str,
-    /// The purpose.
+    /// The group of parts that it is counted in.
     pub group: Group,
-    /// Its area.
+    /// The area of the part in mm2.
     pub mm2: f64,
     /// The quantity to which the area is proportional, and whether this is derived or assumed.
     pub scaling: &'static str,
@@ -152,7 +152,7 @@ impl Area {
         })
     }
 
-    /// The inputs.
+    /// The inputs of the model.
     pub fn inputs(&self) -> &AreaInputs {
         &self.inputs
     }

@@ -55,9 +55,9 @@ impl Sizes {
 pub struct AreaInputs {
     /// Cores and private caches.
     pub cores_mm2: f64,
-    /// The last-level cache.
+    /// The area of the last-level cache in mm2.
     pub llc_mm2: f64,
-    /// The cores' network.
+    /// The area of the cores' network in mm2.
     pub core_network_mm2: f64,
     /// Each accelerator with its scratchpads, in the order of [`ACCELERATORS`].
     pub accelerators_mm2: [f64; ACCELERATORS.len()],
@@ -65,9 +65,9 @@ pub struct AreaInputs {
     pub queues_and_dispatchers_mm2: f64,
     /// One dispatcher.
     pub dispatcher_mm2: f64,
-    /// All A-DMA engines.
+    /// The area of the A-DMA engines together in mm2.
     pub adma_engines_mm2: f64,
-    /// The accelerators' network.
+    /// The area of the accelerators' network in mm2.
     pub accelerator_network_mm2: f64,
     /// Number of cores.
     pub cores: f64,

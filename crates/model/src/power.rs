@@ -93,7 +93,7 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// The sum.
+    /// The sum of all parts in joules.
     pub fn total_j(&self) -> f64 {
         self.idle_j
             + self.cores_j

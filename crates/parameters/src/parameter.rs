@@ -14,7 +14,7 @@ pub struct Parameter<S = &'static str> {
     pub key: S,
     /// The unit of the value; empty for a ratio and for a choice.
     pub unit: &'static str,
-    /// The allowed values.
+    /// The kind and range of the allowed values.
     pub kind: Kind,
     /// The value unless another one is set.
     pub default: f64,

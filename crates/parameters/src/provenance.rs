@@ -16,7 +16,7 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// All values, the best founded first.
+    /// The origins of a value, the best founded first.
     pub const ALL: [Provenance; 4] = [
         Provenance::Paper,
         Provenance::Derived,

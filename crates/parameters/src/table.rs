@@ -10,7 +10,7 @@ const ROUNDED: f64 = 1e-9;
 /// A parameter, and the field of the configuration `C` that holds its value.
 #[derive(Debug)]
 pub struct Row<C> {
-    /// The parameter.
+    /// The description of the parameter.
     pub parameter: Parameter,
     /// Reads the field.
     pub get: fn(&C) -> f64,
@@ -93,12 +93,12 @@ impl<C> Table<C> {
         }
     }
 
-    /// All rows.
+    /// The rows of the table, in its order.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row<C>> + use<C> {
         self.sections.iter().copied().flatten()
     }
 
-    /// All parameters.
+    /// The parameters of the table, in its order.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<C> {
         self.rows().map(|row| &row.parameter)
     }

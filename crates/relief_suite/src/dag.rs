@@ -25,7 +25,7 @@ pub enum Kind {
 impl Kind {
     /// Number of kinds.
     pub const COUNT: usize = 7;
-    /// All kinds, in the order of their index.
+    /// The kinds of accelerators, in the order of their indices.
     pub const ALL: [Kind; Kind::COUNT] = [
         Kind::CannyNonMax,
         Kind::Convolution,
@@ -153,7 +153,7 @@ pub enum Source {
 /// One task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its computation.
+    /// The computation of the task.
     pub operation: Operation,
     /// Its inputs, in the order in which they are loaded.
     pub sources: Vec<Source>,
@@ -218,7 +218,7 @@ impl Dag {
         Ok(number)
     }
 
-    /// The application's name.
+    /// The name of the application.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -19,7 +19,7 @@ pub enum Arrivals {
 /// The number of graphs, and their arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// The arrival process.
+    /// The arrival process of the application's requests.
     pub arrivals: Arrivals,
     /// The number of graphs.
     pub graphs: usize,

@@ -14,7 +14,7 @@ pub enum Orchestrator {
 }
 
 impl Orchestrator {
-    /// All systems.
+    /// FCFS, RELIEF and AccelFlow: the compared systems.
     pub const ALL: [Orchestrator; 3] = [
         Orchestrator::Fcfs,
         Orchestrator::Relief,

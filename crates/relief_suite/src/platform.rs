@@ -42,7 +42,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Both, by their numbers in the table of parameters.
+    /// The values, in the order of their numbers in the table of parameters.
     pub const ALL: [Payload; 2] = [Payload::InQueue, Payload::ByPointer];
 }
 
@@ -56,7 +56,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Both, by their numbers in the table of parameters.
+    /// The values, in the order of their numbers in the table of parameters.
     pub const ALL: [Order; 2] = [Order::Fifo, Order::Deadline];
 }
 

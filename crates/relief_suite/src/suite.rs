@@ -30,9 +30,9 @@ const STEPS: usize = 8;
 /// The statistics in RELIEF's release of an application that runs alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Release {
-    /// The application.
+    /// The name of the application.
     pub name: &'static str,
-    /// Its tasks.
+    /// The number of its tasks.
     pub tasks: usize,
     /// Time from start to end under RELIEF, in microseconds.
     pub relief_us: f64,
@@ -72,7 +72,7 @@ pub const RELEASE: [Release; 5] = [
     release("lstm", 144, [3_850.0, 5_303.0, 1_470.0, 632.0], 119),
 ];
 
-/// All five, in the order of the paper's figures.
+/// Returns the five graphs, in the order of the paper's figures.
 pub fn all() -> [Dag; 5] {
     [canny(), deblur(), gru(), harris(), lstm()]
 }

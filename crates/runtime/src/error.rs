@@ -45,7 +45,7 @@ impl TraceError {
 pub struct Failure {
     /// The reason of the early end.
     pub error: TraceError,
-    /// All visits. The last is the step that failed.
+    /// The visits before the failure. The last is the step that failed.
     pub visits: Vec<Visit>,
     /// The executions that had ended before, such as the notified arm of a fork.
     pub arrivals: Vec<Arrival>,

@@ -50,7 +50,7 @@ impl<B: Bodies> Executor<B> {
         self.detail = detail;
     }
 
-    /// The trace memory.
+    /// The trace memory that the executor runs from.
     pub fn image(&self) -> &Image {
         &self.image
     }
@@ -60,7 +60,7 @@ impl<B: Bodies> Executor<B> {
         self.image = image.into();
     }
 
-    /// The bodies.
+    /// The bodies of the accelerators.
     pub fn bodies_mut(&mut self) -> &mut B {
         &mut self.bodies
     }

@@ -40,11 +40,11 @@ pub enum FaultWhen {
 /// A fault of one accelerator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
-    /// The accelerator.
+    /// The accelerator that fails.
     pub accel: Accel,
-    /// The affected steps.
+    /// The steps of the accelerator that fail.
     pub when: FaultWhen,
-    /// The effect.
+    /// The kind of failure.
     pub kind: FaultKind,
 }
 
@@ -54,7 +54,7 @@ pub enum FaultError {
     /// A share outside 0 to 1.
     #[error("fault of {accel}: share = {ratio}: must be from 0 to 1")]
     Share {
-        /// The accelerator.
+        /// The accelerator that fails.
         accel: Accel,
         /// The share as given.
         ratio: f64,
@@ -62,7 +62,7 @@ pub enum FaultError {
     /// Steps are counted from 1.
     #[error("fault of {accel}: step 0: must be 1 or more")]
     Nth {
-        /// The accelerator.
+        /// The accelerator that fails.
         accel: Accel,
     },
 }

@@ -26,7 +26,7 @@ struct Running {
     "running traces of the tenant = {most}: the limit is reached; another can start when one of them ends"
 )]
 pub struct TenantBusy {
-    /// The limit.
+    /// The largest number of running traces of the tenant.
     pub most: usize,
 }
 

@@ -125,7 +125,7 @@ pub struct Outcome {
 }
 
 impl Step {
-    /// The accelerator's name.
+    /// The name of the visited accelerator.
     pub fn name(&self) -> &str {
         self.own
             .as_ref()
@@ -173,7 +173,7 @@ pub struct Sent {
 pub struct Step {
     /// The trace that makes the call.
     pub trace: String,
-    /// The accelerator.
+    /// The visited accelerator.
     pub accel: Accel,
     /// The accelerator's declaration, if it is not one of the paper's nine.
     pub own: Option<Arc<Kind>>,

@@ -20,7 +20,7 @@ use crate::terms::Terms;
 /// The phases of a request's handler, in order; the first and the last are application logic.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
-    /// The phases.
+    /// The phases of the request, in order.
     pub phases: Vec<TrailPhase>,
 }
 

@@ -29,7 +29,7 @@ pub struct ChipError {
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
-    /// The error.
+    /// The text of the error.
     pub message: String,
 }
 

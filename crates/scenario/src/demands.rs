@@ -30,7 +30,7 @@ pub struct Demands {
 /// The demands of one request to a service on its most common path, without any waiting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceDemand {
-    /// The service.
+    /// The name of the service.
     pub service: String,
     /// Its factor on the mean rate.
     pub rate_share: f64,
@@ -57,7 +57,7 @@ pub struct ServiceDemand {
 /// The operations of one accelerator for one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OperationDemand {
-    /// Their number.
+    /// The number of operations.
     pub count: u32,
     /// Their time on a core, in ns.
     pub core_ns: f64,

@@ -21,7 +21,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All algorithms.
+    /// The shaping algorithms, in the order of their numbers.
     pub const ALL: [Algorithm; 4] = [
         Algorithm::TokenBucket,
         Algorithm::LeakyBucket,

@@ -24,7 +24,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All, in the order of their numbers.
+    /// The queue orders, in the order of their numbers.
     pub const ALL: [Policy; 4] = [
         Policy::Fifo,
         Policy::Priority,

@@ -15,7 +15,7 @@ pub struct FlowId(pub usize);
 pub struct FlowConfig {
     /// The unit of the first bucket's tokens.
     pub unit: Unit,
-    /// The initial registers.
+    /// The registers that the flow starts with.
     pub registers: Registers,
     /// A second bucket, whose tokens have the other unit. A segment passes once both buckets have
     /// enough tokens, and spends tokens of both.

@@ -17,7 +17,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Both units.
+    /// The units of tokens: bytes, and operations.
     pub const ALL: [Unit; 2] = [Unit::Bytes, Unit::Operations];
 
     /// The other unit, which the second limit of a flow counts.

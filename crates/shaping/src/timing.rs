@@ -34,7 +34,7 @@ impl Clock {
         Ok(Clock(frequency))
     }
 
-    /// The frequency.
+    /// The clock frequency of the shaper.
     pub const fn frequency(self) -> Frequency {
         self.0
     }

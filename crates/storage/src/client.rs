@@ -21,7 +21,7 @@ use crate::traces::{self, StorageImage, StorageTraces, TracesError};
 /// The settings of a client: the gateway, the trusted certificates, and bounds.
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
-    /// The gateway's address.
+    /// The address of the gateway.
     pub address: SocketAddr,
     /// The name that its certificate must have.
     pub server_name: String,

@@ -61,7 +61,7 @@ pub mod nine {
 pub struct UnknownAccelerator(pub String);
 
 impl Accel {
-    /// All nine, in nibble order.
+    /// The nine accelerators, in the order of their nibbles.
     pub const ALL: [Accel; 9] = [
         Accel::Tcp,
         Accel::Encr,

@@ -21,7 +21,7 @@ pub enum Format {
 pub struct UnknownFormat(pub String);
 
 impl Format {
-    /// All formats, in code order.
+    /// The data formats, in the order of their codes.
     pub const ALL: [Format; 3] = [Format::Str, Format::Json, Format::Bson];
 
     /// The name used in trace sources.
@@ -56,9 +56,9 @@ impl FromStr for Format {
 /// A change of the payload's format from `src` to a different `dst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transform {
-    /// The format before.
+    /// The format of the payload before the transformation.
     pub src: Format,
-    /// The format after.
+    /// The format of the payload after the transformation.
     pub dst: Format,
 }
 

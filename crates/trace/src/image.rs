@@ -47,7 +47,7 @@ impl Image {
             .ok_or(Fault::DanglingAddress(address))
     }
 
-    /// All words, by address.
+    /// The words of the trace memory, by address.
     pub fn words(&self) -> &[Word] {
         &self.words
     }
@@ -87,7 +87,7 @@ impl Image {
         Accel::ALL.into_iter().chain(own)
     }
 
-    /// The predicate table.
+    /// The predicates that branches of this memory test.
     pub fn predicates(&self) -> &PredicateTable {
         &self.predicates
     }

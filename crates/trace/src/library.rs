@@ -196,7 +196,7 @@ impl Library {
         self.traces.iter().find(|t| t.name == name)
     }
 
-    /// All traces, in order of registration.
+    /// The registered traces, in the order of registration.
     pub fn traces(&self) -> &[Registered] {
         &self.traces
     }

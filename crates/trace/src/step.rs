@@ -51,7 +51,7 @@ pub enum Link {
 /// The outcome of [`step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The action.
+    /// The next action of the output dispatcher.
     pub action: Action,
     /// The next position in this word. After [`Action::LoadAtm`] reading starts at
     /// [`PositionMark::START`] of the loaded word.

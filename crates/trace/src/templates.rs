@@ -9,7 +9,7 @@ use crate::source::{Node, Nodes, SourceError, branch, fork, seq, tail, trans};
 /// A template of the paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// The trace's name.
+    /// The name of the trace, such as `T1`.
     pub name: &'static str,
     /// Its description in Table II.
     pub about: &'static str,
@@ -17,7 +17,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The template's source.
+    /// Parses the source of the template.
     ///
     /// # Errors
     /// None in practice: the builders fail only for invalid sources.

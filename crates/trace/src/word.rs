@@ -69,7 +69,7 @@ impl fmt::Display for AtmAddress {
 pub struct PositionMark(u8);
 
 impl PositionMark {
-    /// The first nibble.
+    /// The position of the first nibble of a word.
     pub const START: PositionMark = PositionMark(0);
 
     /// The mark at nibble `index`, at most 16 (past the last).
@@ -80,7 +80,7 @@ impl PositionMark {
             .map(PositionMark)
     }
 
-    /// The nibble's index.
+    /// The index of the nibble, counted from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

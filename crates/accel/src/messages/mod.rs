@@ -254,9 +254,9 @@ pub fn service_exception(code: i32, message: &str) -> Value {
 pub struct Document {
     /// The collection or key space.
     pub collection: &'static str,
-    /// The key.
+    /// The key of the document.
     pub key: String,
-    /// The contents.
+    /// The contents of the document.
     pub value: Value,
 }
 

@@ -5,7 +5,7 @@ use crate::role::Role;
 /// The sizes of one kind of message, in bytes, as framed Thrift binary including the frame length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
-    /// The method's name.
+    /// The name of the method whose message has the size.
     pub method: &'static str,
     /// Request or response.
     pub role: Role,

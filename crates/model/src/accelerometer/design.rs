@@ -151,12 +151,12 @@ impl Design {
         })
     }
 
-    /// The threading.
+    /// The threading of the offload.
     pub fn threading(self) -> Threading {
         self.threading
     }
 
-    /// The placement.
+    /// The placement of the accelerator.
     pub fn placement(self) -> Placement {
         self.placement
     }

@@ -68,7 +68,7 @@ impl SizeCdf {
         })
     }
 
-    /// The points.
+    /// The points of the distribution: (bytes, share of sizes up to them).
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }

@@ -151,7 +151,7 @@ impl Pools {
         (self.dispatcher.hub.make)()
     }
 
-    /// The settings.
+    /// The settings of the pools.
     pub fn settings(&self) -> &PoolSettings {
         &self.dispatcher.hub.settings
     }

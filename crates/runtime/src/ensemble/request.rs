@@ -14,7 +14,7 @@ use crate::terms::Terms;
 /// A request to run a trace: its payload, connections and terms. The run continues without the
 /// thread that began it.
 pub struct TraceRequest {
-    /// The trace's name.
+    /// The name of the trace to run.
     pub name: String,
     /// The input of the first accelerator.
     pub payload: Vec<u8>,
@@ -154,8 +154,8 @@ impl Busy {
 #[derive(Debug, thiserror::Error)]
 #[error("trace {}: {why}", request.name)]
 pub struct Refused {
-    /// The reason.
+    /// The reason for the refusal.
     pub why: Busy,
-    /// The refused request.
+    /// The refused request, with its payload.
     pub request: Box<TraceRequest>,
 }

@@ -20,7 +20,7 @@ use crate::connection::connection;
 /// requests, and encodes, encrypts and frames the [`Answers`].
 #[derive(Debug)]
 pub struct LoopbackPeer {
-    /// The answers.
+    /// The answers that the peer gives.
     pub answers: Answers,
     ensemble: Ensemble,
     limits: Limits,

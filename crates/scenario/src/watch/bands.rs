@@ -11,7 +11,7 @@ use super::waterfall::Waterfall;
 /// The requests whose response times are between two percentiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
-    /// The percentiles.
+    /// The lower and the upper percentile of the band.
     pub percentiles: (f64, f64),
     /// Number of requests.
     pub requests: u64,

@@ -15,7 +15,7 @@ use super::waterfall::Waterfall;
 /// A service's occupation of a resource that requests waited for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
-    /// The resource.
+    /// The resource that requests waited for.
     pub at: Resource,
     /// Index of the service; `None` for work that belongs to no service.
     pub service: Option<usize>,

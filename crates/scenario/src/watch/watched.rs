@@ -28,9 +28,9 @@ pub enum Which {
 /// A request, and its rank among the others of its service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
-    /// The system.
+    /// The identifier of the system.
     pub system: String,
-    /// The service.
+    /// The name of the service.
     pub service: String,
     /// The request's time by part.
     pub waterfall: Waterfall,

@@ -29,9 +29,9 @@ pub struct Waterfall {
 /// A piece of a request's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its beginning.
+    /// The time at which the piece begins.
     pub from: Time,
-    /// Its end.
+    /// The time at which the piece ends.
     pub until: Time,
     /// Its category in results.
     pub part: Part,
@@ -49,7 +49,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The duration.
+    /// The duration of the piece.
     pub fn length(&self) -> Time {
         self.until - self.from
     }

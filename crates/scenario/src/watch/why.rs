@@ -25,9 +25,9 @@ pub struct WhyOptions {
 /// An explanation of slow requests, by comparison with requests around the median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
-    /// The system.
+    /// The identifier of the system.
     pub system: String,
-    /// The service.
+    /// The name of the service.
     pub service: String,
     /// The percentile that is explained.
     pub percentile: f64,

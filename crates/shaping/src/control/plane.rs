@@ -108,7 +108,7 @@ impl ControlPlane {
         Ok(plane)
     }
 
-    /// The settings.
+    /// The settings of the control plane.
     pub fn settings(&self) -> ControlSettings {
         self.settings
     }

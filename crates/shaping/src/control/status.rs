@@ -33,7 +33,7 @@ impl Verdict {
 /// The status of a tenant in the control plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantStatus {
-    /// Its name.
+    /// The name of the tenant.
     pub name: String,
     /// The tenant's promise, with the present time of a request. Tenants without a promise share
     /// the remaining capacity.

@@ -41,7 +41,7 @@ impl Condition {
         parser::parse(&Condition(expr).to_string()).map(Condition)
     }
 
-    /// The tree.
+    /// The condition as a tree.
     pub fn expr(&self) -> &Expr {
         &self.0
     }

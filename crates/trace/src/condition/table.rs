@@ -67,7 +67,7 @@ impl PredicateTable {
         &self.fields
     }
 
-    /// All predicates, by nibble.
+    /// The predicates of the table; the index is the nibble.
     pub fn predicates(&self) -> &[Predicate] {
         &self.predicates
     }

@@ -36,7 +36,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// All operators, in code order.
+    /// The binary operators, in the order of their codes.
     pub const ALL: [Binary; 15] = [
         Binary::BitAnd,
         Binary::BitOr,

@@ -10,7 +10,7 @@ use super::tree::Workload;
 /// A workload that was read, with the positions of its values in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The workload.
+    /// The workload that the file describes.
     pub workload: Workload,
     name: String,
     places: Places,

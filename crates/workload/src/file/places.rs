@@ -6,7 +6,7 @@ use std::fmt;
 /// A line and a column, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The line.
+    /// The line in the file, counted from 1.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,

@@ -255,7 +255,7 @@ impl Phase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parallel {
-    /// The chains.
+    /// The chains that run in parallel.
     #[schemars(length(min = 1, max = 64))]
     pub parallel: Vec<Chain>,
 }

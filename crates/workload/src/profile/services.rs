@@ -11,7 +11,7 @@ use crate::services::{Operation, RecordedRequests, Service};
 /// An operation of a chain with its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationProfile {
-    /// The accelerator call.
+    /// The accelerator call that has these costs.
     pub operation: Operation,
     /// Its cost on a core.
     pub cost: Cost,
@@ -59,7 +59,7 @@ pub struct ServiceProfile {
 }
 
 impl ServiceProfile {
-    /// The service.
+    /// The service that has these costs.
     pub fn service(&self) -> &Service {
         &self.service
     }
@@ -86,7 +86,7 @@ impl ServiceProfile {
         &self.drawn.outside
     }
 
-    /// All operations, phase by phase and chain by chain.
+    /// The costs of the service's operations, phase by phase and chain by chain.
     pub fn operations(&self) -> impl Iterator<Item = &OperationProfile> {
         self.phases
             .iter()

@@ -69,7 +69,7 @@ impl WaitDistribution {
         })
     }
 
-    /// The median.
+    /// The median wait.
     pub const fn median(&self) -> Time {
         self.median
     }
@@ -79,7 +79,7 @@ impl WaitDistribution {
         self.sigma
     }
 
-    /// The mean.
+    /// The mean wait.
     pub fn mean(&self) -> Time {
         let Some(points) = &self.quantiles else {
             return self.median.scale((self.sigma * self.sigma / 2.0).exp());

@@ -12,7 +12,7 @@ use super::service::Chain;
 pub struct MissingFact {
     /// The trace whose payload has the fact.
     pub trace: String,
-    /// The field.
+    /// The name of the missing field.
     pub field: String,
     /// Other missing facts, with the values for which a branch tests this one: trace, field, value.
     pub given: Vec<(String, String, i64)>,

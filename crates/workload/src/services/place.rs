@@ -5,7 +5,7 @@ use std::fmt;
 /// The place of a chain in a service. Phases and chains are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// The service's name.
+    /// The name of the service that has the chain.
     pub service: String,
     /// The phase of the path, CPU phases included.
     pub phase: usize,

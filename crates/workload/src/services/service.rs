@@ -174,7 +174,7 @@ impl Chain {
         self.facts.iter().find(of).map(|fact| fact.value)
     }
 
-    /// All facts as (trace, field, value).
+    /// The stated facts as (trace, field, value).
     pub fn facts(&self) -> impl Iterator<Item = (&str, &str, i64)> {
         self.facts
             .iter()

@@ -12,7 +12,7 @@ use super::service::{Chain, Phase, Service};
 pub struct Operation {
     /// The trace that makes the call.
     pub trace: String,
-    /// The accelerator.
+    /// The accelerator that is called.
     pub accel: Accel,
     /// Whether it is a TCP that receives (first in its trace); any other TCP sends.
     pub receives: bool,
@@ -42,7 +42,7 @@ pub enum PhaseWalk {
 /// Counts of an invocation of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// All accelerator calls: the last column of Table IV.
+    /// The number of accelerator calls: the last column of Table IV.
     pub total: u32,
     /// The calls of each accelerator, by [`Accel::index`].
     pub by_accel: [u32; Accel::MOST],

@@ -10,13 +10,13 @@ use crate::role::Role;
 pub struct HttpCall {
     /// Whether Ser writes, and Dser reads, a request or a response.
     pub role: Role,
-    /// The request's method.
+    /// The HTTP method of the request, such as `POST`.
     pub method: Arc<str>,
     /// The request's target, such as `/wrk2-api/post/compose`.
     pub target: Arc<str>,
     /// The value of the `host` header.
     pub host: Arc<str>,
-    /// The response's status.
+    /// The HTTP status of the response.
     pub status: u16,
     /// Additional header lines to write, in order. Headers that Ser writes itself, such as
     /// `content-length`, are refused.

@@ -39,7 +39,7 @@ pub struct MethodId(pub usize);
 pub struct Method {
     /// The full name of the service that declares it: `package.Service`.
     pub service: Arc<str>,
-    /// The method's name.
+    /// The name of the gRPC method.
     pub name: Arc<str>,
     /// The path of its requests: `/package.Service/Method`.
     pub path: Arc<str>,

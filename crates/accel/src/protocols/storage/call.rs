@@ -19,7 +19,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All operations in order of their codes.
+    /// The storage operations, in the order of their codes.
     pub const ALL: [Operation; 4] = [
         Operation::CacheGet,
         Operation::CacheSet,
@@ -54,13 +54,13 @@ impl Operation {
 /// A storage message without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageCall {
-    /// The operation.
+    /// The storage operation of the call.
     pub operation: Operation,
     /// Whether the message is a request or a response. Dser sets it to response when it reads one.
     pub role: Role,
     /// The collection or key space.
     pub collection: Arc<str>,
-    /// The key.
+    /// The key that the operation reads or writes.
     pub key: Arc<str>,
 }
 

@@ -8,7 +8,7 @@ use crate::codec::Codec;
 /// Data in the form in which a store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// The bytes.
+    /// The bytes in the store.
     pub bytes: Vec<u8>,
     /// Their compression; `None` if they are not compressed.
     pub codec: Option<Codec>,
@@ -19,11 +19,11 @@ pub struct Stored {
 /// A request to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageRequest {
-    /// The operation.
+    /// The storage operation of the message.
     pub operation: Operation,
     /// The collection or key space.
     pub collection: String,
-    /// The key.
+    /// The key that the operation reads or writes.
     pub key: String,
     /// The data of a write.
     pub data: Option<Stored>,

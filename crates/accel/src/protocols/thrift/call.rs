@@ -15,9 +15,9 @@ pub struct ThriftCall {
     pub function: FunctionId,
     /// The service that declares the function.
     pub service: Arc<str>,
-    /// The function's name.
+    /// The name of the Thrift function.
     pub method: Arc<str>,
-    /// The wire encoding.
+    /// The Thrift protocol of the message.
     pub protocol: Protocol,
     /// The message's type: call, reply, exception or oneway.
     pub message_type: MessageType,

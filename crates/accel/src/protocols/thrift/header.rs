@@ -40,7 +40,7 @@ impl MessageType {
 /// The header of a Thrift message of any interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader<'a> {
-    /// The wire encoding.
+    /// The Thrift protocol of the message.
     pub protocol: Protocol,
     /// The message's type: call, reply, exception or oneway.
     pub message_type: MessageType,

@@ -211,7 +211,7 @@ pub struct Function {
     pub oneway: bool,
 }
 
-/// All structs and functions of an interface.
+/// The structs and functions of a Thrift interface.
 #[derive(Debug, Default)]
 pub struct Schema {
     pub(super) structs: Vec<Struct>,
@@ -238,7 +238,7 @@ impl Schema {
         self.functions.get(id.0)
     }
 
-    /// All functions in order of their indices.
+    /// The functions, in the order of their indices.
     pub fn functions(&self) -> &[Function] {
         &self.functions
     }
