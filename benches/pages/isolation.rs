@@ -13,8 +13,8 @@ use accelflow_trace::{Accel, templates};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
+use accelflow_workload::suites::social_network;
 
 /// AccelFlow, section VI: the mean load of a service.
 const RATE_RPS: f64 = 13_400.0;

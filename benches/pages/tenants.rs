@@ -17,7 +17,6 @@ use accelflow_trace::templates;
 use accelflow_units::{Bytes, Cycles, Time};
 use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -287,7 +286,10 @@ fn table_of(scenarios: &[Scenario], seeds: u64) -> Result<Vec<Vec<(u64, Row)>>, 
 
 /// The eight services and the flooder's.
 fn scenario(flood: &Flood, requests: u64, tcp_us: u64) -> Result<Scenario, Failure> {
-    let (image, services) = (templates()?.link()?, social_network()?);
+    let (image, services) = (
+        templates()?.link()?,
+        accelflow_workload::suites::social_network()?,
+    );
     let options = PaperOptions {
         tcp_cost: Time::from_us(tcp_us),
         ..PaperOptions::default()

@@ -18,8 +18,8 @@ use accelflow_trace::templates;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 
 /// AccelFlow, section VI: the mean load of a service.
 const RATE_RPS: f64 = 13_400.0;

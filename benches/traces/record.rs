@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use accelflow_runtime::record::{RecordOptions, machine, record};
 use accelflow_trace::templates;
-use accelflow_workload::services::social_network;
+use accelflow_workload::suites::social_network;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let date = std::env::args().nth(1).ok_or("usage: record YYYY-MM-DD")?;

@@ -5,7 +5,7 @@
 
 use accelflow_trace::templates;
 use accelflow_workload::profile::{Profile, Recording, RecordingOptions};
-use accelflow_workload::services::social_network;
+use accelflow_workload::suites::social_network;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

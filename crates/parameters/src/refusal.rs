@@ -44,6 +44,11 @@ impl Refusal {
         }
     }
 
+    /// The refusal of a setting that is left out but needed.
+    pub fn left_out(place: impl Into<String>, allowed: impl Into<String>) -> Refusal {
+        Refusal::new(place, "left out", allowed)
+    }
+
     /// The refusal of a number.
     pub fn number(place: impl Into<String>, value: f64, allowed: impl Into<String>) -> Refusal {
         Refusal::new(place, number_text(value), allowed)

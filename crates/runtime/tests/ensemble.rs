@@ -14,7 +14,7 @@ use accelflow_runtime::{
     TraceHandle, TraceRequest, run_service,
 };
 use accelflow_trace::{Accel, Image, Library, Node, templates};
-use accelflow_workload::services::social_network;
+use accelflow_workload::suites::social_network;
 use proptest::prelude::*;
 use waits::{LONG, eventually};
 

@@ -12,7 +12,7 @@ use accelflow_trace::{Image, templates};
 use accelflow_workload::profile::{
     Direction, Profile, RecordedPhase, RecordedStep, Recording, RecordingOptions,
 };
-use accelflow_workload::services::social_network;
+use accelflow_workload::suites::social_network;
 
 fn image() -> Image {
     templates().unwrap().link().unwrap()

@@ -5,7 +5,8 @@ mod common;
 
 use accelflow_accel::messages::{SERVICES, request, response};
 use accelflow_runtime::{PhaseRun, ServiceRunError, ServiceRunner, run_service};
-use accelflow_workload::services::{Chain, Phase, PhaseWalk, Service, invocations, social_network};
+use accelflow_workload::services::{Chain, Phase, PhaseWalk, Service, invocations};
+use accelflow_workload::suites::social_network;
 use common::{executor, json};
 
 /// Table IV.

@@ -8,12 +8,13 @@ use accelflow_sim::{Config, Limits};
 use accelflow_trace::Image;
 use accelflow_units::Bytes;
 use accelflow_workload::file::Workload;
-use accelflow_workload::services::{SOCIAL_NETWORK_NAMES, Service};
+use accelflow_workload::services::Service;
 use accelflow_workload::sizes::SizePreset;
+use accelflow_workload::suites::SOCIAL_NETWORK_NAMES;
 use serde_json::Value;
 
 use crate::choice::{Choice, OrOwn};
-use crate::error::{ScenarioError, engine};
+use crate::error::{ScenarioError, engine, twice};
 use crate::names::{CostSource, Costs, FactSource, Times};
 use crate::own::Own;
 use crate::resolved::{Resolved, ResolvedChip};
@@ -175,8 +176,7 @@ fn systems(names: &[String]) -> Result<Vec<&'static dyn Orchestrator>, ScenarioE
             Refusal::unknown(format!("orchestrators[{index}]"), name, ids)
         })?;
         if found.iter().any(|other| other.id() == system.id()) {
-            let (place, name) = ("orchestrators", system.id().to_owned());
-            return Err(ScenarioError::Twice { place, name });
+            return Err(twice("orchestrators", system.id()));
         }
         found.push(system);
     }
@@ -203,8 +203,7 @@ fn check_services(scenario: &Scenario, all: &[Service]) -> Result<(), ScenarioEr
     for (index, name) in scenario.services.iter().enumerate() {
         check(&format!("services[{index}]"), name)?;
         if scenario.services[..index].contains(name) {
-            let (place, name) = ("services", name.clone());
-            return Err(ScenarioError::Twice { place, name });
+            return Err(twice("services", name));
         }
     }
     let mapped = [
@@ -272,7 +271,7 @@ fn check_rates(
     let silent = |name: &&&str| !given.contains_key(**name) && !is_called(name);
     if let Some(missing) = names.iter().find(silent) {
         let place = format!("rates_rps['{missing}']");
-        return Err(Refusal::new(place, "nothing", "must be a rate in requests per second").into());
+        return Err(Refusal::left_out(place, "must be a rate in requests per second").into());
     }
     match given.keys().find(|name| !names.contains(&name.as_str())) {
         Some(other) => Err(Refusal::unknown("a service in rates_rps", other, names).into()),

@@ -1,6 +1,6 @@
 //! The error of a scenario that cannot be read, checked or run.
 
-use accelflow_parameters::Refusal;
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_workload::file::FileError;
 use accelflow_workload::profile::RecordingError;
 
@@ -8,7 +8,7 @@ use accelflow_workload::profile::RecordingError;
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The text is not JSON.
-    #[error("the scenario is not JSON: {0}")]
+    #[error("scenario: must be JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// A value that is not allowed.
     #[error(transparent)]
@@ -16,31 +16,29 @@ pub enum ScenarioError {
     /// A workload that cannot be used.
     #[error(transparent)]
     Workload(#[from] FileError),
-    /// A list that names something twice.
-    #[error("{place}: '{name}' is named twice")]
-    Twice {
-        /// The list.
-        place: &'static str,
-        /// The name.
-        name: String,
-    },
-    /// Inconsistent parameters of the server.
-    #[error("{place}: {refusal}")]
-    Config {
-        /// The place where they are set.
-        place: String,
-        /// The inconsistency.
-        refusal: Refusal,
-    },
     /// A recording that cannot be used.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// The profile is `measured`, and the scenario has no recording of this machine's costs.
-    #[error("profile = 'measured': must have a recording of this machine's costs")]
-    NotMeasured,
     /// The engine cannot run the scenario.
     #[error(transparent)]
     Engine(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl ScenarioError {
+    /// The refusal of a value; None for another error.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            ScenarioError::Refused(refusal) => Some(refusal),
+            ScenarioError::Workload(error) => error.cause.refusal(),
+            ScenarioError::Engine(error) => error.downcast_ref(),
+            ScenarioError::Json(_) | ScenarioError::Recording(_) => None,
+        }
+    }
+}
+
+/// The refusal of `name`, which `place`, a list, has already.
+pub(crate) fn twice(place: &str, name: &str) -> ScenarioError {
+    Refusal::new(place, quoted(name), "must be given only once").into()
 }
 
 /// Wraps the error of an engine.

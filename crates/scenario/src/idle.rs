@@ -9,8 +9,9 @@ use accelflow_trace::Image;
 use accelflow_units::Bytes;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::{Service, social_network};
+use accelflow_workload::services::Service;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 
 use crate::check::Checked;
 use crate::error::{ScenarioError, engine};

@@ -52,7 +52,7 @@ impl Own<'_> {
             let place = format!("workload.services[{}].rate_rps", index.unwrap_or(0));
             let allowed = "must be a rate in requests per second here or in defaults, or rate_rps \
                            of the scenario must be given";
-            Refusal::new(place, "left out", allowed).into()
+            Refusal::left_out(place, allowed).into()
         })
     }
 

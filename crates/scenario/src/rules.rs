@@ -12,7 +12,7 @@ use accelflow_workload::suites::Suite;
 use serde_json::{Map, Value};
 
 use crate::choice::Choice;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, twice};
 use crate::limits::{
     MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY,
     MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US, MAX_TCP_COST_NS,
@@ -316,8 +316,7 @@ fn check_chips(chips: &[Value]) -> Result<(), ScenarioError> {
             return Err(Refusal::new(format!("{place}.name"), shown(given), allowed).into());
         }
         if names.contains(&name) {
-            let (place, name) = ("chips", name.to_owned());
-            return Err(ScenarioError::Twice { place, name });
+            return Err(twice("chips", name));
         }
         names.push(name);
         check_fields(CHIP, fields, &format!("{}.", place_of_chip(name)))?;

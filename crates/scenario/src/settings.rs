@@ -95,10 +95,7 @@ pub(crate) fn changed(numbers: &Numbers) -> Numbers {
 
 /// The server with these parameters, which were set at `place`.
 pub(crate) fn server(place: &str, numbers: &Numbers) -> Result<Config, ScenarioError> {
-    let refused = |refusal| ScenarioError::Config {
-        place: place.to_owned(),
-        refusal,
-    };
+    let refused = |refusal: Refusal| refusal.within(place);
     let mut config = Config::default();
     for (key, value) in numbers {
         PARAMETERS.set(&mut config, key, *value).map_err(refused)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_sim::Config;
 use accelflow_sim::compare::Comparison;
 use accelflow_sim::plan::Plan;
@@ -12,15 +13,16 @@ use accelflow_workload::file::Workload;
 use accelflow_workload::profile::{
     PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits,
 };
-use accelflow_workload::services::{Service, social_network};
+use accelflow_workload::services::Service;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 
 use crate::check::Checked;
-use crate::choice::OrOwn;
+use crate::choice::{Choice, OrOwn};
 use crate::connected::connected;
 use crate::error::{ScenarioError, engine};
 use crate::limits::EXACT_REQUESTS;
-use crate::names::{Arrivals, Costs, FactSource};
+use crate::names::{Arrivals, CostSource, Costs, FactSource};
 use crate::options::RunOptions;
 use crate::own::Own;
 use crate::shares::rate_shares;
@@ -166,7 +168,11 @@ fn profile(
     }
     let all = social_network().map_err(engine)?;
     let profile = match resolved.costs {
-        Costs::Measured | Costs::Recording => return Err(ScenarioError::NotMeasured),
+        Costs::Measured | Costs::Recording => {
+            let allowed = "must have a recording of this machine's costs";
+            let measured = quoted(CostSource::Measured.name());
+            return Err(Refusal::new("profile", measured, allowed).into());
+        }
         Costs::Own => {
             let tcp_cost_ns = resolved.tcp_cost_ns;
             let workload = own.workload;

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use accelflow_workload::file::Workload;
-use accelflow_workload::services::ServiceError;
+use accelflow_workload::file::{FileError, Workload};
 use accelflow_workload::suites::Suite;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -25,7 +24,7 @@ impl Source {
     ///
     /// # Errors
     /// None in practice: the files of suites are tested.
-    pub fn workload(&self) -> Result<Cow<'_, Workload>, ServiceError> {
+    pub fn workload(&self) -> Result<Cow<'_, Workload>, FileError> {
         match self {
             Source::Suite(suite) => Ok(Cow::Borrowed(suite.workload()?)),
             Source::File(workload) => Ok(Cow::Borrowed(workload)),

@@ -7,10 +7,8 @@ use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::file::read;
 use accelflow_workload::profile::{PaperOptions, Profile, ShareKind, timeouts_per_request};
-use accelflow_workload::services::{
-    Service, branching_share, invocations, sequences, social_network,
-};
-use accelflow_workload::suites::Suite;
+use accelflow_workload::services::{Service, branching_share, invocations, sequences};
+use accelflow_workload::suites::{Suite, social_network};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,7 +24,7 @@ use accelflow_parameters::Refusal;
 /// The path of a service, and its number of invocations of each accelerator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WalkedService {
-    /// Its name.
+    /// The name of the service.
     pub service: String,
     /// The method that clients call.
     pub method: String,
@@ -109,7 +107,7 @@ pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService,
     })
 }
 
-/// The workloads.
+/// Returns the suites with the share of their sequences that branch.
 ///
 /// # Errors
 /// None in practice: the workloads are constants.

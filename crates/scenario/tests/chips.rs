@@ -151,7 +151,7 @@ fn bad_chips_are_refused_by_name() {
         ),
         (
             json!([{"name": "a"}, {"name": "a"}]),
-            "chips: 'a' is named twice",
+            "chips = 'a': must be given only once",
         ),
         (
             json!([{"name": "a", "cfg": {}}]),
@@ -171,7 +171,7 @@ fn bad_chips_are_refused_by_name() {
         ),
         (
             json!([{"name": "a", "config": {"tlb.entries": 10, "tlb.ways": 4}}, {"name": "b"}]),
-            "chips['a']: tlb.entries = 10: must be a multiple of 4",
+            "chips['a'].tlb.entries = 10: must be a multiple of 4",
         ),
     ] {
         let found = refused(json!({"chips": chips}));

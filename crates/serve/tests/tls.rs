@@ -11,7 +11,7 @@ use accelflow_accel::thrift::{Protocol, Schema, struct_from_json};
 use accelflow_accel::{Limits, messages};
 use accelflow_serve::{RecordingError, Request, ServeError, Server, TlsIdentity};
 use accelflow_workload::profile::{Profile, RecordedPhase, Recording, RecordingOptions};
-use accelflow_workload::services::social_network;
+use accelflow_workload::suites::social_network;
 use common::*;
 
 #[test]

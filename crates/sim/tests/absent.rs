@@ -12,8 +12,8 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 use common::{SYSTEMS, fixed_plan, image, round_cost, run, set, together, uniq_id};
 use proptest::prelude::*;
 

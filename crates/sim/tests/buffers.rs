@@ -10,8 +10,8 @@ use accelflow_sim::{Config, Load};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 use common::{fixed_plan, frictionless, image, round_cost, run, set, together, uniq_id};
 
 /// `count` requests of UniqId, each when the one before has long ended.

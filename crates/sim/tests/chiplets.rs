@@ -9,8 +9,8 @@ use accelflow_trace::templates;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 
 /// The mean response time of the eight services with AccelFlow, in us, of `requests` of each.
 fn mean_us(plan: &Plan, (rate_rps, requests): (f64, u64), settings: &[(&str, f64)]) -> f64 {

@@ -13,8 +13,9 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::{Counts, invocations, social_network};
+use accelflow_workload::services::{Counts, invocations};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 use common::{SYSTEMS, image, run};
 use proptest::prelude::*;
 

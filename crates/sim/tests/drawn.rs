@@ -18,9 +18,10 @@ use accelflow_workload::profile::{
     PaperOptions, Profile, RecordedRequest, Recording, RecordingOptions, RemoteWaits,
     timeouts_per_request,
 };
-use accelflow_workload::services::{Chain, FactOdds, Odds, Phase, Service, social_network};
+use accelflow_workload::services::{Chain, FactOdds, Odds, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
 use accelflow_workload::suites::Suite;
+use accelflow_workload::suites::social_network;
 use common::{ALL, image};
 
 fn plan(services: &[Service], waits: RemoteWaits, sizes: &PayloadSizes) -> Plan {

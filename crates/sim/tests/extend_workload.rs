@@ -9,8 +9,9 @@ use accelflow_sim::{Config, Load, Run, simulate};
 use accelflow_trace::templates;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::{Chain, Phase, Service, ServiceError, social_network};
+use accelflow_workload::services::{Chain, Phase, Service, ServiceError};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 
 /// Receives a request, reads two keys of the cache at once, of which both are there and one is
 /// compressed, and answers.

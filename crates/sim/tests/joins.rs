@@ -12,8 +12,9 @@ use accelflow_trace::source::{join, seq};
 use accelflow_trace::{Accel, Image, Nodes, templates};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{PaperOptions, Profile, RecordingOptions};
-use accelflow_workload::services::{Chain, Counts, Phase, Service, invocations, social_network};
+use accelflow_workload::services::{Chain, Counts, Phase, Service, invocations};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
+use accelflow_workload::suites::social_network;
 use common::{
     SYSTEMS, frictionless, profile_on, receive, response, round_cost, run, set, together,
 };

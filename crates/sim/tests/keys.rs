@@ -16,8 +16,9 @@ use accelflow_trace::{Directions, Image, Kind, Node, templates};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{Cost, PaperOptions, Profile, RemoteWaits};
-use accelflow_workload::services::{Chain, Phase, Service, social_network};
+use accelflow_workload::services::{Chain, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 use common::{image, own_keys, run, set};
 
 /// Key, its value and the value a step on, the system, and what makes the step matter.

@@ -14,8 +14,9 @@ use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
-use accelflow_workload::services::{Chain, Phase, Service, social_network};
+use accelflow_workload::services::{Chain, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 use common::{
     ALL, NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, receive, responses, run, set, sink,
     together,

@@ -10,8 +10,8 @@ use accelflow_sim::stats::{Outcome, Part};
 use accelflow_sim::{Config, Load};
 use accelflow_units::Time;
 use accelflow_workload::profile::{PaperOptions, Profile, RecordingOptions, RemoteWaits};
-use accelflow_workload::services::social_network;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+use accelflow_workload::suites::social_network;
 use common::services::{front, poisson};
 use common::{
     NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, profile, response, round_cost, run, set,

@@ -69,7 +69,7 @@ pub enum ArrivalsError {
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
     /// A modulation has no states.
-    #[error("a modulation has no states: must have at least one")]
+    #[error("states of the modulation = 0: must be at least 1")]
     NoStates,
     /// A state's multiplier out of range.
     #[error("state {state}: rate multiplier = {value}: must be finite and not negative")]

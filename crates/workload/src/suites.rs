@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
+use accelflow_parameters::{Refusal, any_of, quoted};
 use accelflow_units::Time;
 
 use crate::file::{FileError, Workload, read};
@@ -26,28 +27,15 @@ pub enum Suite {
     USuite,
 }
 
-/// An unknown name.
+/// The error of a suite whose file is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} = '{name}': must be one of {known}")]
-pub struct UnknownName {
-    /// The kind of name, such as `suite`.
-    pub what: &'static str,
-    /// The name.
-    pub name: String,
-    /// The known names.
-    pub known: String,
-}
-
-/// Rates that a suite does not have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("rates = {shares}: must be {allowed} for {suite}")]
-pub struct WrongRates {
-    /// The rates as given.
-    pub shares: String,
-    /// The suite.
-    pub suite: Suite,
-    /// The rates that the suite has.
-    pub allowed: String,
+pub enum SuiteError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A service in the file has an invalid path.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
 }
 
 /// The names of SocialNetwork's services, in the paper's order.
@@ -59,7 +47,7 @@ pub const SOCIAL_NETWORK_NAMES: [&str; 8] = [
 ///
 /// # Errors
 /// None in practice: the file is part of the crate, and tested.
-pub fn social_network() -> Result<Vec<Service>, ServiceError> {
+pub fn social_network() -> Result<Vec<Service>, SuiteError> {
     Suite::SocialNetwork.services()
 }
 
@@ -74,7 +62,7 @@ static WORKLOADS: LazyLock<Vec<Result<Workload, FileError>>> = LazyLock::new(|| 
 });
 
 impl Suite {
-    /// All suites, in the order in which commands list them.
+    /// The suites, in the order in which commands list them.
     pub const ALL: [Suite; 6] = [
         Suite::SocialNetwork,
         Suite::HotelReservation,
@@ -112,22 +100,16 @@ impl Suite {
     ///
     /// # Errors
     /// None in practice: the file is part of the crate, and tested.
-    pub fn workload(self) -> Result<&'static Workload, ServiceError> {
-        let read = Suite::ALL.into_iter().zip(WORKLOADS.iter());
-        let mut own = read.filter(|(suite, _)| *suite == self);
-        match own.next() {
-            Some((_, Ok(workload))) => Ok(workload),
-            Some((_, Err(error))) => Err(ServiceError::File(error.clone())),
-            None => Err(ServiceError::Beginning(self.name().to_owned())),
-        }
+    pub fn workload(self) -> Result<&'static Workload, FileError> {
+        WORKLOADS[self as usize].as_ref().map_err(Clone::clone)
     }
 
     /// Its services. No two services of all suites have the same name.
     ///
     /// # Errors
     /// None in practice, as for [`Suite::workload`].
-    pub fn services(self) -> Result<Vec<Service>, ServiceError> {
-        self.workload()?.paths()
+    pub fn services(self) -> Result<Vec<Service>, SuiteError> {
+        Ok(self.workload()?.paths()?)
     }
 
     /// The time of the application logic of one invocation of `service`, if the suite states it;
@@ -148,8 +130,8 @@ impl Suite {
     /// suite's services is 1.
     ///
     /// # Errors
-    /// [`WrongRates`] for rates of services that the suite does not have.
-    pub fn rate_share(self, service: &str, shares: &str) -> Result<f64, WrongRates> {
+    /// [`Refusal`] of rates of services that the suite does not have.
+    pub fn rate_share(self, service: &str, shares: &str) -> Result<f64, Refusal> {
         let workload = self.workload().ok();
         let found = workload.and_then(|workload| {
             let names = workload.services.iter();
@@ -158,27 +140,20 @@ impl Suite {
                 .position(|listed| listed.name == service)?;
             workload.rate_shares(shares, true)?.get(index).copied()
         });
-        found.ok_or_else(|| WrongRates {
-            shares: shares.to_owned(),
-            suite: self,
-            allowed: workload
-                .map(Workload::rate_names)
-                .unwrap_or_default()
-                .join(", "),
+        found.ok_or_else(|| {
+            let known = workload.map(Workload::rate_names).unwrap_or_default();
+            let allowed = format!("must be {} for {self}", any_of(known));
+            Refusal::new("rates", quoted(shares), allowed)
         })
     }
 }
 
 impl FromStr for Suite {
-    type Err = UnknownName;
+    type Err = Refusal;
 
-    fn from_str(name: &str) -> Result<Suite, UnknownName> {
+    fn from_str(name: &str) -> Result<Suite, Refusal> {
         let found = Suite::ALL.into_iter().find(|suite| suite.name() == name);
-        found.ok_or_else(|| UnknownName {
-            what: "workload",
-            name: name.to_owned(),
-            known: Suite::ALL.map(Suite::name).join(", "),
-        })
+        found.ok_or_else(|| Refusal::unknown("workload", name, Suite::ALL.map(Suite::name)))
     }
 }
 

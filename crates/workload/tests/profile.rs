@@ -8,7 +8,8 @@ use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
     Averaging, Cost, PAPER_SHARES, PaperOptions, Profile, RemoteWaits, ShareKind, shares,
 };
-use accelflow_workload::services::{Service, invocations, social_network};
+use accelflow_workload::services::{Service, invocations};
+use accelflow_workload::suites::social_network;
 
 fn image() -> Image {
     templates().unwrap().link().unwrap()

@@ -5,7 +5,8 @@
 mod common;
 
 use accelflow_workload::profile::{RecordedRequest, Recording};
-use accelflow_workload::services::{Phase, social_network};
+use accelflow_workload::services::Phase;
+use accelflow_workload::suites::social_network;
 
 use common::{measured, recording};
 

@@ -10,7 +10,7 @@ use accelflow_workload::profile::{
     MAX_QUANTILES, Profile, RecordedOutside, RecordedPhase, RecordedTimes, Recording,
     RecordingOptions, quantiles,
 };
-use accelflow_workload::services::social_network;
+use accelflow_workload::suites::social_network;
 use proptest::prelude::*;
 
 use common::{image, measured, recording};

@@ -10,7 +10,7 @@ use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
     Calibration, PhaseProfile, Profile, RecordedPhase, Recording, RecordingOptions,
 };
-use accelflow_workload::services::social_network;
+use accelflow_workload::suites::social_network;
 
 use common::{image, measured, recording};
 

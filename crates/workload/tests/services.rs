@@ -4,9 +4,9 @@
 
 use accelflow_trace::{Accel, Image, Library, source, templates};
 use accelflow_workload::services::{
-    Chain, ChainFacts, Phase, PhaseWalk, SOCIAL_NETWORK_NAMES, Service, ServiceError, invocations,
-    social_network,
+    Chain, ChainFacts, Phase, PhaseWalk, Service, ServiceError, invocations,
 };
+use accelflow_workload::suites::{SOCIAL_NETWORK_NAMES, social_network};
 
 fn image() -> Image {
     templates().unwrap().link().unwrap()

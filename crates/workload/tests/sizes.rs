@@ -4,11 +4,12 @@
 
 use accelflow_kernel::Stream;
 use accelflow_units::Bytes;
-use accelflow_workload::services::{PhaseWalk, social_network};
+use accelflow_workload::services::PhaseWalk;
 use accelflow_workload::sizes::{
     FLEET_CUT, LogNormal, MAX_SIZE, MessagePlace, PayloadSizes, QuantileTable, SizeDistribution,
     SizeError, SizePreset, message_names,
 };
+use accelflow_workload::suites::social_network;
 
 const ANY: MessagePlace = MessagePlace {
     phase: 0,

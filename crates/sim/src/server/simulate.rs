@@ -214,8 +214,8 @@ mod tests {
     use accelflow_units::Time;
     use accelflow_workload::arrivals::ArrivalProcess;
     use accelflow_workload::profile::{PaperOptions, Profile};
-    use accelflow_workload::services::social_network;
     use accelflow_workload::sizes::{PayloadSizes, SizePreset};
+    use accelflow_workload::suites::social_network;
 
     use super::*;
     use crate::config::Config;

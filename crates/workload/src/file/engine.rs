@@ -1,6 +1,6 @@
 //! The distributions, costs and times of a workload's file in the form that the simulator uses.
 
-use accelflow_parameters::Refusal;
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
@@ -312,7 +312,7 @@ fn missing(error: &StatedCostsError, place: &str, image: &Image) -> Refusal {
             let own = image.kinds().iter().any(|kind| kind.name() == accel);
             let place = if own { "kinds" } else { place };
             let allowed = format!("must be stated, since service {service} uses it");
-            Refusal::new(format!("{place}.{accel}"), "left out", allowed)
+            Refusal::left_out(format!("{place}.{accel}"), allowed)
         }
         StatedCostsError::Service(error) => {
             Refusal::new(place, "as stated", format!("must fit the service: {error}"))
@@ -429,8 +429,9 @@ impl Sizes {
                 table(&points)
             }
             Sizes::HistogramFile(file) => {
-                let allowed = "must be read before its sizes are used";
-                Err(Refusal::new(place, file, allowed))
+                let place = format!("{place}.histogram_file");
+                let allowed = "must be replaced by the histogram that it holds";
+                Err(Refusal::new(place, quoted(file), allowed))
             }
             Sizes::Preset(preset) => {
                 let all = PayloadSizes::preset(preset.preset());
@@ -446,7 +447,7 @@ impl Sizes {
 }
 
 impl Wait {
-    /// The distribution.
+    /// The distribution of waits that the simulator draws from.
     pub fn distribution(&self) -> WaitDistribution {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         match self {

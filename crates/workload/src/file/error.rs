@@ -13,7 +13,7 @@ pub struct FileError {
     pub file: String,
     /// The position in the file, if it is known.
     pub at: Option<Position>,
-    /// The reason.
+    /// The reason why the workload cannot be used.
     pub cause: Cause,
 }
 
@@ -31,6 +31,16 @@ pub enum Cause {
     /// A value that is not allowed.
     #[error("{0}")]
     Refused(Box<Refusal>),
+}
+
+impl Cause {
+    /// The refusal of a value; None for text that cannot be parsed.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Cause::Refused(refusal) => Some(refusal),
+            Cause::Syntax { .. } => None,
+        }
+    }
 }
 
 impl From<Refusal> for Cause {

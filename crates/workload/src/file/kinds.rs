@@ -30,7 +30,7 @@ pub(super) fn unpriced(error: &PaperProfileError) -> Option<Refusal> {
         return None;
     };
     let allowed = "must be stated, as a service uses it and the paper prints no share of it";
-    Some(Refusal::new(format!("kinds.{name}"), "left out", allowed))
+    Some(Refusal::left_out(format!("kinds.{name}"), allowed))
 }
 
 impl Workload {

@@ -32,7 +32,9 @@ pub enum StatedCostsError {
     #[error(transparent)]
     Service(#[from] ServiceError),
     /// An operation that a service uses has no cost.
-    #[error("service {service}: {accel}: must have a stated cost, since the service uses it")]
+    #[error(
+        "service {service}: cost of {accel} = left out: must be stated, since the service uses it"
+    )]
     Missing {
         /// The service.
         service: String,

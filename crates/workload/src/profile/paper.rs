@@ -30,7 +30,7 @@ pub enum ShareKind {
 }
 
 impl ShareKind {
-    /// All seven, in the paper's order, application logic last.
+    /// The seven parts of a request's time, in the paper's order, application logic last.
     pub const ALL: [ShareKind; 7] = [
         ShareKind::Tcp,
         ShareKind::Crypt,
@@ -54,7 +54,7 @@ impl ShareKind {
         })
     }
 
-    /// The paper's name.
+    /// The name that the paper gives the part.
     pub const fn name(self) -> &'static str {
         match self {
             ShareKind::Tcp => "TCP",
@@ -137,13 +137,13 @@ pub enum PaperProfileError {
         value: f64,
     },
     /// An operation of a custom accelerator without a cost.
-    #[error("{name}: must have a stated cost, since the paper prints no share of it")]
+    #[error("cost of {name} = left out: must be stated, since the paper prints no share of it")]
     Kind {
         /// The accelerator's name.
         name: String,
     },
     /// A kind of work that no service does, so that no cost follows from its share.
-    #[error("{} operations: must occur in some service, since the paper prints their share", .0.name())]
+    #[error("operations of {} = 0: must be at least 1 in some service, since the paper prints their share", .0.name())]
     NoOperations(ShareKind),
 }
 

@@ -38,7 +38,7 @@ pub struct Recording {
     pub machine: String,
     /// The date, as `YYYY-MM-DD`.
     pub date: String,
-    /// The services.
+    /// The recorded services.
     pub services: Vec<RecordedService>,
 }
 
@@ -163,9 +163,9 @@ pub struct RecordedStep {
 /// The place of an error in a recording. All but the service are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
-    /// The service.
+    /// The name of the service.
     pub service: String,
-    /// The phase.
+    /// The index of the phase in the service's path, counted from 0.
     pub phase: usize,
     /// The chain, in a phase of chains.
     pub chain: Option<usize>,
@@ -198,7 +198,7 @@ pub enum RecordingError {
         error: std::io::Error,
     },
     /// The text is not JSON of this form; the message has line and column.
-    #[error("not a recording: {0}")]
+    #[error("recording: must be the JSON of a recording: {0}")]
     Json(#[from] serde_json::Error),
     /// JSON of another format.
     #[error("format = '{0}': must be 'accelflow-recording'")]
@@ -211,7 +211,7 @@ pub enum RecordingError {
         "service {service}: '{member}' is of version {since}, the recording of version {version}"
     )]
     Early {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// The member.
         member: &'static str,
@@ -223,7 +223,7 @@ pub enum RecordingError {
     /// A calibration with a value out of range.
     #[error("service {service}, calibration: {member} = {value}: must be from {least} to {most}")]
     Calibration {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// The member.
         member: &'static str,
@@ -235,12 +235,12 @@ pub enum RecordingError {
         most: f64,
     },
     /// Requests are needed, and the recording has none.
-    #[error("service {0}: requests: must be in the recording, as the source of facts")]
+    #[error("service {0}: requests = left out: must be in the recording, as the source of facts")]
     NoRequests(String),
     /// Too many requests.
     #[error("service {service}: different requests = {count}: must be at most 4096")]
     TooManyRequests {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// The number of requests.
         count: usize,
@@ -248,7 +248,7 @@ pub enum RecordingError {
     /// A request with a count out of range.
     #[error("service {service}, request {request}: count = {count}: must be from 1 to 1e12")]
     RequestCount {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// The request, counted from 0.
         request: usize,
@@ -258,7 +258,7 @@ pub enum RecordingError {
     /// A request with another path.
     #[error("service {service}, request {request}: the path has {expected}, the request {found}")]
     RequestPath {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// The request, counted from 0.
         request: usize,
@@ -276,7 +276,7 @@ pub enum RecordingError {
         error: ServiceError,
     },
     /// A service that the recording lacks.
-    #[error("service {service}: must be in the recording, which has {found}")]
+    #[error("service = '{service}': must be in the recording, which has {found}")]
     MissingService {
         /// Its name.
         service: String,
@@ -284,7 +284,7 @@ pub enum RecordingError {
         found: String,
     },
     /// A service that is in the recording twice.
-    #[error("service {0}: must be in the recording only once")]
+    #[error("service = '{0}': must be in the recording only once")]
     DuplicateService(String),
     /// An unknown accelerator.
     #[error(

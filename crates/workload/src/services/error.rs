@@ -3,14 +3,10 @@
 use accelflow_trace::Fault;
 
 use super::place::Place;
-use crate::file::FileError;
 
 /// The error of an invalid service, or one that does not fit a trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// The file of a suite is wrong.
-    #[error(transparent)]
-    File(FileError),
     /// The path does not begin with exactly one chain, which receives the request.
     #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
     Beginning(String),
@@ -33,7 +29,7 @@ pub enum ServiceError {
         trace: String,
     },
     /// A fact that no branch in the memory tests.
-    #[error("{place}: field '{field}' of trace {trace}: must be tested by a branch")]
+    #[error("{place}: fact = '{trace}.{field}': must be tested by a branch")]
     UnknownField {
         /// The chain.
         place: Place,
@@ -43,7 +39,7 @@ pub enum ServiceError {
         field: String,
     },
     /// A chain that begins with the wrong accelerator.
-    #[error("{place}: trace {trace} {}", if *.first {
+    #[error("{place}: trace = '{trace}': {}", if *.first {
         "must begin with TCP, since a message starts it"
     } else {
         "must not begin with TCP, since the core starts it"

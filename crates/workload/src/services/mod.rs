@@ -27,5 +27,3 @@ pub use place::Place;
 pub use recorded::RecordedRequests;
 pub use service::{Chain, MAX_PARALLEL_CHAINS, Phase, Service};
 pub use walk::{ChainWalk, Counts, Operation, PhaseWalk, invocations};
-
-pub use crate::suites::{SOCIAL_NETWORK_NAMES, social_network};

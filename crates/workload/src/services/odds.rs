@@ -16,11 +16,11 @@ pub struct Odds {
 
 /// Odds outside 0 to 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("odds of {trace}.{field}: {value}: must be from 0 to 1")]
+#[error("odds of {trace}.{field} = {value}: must be from 0 to 1")]
 pub struct OddsError {
-    /// The trace.
+    /// The name of the trace that tests the fact.
     pub trace: String,
-    /// The field.
+    /// The name of the fact's field.
     pub field: String,
     /// The value as given.
     pub value: f64,

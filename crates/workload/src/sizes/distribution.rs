@@ -93,10 +93,10 @@ pub enum SizeError {
     #[error("quantile table: point {0}: probability and size must not decrease")]
     Order(usize),
     /// A size beyond [`MAX_SIZE`].
-    #[error("{} bytes: must be at most {}", .0.get(), MAX_SIZE.get())]
+    #[error("size = {}: must be at most {} bytes", .0.get(), MAX_SIZE.get())]
     TooLarge(Bytes),
     /// A cut below the smallest size.
-    #[error("a cut at {} bytes leaves no sizes: the smallest size is {}", .cut.get(), .min.get())]
+    #[error("cut = {}: must be at least {} bytes, the smallest size", .cut.get(), .min.get())]
     Cut {
         /// The cut.
         cut: Bytes,
@@ -204,7 +204,7 @@ impl SizeDistribution {
         }
     }
 
-    /// The largest size.
+    /// The largest size that can be drawn.
     pub fn max(&self) -> Bytes {
         self.sample(1.0)
     }

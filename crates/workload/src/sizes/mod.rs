@@ -24,6 +24,4 @@ mod payloads;
 mod tables;
 
 pub use distribution::{LogNormal, MAX_SIZE, QuantileTable, SizeDistribution, SizeError};
-pub use payloads::{
-    FLEET_CUT, MessagePlace, PayloadSizes, SizePreset, UnknownPreset, message_names,
-};
+pub use payloads::{FLEET_CUT, MessagePlace, PayloadSizes, SizePreset, message_names};

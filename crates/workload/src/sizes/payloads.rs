@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use accelflow_kernel::attribute_unit;
+use accelflow_parameters::Refusal;
 use accelflow_units::Bytes;
 
 use super::distribution::{QuantileTable, SizeDistribution};
@@ -27,11 +28,6 @@ pub enum SizePreset {
     /// The calls that HyperCompressBench represents.
     HyperCompressBench,
 }
-
-/// An unknown name of a preset.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("sizes = '{0}': must be socialnetwork, fleet, fleet_whole or hypercompressbench")]
-pub struct UnknownPreset(pub String);
 
 /// The place of a message in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +53,7 @@ pub struct PayloadSizes {
 }
 
 impl SizePreset {
-    /// All presets.
+    /// The presets of payload sizes, in the order of their numbers.
     pub const ALL: [SizePreset; 4] = [
         SizePreset::SocialNetwork,
         SizePreset::Fleet,
@@ -83,11 +79,11 @@ impl fmt::Display for SizePreset {
 }
 
 impl FromStr for SizePreset {
-    type Err = UnknownPreset;
+    type Err = Refusal;
 
-    fn from_str(name: &str) -> Result<SizePreset, UnknownPreset> {
+    fn from_str(name: &str) -> Result<SizePreset, Refusal> {
         let known = Self::ALL.into_iter().find(|preset| preset.name() == name);
-        known.ok_or_else(|| UnknownPreset(name.to_owned()))
+        known.ok_or_else(|| Refusal::unknown("sizes", name, Self::ALL.map(Self::name)))
     }
 }
 

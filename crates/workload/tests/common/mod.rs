@@ -7,7 +7,8 @@ use accelflow_workload::profile::{
     Direction, Profile, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
     RecordingOptions,
 };
-use accelflow_workload::services::{PhaseWalk, Service, social_network};
+use accelflow_workload::services::{PhaseWalk, Service};
+use accelflow_workload::suites::social_network;
 
 pub(crate) fn image() -> Image {
     templates().unwrap().link().unwrap()
