@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from accelflow.report.export import write_json, write_parquet
 from accelflow.report.results import Comparison, Interval, ServiceResult, SystemResult
+from accelflow.report.showing import VIEWS
+from accelflow.report.views import install
 
 if TYPE_CHECKING:
     from accelflow.report.plot import write_plots
@@ -26,6 +28,8 @@ __all__ = [
 
 #: Functions that need a library that is slow to load (matplotlib, rich), by module.
 _SLOW: Final = {"print_comparison": "table", "write_plots": "plot"}
+
+install(VIEWS)
 
 if not TYPE_CHECKING:
 

@@ -58,7 +58,7 @@ _WORK: Final = {
 }
 _ORCHESTRATORS: Final = {"manager": "manager", "cores": "cores", "dispatcher": "dispatchers"}
 
-Kind = Literal["overload", "denials", "orchestration", "queueing", "communication", "work"]
+BindingKind = Literal["overload", "denials", "orchestration", "queueing", "communication", "work"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class Binding:
     `queueing`, `used` is the utilisation of the busiest resource.
     """
 
-    kind: Kind
+    kind: BindingKind
     resource: str
     share: float | None = None
     used: float | None = None

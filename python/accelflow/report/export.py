@@ -51,81 +51,82 @@ def to_table(comparison: Comparison) -> pa.Table:
     The schema's metadata describes the whole run (workload, profile, seed, arrivals ...) as JSON
     under the key ``accelflow``. Workload, profile and seed are also columns.
     """
-    import pyarrow as pa  # noqa: PLC0415 (slow to load)
-
-    pairs = [(system, result) for system in comparison.systems for result in system.services]
-    accelerators = _in_order(result.accelerator_utilization for _, result in pairs)
-    reasons = _in_order(result.fallbacks for _, result in pairs)
-    fields: list[pa.Field] = []
-    columns: list[list[Any]] = []
-
-    def column(name: str, kind: pa.DataType, values: Iterable[Any]) -> None:
-        fields.append(pa.field(name, kind))
-        columns.append(list(values))
-
-    def of_result(name: str, kind: pa.DataType, read: Callable[[ServiceResult], Any]) -> None:
-        column(name, kind, (read(result) for _, result in pairs))
-
-    def measure(name: str, path: str, read: Callable[[ServiceResult], float | None]) -> None:
-        """Add a column, and two columns for its interval, found at `path`, if there is one."""
-        of_result(name, pa.float64(), read)
-        intervals = [result.intervals.get(path) for _, result in pairs]
-        if any(intervals):
-            column(
-                f"{name}_low", pa.float64(), (interval and interval.low for interval in intervals)
-            )
-            column(
-                f"{name}_high", pa.float64(), (interval and interval.high for interval in intervals)
-            )
-
-    column("workload", pa.string(), [comparison.workload] * len(pairs))
-    column("profile", pa.string(), [comparison.profile] * len(pairs))
-    column("seed", pa.uint64(), [comparison.seed] * len(pairs))
-    column("system", pa.string(), (system.id for system, _ in pairs))
+    columns = _Columns(comparison)
+    columns.add("workload", "string", lambda _: comparison.workload)
+    columns.add("profile", "string", lambda _: comparison.profile)
+    columns.add("seed", "uint64", lambda _: comparison.seed)
+    columns.add_all("system", "string", [system.id for system, _ in columns.pairs])
     if comparison.chips:
-        column("chip", pa.string(), (system.chip for system, _ in pairs))
-    of_result("service", pa.string(), lambda r: r.service)
-    measure("offered_rps", "offered_rps", lambda r: r.offered_rps)
-    of_result("completed_count", pa.uint64(), lambda r: r.completed)
-    measure("mean_us", "mean_us", lambda r: r.mean_us)
-    measure("p50_us", "p50_us", lambda r: r.p50_us)
-    measure("p99_us", "p99_us", lambda r: r.p99_us)
-    measure("p999_us", "p999_us", lambda r: r.p999_us)
-    measure("throughput_rps", "throughput_rps", lambda r: r.throughput_rps)
-    measure("core_utilization_ratio", "core_utilization", lambda r: r.core_utilization)
-    for name in accelerators:
-        measure(
-            f"{name.lower()}_utilization_ratio",
-            f"accelerator_utilization.{name}",
-            partial(_inner, "accelerator_utilization", name),
-        )
-    for reason in reasons:
-        counts = [result.fallbacks.get(reason) for _, result in pairs]
-        column(f"fallback_{reason}_count", pa.uint64(), counts)
-    for part in _in_order(result.spent_us for _, result in pairs):
-        measure(f"spent_{part}_us", f"spent_us.{part}", partial(_inner, "spent_us", part))
-    of_result("slo_us", pa.float64(), lambda r: r.slo_us)
-    of_result("slo_requests_count", pa.uint64(), lambda r: r.slo_requests)
-    of_result("slo_missed_count", pa.uint64(), lambda r: r.slo_missed)
-    of_result("timed_out_count", pa.uint64(), lambda r: r.timed_out)
-    of_result("deadlines_count", pa.uint64(), lambda r: r.deadlines)
-    of_result("deadlines_missed_count", pa.uint64(), lambda r: r.deadlines_missed)
-    of_result("saturated_queue", pa.string(), lambda r: r.saturated)
-    of_result(
-        "dispatcher_mean_instructions", pa.float64(), lambda r: r.dispatcher_instructions_mean
-    )
-    schema = pa.schema(fields, metadata={"accelflow": _run_metadata(comparison)})
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
+        columns.add_all("chip", "string", [system.chip for system, _ in columns.pairs])
+    columns.add("service", "string", lambda r: r.service)
+    columns.measure("offered_rps", "offered_rps")
+    columns.add("completed_count", "uint64", lambda r: r.completed)
+    for latency in ("mean_us", "p50_us", "p99_us", "p999_us"):
+        columns.measure(latency, latency)
+    columns.measure("throughput_rps", "throughput_rps")
+    columns.measure("core_utilization_ratio", "core_utilization")
+    for name in columns.names_in("accelerator_utilization"):
+        columns.measure(f"{name.lower()}_utilization_ratio", f"accelerator_utilization.{name}")
+    for reason in columns.names_in("fallbacks"):
+        columns.add(f"fallback_{reason}_count", "uint64", partial(_inner, f"fallbacks.{reason}"))
+    for part in columns.names_in("spent_us"):
+        columns.measure(f"spent_{part}_us", f"spent_us.{part}")
+    columns.add("slo_us", "float64", lambda r: r.slo_us)
+    columns.add("slo_requests_count", "uint64", lambda r: r.slo_requests)
+    columns.add("slo_missed_count", "uint64", lambda r: r.slo_missed)
+    columns.add("timed_out_count", "uint64", lambda r: r.timed_out)
+    columns.add("deadlines_count", "uint64", lambda r: r.deadlines)
+    columns.add("deadlines_missed_count", "uint64", lambda r: r.deadlines_missed)
+    columns.add("saturated_queue", "string", lambda r: r.saturated)
+    instructions = "dispatcher_instructions_mean"
+    columns.add("dispatcher_mean_instructions", "float64", partial(_inner, instructions))
+    return columns.table(_run_metadata(comparison))
 
 
-def _inner(member: str, name: str, result: ServiceResult) -> float | None:
-    value: float | None = getattr(result, member).get(name)
-    return value
+class _Columns:
+    """The columns of a table with a row for each system and service."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.pairs = [(s, result) for s in comparison.systems for result in s.services]
+        self._columns: dict[str, pa.Array] = {}
+
+    def names_in(self, member: str) -> list[str]:
+        """Return the names in a mapping of the results, in the order of first appearance."""
+        mappings = (getattr(result, member) for _, result in self.pairs)
+        return list(dict.fromkeys(name for mapping in mappings for name in mapping))
+
+    def add_all(self, name: str, kind: str, values: Iterable[Any]) -> None:
+        """Add a column of `values`; `kind` is a type of Arrow, such as float64."""
+        import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
+        self._columns[name] = pa.array(list(values), getattr(pa, kind)())
+
+    def add(self, name: str, kind: str, read: Callable[[ServiceResult], Any]) -> None:
+        """Add a column of what `read` returns for each result."""
+        self.add_all(name, kind, (read(result) for _, result in self.pairs))
+
+    def measure(self, name: str, path: str) -> None:
+        """Add a column of the measure at `path`, and two of its interval, if there are seeds."""
+        self.add(name, "float64", partial(_inner, path))
+        intervals = [result.intervals.get(path) for _, result in self.pairs]
+        if any(intervals):
+            self.add_all(f"{name}_low", "float64", (each and each.low for each in intervals))
+            self.add_all(f"{name}_high", "float64", (each and each.high for each in intervals))
+
+    def table(self, metadata: str) -> pa.Table:
+        """Return the table, with `metadata` in its schema."""
+        import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
+        fields = [pa.field(name, array.type) for name, array in self._columns.items()]
+        schema = pa.schema(fields, metadata={"accelflow": metadata})
+        return pa.Table.from_arrays(list(self._columns.values()), schema=schema)
 
 
-def _in_order(mappings: Iterable[Iterable[str]]) -> list[str]:
-    return list(dict.fromkeys(name for mapping in mappings for name in mapping))
+def _inner(path: str, result: ServiceResult) -> Any:
+    """The value at `path`: a member, or a name in a mapping, such as ``spent_us.cpu``."""
+    member, _, name = path.partition(".")
+    value = getattr(result, member)
+    return value.get(name) if name else value
 
 
 def _run_metadata(comparison: Comparison) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from accelflow.page import Choice, Figure, Slider
+from accelflow.page import Figure, Selector, Slider
 from accelflow.page.document import Readout
 from accelflow.page.plots import bars, dots, lines, stacked
 from accelflow.report.binding import PARTS, parts_of, utilizations
@@ -63,7 +63,7 @@ def tail_figure(comparison: Comparison) -> Figure | None:
         spec=spec,
         data=found,
         controls=[
-            Choice(parameter="service", label="Service", options=services),
+            Selector(parameter="service", label="Service", options=services),
             Slider(
                 parameter="y",
                 label="Percentile",
@@ -129,7 +129,9 @@ def latency_figure(comparison: Comparison) -> Figure:
         spec=spec,
         data=columns,
         controls=[
-            Choice(parameter="service", label="Service", options=[_MEAN, *comparison.service_names])
+            Selector(
+                parameter="service", label="Service", options=[_MEAN, *comparison.service_names]
+            )
         ],
         readout=Readout(where=["service"], by="name", field="us", unit="us", shown=False),
     )
@@ -200,10 +202,10 @@ def breakdown_figure(comparison: Comparison) -> Figure | None:
         ),
         data=columns,
         controls=[
-            Choice(
+            Selector(
                 parameter="service", label="Service", options=[_MEAN, *comparison.service_names]
             ),
-            Choice(parameter="scale", label="Show", options=["time", "share of the time"]),
+            Selector(parameter="scale", label="Show", options=["time", "share of the time"]),
         ],
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from accelflow.page import Choice, Figure
+from accelflow.page import Figure, Selector
 from accelflow.page.plots import lines
 from accelflow.report.looks import system_colors
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
@@ -36,10 +36,10 @@ def use_over_time_figure(comparison: Comparison) -> Figure | None:
             columns["x"] += [round(time, 5) for time in times]
             columns["y"] += [round(share, 4) for share in (*shares, shares[-1])]
     resources = list(dict.fromkeys(columns["resource"]))
-    controls = [Choice(parameter="resource", label="Resource", options=resources)]
+    controls = [Selector(parameter="resource", label="Resource", options=resources)]
     parameters = {"resource": resources[0]}
     if len(servers) > 1:
-        controls.append(Choice(parameter="server", label="Server of", options=servers))
+        controls.append(Selector(parameter="server", label="Server of", options=servers))
         parameters["server"] = servers[0]
     return Figure(
         title="How busy a resource is over time",
@@ -108,7 +108,7 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
             points=True,
         ),
         data=columns,
-        controls=[Choice(parameter="service", label="Service", options=services)],
+        controls=[Selector(parameter="service", label="Service", options=services)],
         notes=[_of_loads(comparison)],
     )
 
@@ -153,7 +153,7 @@ def latency_load_figure(comparison: Comparison) -> Figure | None:
             points=True,
         ),
         data=columns,
-        controls=[Choice(parameter="service", label="Service", options=services)],
+        controls=[Selector(parameter="service", label="Service", options=services)],
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import Final
 
+from accelflow.parameters import SIZES
 from accelflow.report.results import Comparison
 
 __all__ = ["P999_RESPONSES", "notes_of"]
@@ -18,21 +19,41 @@ _P99_RESPONSES: Final = 1_000
 _STATED_ERROR: Final = re.compile(r"relative standard error of ([0-9.e-]+)")
 #: The most names in a note.
 _MOST_NAMES: Final = 4
-#: Sizes of an accelerator, of which 0 is a chip without it.
-_SIZES: Final = frozenset({"instances", "pes", "input_entries", "output_entries"})
 
 
-def notes_of(comparison: Comparison, *, by_service: bool) -> list[str]:
-    """Notes on uncertain costs, saturated systems, and operations that fell back to cores."""
+def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) -> list[str]:
+    """Return notes on uncertain costs, saturated systems, and operations that fell back to cores.
+
+    Without `starred`, the notes on saturated systems, which explain the stars of a table, are left
+    out.
+    """
     notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
     notes += [*_of_rare(comparison), *_of_slos(comparison)]
     if by_service and any(
         result.only_called for system in comparison.systems for result in system.services
     ):
         notes.append("c All requests of these services came from other services of the workload.")
-    if not by_service and any(system.saturated for system in comparison.systems):
-        notes.append("* The system cannot keep up: its latency depends on the length of the run.")
-    for system in comparison.systems if by_service else ():
+    if starred:
+        notes += _of_saturated(comparison, by_service=by_service)
+    for system in comparison.systems:
+        reasons: Counter[str] = Counter()
+        for result in system.services:
+            reasons.update(result.fallbacks)
+        counts = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+        if counts:
+            notes.append(f"Fallbacks of {system.label} by reason: {', '.join(counts)}.")
+    notes += _of_absent(comparison)
+    return notes
+
+
+def _of_saturated(comparison: Comparison, *, by_service: bool) -> list[str]:
+    """Notes on systems that cannot keep up, with the services and queues if they are shown."""
+    if not by_service:
+        stuck = any(system.saturated for system in comparison.systems)
+        text = "* The system cannot keep up: its latency depends on the length of the run."
+        return [text] if stuck else []
+    notes = []
+    for system in comparison.systems:
         grown: dict[str, list[str]] = {}
         for result in system.services:
             if result.saturated:
@@ -42,14 +63,6 @@ def notes_of(comparison: Comparison, *, by_service: bool) -> list[str]:
             " during the whole run."
             for queue, services in grown.items()
         ]
-    for system in comparison.systems:
-        reasons: Counter[str] = Counter()
-        for result in system.services:
-            reasons.update(result.fallbacks)
-        counts = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
-        if counts:
-            notes.append(f"Fallbacks of {system.label} by reason: {', '.join(counts)}.")
-    notes += _of_absent(comparison)
     return notes
 
 
@@ -99,7 +112,7 @@ def _of_absent(comparison: Comparison) -> list[str]:
         absent = [
             key.partition(".")[2]
             for key, number in config.items()
-            if key.partition(".")[0] in _SIZES and number == 0
+            if key.partition(".")[0] in SIZES and number == 0
         ]
         absent = list(dict.fromkeys(absent))
         systems = [system for system in comparison.systems if system.chip == chip["name"]]

@@ -39,7 +39,7 @@ def print_overview(comparison: Comparison, console: Console) -> None:
     """Print the verdict, the table of systems, and bars of the parts of their latency."""
     _line(console, Text(verdict(comparison), style="bold"))
     console.print()
-    _line(console, Text(_experiment(comparison), style="dim"))
+    _line(console, Text(_scenario(comparison), style="dim"))
     console.print()
     table = systems_table(comparison, console.width)
     console.print(table)
@@ -54,7 +54,7 @@ def _line(console: Console, text: Text) -> None:
     console.print(text, soft_wrap=not console.is_terminal)
 
 
-def _experiment(comparison: Comparison) -> str:
+def _scenario(comparison: Comparison) -> str:
     services = len(comparison.service_names)
     return (
         f"{comparison.workload}: {services} {'service' if services == 1 else 'services'}, "

@@ -86,8 +86,8 @@ def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
 
 
 def _answer(comparison: Comparison) -> Section:
-    # In a terminal a star stands beside latencies; here the last column says the same.
-    notes = [note for note in notes_of(comparison, by_service=False) if not note.startswith("* ")]
+    # A terminal marks latencies with a star; here the last column says the same.
+    notes = notes_of(comparison, by_service=False, starred=False)
     stuck = any(system.saturated for system in comparison.systems)
     return Section(
         title="The systems",

@@ -1,8 +1,10 @@
 """The figures of the AccelFlow paper, and the comparisons to which they apply."""
 
+import json
 import math
 from typing import Final
 
+from accelflow import _native
 from accelflow.findings import targets
 from accelflow.report.results import Comparison, SystemResult
 
@@ -23,16 +25,17 @@ PAPER_REDUCTIONS: Final = {
     )
 }
 
+_WORKLOAD: Final = "socialnetwork"
+_SERVICES: Final = frozenset(_native.service_names(_WORKLOAD))
+#: The mean rate of each service, which is the default of a scenario.
+_RATE_RPS: Final[float] = json.loads(_native.scenario_check("{}", None))["rate_rps"]
+
 #: The experiment of the paper's figures, in words for tables and pages.
 EXPERIMENT: Final = (
-    "SocialNetwork's eight services, 13,400 requests a second each, on the server of Table III,"
-    " with the paper's costs of operations"
+    f"SocialNetwork's eight services, {_RATE_RPS:,.0f} requests a second each, on the server of"
+    " Table III, with the paper's costs of operations"
 )
 
-_SERVICES: Final = frozenset(
-    ("CPost", "ReadH", "StoreP", "Follow", "Login", "CUrls", "UniqId", "RegUsr")
-)
-_RATE_RPS: Final = 13_400.0
 #: Arrivals that can represent the paper's production arrivals.
 _ARRIVALS: Final = ("poisson", "alibaba")
 #: The default order of input queues; setting it does not change the server.
@@ -53,10 +56,10 @@ def other_experiment(comparison: Comparison) -> str | None:
     kind = comparison.arrivals.get("kind")
     ran = [{result.service for result in system.services} for system in comparison.systems]
     reasons = (
-        (comparison.workload != "socialnetwork", f"the workload is {comparison.workload}"),
+        (comparison.workload != _WORKLOAD, f"the workload is {comparison.workload}"),
         (any(names != _SERVICES for names in ran), "some of the eight services are left out"),
         (comparison.profile != "paper", f"costs are those of the profile {comparison.profile}"),
-        (not _has_paper_rate(comparison), "the rate is not 13,400 a second of each service"),
+        (not _has_paper_rate(comparison), f"the rate is not {_RATE_RPS:,.0f} a second of each"),
         (kind not in _ARRIVALS, f"arrivals are {kind or 'unknown'}"),
         (bool(comparison.chips), "several chips are compared"),
         (source.get("config", "") not in ({}, _SAME_SERVER), "parameters of the server are set"),

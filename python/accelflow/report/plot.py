@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused
 from accelflow.pictures import STYLE, save
 from accelflow.report.results import Comparison, Interval, SystemResult
 
@@ -158,7 +158,7 @@ def _mean_parts(system: SystemResult) -> dict[str, float]:
 def _draw_tail(comparison: Comparison) -> Figure:
     """Draw the share of all services' requests that take longer than a time, by system."""
     if comparison.samples is None:
-        raise InputError("kind = 'tail': must have samples; run with samples=True")
+        raise refused("kind", "tail", "must have samples; run with samples=True")
     picture = Picture()
     axes = picture.add_subplot()
     axes.set_xscale("log")

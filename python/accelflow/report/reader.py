@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from accelflow.errors import InputError
+from accelflow.errors import LEFT_OUT, refused
 
 __all__ = ["Interval", "Reader", "reject_repeats"]
 
@@ -29,7 +29,7 @@ def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
     """Raise InputError if a name is repeated."""
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise InputError(f"{place}: the {what} '{repeated}' must not be repeated")
+        raise refused(f"{place}: {what}", repeated, "must not be repeated")
 
 
 class Reader:
@@ -38,17 +38,17 @@ class Reader:
     def __init__(self, value: object, place: str) -> None:
         """Read `value`, which is at `place`. Raises InputError if it is not an object."""
         if not isinstance(value, Mapping):
-            raise InputError(f"{place} = {value!r}: must be an object")
+            raise refused(place, value, "must be an object")
         self.value = value
         self.place = place
 
     def get(self, key: str, wanted: type[_Wanted]) -> _Wanted:
         """Return the value of `key`; InputError if it is missing or not of type `wanted`."""
         if key not in self.value:
-            raise InputError(f"{self.place}.{key} is missing")
+            raise refused(f"{self.place}.{key}", LEFT_OUT, "must be given")
         value = self.value[key]
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise InputError(f"{self.place}.{key} = {value!r}: must be of type {wanted.__name__}")
+            raise refused(f"{self.place}.{key}", value, f"must be of type {wanted.__name__}")
         return value
 
     def has(self, key: str) -> bool:
@@ -63,7 +63,7 @@ class Reader:
         """A list of texts."""
         values = self.get(key, list)
         if not all(isinstance(value, str) for value in values):
-            raise InputError(f"{self.place}.{key} = {values!r}: must be a list of texts")
+            raise refused(f"{self.place}.{key}", values, "must be a list of texts")
         return tuple(values)
 
     def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
@@ -75,7 +75,7 @@ class Reader:
         whole = type(self.value.get(key)) is int  # some writers of JSON turn 1.0 into 1
         value = self.get(key, int) if whole else self.get(key, float)
         if not math.isfinite(value) or value < 0:
-            raise InputError(f"{self.place}.{key} = {value}: must be finite and not negative")
+            raise refused(f"{self.place}.{key}", value, "must be finite and not negative")
         return float(value)
 
     def number_or_none(self, key: str) -> float | None:
@@ -86,7 +86,7 @@ class Reader:
         """A whole number that is not negative."""
         value = self.get(key, int)
         if value < 0:
-            raise InputError(f"{self.place}.{key} = {value}: must not be negative")
+            raise refused(f"{self.place}.{key}", value, "must not be negative")
         return value
 
     def counts(self, key: str) -> tuple[int, ...]:
@@ -102,7 +102,7 @@ class Reader:
         ends = self.get(key, list)
         numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
         if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
-            raise InputError(f"{self.place}.{key} = {ends!r}: must be two numbers in order")
+            raise refused(f"{self.place}.{key}", ends, "must be two numbers in order")
         return Interval(*numbers)
 
     def inner_if_any(self, key: str) -> Reader:
@@ -134,5 +134,5 @@ class Reader:
         """The objects of a list that is not empty."""
         values = self.get(key, list)
         if not values:
-            raise InputError(f"{self.place}.{key} is empty: must have at least one entry")
+            raise refused(f"{self.place}.{key}", values, "must have at least one entry")
         return [Reader(value, f"{self.place}.{key}[{index}]") for index, value in enumerate(values)]

@@ -35,7 +35,7 @@ _OF_SYSTEM: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "throughput_rps")
 
 
 def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine one experiment's results with several seeds into one, of the same schema.
+    """Combine one scenario's results with several seeds into one, of the same schema.
 
     Times, rates and shares are means over the seeds, with their 95 % confidence intervals under
     ``intervals``. Counts are sums. If a seed lacks a value, its mean is missing. ``seeds`` has the

@@ -10,19 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from accelflow.errors import InputError, one_of
+from accelflow.errors import one_of, refused
 from accelflow.report.called import Called
 from accelflow.report.named import Named
 from accelflow.report.reader import Interval, Reader, reject_repeats
 from accelflow.report.use import ServerUse
+from accelflow.report.views import Viewed, installed
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
 
 __all__ = [
     "ORCHESTRATORS",
@@ -108,9 +106,7 @@ class ServiceResult:
     accelerator_denied: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        from accelflow.report.shown import of_service  # noqa: PLC0415 (it imports this module)
-
-        return of_service(self)
+        return installed().service(self)
 
     @property
     def only_called(self) -> bool:
@@ -150,51 +146,8 @@ class ServiceResult:
         return max(used, key=lambda item: item[1], default=None)
 
 
-class _Shown:
-    """The common methods of all results: a table for other libraries, a page, a picture."""
-
-    def whole(self) -> Comparison:
-        """The comparison that is shown."""
-        raise NotImplementedError
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the results as a stream of Arrow: a row for each system and service."""
-        from accelflow.report.export import to_table  # noqa: PLC0415 (it imports this module)
-
-        return to_table(self.whole()).__arrow_c_stream__(requested_schema)
-
-    def __arrow_c_schema__(self) -> object:
-        """Return the columns of the stream."""
-        from accelflow.report.export import to_table  # noqa: PLC0415 (it imports this module)
-
-        return to_table(self.whole()).schema.__arrow_c_schema__()
-
-    def write_page(self, path: str | PathLike[str]) -> None:
-        """Write the results as one self-contained HTML page with plots and tables.
-
-        It has the distribution of response times if the results have samples. Raises OSError if
-        `path` cannot be written; it is then unchanged.
-        """
-        from accelflow.page import write_page  # noqa: PLC0415 (slow to load)
-        from accelflow.report.page import comparison_page  # noqa: PLC0415 (it imports this module)
-
-        write_page(comparison_page(self.whole()), Path(path))
-
-    def plot(self, kind: str = "latency") -> Figure:
-        """Draw the results as a figure of matplotlib.
-
-        `kind` is ``latency`` (P99 bars and mean stars of each service, with intervals for several
-        seeds), ``parts`` (the parts of each system's mean latency), or ``tail`` (the share of
-        requests that take longer than a time; requires samples). Raises InputError for another
-        kind, and for a tail without samples.
-        """
-        from accelflow.report.plot import figure  # noqa: PLC0415 (slow to load)
-
-        return figure(self.whole(), kind)
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SystemResult(_Shown, Named[ServiceResult]):
+class SystemResult(Viewed, Named[ServiceResult]):
     """The results of one orchestrator, on one chip if there are several: its services by name.
 
     The system's latencies (`mean_us`, `p50_us`, `p99_us`, `p999_us`) are unweighted means over the
@@ -218,14 +171,10 @@ class SystemResult(_Shown, Named[ServiceResult]):
         return {result.service: result for result in self.services}
 
     def __repr__(self) -> str:
-        from accelflow.report.shown import of_system  # noqa: PLC0415 (it imports this module)
-
-        return of_system(self.whole()).to_text()
+        return installed().system(self.whole()).to_text()
 
     def _repr_html_(self) -> str:
-        from accelflow.report.shown import of_system  # noqa: PLC0415 (it imports this module)
-
-        return of_system(self.whole()).to_html()
+        return installed().system(self.whole()).to_html()
 
     def whole(self) -> Comparison:
         """The comparison with this system alone."""
@@ -307,7 +256,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Comparison(_Shown, Named[SystemResult]):
+class Comparison(Viewed, Named[SystemResult]):
     """One workload under several orchestrators, by identifier.
 
     `calibration` is None if costs were not measured in rounds. `source` is the checked object that
@@ -344,7 +293,7 @@ class Comparison(_Shown, Named[SystemResult]):
         root = Reader(source, "results")
         schema = root.get("schema", str)
         if schema != SCHEMA:
-            raise InputError(f"results.schema is '{schema}'; this version reads '{SCHEMA}'")
+            raise refused("results.schema", schema, f"must be '{SCHEMA}', which this version reads")
         known = [*ORCHESTRATORS, *_in_python(root)]
         systems = tuple(_read_system(item, known, source) for item in root.items("systems"))
         for chip in dict.fromkeys(system.chip for system in systems):
@@ -369,14 +318,10 @@ class Comparison(_Shown, Named[SystemResult]):
         return {system.id: system for system in self.systems}
 
     def __repr__(self) -> str:
-        from accelflow.report.shown import of_comparison  # noqa: PLC0415 (it imports this module)
-
-        return of_comparison(self).to_text()
+        return installed().comparison(self).to_text()
 
     def _repr_html_(self) -> str:
-        from accelflow.report.shown import of_comparison  # noqa: PLC0415 (it imports this module)
-
-        return of_comparison(self).to_html()
+        return installed().comparison(self).to_html()
 
     def whole(self) -> Comparison:
         """The comparison itself."""
