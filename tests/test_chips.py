@@ -50,7 +50,7 @@ def test_every_line_of_a_written_chip_may_be_used(tmp_path: Path) -> None:
     defaults = {parameter.key: parameter.default for parameter in parameters()}
     assert {key: n for key, n in found.config.items() if n != defaults[key]} == {"pes.TCP": 16}
     # Taking away the # of each proposed line changes nothing: it has what it had without.
-    known = {(one.also or one.key).rpartition(".")[2] for one in parameters()}
+    known = {(each.also or each.key).rpartition(".")[2] for each in parameters()}
     lines = [
         line.removeprefix("# ") if line.removeprefix("# ").partition(" = ")[0] in known else line
         for line in text.splitlines()
@@ -104,13 +104,13 @@ def test_several_chips_have_the_results_of_each_alone() -> None:
     ],
 )
 def test_chips_are_a_mapping_or_a_list(chips: Any, tmp_path: Path) -> None:
-    experiment = small(chips=chips)
-    assert simulation.hashed(experiment) == simulation.hashed(
+    scenario = small(chips=chips)
+    assert simulation.hashed(scenario) == simulation.hashed(
         small(chips={"a": {"accelerator.pes": 4}, "b": {}})
     )
     file = tmp_path / "scenario.json"
-    simulation.write_scenario(experiment, file)
-    assert simulation.hashed(simulation.read_scenario(file)) == simulation.hashed(experiment)
+    simulation.write_scenario(scenario, file)
+    assert simulation.hashed(simulation.read_scenario(file)) == simulation.hashed(scenario)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_chips_are_a_mapping_or_a_list(chips: Any, tmp_path: Path) -> None:
         (3, "chips = 3: must be a list of at most 64 chips"),
         ("ab", "chips = 'ab': must be a list"),
         ([1], r"chips = \[1\]: must be a list"),
-        ([("a", {}), ("a", {})], "chips: 'a' is named twice"),
+        ([("a", {}), ("a", {})], "chips = 'a': must be given only once"),
         ({"a": {"accelerator.TCP.pse": 1}}, "did you mean accelerator.TCP.pes"),
         ({"a": {"accelerator.pes": 0}, "b": {}}, r"chips\['a'\].config.accelerator.pes = 0"),
         ({"": {}}, "must be a text of 1 to 64 characters"),
@@ -177,8 +177,8 @@ def test_one_chip_is_as_its_parameters(tmp_path: Path) -> None:
             ("--set", "pes.TCP=2"),
         )
     ]
-    assert all(one.returncode == 0 for one in results), results[0].stderr
-    assert len({one.stdout for one in results}) == 1
+    assert all(result.returncode == 0 for result in results), results[0].stderr
+    assert len({result.stdout for result in results}) == 1
     assert json.loads(results[0].stdout)["config"] == {"pes.TCP": 2}
 
 
@@ -210,11 +210,11 @@ def test_bad_options_name_the_place(options: tuple[str, ...], words: str, tmp_pa
 def test_area_and_power_follow_the_chip(tmp_path: Path) -> None:
     config = configured({"accelerator.TCP.pes": 16, "accelerator.Cmp.instances": 0})
     base, changed = models.area(), models.area(models.sizes(config))
-    parts = [{part["part"]: part["area_mm2"] for part in it["parts"]} for it in (base, changed)]
+    parts = [{part["part"]: part["area_mm2"] for part in row["parts"]} for row in (base, changed)]
     assert parts[1]["TCP"] == pytest.approx(2 * parts[0]["TCP"])
     assert parts[1]["Cmp"] == 0
     assert parts[1]["queues"] == pytest.approx(8 / 9 * parts[0]["queues"])
-    watts = [models.power(sizes=models.sizes(it))["accelerators"] for it in ({}, config)]
+    watts = [models.power(sizes=models.sizes(each))["accelerators"] for each in ({}, config)]
     assert watts[1]["TCP"] == pytest.approx(2 * watts[0]["TCP"])
     assert watts[1]["Cmp"] == 0
     file = write(tmp_path, "c", "[accelerator.TCP]\npes = 16\nspeedup = 7\n")
@@ -267,9 +267,9 @@ def test_the_schema_is_the_committed_one() -> None:
 
 
 def test_explain_knows_both_spellings() -> None:
-    one, other = (run("explain", key).stdout for key in ("pes.TCP", "accelerator.TCP.pes"))
-    assert one == other
-    assert "accelerator.TCP.pes" in one
+    plain, nested = (run("explain", key).stdout for key in ("pes.TCP", "accelerator.TCP.pes"))
+    assert plain == nested
+    assert "accelerator.TCP.pes" in plain
     assert "pes.TCP" in run("explain", "accelerator.TCP").stdout
 
 

@@ -26,7 +26,7 @@ def test_spans_become_a_workload_and_a_report(tmp_path: Path) -> None:
     file.write_text(json.dumps(SPAN), encoding="utf-8")
     found = json.loads(_native.import_spans("jaeger", [str(file)], '{"name": "shop"}'))
     assert found["workload"]["name"] == "shop"
-    assert [one["name"] for one in found["workload"]["services"]] == ["Buy"]
+    assert [service["name"] for service in found["workload"]["services"]] == ["Buy"]
     assert found["report"]["coverage"][0]["mean_us"] == 100.0
 
 
@@ -35,7 +35,7 @@ def test_spans_become_a_workload_and_a_report(tmp_path: Path) -> None:
     [
         ("jager", "{}", "did you mean jaeger?"),
         ("jaeger", '{"shape": 2}', "did you mean shapes?"),
-        ("otlp", "{}", "no request was found"),
+        ("otlp", "{}", "must have at least one request"),
     ],
 )
 def test_what_cannot_be_imported_is_refused(
@@ -65,7 +65,7 @@ def test_a_comparison_writes_spans_that_are_imported(tmp_path: Path) -> None:
     assert len(file.read_text(encoding="utf-8").splitlines()) == 100
     found = json.loads(_native.import_spans("otlp", [str(file)]))
     path = found["workload"]["services"][0]["path"]
-    traces = [one["trace"] for one in path if "trace" in one]
+    traces = [row["trace"] for row in path if "trace" in row]
     assert traces == ["T1", "T11", "T8", "T8", "T11", "T8", "T11", "T2"]
 
 

@@ -1,5 +1,6 @@
 """What a new user gets wrong first: each is one line that names the place and the remedy."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,83 @@ path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 9 }, {
 """
 
 
+#: The form of every refusal.
+FORM = re.compile(r"accelflow: error: (?P<place>[^=]+) = (?P<value>.+?): must .+")
+
+#: Wrong uses of commands, each with the place that the refusal names.
+WRONG = [
+    ("frobnicate", "command"),
+    ("compare", "WORKLOAD"),
+    ("compare nosuch", "WORKLOAD"),
+    ("compare none.toml", "WORKLOAD"),
+    ("compare socialnetwork more", "argument"),
+    ("compare socialnetwork --frob", "option"),
+    ("compare socialnetwork --seed", "--seed"),
+    ("compare socialnetwork --by-service=1", "--by-service"),
+    ("compare socialnetwork --seed x", "--seed"),
+    ("compare socialnetwork --seed -1", "--seed"),
+    ("compare socialnetwork --seeds 0", "--seeds"),
+    ("compare socialnetwork --requests 7", "--requests"),
+    ("compare socialnetwork --threads 0", "--threads"),
+    ("compare socialnetwork --rate fast", "--rate"),
+    ("compare socialnetwork --rate nan", "--rate"),
+    ("compare socialnetwork --warmup x", "--warmup"),
+    ("compare socialnetwork --precision p99", "--precision"),
+    ("compare socialnetwork --precision p99:80%", "--precision"),
+    ("compare socialnetwork --time-limit soon", "--time-limit"),
+    ("compare socialnetwork --time-limit 9s", "--time-limit"),
+    ("compare socialnetwork --profile x", "--profile"),
+    ("compare socialnetwork --placement x", "--placement"),
+    ("compare socialnetwork --arrivals x", "--arrivals"),
+    ("compare socialnetwork --service Nope", "--service"),
+    ("compare socialnetwork --orchestrator best", "--orchestrator"),
+    ("compare socialnetwork --chip none.toml", "--chip"),
+    ("compare socialnetwork --chip none", "--chip"),
+    ("compare socialnetwork --set core.cout=1", "--set parameter"),
+    ("compare socialnetwork --set core.count=0", "--set core.count"),
+    ("compare socialnetwork --set core.count", "--set"),
+    ("compare socialnetwork --recording none.json", "--recording"),
+    ("compare --scenario none.toml", "--scenario"),
+    ("compare socialnetwork --spans s.jsonl", "--spans"),
+    ("compare socialnetwork --samples no/s.parquet", "--samples"),
+    ("compare socialnetwork --report no/r.html", "--report"),
+    ("compare socialnetwork --loads 1", "--loads"),
+    ("compare socialnetwork --timeline no/t.pftrace", "--timeline"),
+    ("compare socialnetwork --timeline t.pftrace --timeline-slowest -1", "--timeline-slowest"),
+    ("compare socialnetwork --timeline-from 3", "--timeline-from"),
+    ("sweep", "STUDY"),
+    ("sweep none.toml", "STUDY"),
+    ("sweep none.toml --workers 0", "--workers"),
+    ("sweep none.toml --workers x", "--workers"),
+    ("size", "PLAN"),
+    ("size none.toml", "PLAN"),
+    ("import nothing", "command"),
+    ("import jaeger --out w.toml", "FILE"),
+    ("import jaeger none.json --out w.toml", "FILE"),
+    ("import arrivals none.csv --out w.csv", "FILE"),
+    ("import arrivals none.csv --out w.csv --unit week", "--unit"),
+    ("import arrivals none.csv --out w.toml --into w.toml", "--service"),
+    ("trace show T99", "NAME"),
+    ("trace show T1 --out t.pdf", "--out"),
+    ("trace watch Nope", "SERVICE"),
+    ("trace watch Login --request x", "--request"),
+    ("trace watch Login --percentile 200", "--percentile"),
+]
+
+
+@pytest.mark.parametrize(("typed", "place"), WRONG, ids=[typed for typed, _ in WRONG])
+def test_every_refusal_has_one_form_and_names_what_was_typed(
+    here: Path, capsys: pytest.CaptureFixture[str], typed: str, place: str
+) -> None:
+    costs = "--profile" in typed or "--recording" in typed
+    profile = ["--profile", "paper"] * (" socialnetwork" in typed and not costs)
+    message = said(capsys, *typed.split(), *profile)
+    found = FORM.fullmatch(message)
+    assert found is not None, message
+    assert found["place"] == place
+    assert not list(here.iterdir())
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -49,7 +127,7 @@ def test_a_file_whose_end_was_forgotten_is_proposed(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("shop.toml").write_text(new_workload("shop"))
-    refused = "accelflow: error: workload = 'shop': must be "
+    refused = "accelflow: error: WORKLOAD = 'shop': must be "
     message = said(capsys, "compare", "shop")
     assert message.startswith(refused)
     assert message.endswith(", did you mean shop.toml?")
@@ -96,14 +174,14 @@ def test_requests_that_nobody_sends_are_refused_with_the_remedy(
     Path("calls.toml").write_text(CALLS)
     message = said(capsys, "compare", "calls.toml", "--service", "Inventory")
     assert message == (
-        "accelflow: error: service = 'Inventory': must be simulated together with a"
+        "accelflow: error: --service = 'Inventory': must be simulated together with a"
         " service that calls it (Checkout), or have rate_rps in the workload: it has no"
         " requests of its own"
     )
     stock = CALLS.replace('name = "Inventory"\n', 'name = "Inventory"\nrate_rps = 1.0\n')
     Path("calls.toml").write_text(stock)
     message = said(capsys, "compare", "calls.toml", "--requests", "200")
-    assert message.startswith("accelflow: error: requests = 200: must be at least ")
+    assert message.startswith("accelflow: error: --requests = 200: must be at least ")
     message = said(capsys, "compare", "calls.toml", "--rate", "1e9")
     assert message.startswith("accelflow: error: --rate = 1e9: must be at most ")
     assert "Checkout has 1.998" in message
@@ -148,12 +226,14 @@ def test_chips_have_names_of_their_own_and_set_something(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     message = said(capsys, "chip", "new", "paper")
-    assert message.startswith("accelflow: error: name = 'paper': must differ from the names of")
+    assert message.startswith("accelflow: error: NAME = 'paper': must differ from the names of")
     assert not list(here.iterdir())
     Path("empty.toml").write_text("# nothing\n")
     message = said(capsys, "chip", "show", "empty.toml")
     assert (
-        message == "accelflow: error: empty.toml: must set a parameter, or have a name: it is empty"
+        message
+        == "accelflow: error: CHIP = 'empty.toml': must set a parameter, or have a name: it is"
+        " empty"
     )
 
 
@@ -189,6 +269,6 @@ def test_times_of_arrivals_need_a_column_in_few_words(
     Path("a.csv").write_text("when,what\n1,2\n")
     message = said(capsys, "import", "arrivals", "a.csv", "--out", "b.csv")
     assert message == (
-        "accelflow: error: a.csv:1: times: must have a column time_s, time_ms, time_us or"
-        " timestamp, or --column NAME; has when, what"
+        "accelflow: error: a.csv:1: columns = 'when, what': must have times: time_s, time_ms,"
+        " time_us or timestamp, or --column NAME"
     )

@@ -219,7 +219,12 @@ def cerebros_designs(request: str) -> str:
     """
 
 class AccelflowError(Exception):
-    """A failure that the user can act on: it names the place, the value and what is allowed."""
+    """A failure that the user can act on.
+
+    If it refuses a value, `place` is the name of the setting; otherwise None.
+    """
+
+    place: str | None
 
 class DeclaredError(AccelflowError):
     """An exception that the interface declares for a function.

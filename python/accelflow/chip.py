@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.findings import printed_figures, targets
-from accelflow.parameters import checked, configured, parameters
+from accelflow.parameters import SIZES, checked, configured, parameters
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 __all__ = [
@@ -62,16 +62,11 @@ PAPER_ENERGY: Final[Mapping[str, float]] = {
 
 #: Bytes moved per invocation if results lack them: the data of one queue entry.
 BYTES_PER_TRANSFER: Final = 2048.0
-#: Sizes that can be set for one accelerator alone, as in ``pes.TCP``.
-_OWN_SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
 #: The inputs of the area model that are parameters of the simulated server, by their keys there.
 _INPUTS: Final[Mapping[str, str]] = {
     "core.count": "cores",
-    "accelerator.pes": "pes",
-    "accelerator.instances": "instances",
-    "accelerator.input_entries": "input_entries",
-    "accelerator.output_entries": "output_entries",
     "network.dma_engines": "adma_engines",
+    **{f"accelerator.{size}": size for size in SIZES},
 }
 #: Instructions per dispatch if results lack them: the mean of section VII.B.2.
 INSTRUCTIONS_PER_DISPATCH: Final = 18.0
@@ -125,9 +120,8 @@ def energy(
     comparison = Comparison.from_dict(results)
     system = comparison.system(orchestrator, chip)
     if system is None:
-        known = ", ".join(s.orchestrator for s in comparison.systems)
-        of_chip = "" if chip is None else f" of the chip '{chip}'"
-        raise InputError(f"no system '{orchestrator}'{of_chip} in the results; they have {known}")
+        place = "orchestrator" if chip is None else f"orchestrator of the chip {chip}"
+        raise refused(place, orchestrator, known=[s.orchestrator for s in comparison.systems])
     sizes = {**_inputs(_config_of(comparison, system.chip)), **checked("area", sizes or {})}
     changes = checked("power", changes or {})
     one_server = comparison.placement == "colocated"
@@ -240,8 +234,8 @@ def _invocations(service: str) -> float:
     try:
         return float(json.loads(_native.service_walk(service))["accelerators"])
     except AccelflowError as error:
-        raise InputError(
-            f"the results lack the accelerator invocations of '{service}': {error}"
+        raise refused(
+            "service", service, f"must have its invocations of accelerators in the results: {error}"
         ) from error
 
 
@@ -270,7 +264,7 @@ def _inputs(config: Mapping[str, float]) -> dict[str, float]:
 
 
 def _is_size(key: str) -> bool:
-    return key in _INPUTS or key.partition(".")[0] in _OWN_SIZES
+    return key in _INPUTS or key.partition(".")[0] in SIZES
 
 
 def _config_of(comparison: Comparison, chip: str | None) -> Mapping[str, float]:
@@ -284,5 +278,5 @@ def _call(function: Any, *arguments: Mapping[str, Any]) -> dict[str, Any]:
     try:
         outcome: dict[str, Any] = json.loads(function(*(json.dumps(a) for a in arguments)))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     return outcome

@@ -12,14 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from accelflow.chips import named_chips
-from accelflow.errors import (
-    AccelflowError,
-    InputError,
-    file_path,
-    finite_number,
-    refused,
-    whole_number,
-)
+from accelflow.errors import AccelflowError, file_path, finite_number, refused, whole_number
 from accelflow.kept_runs import KeptRuns
 from accelflow.policies import OrchestratorSource, QueuePolicySource, System, systems_in_python
 from accelflow.precision import (
@@ -167,7 +160,9 @@ def compare(  # noqa: PLR0913 (options, by name)
     limit = TimeLimit(time_limit_s)
     most = _samples(samples or samples_to is not None)
     if samples_to is not None and precision is not None:
-        raise InputError("samples_to: must be left out with a precision, which repeats simulations")
+        raise refused(
+            "samples_to", samples_to, "must be left out with a precision, which repeats simulations"
+        )
     classes = _take_classes(fields)
     others = systems_in_python(policies, classes)
     scenario = _scenario(workload, fields)
@@ -363,11 +358,16 @@ def simulate(
         orchestrator = _only_one(workload)
     if not isinstance(orchestrator, str):
         raise refused("orchestrator", orchestrator, "must be a text")
-    if options.get("policies") or len(named_chips(options.get("chips") or ())) > 1:
-        raise InputError("policies, chips: simulate runs one system; use compare for several")
+    one_only = "must be left out: simulate runs one system; compare runs several"
+    if options.get("policies"):
+        raise refused("policies", options["policies"], one_only)
+    if len(named_chips(options.get("chips") or ())) > 1:
+        raise refused("chips", options["chips"], one_only)
     if "orchestrators" in options:
-        raise InputError(
-            "orchestrators: simulate takes one, as orchestrator; use compare for several"
+        raise refused(
+            "orchestrators",
+            options.get("orchestrators"),
+            "must be left out: simulate takes one orchestrator, as `orchestrator`",
         )
     (system,) = compare(workload, orchestrators=[orchestrator], **options).systems
     return system

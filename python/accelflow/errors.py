@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 
 from accelflow import _native
 from accelflow._native import AccelflowError, CallError, DeclaredError, TraceError
+from accelflow.files import why
 
 __all__ = [
     "LEFT_OUT",
@@ -26,8 +27,11 @@ __all__ = [
     "finite_number",
     "one_of",
     "positive_number",
+    "reading",
     "refused",
     "texts",
+    "unreadable",
+    "unwritable",
     "whole_number",
 ]
 
@@ -35,10 +39,28 @@ __all__ = [
 class InputError(AccelflowError):
     """An input that is not allowed; the message names its place, its value and the rule.
 
-    The command line exits with 2 for it, and with 1 for every other :class:`AccelflowError`.
+    `place` is the name of the setting, or None if the message names no single setting. The command
+    line exits with 2 for an input error, and with 1 for every other :class:`AccelflowError`.
     """
 
     exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, place: str | None = None) -> None:
+        """Make the error with its message and the name of the refused setting."""
+        super().__init__(message)
+        self.place = place
+
+    @classmethod
+    def of(cls, error: AccelflowError) -> "InputError":
+        """Return the input error with the message and the place of `error`, one of the engines'."""
+        return cls(str(error), error.place)
+
+    def at(self, place: str) -> "InputError":
+        """Return the error with another name of the setting, such as an option's."""
+        text = str(self)
+        if self.place is None or not text.startswith(self.place):
+            return InputError(text, self.place)
+        return InputError(place + text.removeprefix(self.place), place)
 
 
 class _LeftOut:
@@ -62,7 +84,34 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
     `allowed` the clause lists them all. For example: ``raise refused("service", "Logn",
     known=services)``.
     """
-    return InputError(_native.refusal(place, value, allowed, list(known)))
+    return InputError(_native.refusal(place, value, allowed, list(known)), place)
+
+
+def unreadable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
+    """Return the refusal of the file `path`, which `place` names and which `error` keeps closed.
+
+    `error` is an OSError, or a ValueError for contents that are not text, TOML or JSON.
+    """
+    return refused(place, fspath(path), f"must be a file that can be read: {why(error)}")
+
+
+@contextmanager
+def reading(place: str, path: str | PathLike[str]) -> Iterator[None]:
+    """Turn errors of reading the file `path`, which `place` names, into InputError.
+
+    A refusal of its contents then begins with `path`.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise unreadable(place, path, error) from error
+    except AccelflowError as error:
+        raise InputError(f"{fspath(path)}: {error}") from error
+
+
+def unwritable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
+    """Return the refusal of the output `path`, which `place` names and which `error` prevents."""
+    return refused(place, fspath(path), f"must be a place that can be written: {why(error)}")
 
 
 def one_of(place: str, value: str, known: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.server import Server
 
 __all__ = ["find_setup", "set_up"]
@@ -20,18 +20,28 @@ def find_setup(text: str) -> Callable[[Server], object]:
     """
     module, _, name = text.partition(":")
     if not module or not name:
-        raise InputError(f"'{text}': must be MODULE:FUNCTION")
+        raise refused(
+            "MODULE:FUNCTION",
+            text,
+            "must be the names of a module and a function, with a colon between",
+        )
     # Unlike `python -m`, an installed command does not find modules of the working directory.
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
         found: Any = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
-        raise InputError(f"'{text}': {error}") from error
+        raise refused(
+            "MODULE:FUNCTION", text, f"must be a module that can be imported: {error}"
+        ) from error
     except Exception as error:  # a user's module may raise anything
-        raise InputError(f"'{text}': importing {module} raised {_raised(error)}") from error
+        raise refused(
+            "MODULE:FUNCTION",
+            text,
+            f"must be a module that can be imported: it raised {_raised(error)}",
+        ) from error
     if not callable(found):
-        raise InputError(f"'{text}': {module} has no function '{name}'")
+        raise refused("MODULE:FUNCTION", text, f"must be a function of {module}, which has no such")
     setup: Callable[[Server], object] = found
     return setup
 
@@ -46,7 +56,7 @@ def set_up(text: str, setup: Callable[[Server], object], server: Server) -> None
     except AccelflowError:
         raise  # the message is already complete
     except Exception as error:
-        raise InputError(f"'{text}' raised {_raised(error)}") from error
+        raise InputError(f"{text} raised {_raised(error)}") from error
 
 
 def _raised(error: Exception) -> str:

@@ -10,15 +10,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, finite_number, refused
 
 __all__ = [
+    "CUSTOM",
+    "SIZES",
     "Choice",
     "Engine",
     "Parameter",
+    "accelerators",
     "checked",
     "configured",
     "engines",
@@ -26,6 +29,19 @@ __all__ = [
     "parameters",
     "settings",
 ]
+
+#: Parameters that set the size of one accelerator, as in ``pes.TCP``; 0 is a chip without it.
+SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
+#: In keys, the name of all custom accelerators together.
+CUSTOM: Final = "own"
+
+
+def accelerators() -> tuple[str, ...]:
+    """Return the names of the paper's nine accelerators."""
+    speedup = "speedup."
+    keys = (parameter.key for parameter in parameters())
+    names = (key.removeprefix(speedup) for key in keys if key.startswith(speedup))
+    return tuple(name for name in names if name != CUSTOM)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +154,7 @@ def flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in _flatten(tree, ""):
         if key in found:  # "a.b" in quotes and b in [a] are two keys to TOML
-            raise InputError(f"{key} is set twice")
+            raise refused(key, value, "must be set only once")
         found[key] = value
     return found
 
@@ -176,7 +192,7 @@ def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str
             raise InputError(f"{place}{error}") from error
         if key in found:
             again = f"must not be set again: it is another spelling of {key}"
-            raise InputError(f"{place}{given} = {value!r}: {again}")
+            raise refused(f"{place}{given}", value, again)
         found[key] = number
     return found
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 from accelflow import _native
 from accelflow._native import Completion, SimulatedServer, Waiting, WaitingEntry
 from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.operations import Policy
 
 __all__ = [
     "Completion",
@@ -108,7 +109,7 @@ class Properties:
     accelerated: bool = True
     parks: bool = False
     queueing: Literal["per_accelerator", "central"] = "per_accelerator"
-    policy: Literal["fifo", "priority", "deadline", "edf"] = "fifo"
+    policy: Policy = "fifo"
     start_ns: float = 0.0
     submission: ManagerVisit | None = None
     requests: Literal["interrupt", "run_queue", "software_queue"] = "interrupt"
@@ -250,9 +251,9 @@ def systems_in_python(
 
 
 def _several(given: Any) -> Iterable[Any]:
-    """Return the policies in `given`, which is one or a list of them."""
-    one = isinstance(given, QueuePolicy) or callable(given) or not isinstance(given, Iterable)
-    return [given] if one else given
+    """Return the policies in `given`, which is single or a list of them."""
+    single = isinstance(given, QueuePolicy) or callable(given) or not isinstance(given, Iterable)
+    return [given] if single else given
 
 
 def _ordered(like: str, source: QueuePolicySource, place: str) -> System:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.errors import AccelflowError, refused
 
 __all__ = [
     "MEASURES",
@@ -156,5 +156,5 @@ def check_replications(seeds: int) -> int:
     if seeds == 1:
         return REPLICATIONS
     if seeds < 5:
-        raise InputError(f"seeds = {seeds}: must be 5 at least with a precision, or left out")
+        raise refused("seeds", seeds, "must be 5 at least with a precision, or left out")
     return seeds

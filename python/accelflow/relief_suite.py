@@ -80,7 +80,7 @@ def relief_suite(
     try:
         outcome = json.loads(_native.relief_suite(json.dumps(request)))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     for application in outcome["applications"]:
         application["ratio"] = _ratios(application)
     return {

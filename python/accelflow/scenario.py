@@ -18,8 +18,8 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from accelflow import _native, arcus
 from accelflow.chips import Chip, named_chips
-from accelflow.errors import AccelflowError, InputError, refused
-from accelflow.files import parse_json, parse_toml, read_text, why, write_whole
+from accelflow.errors import AccelflowError, InputError, reading, refused, unwritable
+from accelflow.files import parse_json, parse_toml, read_text, write_whole
 from accelflow.parameters import flattened
 from accelflow.tenants import Shaping
 from accelflow.workload import check_suite, is_file, load_workload, located, native_workload
@@ -242,21 +242,21 @@ def resolved(scenario: Scenario) -> dict[str, Any]:
         try:
             found: dict[str, Any] = json.loads(_native.scenario_check(text, scenario.recording))
         except AccelflowError as error:
-            raise InputError(str(error)) from error
+            raise InputError.of(error) from error
     return found
 
 
 def hashed(scenario: Scenario) -> str:
     """The stable hash of everything that the results of `scenario` depend on.
 
-    Experiments with the same hash have the same results in the same version of accelflow. A value
+    Scenarios with the same hash have the same results in the same version of accelflow. A value
     that is set to its default counts as not set. Raises InputError for a value that is not allowed.
     """
     text = document(scenario)
     try:
         return _native.scenario_hash(text, scenario.recording)
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
 
 
 def loaded(scenario: Scenario) -> Scenario:
@@ -280,7 +280,7 @@ def document(scenario: Scenario) -> str:
     Raises InputError for a value that JSON does not have.
     """
     if not isinstance(scenario, Scenario):
-        raise InputError(f"scenario = {scenario!r}: must be a Scenario")
+        raise refused("scenario", scenario, "must be a Scenario")
     values = {attribute.name: getattr(scenario, attribute.name) for attribute in fields(scenario)}
     recording = values.pop("recording")
     if not isinstance(recording, str | None):
@@ -357,9 +357,10 @@ def _plain_limit(limit: Limit) -> dict[str, Any]:
     if isinstance(limit, Shaping):
         return _plain_time(limit)
     if limit.clock_mhz != arcus.CLOCK_MHZ:
-        raise InputError(
-            f"shaping: clock_mhz = {limit.clock_mhz!r}: must be {arcus.CLOCK_MHZ:g}, the clock "
-            "of the simulated server's shaper"
+        raise refused(
+            "shaping: clock_mhz",
+            limit.clock_mhz,
+            f"must be {arcus.CLOCK_MHZ:g}, the clock of the simulated server's shaper",
         )
     return {
         attribute: getattr(limit, attribute)
@@ -399,7 +400,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     Raises InputError for a file that cannot be read, and for a value that is not allowed.
     """
     path = Path(path)
-    try:
+    with reading("scenario", path):
         text = read_text(path)
         tree = parse_toml(text) if path.suffix.lower() == ".toml" else parse_json(text)
         _check_plain("", tree)
@@ -410,8 +411,6 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
         filled = json.loads(_native.scenario_read(json.dumps(tree, allow_nan=False)))
         found = _from_tree(filled)
         resolved(found)
-    except (OSError, TypeError, ValueError, AccelflowError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
     return found
 
 
@@ -424,9 +423,9 @@ def _check_plain(place: str, value: object) -> None:
         for index, member in enumerate(value):
             _check_plain(f"{place}[{index}]", member)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{place} = {value}: must be a finite number")
+        raise refused(place, value, "must be a finite number")
     elif not isinstance(value, str | int | float | None):
-        raise InputError(f"{place} = {value}: must be a text, a number, true or false, not a date")
+        raise refused(place, str(value), "must be a text, a number, true or false, not a date")
 
 
 def _from_tree(tree: Mapping[str, Any]) -> Scenario:
@@ -450,13 +449,15 @@ def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
     """
     path = Path(path)
     if path.suffix.lower() == ".toml":
-        raise InputError(f"{path}: must not end in .toml, since scenarios are written as JSON")
+        raise refused(
+            "scenario", str(path), "must not end in .toml, since scenarios are written as JSON"
+        )
     resolved(scenario)
     text = _native.scenario_read(document(scenario), scenario.recording)
     try:
         write_whole(path, lambda place: place.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unwritable("scenario", path, error) from error
 
 
 def scenario_schema() -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import Any, Final, Self, Unpack
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused
 from accelflow.phases import (
     Arrivals,
     Chain,
@@ -168,6 +168,4 @@ class Workload:
         for service in self.services:
             if service.name == name:
                 return service
-        raise InputError(
-            str(refused("service", name, known=[other.name for other in self.services]))
-        )
+        raise refused("service", name, known=[other.name for other in self.services])

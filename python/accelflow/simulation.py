@@ -13,7 +13,7 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.calibration import calibrated, calibration_of
 from accelflow.chips import read_config
-from accelflow.errors import AccelflowError, InputError, positive_number, whole_number
+from accelflow.errors import AccelflowError, InputError, positive_number, refused, whole_number
 from accelflow.parameters import Choice, Parameter, configured, parameters, settings
 from accelflow.policies import (
     OrchestratorSource,
@@ -149,7 +149,7 @@ def run(  # noqa: PLR0913 (settings, by name)
     """
     number = isinstance(tail_share, int | float) and not isinstance(tail_share, bool)
     if not number or not 0.0 <= tail_share <= 1.0:
-        raise InputError(f"tail_share = {tail_share!r}: must be a number from 0 to 1")
+        raise refused("tail_share", tail_share, "must be a number from 0 to 1")
     others = systems_in_python(policies, orchestrators)
     return run_sampled(
         scenario,
@@ -182,7 +182,7 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     scenario = loaded(scenario)
     check(scenario, threads)
     if progress is not None and not callable(progress):
-        raise InputError(f"progress = {progress!r}: must be a function or None")
+        raise refused("progress", progress, "must be a function or None")
     scenario = costed(scenario)
     asked = resolved(scenario)
     others = list(others)
@@ -204,7 +204,7 @@ def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
     try:
         _native.scenario_check_samples(document(scenario), scenario.recording, samples, runs)
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
 
 
 def costed(scenario: Scenario) -> Scenario:
@@ -326,7 +326,7 @@ def services(workload: str | PathLike[str] | Mapping[str, Any] = "socialnetwork"
     try:
         return _native.service_names(native_workload(workload))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
 
 
 def timeouts(

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.errors import AccelflowError, refused
 
 __all__ = ["TimeLimit", "TimeUpError", "parse_time_limit", "seconds_text"]
 
@@ -52,7 +52,7 @@ class TimeLimit:
         Raises InputError if `progress` is not callable.
         """
         if progress is not None and not callable(progress):
-            raise InputError(f"progress = {progress!r}: must be a function or None")
+            raise refused("progress", progress, "must be a function or None")
 
         def report(done: int, total: int) -> None:
             self.check()

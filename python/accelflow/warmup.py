@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.policies import System
 from accelflow.report.samples import Sampled
 from accelflow.scenario import Scenario
@@ -134,8 +134,10 @@ def _cut(scenario: Scenario, totals: np.ndarray) -> float:
     filled = counts > 0  # a bin without requests says nothing
     cut = mser5(sums[filled] / counts[filled])
     if cut is None:
-        raise InputError(
-            f"requests = {scenario.requests}: must be more, since MSER-5 finds that the second "
-            "half of the run still differs from the first"
+        raise refused(
+            "requests",
+            scenario.requests,
+            "must be more, since MSER-5 finds that the second half of the run still differs from"
+            " the first",
         )
     return cut / int(filled.sum())

@@ -220,8 +220,8 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except AccelflowError as error:
-        if ": must " in str(error):
-            raise InputError(str(error)) from error
+        if error.place is not None:
+            raise InputError.of(error) from error
         raise
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.errors import AccelflowError, InputError, refused, unreadable, unwritable
 from accelflow.files import read_text, why, write_whole
 
 __all__ = [
@@ -47,8 +46,8 @@ SUFFIXES: Final = (".toml", ".json")
 #: The workloads that come with accelflow.
 SUITES: Final = tuple(dict(_native.scenario_choices())["workload"])
 
-#: A refusal of a value of a scenario's workload, and the path of the value.
-_OF_WORKLOAD: Final = re.compile(r"workload\.(?P<path>\S+) = ")
+#: Begins the place of a refused value of a scenario's workload.
+_OF_WORKLOAD: Final = "workload."
 
 #: How long a Python module may take to build its traces, in seconds.
 _MODULE_TIMEOUT_S: Final = 60.0
@@ -95,7 +94,7 @@ def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         tree: dict[str, Any] = json.loads(_native.workload_read(text, str(path)))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     return tree
 
 
@@ -117,7 +116,7 @@ def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         tree, doubts = _native.workload_load(text, str(path), folder, modules)
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     for doubt in doubts:
         warnings.warn(f"{path}: {doubt}", WorkloadWarning, stacklevel=2)
     loaded: dict[str, Any] = json.loads(tree)
@@ -128,13 +127,13 @@ def _text(path: Path) -> str:
     try:
         return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("workload", path, error) from error
 
 
 def _traces_of(module: Path) -> str:
     """The text of the traces that the Python module at `module` registers."""
     if not module.is_file():
-        raise InputError(f"{module}: is not a Python module: there is no such file")
+        raise refused("traces.module", str(module), "must be a Python module that exists")
     inherited = [entry for entry in sys.path if entry]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(inherited)}
     try:
@@ -147,11 +146,13 @@ def _traces_of(module: Path) -> str:
             timeout=_MODULE_TIMEOUT_S,
         )
     except (OSError, UnicodeDecodeError, subprocess.TimeoutExpired) as error:
-        raise InputError(f"{module}: cannot be run: {why(error)}") from error
+        raise refused(
+            "traces.module", str(module), f"must be a module that can be run: {why(error)}"
+        ) from error
     if ran.returncode != 0:
         lines = ran.stderr.strip().splitlines()
         reason = lines[-1] if lines else f"it ended with code {ran.returncode}"
-        raise InputError(f"{module}: cannot build its traces: {reason}")
+        raise refused("traces.module", str(module), f"must build its traces: {reason}")
     return ran.stdout
 
 
@@ -171,7 +172,7 @@ def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
     try:
         return json.dumps(workload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"workload: must be a tree of plain values: {error}") from error
+        raise refused("workload", workload, f"must be a tree of plain values: {error}") from error
 
 
 def check_suite(name: str) -> None:
@@ -189,16 +190,18 @@ def located(workload: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        found = _OF_WORKLOAD.match(str(error))
-        if found is None or not isinstance(workload, str | PathLike) or not is_file(workload):
+        refused_place = error.place or ""
+        path = refused_place.removeprefix(_OF_WORKLOAD)
+        if path == refused_place or not isinstance(workload, str | PathLike):
+            raise
+        if not is_file(workload):
             raise
         try:
-            place = _native.workload_place(_text(Path(workload)), str(workload), found["path"])
+            place = _native.workload_place(_text(Path(workload)), str(workload), path)
         except AccelflowError:
             raise error from None
         at = "".join(f":{number}" for number in place or ())
-        text = str(error).removeprefix("workload.")
-        raise InputError(f"{workload}{at}: {text}") from error
+        raise error.at(f"{workload}{at}: {path}") from error
 
 
 def workload_text(workload: Mapping[str, Any]) -> str:
@@ -209,7 +212,7 @@ def workload_text(workload: Mapping[str, Any]) -> str:
     try:
         return _native.workload_write(native_workload(dict(workload)))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
 
 
 def write_workload(workload: Mapping[str, Any], path: str | PathLike[str]) -> None:
@@ -221,7 +224,7 @@ def write_workload(workload: Mapping[str, Any], path: str | PathLike[str]) -> No
     try:
         write_whole(Path(path), lambda place: place.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unwritable("workload", path, error) from error
 
 
 def suite_text(name: str) -> str:
@@ -232,7 +235,7 @@ def suite_text(name: str) -> str:
     try:
         return _native.workload_suite(name)
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
 
 
 def new_workload(name: str, like: str | None = None) -> str:
@@ -249,7 +252,7 @@ def new_workload(name: str, like: str | None = None) -> str:
     try:
         _native.workload_read(text, f"{name}.toml")
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     return text
 
 

@@ -1,6 +1,6 @@
 //! Errors of imports.
 
-use accelflow_parameters::Refusal;
+use accelflow_parameters::{Refusal, quoted};
 
 /// The error of a failed import, which writes nothing.
 #[derive(Debug, thiserror::Error)]
@@ -9,15 +9,22 @@ pub enum ImportError {
     #[error(transparent)]
     Option(#[from] Refusal),
     /// A file cannot be read.
-    #[error("{file}: {error}")]
+    #[error(
+        "FILE = {}: must be a file that can be read: {}",
+        quoted(file),
+        reason(error)
+    )]
     Read {
         /// The file.
         file: String,
         /// The operating system's error.
         error: std::io::Error,
     },
+    /// The output cannot be written.
+    #[error("the timeline cannot be written: {}", reason(.0))]
+    Write(std::io::Error),
     /// A file is not of the declared kind.
-    #[error("{file}: {why}")]
+    #[error("FILE = {}: {why}", quoted(file))]
     Kind {
         /// The file.
         file: String,
@@ -49,7 +56,7 @@ pub enum ImportError {
         why: String,
     },
     /// A guess is needed, but `strict` forbids guesses.
-    #[error("{place}: {what}, and `strict` forbids this: {done}")]
+    #[error("strict = true: must be left out for {what} ({place}); without it: {done}")]
     Strict {
         /// The file and the trace.
         place: String,
@@ -59,11 +66,20 @@ pub enum ImportError {
         done: String,
     },
     /// No request is in the files.
-    #[error("{files}: no request was found: {why}")]
+    #[error("FILE = {}: must have at least one request: {why}", quoted(files))]
     Nothing {
         /// The files.
         files: String,
         /// What was found instead.
         why: String,
     },
+}
+
+/// The text of an error of the operating system, without its number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
 }

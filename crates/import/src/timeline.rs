@@ -188,10 +188,7 @@ fn keep_slowest(requests: &mut Vec<Request>, slowest: usize) {
 }
 
 fn not_written(error: std::io::Error) -> ImportError {
-    ImportError::Read {
-        file: "timeline".to_owned(),
-        error,
-    }
+    ImportError::Write(error)
 }
 
 /// Draws requests.

@@ -180,7 +180,10 @@ fn strict_refuses_each_defect() {
         }
         let refused = import(Kind::Jaeger, bytes.as_bytes(), r#"{"strict": true}"#);
         let text = refused.unwrap_err().to_string();
-        assert!(text.contains("`strict` forbids this"), "{what}: {text}");
+        assert!(
+            text.contains("strict = true: must be left out for"),
+            "{what}: {text}"
+        );
         assert!(text.starts_with("spans, trace 0000000000000001"), "{text}");
     }
     let sound = jaeger(&lines("1 1 - shop Buy server 0 100 rpc.system=x"));
@@ -280,9 +283,9 @@ fn files_that_are_no_spans_are_refused_by_name() {
     let otlp = otlp_lines(&spans);
     let both = [Kind::Jaeger, Kind::Otlp];
     for kind in both {
-        assert_eq!(refusal(kind, b""), "spans: the file is empty");
+        assert_eq!(refusal(kind, b""), "FILE = 'spans': must not be empty");
         assert!(refusal(kind, b"\x00\x01\x02\x03\x04\x05").contains("begins with the byte 0x00"));
-        assert!(refusal(kind, b"{}").contains("no request was found"));
+        assert!(refusal(kind, b"{}").contains("must have at least one request"));
         assert!(refusal(kind, b"{\"data\": 3}").contains("spans:1:"));
     }
     let text = refusal(Kind::Jaeger, cut);

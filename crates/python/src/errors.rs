@@ -12,7 +12,8 @@ create_exception!(
     accelflow,
     AccelflowError,
     PyException,
-    "A failure that the user can act on: it names the place, the value and what is allowed."
+    "A failure that the user can act on. If it refuses a value, `place` is the name of the setting; \
+     otherwise None."
 );
 
 create_exception!(
@@ -55,9 +56,11 @@ pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
     })
 }
 
-/// Sets the default values of the attributes of `TraceError` and `CallError`, so that exceptions
-/// raised from Python have them too.
+/// Sets the default values of the exceptions' attributes, so that exceptions raised from Python
+/// have them too.
 pub(crate) fn set_defaults(py: Python<'_>) -> PyResult<()> {
+    let class = py.get_type::<AccelflowError>();
+    class.setattr("place", py.None())?;
     let class = py.get_type::<TraceError>();
     class.setattr("reason", "unspecified")?;
     class.setattr("trace", py.None())?;

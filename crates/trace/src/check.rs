@@ -61,14 +61,16 @@ pub enum CheckError {
     )]
     ArmEnds(usize),
     /// A node after a join that is not an accelerator.
-    #[error("{0} follows a join: must be an accelerator, since the arms meet in an input queue")]
+    #[error(
+        "step after a join = {0}: must be an accelerator, since the arms meet in an input queue"
+    )]
     AfterJoin(String),
     /// A meeting point that the compiler did not write.
     #[error("a meeting point of a join must be at the beginning of a part")]
     Meet,
     /// A branch tests a fact that no accelerator before it yields.
     #[error(
-        "branch {condition} tests {fact}: must be a fact that the accelerators before it yield ({yields}); Dser yields the fields of the message, and every accelerator yields bytes such as out[0]"
+        "branch {condition}: fact = {fact}: must be a fact that the accelerators before it yield ({yields}); Dser yields the fields of the message, and every accelerator yields bytes such as out[0]"
     )]
     NotYielded {
         /// The condition.

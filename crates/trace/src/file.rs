@@ -22,9 +22,9 @@ const CHECKSUM: usize = 4;
 pub enum FileError {
     /// Not a trace file at all.
     #[error(
-        "not a trace file: must begin with \"{}\", {}",
-        MAGIC.escape_ascii(),
-        beginning(.found)
+        "trace file: first bytes = {}: must be \"{}\"",
+        shown(.found),
+        MAGIC.escape_ascii()
     )]
     Magic {
         /// The first bytes.
@@ -46,7 +46,7 @@ pub enum FileError {
     },
     /// Damaged.
     #[error(
-        "the trace file is damaged: checksum = {found:08x}: must be {computed:08x} for its bytes"
+        "trace file: checksum = {found:08x}: must be {computed:08x} for its bytes; the file is damaged"
     )]
     Checksum {
         /// The stored checksum.
@@ -73,11 +73,11 @@ pub enum FileError {
     Link(#[from] LinkError),
 }
 
-/// What the first bytes of a file are, in the words of an error.
-fn beginning(found: &[u8]) -> String {
+/// The bytes as a refusal shows them.
+fn shown(found: &[u8]) -> String {
     match found {
-        [] => "is empty".to_owned(),
-        _ => format!("begins with \"{}\"", found.escape_ascii()),
+        [] => "none".to_owned(),
+        _ => format!("\"{}\"", found.escape_ascii()),
     }
 }
 

@@ -58,7 +58,7 @@ pub enum KindError {
     #[error("fact = '{0}': must be letters, digits and '_', and occur once")]
     Fact(String),
     /// Too many facts.
-    #[error("facts = {0}: an accelerator must yield at most {MAX_YIELDS}")]
+    #[error("facts = {0}: must be at most {MAX_YIELDS} for an accelerator")]
     TooManyFacts(usize),
 }
 
@@ -121,7 +121,7 @@ impl Kind {
 }
 
 impl Directions {
-    /// All values, in code order.
+    /// The values, in the order of their codes.
     pub const ALL: [Directions; 3] = [Directions::Both, Directions::Receives, Directions::Sends];
 
     /// The keyword in declarations.
@@ -135,7 +135,7 @@ impl Directions {
 }
 
 impl FactType {
-    /// All values, in code order.
+    /// The values, in the order of their codes.
     pub const ALL: [FactType; 2] = [FactType::Number, FactType::Text];
 
     /// The keyword in declarations.

@@ -21,7 +21,7 @@ pub enum KindsError {
     },
     /// More accelerators than a nibble can count; has the first one too many.
     #[error(
-        "custom accelerators of one trace memory: must be at most {MAX_KINDS}; '{0}' is one too many"
+        "accelerator = '{0}': must be left out: a trace memory has at most {MAX_KINDS} custom accelerators"
     )]
     TooMany(String),
 }

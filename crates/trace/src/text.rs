@@ -51,11 +51,11 @@ pub struct TextError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextCause {
     /// A line outside of a trace, before the first `trace NAME:`.
-    #[error("'{0}': must be 'trace NAME:', which begins a trace")]
+    #[error("statement = '{0}': must be 'trace NAME:', which begins a trace")]
     NoTrace(String),
     /// A malformed declaration.
     #[error(
-        "'{0}': must be 'kind NAME', optionally 'receives' or 'sends' for a single direction, then 'yields' \
+        "statement = '{0}': must be 'kind NAME', optionally 'receives' or 'sends' for a single direction, then 'yields' \
          and facts such as 'size number, digest text'"
     )]
     Declaration(String),
@@ -72,12 +72,12 @@ pub enum TextCause {
     },
     /// A line that is not allowed at its place.
     #[error(
-        "'{0}': must be an accelerator, branch, fork, join, trans, tail or notify, or an arm that \
+        "statement = '{0}': must be an accelerator, branch, fork, join, trans, tail or notify, or an arm that \
          is indented more than its branch"
     )]
     Unknown(String),
     /// A branch, fork or join without arms.
-    #[error("{0}: must have arms below it, indented more")]
+    #[error("statement = {0}: must have arms below it, indented more")]
     NoArms(&'static str),
     /// Nesting beyond the limit.
     #[error("branches, forks and joins must not nest deeper than {MAX_DEPTH}")]

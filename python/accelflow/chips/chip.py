@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
-from accelflow.files import read_text, why
+from accelflow.errors import AccelflowError, InputError, refused, unreadable
+from accelflow.files import read_text
 
 __all__ = ["Chip", "chip_schema", "read_chip", "read_config"]
 
@@ -43,7 +43,7 @@ def read_chip(path: str | PathLike[str]) -> Chip:
     try:
         text = read_text(path)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("chip", path, error) from error
     return parse_chip(text, str(path), path.stem)
 
 
@@ -57,7 +57,7 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
     except AccelflowError as error:
         raise InputError(f"{place}:{error}") from error
     if not any(found[key] for key in ("name", "description", "config")):
-        raise InputError(f"{place}: must set a parameter, or have a name: it is empty")
+        raise refused("chip", place, "must set a parameter, or have a name: it is empty")
     return Chip(
         name=found["name"] or name,
         description=found["description"] or "",

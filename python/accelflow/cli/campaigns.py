@@ -14,7 +14,7 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_config
 from accelflow.cli.output import bar, check_place
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.reproduce import BUDGETS, Runner, Scenario, names, read_scenario
 
 __all__ = [
@@ -115,7 +115,7 @@ class Campaign:
         self._started = time.monotonic()
         self._simulated = 0
         if threads < 1:
-            raise InputError(f"--threads {threads}: must be at least 1")
+            raise refused("--threads", threads, "must be at least 1")
         if out is not None:
             check_place(out)
         self._threads = threads

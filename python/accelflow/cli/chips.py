@@ -10,8 +10,8 @@ import click
 from accelflow import chip as models
 from accelflow.chips import Chip, chip_text, find_chip, packaged
 from accelflow.cli import offered
-from accelflow.errors import InputError, refused
-from accelflow.files import why, write_whole
+from accelflow.errors import refused, unwritable
+from accelflow.files import write_whole
 from accelflow.parameters import Parameter, configured, parameters
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
@@ -46,7 +46,7 @@ def show(chip: str, as_file: bool, as_json: bool) -> None:
     """Show how CHIP, a file or a name, differs from the paper's chip, and its area and power."""
     found = find_chip(chip)
     if as_file and as_json:
-        raise click.UsageError("--file and --json: must not be given together")
+        raise refused("--json", True, "must be left out with --file")
     if as_file:
         click.echo(chip_text(found), nl=False)
         return
@@ -125,12 +125,12 @@ def new(name: str, like: str, out: Path | None) -> None:
         raise refused("name", name, allowed)
     out = out or Path(f"{name}.toml")
     if out.exists():
-        raise InputError(f"{out}: already exists; --out writes another file")
+        raise refused("--out", str(out), "must not exist yet; --out writes another file")
     base = find_chip(like)
     about = f"Like {base.name}." if base.description else ""
     text = chip_text(replace(base, name=name, description=about))
     try:
         write_whole(out, lambda place: place.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{out}: {why(error)}") from error
+        raise unwritable("--out", out, error) from error
     click.echo(f"wrote {out}; try: accelflow compare socialnetwork --chip paper --chip {out}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from accelflow import chip
 from accelflow.chips import find_chip, named_chips
 from accelflow.cli.assignments import read_assignments
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.parameters import configured, parameters
 from accelflow.simulation import Scenario
 
@@ -44,7 +44,7 @@ def chosen_chips(
     found: dict[str, Config] = {}
     for name, config in _of_scenario(base) if not places else map(_of_file, places):
         if name in found:
-            raise InputError(f"--chip: two chips are called {name!r}; `name` in the file sets it")
+            raise refused("--chip", name, "must be given only once; `name` in the file sets it")
         found[name] = config
     chips = {
         name: {key: number for key, number in _changed(config, common).items() if key not in named}

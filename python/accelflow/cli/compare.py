@@ -38,8 +38,8 @@ from accelflow.cli.precise import (
 )
 from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
-from accelflow.errors import InputError
-from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.errors import LEFT_OUT, refused, unwritable
+from accelflow.files import parse_json, read_text, write_whole
 from accelflow.page import command_line
 from accelflow.precision import Precision, check_replications
 from accelflow.report import Comparison, write_json, write_parquet
@@ -225,7 +225,7 @@ _DEFAULT = simulation.Scenario()
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out"),
     show_default=True,
-    help="Folder for results and plots. Results of another experiment are kept; the new files then"
+    help="Folder for results and plots. Results of another scenario are kept; the new files then"
     " get the next free number.",
 )
 @click.option(
@@ -256,33 +256,33 @@ def compare(context: click.Context, /, **options: Any) -> None:
     console = Console(stderr=True)
     out, threads = options["out"], options["threads"]
     with plain_warnings():
-        experiment = simulation.loaded(_asked_for(context, options["scenario_file"]))
-    simulation.check(experiment, threads)
+        scenario = simulation.loaded(_asked_for(context, options["scenario_file"]))
+    simulation.check(scenario, threads)
     check_place(out)
     check_report(options["report_file"])
-    loads = _loads_asked(options["loads"], options["report_file"], experiment)
+    loads = _loads_asked(options["loads"], options["report_file"], scenario)
     check_timeline(options)
     check_samples_file(options["samples_file"], options["report_file"])
     asked = asked_precision(context)
     spans_file = options["spans_file"]
-    if spans_file and len(experiment.orchestrators) != 1:
-        raise InputError(f"--spans {spans_file}: must be given together with one --orchestrator")
+    if spans_file and len(scenario.orchestrators) != 1:
+        raise refused("--spans", str(spans_file), "must be given together with one --orchestrator")
     if options["saved_file"]:
-        simulation.write_scenario(experiment, options["saved_file"])
-    if experiment.costs == "measured" and experiment.recording is None:
+        simulation.write_scenario(scenario, options["saved_file"])
+    if scenario.costs == "measured" and scenario.recording is None:
         recording = _measured(console, anew=options["recalibrate"])
-        experiment = replace(experiment, recording=recording, profile="measured")
-    for lack in _lacks(experiment):
+        scenario = replace(scenario, recording=recording, profile="measured")
+    for lack in _lacks(scenario):
         warning = f"accelflow: warning: {lack}"
         console.print(warning, highlight=False, markup=False, soft_wrap=True)
     # First, as it is refused sooner than a comparison ends.
-    timeline_file = write_timeline(experiment, options)
-    comparison = _compared(context, experiment, console, asked, loads)
-    written = _write(comparison, experiment.recording, out)
+    timeline_file = write_timeline(scenario, options)
+    comparison = _compared(context, scenario, console, asked, loads)
+    written = _write(comparison, scenario.recording, out)
     if options["samples_file"]:
         written.append(options["samples_file"])
     if spans_file:
-        _write_spans(experiment, spans_file)
+        _write_spans(scenario, spans_file)
         written.append(spans_file)
     if timeline_file:
         written.append(timeline_file)
@@ -300,7 +300,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
 
 def _compared(
     context: click.Context,
-    experiment: simulation.Scenario,
+    scenario: simulation.Scenario,
     console: Console,
     asked: Precision | None,
     loads: Sequence[float],
@@ -311,14 +311,14 @@ def _compared(
     def run(samples_to: Callable[[pa.Table], None] | None = None) -> Comparison:
         with bar(console, "simulating") as advance:
             return comparing.compare(
-                experiment,
+                scenario,
                 seeds=options["seeds"],
                 precision=options["precision"],
                 time_limit_s=options["time_limit_s"],
                 keep_in=kept_in(context),
                 mser5=warmup_of(context)[1],
                 exact=_EXACT[options["percentiles"]],
-                samples=_kept(experiment, options),
+                samples=_kept(scenario, options),
                 samples_to=samples_to,
                 use_over_time=options["report_file"] is not None,
                 threads=options["threads"],
@@ -331,7 +331,7 @@ def _compared(
     if not loads:
         return comparison
     with bar(console, "simulating other loads") as advance:
-        found = comparing.at_loads(experiment, loads, threads=options["threads"], progress=advance)
+        found = comparing.at_loads(scenario, loads, threads=options["threads"], progress=advance)
     return replace(comparison, loads=found)
 
 
@@ -339,12 +339,12 @@ def _compared(
 _EXACT: Final = {None: None, "exact": True, "binned": False}
 
 
-def _kept(experiment: simulation.Scenario, options: Mapping[str, Any]) -> int:
+def _kept(scenario: simulation.Scenario, options: Mapping[str, Any]) -> int:
     """The number of single requests of a service that a page needs."""
     seeds = options["seeds"]
     if options["precision"]:
         seeds = check_replications(seeds)
-    return page_samples(experiment, seeds) if options["report_file"] else 0
+    return page_samples(scenario, seeds) if options["report_file"] else 0
 
 
 def _write_page(comparison: Comparison, file: Path) -> None:
@@ -361,14 +361,14 @@ def _loads_asked(
         fixed = resolved(scenario)["arrivals"] == "own"
         return () if report_file is None or fixed else comparing.REPORT_LOADS
     if report_file is None:
-        raise InputError(f"--loads {listed}: must be given together with --report FILE.html")
+        raise refused("--loads", listed, "must be given together with --report FILE.html")
     if listed == "none":
         return ()
     try:
         factors = tuple(float(factor) for factor in listed.split(","))
     except ValueError:
         allowed = "must be numbers with commas between them, such as 0.5,1,2, or none"
-        raise InputError(f"--loads = {listed!r}: {allowed}") from None
+        raise refused("--loads", listed, allowed) from None
     comparing.check_loads(scenario, factors)
     return factors
 
@@ -377,7 +377,7 @@ def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
     try:
         write_whole(file, lambda path: simulation.write_spans(scenario, path))
     except OSError as error:
-        raise InputError(f"--spans {file}: {why(error)}") from error
+        raise unwritable("--spans", file, error) from error
 
 
 def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Scenario:
@@ -385,8 +385,7 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
     base = simulation.read_scenario(scenario_file) if scenario_file else simulation.Scenario()
     if not scenario_file and context.params["workload"] is None:
         names = ", ".join(simulation.WORKLOADS)
-        missing = f"WORKLOAD is missing: must be one of {names}, or be set by --scenario FILE"
-        raise click.UsageError(missing, context)
+        raise refused("WORKLOAD", LEFT_OUT, f"must be one of {names}, or be set by --scenario FILE")
     fields = {field.name for field in dataclasses.fields(simulation.Scenario)}
     typed = {
         name: value
@@ -398,8 +397,7 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
     )
     recording_file = context.params["recording_file"]
     if recording_file and "profile" in typed:
-        profile = typed["profile"]
-        raise InputError(f"--recording {recording_file}: leave out --profile {profile}")
+        raise refused("--profile", typed["profile"], "must be left out with --recording")
     if recording_file:
         typed |= {"recording": recorded(recording_file), "profile": None}
     if "warmup" in typed:
@@ -431,9 +429,9 @@ _FOUND = frozenset({"calibration", "cohort_links", "profile_parameters", "system
 
 
 def _asked(results: Any) -> object:
-    """Return the identity of the experiment behind `results`; None if these are not results.
+    """Return the identity of the scenario behind `results`; None if these are not results.
 
-    Measuring costs again does not make another experiment.
+    Measuring costs again does not make another scenario.
     """
     try:
         systems = [
@@ -475,5 +473,5 @@ def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Pat
             write_whole(kept, lambda path: path.write_text(recording, encoding="utf-8"))
             written.append(kept)
     except OSError as error:
-        raise InputError(f"--out {out}: {why(error)}") from error
+        raise unwritable("--out", out, error) from error
     return written

@@ -5,6 +5,8 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
+from accelflow.errors import refused
+
 _SHELLS: Final = ("bash", "zsh", "fish")
 
 
@@ -19,6 +21,6 @@ def completion(context: click.Context, shell: str) -> None:
     """
     found = get_completion_class(shell)
     if found is None:
-        raise click.UsageError(f"click does not support completion in {shell}")
+        raise refused("SHELL", shell, "must be a shell that click knows")
     script = found(context.find_root().command, {}, "accelflow", "_ACCELFLOW_COMPLETE")
     click.echo(script.source_template % script.source_vars(), nl=False)

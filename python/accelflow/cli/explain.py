@@ -11,7 +11,7 @@ import click
 from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.parameter_page import markdown
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused
 from accelflow.files import write_whole
 from accelflow.parameters import Engine, Parameter, engines
 
@@ -40,7 +40,7 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
     group = None if key is None else key.removesuffix(".")
     if page is not None:
         if key is not None:
-            raise InputError(f"KEY = {key!r}: must be left out with --markdown, which writes all")
+            raise refused("KEY", key, "must be left out with --markdown, which writes all")
         text = markdown(known)
         write_whole(page, lambda place: place.write_text(text, encoding="utf-8"))
         return

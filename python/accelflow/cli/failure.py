@@ -8,7 +8,8 @@ from typing import Final
 
 import click
 
-from accelflow.errors import AccelflowError
+from accelflow.cli.naming import option_name
+from accelflow.errors import LEFT_OUT, AccelflowError, refused
 
 #: Set this variable in the environment to see the traceback of an internal error.
 DEBUG_VARIABLE = "ACCELFLOW_DEBUG"
@@ -67,8 +68,7 @@ def _message(error: BaseException) -> tuple[str, int] | None:
     message: tuple[str, int] | None = None
     match error:
         case click.UsageError():
-            where = f" (see '{error.ctx.command_path} --help')" if error.ctx else ""
-            message = error.format_message() + where, WRONG_USE
+            message = _wrong_use(error), WRONG_USE
         case click.ClickException():
             message = error.format_message(), error.exit_code
         case AccelflowError():
@@ -80,6 +80,37 @@ def _message(error: BaseException) -> tuple[str, int] | None:
         case UnicodeEncodeError(object=text, reason="surrogates not allowed"):
             message = f"{text!r} is not valid UTF-8", WRONG_USE
     return message
+
+
+def _wrong_use(error: click.UsageError) -> str:
+    """The text of a wrong use of the command line, in the form of all refusals."""
+    command = error.ctx.command_path if error.ctx else "accelflow"
+    listed = f"that '{command} --help' lists"
+    parameters = error.ctx.command.params if error.ctx else []
+    match error:
+        case click.MissingParameter(param=click.Parameter() as missing):
+            allowed = f"must be given; see '{command} --help'"
+            choices = missing.type.choices if isinstance(missing.type, click.Choice) else ()
+            if choices:
+                allowed = f"must be {', '.join(map(str, choices))}"
+            return str(refused(option_name(missing), LEFT_OUT, allowed))
+        case click.NoSuchOption(option_name=name):
+            known = [option for parameter in parameters for option in parameter.opts]
+            return str(refused("option", name, f"must be an option {listed}", known))
+        case click.NoSuchCommand(command_name=name):
+            names = _commands(error.ctx) if error.ctx else []
+            return str(refused("command", name, f"must be a command {listed}", names))
+        case click.BadOptionUsage(option_name=name):
+            own = next((each for each in parameters if name in each.opts), None)
+            flag = isinstance(own, click.Option) and own.is_flag
+            allowed = "must be given without a value" if flag else "must be given a value"
+            return f"{name} = {'VALUE' if flag else LEFT_OUT!r}: {allowed}"
+    return f"{error.format_message()} (see '{command} --help')"
+
+
+def _commands(context: click.Context) -> list[str]:
+    group = context.command
+    return group.list_commands(context) if isinstance(group, click.Group) else []
 
 
 def _say(message: str, exit_code: int) -> int:

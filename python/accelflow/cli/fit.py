@@ -9,7 +9,7 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.campaigns import Campaign, out_option, threads_option
 from accelflow.cli.output import Output
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.findings.terminal import print_findings
 from accelflow.fit import Fit, Lengths, bounds, fit, to_json, to_toml, write_fit
 
@@ -67,7 +67,7 @@ def fit_command(**options: Any) -> None:
     Each parameter stays within its bounds. Rows marked `check` are never used.
     """
     if options["seed"] < 0:
-        raise InputError(f"--seed {options['seed']}: must be at least 0")
+        raise refused("--seed", options["seed"], "must be at least 0")
     campaign = Campaign(options["threads"], options["out"])
     fixed = read_settings(options["fixed"], "--fix")
     lengths = Lengths(requests=options["requests"], seeds=options["seeds"], noise=options["noise"])

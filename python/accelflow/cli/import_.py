@@ -16,7 +16,7 @@ import click
 
 from accelflow import importing, simulation
 from accelflow.cli.output import check_file
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, refused
 from accelflow.importing import Imported, Report
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
@@ -103,7 +103,8 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
     if unit is not None and unit not in importing.UNITS:
         raise refused("--unit", unit, known=importing.UNITS)
     if (into is None) != (service is None):
-        raise InputError("--into: must be given together with --service")
+        left_out, given = ("--service", "--into") if service is None else ("--into", "--service")
+        raise refused(left_out, LEFT_OUT, f"must be given together with {given}")
     report = Report("arrivals", strict=strict)
     if into is None:
         _check_csv(out, files)
@@ -415,7 +416,7 @@ def deathstarbench(
     RESULTS.json is the output of `accelflow compare --json`.
     """
     if service is not None and against is None:
-        raise InputError("--service: must be given together with --against")
+        raise refused("--service", service, "must be given together with --against")
     report = Report("deathstarbench", strict=strict)
     measured = importing.read_latencies(files, report)
     rows = importing.compared(measured, against, service) if against else []

@@ -1,5 +1,6 @@
-"""Refusals that name the user's option instead of the field that it sets."""
+"""Refusals that name the user's options and arguments."""
 
+import copy
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,16 +10,23 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from accelflow.errors import InputError
+from accelflow.errors import InputError, refused
 
-__all__ = ["file_once", "naming_options", "once"]
+__all__ = ["file_once", "naming_options", "once", "option_name"]
 
-#: The field at the beginning of a refusal, with its place in a list: ``services[0] = 'Foo': ...``.
-_FIELD: Final = re.compile(r"(\w+)(\[\d+\])?(?= = )")
+#: A field, perhaps with its index in a list, as in ``services[0]``.
+_FIELD: Final = re.compile(r"(\w+)(\[\d+\])?")
+
+
+def option_name(parameter: click.Parameter) -> str:
+    """Return the name of an option or argument in messages, such as ``--seed`` or ``WORKLOAD``."""
+    if isinstance(parameter, click.Argument):
+        return (parameter.metavar or str(parameter.name).upper()).strip("[].")
+    return next((name for name in parameter.opts if name.startswith("--")), parameter.opts[0])
 
 
 class _Context(click.Context):
-    """A command's context that rewrites refusals of options on their way out."""
+    """A command's context whose refusals name options and arguments."""
 
     def __exit__(
         self,
@@ -29,39 +37,113 @@ class _Context(click.Context):
         """Close the context; if a refusal names a field that an option has set, name the option."""
         suppress = super().__exit__(exc_type, exc_value, tb)
         if type(exc_value) is InputError:
-            text = str(exc_value)
-            named = _by_option(text, self)
-            if named != text:
-                raise InputError(named) from exc_value
+            option = _option_of(exc_value.place, self)
+            if option is not None and option != exc_value.place:
+                raise exc_value.at(option) from exc_value
         return suppress
 
+    def invoke(self, callback: Any, /, *arguments: Any, **options: Any) -> Any:
+        """Run the command. Raises InputError for more arguments than it has."""
+        if self.args and not isinstance(self.command, click.Group):
+            raise refused("argument", self.args[0], f"must be left out; see '{_help_of(self)}'")
+        return super().invoke(callback, *arguments, **options)
 
-def _by_option(text: str, context: click.Context) -> str:
-    """Replace the field at the beginning of `text` by the option of `context` that has set it.
 
-    An option with the same name as its field, such as ``--seed``, is not replaced.
-    """
-    field = _FIELD.match(text)
+def _help_of(context: click.Context) -> str:
+    return f"{context.command_path} --help"
+
+
+def _option_of(place: str | None, context: click.Context) -> str | None:
+    """The option or argument of `context` that has set the field `place`; None without one."""
+    field = _FIELD.fullmatch(place or "")
     if field is None:
-        return text
-    name = field.group(1)
-    if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-        return text
+        return None
     for parameter in context.command.params:
-        option = max(parameter.opts, key=len)
-        if parameter.name == name and option.startswith("--"):
-            own = option.removeprefix("--").replace("-", "_")
-            return text if own == name else option + text[field.end() :]
-    return text
+        typed = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        if typed and field.group(1) in _fields_of(parameter):
+            return option_name(parameter)
+    return None
+
+
+def _fields_of(parameter: click.Parameter) -> set[str]:
+    """The names of the field that `parameter` sets, such as scenario and scenario_file."""
+    name = str(parameter.name)
+    option = option_name(parameter).removeprefix("--").replace("-", "_").lower()
+    return {name, name.removesuffix("_file"), option}
 
 
 def naming_options(command: click.Command) -> click.Command:
-    """Make refusals of `command` and its subcommands name options."""
+    """Make refusals of `command` and its subcommands name options and arguments."""
+    if command.context_class is _Context:
+        return command
     command.context_class = _Context
+    for parameter in command.params:
+        parameter.type = _refusing(parameter.type)
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             naming_options(inner)
+    else:
+        command.allow_extra_args = True  # `_Context.invoke` refuses them
     return command
+
+
+def _refusing(kind: click.ParamType[Any]) -> click.ParamType[Any]:
+    """Return a copy of `kind` that refuses values in the form of all refusals."""
+
+    def convert(value: Any, parameter: click.Parameter | None, context: Any) -> Any:
+        try:
+            return kind.convert(value, parameter, context)
+        except click.BadParameter as error:
+            place = "value" if parameter is None else option_name(parameter)
+            refusal = _refusal(place, value, kind)
+            raise (error if refusal is None else refusal) from error
+
+    own = copy.copy(kind)
+    # click's kinds have no common base that could be extended instead.
+    own.convert = convert  # type: ignore[method-assign,assignment]
+    return own
+
+
+def _refusal(place: str, value: Any, kind: click.ParamType[Any]) -> InputError | None:
+    """The refusal of `value`, which is not of `kind`; None for a kind that is not known here."""
+    if isinstance(kind, click.Choice):
+        return refused(place, value, known=[str(choice) for choice in kind.choices])
+    allowed = _rule(kind, value)
+    return None if allowed is None else refused(place, value, allowed)
+
+
+def _rule(kind: click.ParamType[Any], value: Any) -> str | None:
+    """The rule of `kind` that `value` breaks, which begins with ``must``."""
+    match kind:
+        case click.types.IntParamType():
+            return f"must be a whole number{_range(kind)}"
+        case click.types.FloatParamType():
+            return f"must be a number{_range(kind)}"
+        case click.Path():
+            return _of_path(kind, Path(value))
+    return None
+
+
+def _range(kind: click.ParamType[Any]) -> str:
+    """The words for the range of a kind of numbers, such as `` from 1 to 9``."""
+    least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+    if least is not None and most is not None:
+        return f" from {least:g} to {most:g}"
+    if least is not None:
+        return f" of at least {least:g}"
+    return "" if most is None else f" of at most {most:g}"
+
+
+def _of_path(kind: click.Path[Any], path: Path) -> str:
+    """The rule that `path` breaks."""
+    what = "file" if kind.file_okay else "folder"
+    if not path.exists():
+        return f"must be a {what} that exists"
+    if path.is_dir() and not kind.dir_okay:
+        return "must be a file, not a folder"
+    if not path.is_dir() and not kind.file_okay:
+        return "must be a folder, not a file"
+    return f"must be a {what} that can be read"
 
 
 def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...]) -> object | None:
@@ -70,8 +152,7 @@ def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...
     Raises InputError if it is given again.
     """
     if len(values) > 1:
-        option = max(parameter.opts, key=len)
-        raise InputError(f"{option} = {str(values[1])!r}: must be given only once")
+        raise refused(option_name(parameter), str(values[1]), "must be given only once")
     return values[0] if values else None
 
 

@@ -19,7 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 
 __all__ = ["Lines", "Output", "bar", "busy", "check_file", "check_place"]
 
@@ -44,7 +44,9 @@ def check_place(out: Path) -> None:
     """
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise InputError(f"--out {out}: {existing} is not a writable folder")
+        raise refused(
+            "--out", str(out), f"must be in a folder that can be written; {existing} is not"
+        )
 
 
 def check_file(out: Path, option: str = "--out") -> None:
@@ -54,9 +56,9 @@ def check_file(out: Path, option: str = "--out") -> None:
     """
     folder = out.absolute().parent
     if not folder.exists():
-        raise InputError(f"{option} {out}: there is no folder {folder}")
+        raise refused(option, str(out), f"must be in a folder that exists; {folder} does not")
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"{option} {out}: {folder} is not a writable folder")
+        raise refused(option, str(out), f"must be in a folder that can be written; {folder} is not")
 
 
 @contextmanager

@@ -8,8 +8,7 @@ import click
 from rich.console import Console
 
 from accelflow.cli.output import check_file
-from accelflow.errors import InputError
-from accelflow.files import why
+from accelflow.errors import unwritable
 from accelflow.page import Page, write_page
 from accelflow.simulation import Scenario, loaded, orchestrators, services
 
@@ -49,5 +48,5 @@ def written(page: Page, file: Path) -> None:
     try:
         write_page(page, file)
     except OSError as error:
-        raise InputError(f"--report {file}: {why(error)}") from error
+        raise unwritable("--report", file, error) from error
     Console(stderr=True).print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)

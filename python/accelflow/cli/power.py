@@ -10,8 +10,8 @@ from accelflow import chip
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_assignments
 from accelflow.cli.chosen import is_parameter, sized
-from accelflow.errors import InputError
-from accelflow.files import parse_json, read_text, why
+from accelflow.errors import refused, unreadable
+from accelflow.files import parse_json, read_text
 from accelflow.report.paper import EXPERIMENT, other_experiment
 from accelflow.report.results import Comparison
 
@@ -53,7 +53,11 @@ def power(
     given, sizes, note = _inputs(place, changes)
     if results is not None:
         if place is not None or sizes:
-            raise InputError("--chip: must be left out with RESULTS, which name the chip")
+            raise refused(
+                "--chip" if place is not None else "--set",
+                place or changes[0],
+                "must be left out with RESULTS, which name the chip",
+            )
         _print_energies(_read(results), given, as_json)
         return
     result = chip.power(given, sizes)
@@ -180,7 +184,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         results = parse_json(read_text(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("RESULTS", path, error) from error
     if not isinstance(results, dict):
-        raise InputError(f"{path}: must be a file of results of `accelflow compare`")
+        raise refused("RESULTS", str(path), "must be a file of results of `accelflow compare`")
     return results

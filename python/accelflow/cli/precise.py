@@ -13,8 +13,8 @@ from rich.console import Console
 
 from accelflow.cli.output import check_file
 from accelflow.cli.running import TIME_LIMIT
-from accelflow.errors import AccelflowError, InputError, refused
-from accelflow.files import why, write_whole
+from accelflow.errors import AccelflowError, refused, unwritable
+from accelflow.files import write_whole
 from accelflow.precision import Precision, Reached, parse_precision
 from accelflow.report import Comparison
 from accelflow.time_limit import seconds_text
@@ -96,9 +96,10 @@ def asked_precision(context: click.Context) -> Precision | None:
         typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if typed and context.params[name] is not None:
             option = f"--{name.removesuffix('_file')}"
-            raise InputError(
-                f"{option} {context.params[name]}: must be left out with --precision, which "
-                "finds the number of requests"
+            raise refused(
+                option,
+                context.params[name],
+                "must be left out with --precision, which finds the number of requests",
             )
     return parse_precision(text)
 
@@ -141,7 +142,9 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
         return
     check_file(file, "--samples")
     if report_file is not None:
-        raise InputError("--samples: must be left out with --report, which keeps its own samples")
+        raise refused(
+            "--samples", str(file), "must be left out with --report, which keeps its own samples"
+        )
 
 
 def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:
@@ -169,7 +172,7 @@ def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Compari
     try:
         write_whole(file, write)
     except OSError as error:
-        raise InputError(f"--samples {file}: {why(error)}") from error
+        raise unwritable("--samples", file, error) from error
     return found[0]
 
 

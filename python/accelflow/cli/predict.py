@@ -12,8 +12,8 @@ from accelflow import prediction
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.output import check_file
-from accelflow.errors import InputError, refused
-from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.errors import refused, unreadable, unwritable
+from accelflow.files import parse_json, read_text, write_whole
 from accelflow.workload import is_file, load_workload
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -117,13 +117,15 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
     """
     function, _, service = options["named"].partition("=")
     if not function or not service:
-        raise InputError(
-            f"--service {options['named']}: must be FUNCTION=NAME, as in Text.ComposeText=CPost"
+        raise refused(
+            "--service", options["named"], "must be FUNCTION=NAME, as in Text.ComposeText=CPost"
         )
     if options["interface"].suffix == ".proto":
-        raise InputError(
-            f"--interface {options['interface']}: must be a .thrift file, since recordings of gRPC"
-            " do not have the time outside of steps"
+        raise refused(
+            "--interface",
+            str(options["interface"]),
+            "must be a .thrift file, since recordings of gRPC do not have the time outside of"
+            " steps",
         )
     for file in filter(None, (out, save_recording)):
         check_file(file)
@@ -161,7 +163,7 @@ def _arguments(file: Path | None) -> list[dict[str, Any]]:
     try:
         lines = read_text(file).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--arguments {file}: {why(error)}") from error
+        raise unreadable("--arguments", file, error) from error
     found = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -169,12 +171,14 @@ def _arguments(file: Path | None) -> list[dict[str, Any]]:
         try:
             arguments = parse_json(line)
         except ValueError as error:
-            raise InputError(f"--arguments {file}:{number}: {error}") from error
+            raise refused(
+                "--arguments", f"{file}:{number}", f"must be a JSON object: {error}"
+            ) from error
         if not isinstance(arguments, dict):
-            raise InputError(f"--arguments {file}:{number}: must be a JSON object")
+            raise refused("--arguments", f"{file}:{number}", "must be a JSON object")
         found.append(arguments)
     if not found:
-        raise InputError(f"--arguments {file}: must have a JSON object in at least one line")
+        raise refused("--arguments", str(file), "must have a JSON object in at least one line")
     return found
 
 
@@ -184,4 +188,4 @@ def _write(option: str, file: Path | None, text: str) -> None:
     try:
         write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{option} {file}: {why(error)}") from error
+        raise unwritable(option, file, error) from error

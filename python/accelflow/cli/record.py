@@ -14,7 +14,7 @@ from rich.console import Console
 from accelflow import Server, _native
 from accelflow.calibration import measure
 from accelflow.cli.output import bar, check_file
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, unreadable, unwritable
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.handlers import find_setup, set_up
 from accelflow.recordings import completed
@@ -109,15 +109,22 @@ def record(
     simulates the recording.
     """
     if (source is None) == (address is None):
-        raise InputError(
-            "give either MODULE:FUNCTION, WORKLOAD or --from, the address of a running server"
+        raise refused(
+            "--from",
+            address or LEFT_OUT,
+            "must be given, the address of a running server, or MODULE:FUNCTION or WORKLOAD"
+            " instead of it",
         )
     filled = _read(base) if base else None
     check_file(out)
     if source is not None and (is_file(source) or source in WORKLOADS):
         given = [f"--{name}" for name in ("interface", "certificate", "key") if options[name]]
         if given:
-            raise InputError(f"{source}: leave out {', '.join(given)}: a workload needs no server")
+            raise refused(
+                given[0],
+                str(options[given[0].removeprefix("--")]),
+                f"must be left out: the workload {source} needs no server",
+            )
         text = _run(source, services)
     else:
         names = _names(services)
@@ -131,7 +138,7 @@ def record(
     try:
         write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"--out {out}: {why(error)}") from error
+        raise unwritable("--out", out, error) from error
     click.echo(f"wrote {out}: {', '.join(recorded)}", err=True)
 
 
@@ -142,21 +149,22 @@ def _run(source: str, names: tuple[str, ...]) -> str:
         try:
             return measure(advance, workload, names)
         except AccelflowError as error:
-            raise InputError(f"{source}: {error}") from error
+            raise InputError(f"{source}: {error}", error.place) from error
+
+
+_FORM_OF_SERVICE: Final = "must be FUNCTION=NAME, as in Text.ComposeText=CPost"
 
 
 def _names(services: tuple[str, ...]) -> dict[str, str]:
     names: dict[str, str] = {}
     if not services:
-        raise InputError("--service is missing: must be FUNCTION=NAME, as Text.ComposeText=CPost")
+        raise refused("--service", LEFT_OUT, _FORM_OF_SERVICE)
     for text in services:
         function, _, name = text.partition("=")
         if not function or not name:
-            raise InputError(
-                f"--service {text}: must be FUNCTION=NAME, as in Text.ComposeText=CPost"
-            )
+            raise refused("--service", text, _FORM_OF_SERVICE)
         if function in names or name in names.values():
-            raise InputError(f"--service {text}: the function and the name must not be repeated")
+            raise refused("--service", text, "must not repeat a function or a name")
         names[function] = name
     return names
 
@@ -166,19 +174,21 @@ def _read(file: Path) -> str:
         text = read_text(file)
         _native.check_recording(text)
     except (OSError, UnicodeDecodeError, AccelflowError) as error:
-        raise InputError(f"--base {file}: {why(error)}") from error
+        raise unreadable("--base", file, error) from error
     return text
 
 
 def _settings(**options: Any) -> _Settings:
     missing = [f"--{name}" for name in ("interface", "certificate", "key") if not options[name]]
     if missing:
-        raise InputError(
-            f"{', '.join(missing)}: needed to serve MODULE:FUNCTION; connections without TLS take "
-            "traces that the simulator does not have"
+        raise refused(
+            missing[0],
+            LEFT_OUT,
+            "must be given to serve MODULE:FUNCTION; connections without TLS take traces that"
+            " the simulator does not have",
         )
     if not 0 < options["seconds"] <= 1e6:
-        raise InputError(f"--seconds {options['seconds']}: must be above 0 and at most 1000000")
+        raise refused("--seconds", options["seconds"], "must be above 0 and at most 1000000")
     return _Settings(**options)
 
 
@@ -206,7 +216,7 @@ def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
 def _fetched(address: str, names: dict[str, str]) -> str:
     parts = urllib.parse.urlsplit(address)
     if parts.scheme != "http" or not parts.netloc or parts.path.strip("/"):
-        raise InputError(f"--from {address}: must be http://HOST:PORT")
+        raise refused("--from", address, "must be http://HOST:PORT")
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     query = urllib.parse.urlencode({"date": today} | names)
     url = f"http://{parts.netloc}/recording?{query}"
@@ -215,14 +225,22 @@ def _fetched(address: str, names: dict[str, str]) -> str:
             data = response.read(_MAX_BYTES + 1)
     except urllib.error.HTTPError as error:
         message = error.read(1_000).decode(errors="replace").strip()
-        raise InputError(f"--from {address}: {message or error}") from error
+        raise refused(
+            "--from",
+            address,
+            f"must be an operators' port that sends a recording: {message or error}",
+        ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         message = why(reason) if isinstance(reason, Exception) else str(reason)
-        raise InputError(f"--from {address}: {message}") from error
+        raise refused(
+            "--from", address, f"must be an operators' port that answers: {message}"
+        ) from error
     try:
         text: str = data.decode()
         _native.check_recording(text)
     except (UnicodeDecodeError, AccelflowError) as error:
-        raise InputError(f"--from {address}: the response is not a recording: {error}") from error
+        raise refused(
+            "--from", address, f"must be an operators' port that sends a recording: {error}"
+        ) from error
     return text

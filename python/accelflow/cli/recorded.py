@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
-from accelflow.files import read_text, why
+from accelflow.errors import AccelflowError, InputError, refused, unreadable
+from accelflow.files import read_text
 
 __all__ = ["recorded"]
 
@@ -16,18 +16,20 @@ def recorded(file: Path) -> str:
         _check_form(file, recording)
         _native.check_recording(recording)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--recording '{file}' cannot be read: {why(error)}") from error
+        raise unreadable("--recording", file, error) from error
     except InputError:
         raise
     except AccelflowError as error:
-        raise InputError(f"--recording {file}: {error}") from error
+        raise refused("--recording", str(file), f"must be a valid recording: {error}") from error
     return recording
 
 
 def _check_form(file: Path, text: str) -> None:
     """Refuse a file of another kind, which the parser of recordings would call malformed JSON."""
     if not text.lstrip().startswith("{"):
-        raise InputError(
-            f"--recording {file}: must be a recording, the JSON object that `accelflow record`"
-            " writes; `accelflow import` makes workloads from spans and tables"
+        raise refused(
+            "--recording",
+            str(file),
+            "must be a recording, the JSON object that `accelflow record` writes; `accelflow"
+            " import` makes workloads from spans and tables",
         )

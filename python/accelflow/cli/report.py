@@ -7,8 +7,8 @@ import click
 
 from accelflow.cli.output import check_file
 from accelflow.cli.pages import written
-from accelflow.errors import AccelflowError, InputError
-from accelflow.files import parse_json, read_text, why
+from accelflow.errors import AccelflowError, refused, unreadable
+from accelflow.files import parse_json, read_text
 from accelflow.page import command_line
 from accelflow.report import Comparison
 from accelflow.report.page import comparison_page
@@ -33,7 +33,9 @@ def report(results_file: Path, out: Path) -> None:
     try:
         comparison = Comparison.from_dict(parse_json(read_text(results_file)))
     except (OSError, ValueError) as error:
-        raise InputError(f"{results_file}: {why(error)}") from error
+        raise unreadable("RESULTS", results_file, error) from error
     except AccelflowError as error:
-        raise InputError(f"{results_file}: {error}") from error
+        raise refused(
+            "RESULTS", str(results_file), f"must be results of `accelflow compare`: {error}"
+        ) from error
     written(comparison_page(comparison, command_line(sys.argv)), out)

@@ -24,7 +24,7 @@ from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.output import Output
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.cli.recorded import recorded
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.page import command_line
 from accelflow.reports.reproduction import reproduction_page
 from accelflow.reproduce import (
@@ -150,7 +150,7 @@ def _asked(experiments: tuple[str, ...], options: Mapping[str, Any]) -> _Asked:
     workload, recording = options["workload"], options["recording_file"]
     if workload is None:
         if recording is not None:
-            raise InputError(f"--recording {recording}: must be given together with --workload")
+            raise refused("--recording", str(recording), "must be given together with --workload")
         definitions = [load(name) for name in dict.fromkeys(experiments or names())]
         return _Asked(definitions, scenario, {})
     with plain_warnings():
@@ -189,14 +189,26 @@ def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | N
     results, proofs_at = options["page_of"], options["implications_at"]
     if options["workload"] is not None and (results or proofs_at):
         option = "--page" if results else "--implications"
-        raise InputError(f"{option} simulates nothing; leave out --workload")
+        raise refused(
+            "--workload",
+            options["workload"],
+            f"must be left out with {option}, which simulates nothing",
+        )
     if results is not None:
         if experiments:
-            raise InputError("--page takes all results of its directory; name no experiments")
+            raise refused(
+                "EXPERIMENT",
+                experiments[0],
+                "must be left out with --page, which takes all results of its directory",
+            )
         return rewrite_page(results)
     if proofs_at is not None:
         if experiments:
-            raise InputError("--implications simulates nothing; name no experiments")
+            raise refused(
+                "EXPERIMENT",
+                experiments[0],
+                "must be left out with --implications, which simulates nothing",
+            )
         implications.write_page(proofs_at, implications.PROOFS)
         return Path(proofs_at)
     return None

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.studies.sweep import Runner
 from accelflow.time_limit import parse_time_limit
 
@@ -60,7 +60,9 @@ def runner_at(cluster: str | None, workers: int | None) -> Iterator[Runner | Non
         yield None
         return
     if workers is not None:
-        raise InputError("--workers: must be left out with --cluster, which has workers of its own")
+        raise refused(
+            "--workers", workers, "must be left out with --cluster, which has workers of its own"
+        )
     from accelflow.studies.cluster import on_cluster  # noqa: PLC0415 (an extra)
 
     with on_cluster(cluster, say=_say) as runner:

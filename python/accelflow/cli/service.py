@@ -11,8 +11,8 @@ from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.output import check_file
-from accelflow.errors import InputError, refused
-from accelflow.files import why, write_whole
+from accelflow.errors import refused, unwritable
+from accelflow.files import write_whole
 from accelflow.workload import is_file, load_workload, new_workload, read_workload
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
@@ -132,12 +132,12 @@ def new(name: str, like: str | None, out: Path | None) -> None:
     text = new_workload(name, like)
     place = out if out is not None else Path(f"{name}.toml")
     if place.suffix.lower() != ".toml":
-        raise InputError(f"--out {place}: must end in .toml")
+        raise refused("--out", str(place), "must end in .toml")
     if place.exists():
-        raise InputError(f"{place}: already exists; --out writes another file")
+        raise refused("--out", str(place), "must not exist yet; --out writes another file")
     check_file(place)
     try:
         write_whole(place, lambda scratch: scratch.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{place}: {why(error)}") from error
+        raise unwritable("--out", place, error) from error
     click.echo(f"wrote {place}; simulate it with: accelflow compare {place}")

@@ -8,8 +8,8 @@ import click
 
 from accelflow import watching
 from accelflow.cli.output import check_file
-from accelflow.errors import InputError
-from accelflow.files import why, write_whole
+from accelflow.errors import InputError, refused, unwritable
+from accelflow.files import write_whole
 from accelflow.simulation import Scenario
 from accelflow.watching import KINDS_OF_SPANS, Shown
 
@@ -82,11 +82,13 @@ def check_timeline(options: dict[str, Any]) -> None:
     ]
     if file is None:
         if narrowed:
-            raise InputError(
-                f"--timeline-{narrowed[0]}: must be given together with --timeline FILE"
+            raise refused(
+                f"--timeline-{narrowed[0]}",
+                options[f"timeline_{narrowed[0]}"],
+                "must be given together with --timeline FILE",
             )
         return
-    _check_place("--timeline", file)
+    check_file(file, "--timeline")
     _check_shown(_shown(options))
 
 
@@ -102,7 +104,7 @@ def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
     try:
         write_whole(file, lambda path: watching.write_timeline(scenario, path, shown))
     except OSError as error:
-        raise InputError(f"--timeline {file}: {why(error)}") from error
+        raise unwritable("--timeline", file, error) from error
     return file
 
 
@@ -121,17 +123,9 @@ def _check_shown(shown: Shown) -> None:
     try:
         shown.check()
     except InputError as error:
-        field, _, rule = str(error).partition(" = ")
-        if field not in _OPTIONS:
+        if error.place not in _OPTIONS:
             raise
-        raise InputError(f"--timeline-{_OPTIONS[field]} = {rule}") from error
-
-
-def _check_place(option: str, file: Path) -> None:
-    try:
-        check_file(file)
-    except InputError as error:
-        raise InputError(str(error).replace("--out", option, 1)) from error
+        raise error.at(f"--timeline-{_OPTIONS[error.place]}") from error
 
 
 @click.group("timeline", no_args_is_help=True)
@@ -187,7 +181,7 @@ def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: A
     The first request shown begins at 0, as in a timeline of a simulation. To compare both, join
     them with `cat simulated.pftrace measured.pftrace`.
     """
-    _check_place("--out", out)
+    check_file(out)
     shown = Shown(**shown_options)
     shown.check()
     counts: list[tuple[int, int]] = []
@@ -198,6 +192,6 @@ def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: A
     try:
         write_whole(out, write)
     except OSError as error:
-        raise InputError(f"--out {out}: {why(error)}") from error
+        raise unwritable("--out", out, error) from error
     ((requests, spans),) = counts
     click.echo(f"wrote {out}: {requests:,} requests, {spans:,} spans", err=True)

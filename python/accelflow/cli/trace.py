@@ -9,7 +9,7 @@ import click
 from accelflow.cli import offered
 from accelflow.cli.output import check_file
 from accelflow.cli.watch import watch
-from accelflow.errors import InputError, TraceError
+from accelflow.errors import InputError, TraceError, refused
 from accelflow.trace import LIBRARY, load, templates
 from accelflow.trace.text import ASCII, show
 from accelflow.trace.view import View, view_registered, view_stored
@@ -71,7 +71,7 @@ def list_traces(file: Path | None, as_json: bool) -> None:
 def show_trace(name: str, file: Path | None, as_json: bool, out: Path | None) -> None:
     """Show the trace NAME: source, graph, words nibble by nibble, and the memory it can reach."""
     if out is not None and out.suffix not in FORMATS:
-        raise InputError(f"--out {out}: must end in {' or '.join(FORMATS)}")
+        raise refused("--out", str(out), f"must end in {' or '.join(FORMATS)}")
     if out is not None:
         check_file(out)
     view = _view(name, file)
@@ -94,8 +94,8 @@ def _view(name: str, file: Path | None) -> View:
         return view_stored(load(file), name) if file else view_registered(LIBRARY, name)
     except TraceError as error:
         if error.reason == "unknown_trace":
-            place = f"{file}: " if file else ""
-            raise InputError(f"{place}{error}") from error
+            place = f"{file}: NAME" if file else "NAME"
+            raise InputError(str(error), "trace").at(place) from error
         raise
 
 

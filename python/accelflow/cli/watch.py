@@ -13,8 +13,7 @@ from accelflow import watching
 from accelflow.cli import offered
 from accelflow.cli.asking import one_system, scenario_asked
 from accelflow.cli.output import bar, check_file
-from accelflow.errors import InputError
-from accelflow.files import why
+from accelflow.errors import refused, unwritable
 from accelflow.waterfall import ASCII, show
 
 __all__ = ["watch"]
@@ -53,7 +52,7 @@ def watch(
     """
     if picture is not None:
         if picture.suffix not in (".svg", ".png"):
-            raise InputError(f"--svg {picture}: must end in .svg or .png")
+            raise refused("--svg", str(picture), "must end in .svg or .png")
         check_file(picture)
     scenario = scenario_asked(context)
     console = Console(stderr=True)
@@ -71,7 +70,7 @@ def watch(
         try:
             write_picture(found, picture)
         except OSError as error:
-            raise InputError(f"--svg {picture}: {why(error)}") from error
+            raise unwritable("--svg", picture, error) from error
     if as_json:
         click.echo(json.dumps(found, indent=2))
     else:

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from accelflow.errors import InputError, refused, whole_number
+from accelflow.errors import refused, whole_number
 from accelflow.importing.alibaba_calls import UNDER_1_MS, Call, Graphs, Service, Shape
 from accelflow.importing.alibaba_rates import Rates
 from accelflow.importing.numbers import Quantiles, rounded
@@ -77,9 +77,10 @@ def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> I
                 )
     graphs.end()
     if not graphs.services:
-        raise InputError(
-            f"{', '.join(map(str, paths))}: has no call by rpc or http to a microservice with a"
-            " name: must have at least one"
+        raise refused(
+            "FILE",
+            ", ".join(map(str, paths)),
+            "must have at least one call by rpc or http to a microservice with a name",
         )
     return _Builder(graphs, rates, report, options).build()
 
@@ -135,8 +136,10 @@ class _Builder:
             return
         span_s = (self.graphs.last_ms - self.graphs.first_ms) / 1e3
         if span_s <= 0:
-            raise InputError(
-                "timestamp: all calls have the same: must differ, or MSRTQps must give the rates"
+            raise refused(
+                "timestamp",
+                self.graphs.first_ms,
+                "must not be the same for all calls, or MSRTQps must give the rates",
             )
         tree["rate_rps"] = max(
             rounded(service.count / span_s / self.options.sampled_share), LEAST_RATE_RPS

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import LONGEST_NAME, Table
+from accelflow.importing.sources import LONGEST_NAME, CsvTable
 from accelflow.importing.workloads import rate_lines
 
 __all__ = ["Rates"]
@@ -30,7 +30,7 @@ class Rates:
         self._rates: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         self._count = 0
 
-    def read(self, table: Table) -> None:
+    def read(self, table: CsvTable) -> None:
         """Add the rows of `table`. Raises InputError for more than five million rates."""
         time, name, metric, value = (
             table.index("the table MSRTQps", *names)
@@ -56,7 +56,9 @@ class Rates:
             self._count += int(at_ms) not in rates
             rates[int(at_ms)] += rate_rps
             if self._count > _MOST:
-                raise InputError(f"{row.place}: has more than {_MOST} rates of microservices")
+                raise refused(
+                    "FILE", row.place, f"must have at most {_MOST} rates of microservices"
+                )
 
     def any(self) -> bool:
         """Whether there is a rate of any microservice."""

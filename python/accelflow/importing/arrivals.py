@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, refused
 from accelflow.importing.clocks import NO_TIME, UNITS, Clock, unit_of
 from accelflow.importing.numbers import number, rounded
 from accelflow.importing.report import Report
 from accelflow.importing.runs import Sorted
-from accelflow.importing.sources import Row, Table, table_of
+from accelflow.importing.sources import CsvRow, CsvTable, table_of
 from accelflow.importing.workloads import (
     LEAST_RATE_RPS,
     MOST_RATE_RPS,
@@ -107,14 +107,15 @@ class Arrivals:
             area += rate * (time_ns - last)
             last, rate = time_ns, value
         if first is None:
-            raise InputError("arrivals: must be at least one")
+            raise refused("arrivals", 0, "must be at least 1")
         if self.process == "times":
             intervals, span = self._records.count - 1, last - first
             self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span // max(intervals, 1)), first)
             if not span:
-                raise InputError(
-                    f"arrivals: must be at two different times or more; {intervals + 1} at one"
-                    f" time{self._report.drops()}"
+                raise refused(
+                    "arrivals",
+                    f"{intervals + 1} at one time",
+                    f"must be at two different times or more{self._report.drops()}",
                 )
             return first, intervals / span * 1e9
         if last_ns is None and not rate:
@@ -176,13 +177,17 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
         with table_of(path, report) as table:
             reader = _Reader(table, report, options, records)
             if process and reader.process != process:
-                raise InputError(f"{path}:1: has {reader.process}: must have {process}, as before")
+                raise refused(
+                    "FILE",
+                    f"{path}:1",
+                    f"must have {process} as the files before it, not {reader.process}",
+                )
             process = reader.process
             reader.read()
     if not records.count:
         hint = " (see --unit)" if report.count("dropped", NO_TIME) else ""
         drops = report.drops()
-        raise InputError(f"{paths[0]}: has no usable row: must have at least one{drops}{hint}")
+        raise refused("FILE", str(paths[0]), f"must have at least one usable row{drops}{hint}")
     last_ns = None
     if process == "counts":
         last_ns = _make_rates(records, report, options.window_s)
@@ -194,21 +199,22 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
 class _Reader:
     """Reads the rows of one table into records of time and value."""
 
-    def __init__(self, table: Table, report: Report, options: Options, records: Sorted) -> None:
+    def __init__(self, table: CsvTable, report: Report, options: Options, records: Sorted) -> None:
         self.table, self.report, self.records = table, report, records
         self.time = self._time_column(options.column)
         name = table.columns[self.time]
         unit = options.unit or unit_of(name)
         if unit is None:
-            raise InputError(
-                f"{table.path}:1: column {name}: must declare its unit, such as {name}_s; or set"
-                f" --unit {', '.join(UNITS)}"
+            raise refused(
+                f"{table.path}:1: column",
+                name,
+                f"must declare its unit, such as {name}_s; or set --unit {', '.join(UNITS)}",
             )
         counts, rates = table.find(*_COUNTS), table.find(*_RATES)
         self.scale = 1.0
         if counts is not None and rates is not None:
             there = f"{table.columns[counts]} and {table.columns[rates]}"
-            raise InputError(f"{table.path}:1: columns {there}: must be counts or rates, not both")
+            raise refused(f"{table.path}:1: columns", there, "must be counts or rates, not both")
         if rates is not None:
             self.scale = _RATES[table.columns[rates].lower()]
         self.value = counts if counts is not None else rates
@@ -225,24 +231,26 @@ class _Reader:
         if asked is not None:
             return self.table.named("--column", asked)
         if len(self.table.columns) == 1 and number(self.table.columns[0]) is not None:
-            raise InputError(
-                f"{self.table.path}:1: {self.table.columns[0]}: must be the name of a column, such"
-                " as time_s"
+            raise refused(
+                f"{self.table.path}:1: column",
+                self.table.columns[0],
+                "must be a name, such as time_s",
             )
         found = self.table.find(*_UNITED, *_TIMES)
         if found is not None:
             return found
         there = ", ".join(self.table.columns)[:200]
-        raise InputError(
-            f"{self.table.path}:1: times: must have a column time_s, time_ms, time_us or timestamp,"
-            f" or --column NAME; has {there}"
+        raise refused(
+            f"{self.table.path}:1: columns",
+            there,
+            "must have times: time_s, time_ms, time_us or timestamp, or --column NAME",
         )
 
     def read(self) -> None:
         for row in self.table.rows():
             self._read(row)
 
-    def _read(self, row: Row) -> None:
+    def _read(self, row: CsvRow) -> None:
         time_ns = self.clock.read(row.cells[self.time], row.place)
         if time_ns is None:
             return
@@ -343,7 +351,7 @@ def _shortest(records: Sorted, report: Report) -> int:
     steps = sorted(after - before for before, after in itertools.pairwise(times))
     if not steps:
         drops = report.drops()
-        raise InputError(f"--window: must be given for counts of a single window{drops}")
+        raise refused("--window", LEFT_OUT, f"must be given for counts of a single window{drops}")
     runs = [bisect.bisect_right(steps, step) - bisect.bisect_left(steps, step) for step in steps]
     window_ns = steps[runs.index(max(runs))]
     report.guessed(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from accelflow.errors import InputError, one_of, whole_number
+from accelflow.errors import one_of, refused, whole_number
 from accelflow.importing.azure_days import Days
 from accelflow.importing.azure_invocations import Invocations
 from accelflow.importing.numbers import rounded
@@ -87,7 +87,7 @@ def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imp
     for kind, table in each_table(paths, report, _TABLES, what):
         years["2021" if kind == "events" else "2019"] = table.path
         if len(years) > 1:
-            raise InputError(f"{table.path}: must be of the same year as the other files")
+            raise refused("FILE", str(table.path), "must be of the same year as the other files")
         if kind == "events":
             events.read(table)
         elif kind == "invocations":
@@ -118,9 +118,11 @@ def _build(
         count=len(timed) - len(usable),
     )
     if not usable:
-        raise InputError(
-            f"{', '.join(map(str, paths))}: must have invocations and durations of at least one"
-            f" function, at {LEAST_RATE_RPS} requests a second or more"
+        raise refused(
+            "FILE",
+            ", ".join(map(str, paths)),
+            f"must have invocations and durations of at least one function, at {LEAST_RATE_RPS}"
+            " requests a second or more",
         )
     kept = usable[: options.top]
     report.left_out("functions beyond --top", "not in the workload", len(usable) - len(kept))

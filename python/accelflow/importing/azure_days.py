@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import LONGEST_NAME, Row, Table
+from accelflow.importing.sources import LONGEST_NAME, CsvRow, CsvTable
 
 __all__ = ["Days"]
 
@@ -40,7 +40,7 @@ class Days:
         self._durations: dict[str, tuple[float, float, float]] = {}
         self._length = 0
 
-    def read_invocations(self, table: Table) -> None:
+    def read_invocations(self, table: CsvTable) -> None:
         """Add a day, with a column for each minute, called ``1`` or ``minute_1`` and so on."""
         function = table.index("invocations", "HashFunction")
         columns = [
@@ -50,14 +50,18 @@ class Days:
         ]
         minutes = [minute for minute, _ in columns]
         if minutes != list(range(len(minutes))) or len(minutes) > 1_440:
-            raise InputError(f"{table.path}:1: minutes: must be 1, 2 and so on, at most 1440")
+            raise refused(
+                f"{table.path}:1: minute columns",
+                ", ".join(map(str, (minute + 1 for minute in minutes)))[:200],
+                "must be named 1 to 1440, in order",
+            )
         seen: set[bytes] = set()
         for row in table.rows():
             self._row(row, row.cells[function].strip(), columns, seen)
         self._length += len(minutes)
 
     def _row(
-        self, row: Row, function: str, columns: list[tuple[int, int]], seen: set[bytes]
+        self, row: CsvRow, function: str, columns: list[tuple[int, int]], seen: set[bytes]
     ) -> None:
         if not 0 < len(function) <= LONGEST_NAME:
             what = f"rows without a function of up to {LONGEST_NAME} characters"
@@ -87,7 +91,7 @@ class Days:
     def _count(self, function: str, counts: Counter[int]) -> None:
         self._totals[function] += counts.total()
         if len(self._totals) > _MOST_FUNCTIONS:
-            raise InputError(f"invocations: has more than {_MOST_FUNCTIONS} functions")
+            raise refused("functions", len(self._totals), f"must be at most {_MOST_FUNCTIONS}")
         if function in self._lost:
             return
         self._minutes.setdefault(function, Counter()).update(counts)
@@ -97,7 +101,7 @@ class Days:
                 self._lost.add(name)
                 del self._minutes[name]
 
-    def read_durations(self, table: Table) -> None:
+    def read_durations(self, table: CsvTable) -> None:
         """Add durations; several rows of a function are weighted by their counts."""
         function, mean, median, count = (
             table.index("durations", name)
@@ -124,14 +128,18 @@ class Days:
                     "durations of a function that has others", "weighted by counts", row.place
                 )
             elif len(self._durations) >= _MOST_FUNCTIONS:
-                raise InputError(f"{row.place}: has more than {_MOST_FUNCTIONS} functions")
+                raise refused(
+                    f"{row.place}: functions",
+                    len(self._durations) + 1,
+                    f"must be at most {_MOST_FUNCTIONS}",
+                )
             self._durations[name] = (
                 before[0] + weight,
                 before[1] + weight * (mean_ms or 0.5),
                 before[2] + weight * (median_ms or 0.5),
             )
 
-    def read_memory(self, table: Table) -> None:
+    def read_memory(self, table: CsvTable) -> None:
         """Count rows of memory, which workloads do not use."""
         for row in table.rows():
             self.report.dropped("rows of memory", "left out: not part of a workload", row.place)

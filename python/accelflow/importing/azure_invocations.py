@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.importing.numbers import Quantiles, number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import LONGEST_NAME, Table
+from accelflow.importing.sources import LONGEST_NAME, CsvTable
 
 __all__ = ["Invocations"]
 
@@ -35,7 +35,7 @@ class Invocations:
         self._held = 0
         self._first, self._last = _NEVER, -_NEVER
 
-    def read(self, table: Table) -> None:
+    def read(self, table: CsvTable) -> None:
         """Add invocations, in any order.
 
         Raises InputError for more functions or minutes than a trace of a hundred days has.
@@ -74,9 +74,11 @@ class Invocations:
         minutes = self._minutes.setdefault(name, Counter())
         self._held += minute not in minutes
         if self._held > _MOST_MINUTES or len(self._minutes) > _MOST_FUNCTIONS:
-            raise InputError(
-                f"invocations: have more than {_MOST_FUNCTIONS} functions, or {_MOST_MINUTES}"
-                " minutes of functions"
+            raise refused(
+                "invocations",
+                f"{len(self._minutes)} functions in {self._held} minutes",
+                f"must be of at most {_MOST_FUNCTIONS} functions, in {_MOST_MINUTES} minutes of"
+                " all functions together",
             )
         minutes[minute] += 1
         self._first, self._last = min(self._first, minute), max(self._last, minute)

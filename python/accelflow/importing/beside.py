@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, InputError, refused
 from accelflow.files import parse_json, read_text, why
 from accelflow.importing.latencies import Measured
 from accelflow.report.results import Comparison, ServiceResult
@@ -41,8 +41,8 @@ def compared(
         if name is None and len(names) == 1:
             name = names[0]
         if name is None:
-            raise InputError(
-                f"--service: must name the service of {each.name!r}: {', '.join(names)}"
+            raise refused(
+                "--service", LEFT_OUT, f"must name the service of {each.name!r}: {', '.join(names)}"
             )
         for system in comparison.systems:
             if (result := system.service(name)) is not None:
@@ -75,8 +75,9 @@ def _comparison(path: Path) -> Comparison:
     try:
         tree = parse_json(read_text(path))
         if not isinstance(tree, dict):
-            raise InputError("must be an object")
+            raise refused("results", tree, "must be an object")
         return Comparison.from_dict(tree)
     except (OSError, ValueError, InputError) as error:
-        reason = str(error) if isinstance(error, InputError) else why(error)
-        raise InputError(f"{path}: {reason}") from error
+        raise refused(
+            "--against", str(path), f"must be results of `accelflow compare`: {why(error)}"
+        ) from error

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
 
@@ -122,6 +122,8 @@ def _zone(name: str) -> zoneinfo.ZoneInfo:
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         known = zoneinfo.available_timezones()
         if not known:
-            raise InputError(f"--zone {name}: this machine has no table of time zones") from None
+            raise refused(
+                "--zone", name, "must be left out: this machine has no table of time zones"
+            ) from None
         near = known if len(known) < 30 else {each for each in known if "/" in each}
         raise refused("--zone", name, "must be a time zone such as Europe/Berlin", near) from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from accelflow.errors import InputError, positive_number, refused
+from accelflow.errors import LEFT_OUT, positive_number, refused
 from accelflow.importing.numbers import rounded
 from accelflow.importing.operation_rules import APPLICATION, PAIRS, OperationRules
 from accelflow.importing.path_operations import OPERATIONS, operations_of
@@ -55,7 +55,7 @@ def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Opti
     place = f"{options.into}: {options.service}"
     counts = operations_of(service, place)
     if not counts:
-        raise InputError(f"{place}.path: has no operation: must have at least one")
+        raise refused(f"{place}.path", [], "must have at least one operation")
     requests = _requests(options)
     tally = read_profiles(kind, paths, OperationRules.read(options.rules), options.asked, report)
     time_ns = _time_ns(tally, options)
@@ -75,8 +75,10 @@ def _requests(options: Options) -> float:
     if given == (False, True) and options.duration_s is not None:
         rate = positive_number("--rate", options.rate_rps or 0, _MOST)
         return rate * positive_number("--duration", options.duration_s, _MOST)
-    raise InputError(
-        "--requests: must be given (requests served while profiling), or --rate and --duration"
+    raise refused(
+        "--requests",
+        LEFT_OUT,
+        "must be given (requests served while profiling), or --rate and --duration",
     )
 
 
@@ -89,9 +91,11 @@ def _time_ns(tally: Tally, options: Options) -> float:
             )
         return tally.weights.total() * tally.unit_ns
     if options.cores is None or options.duration_s is None:
-        raise InputError(
-            "--cores: must be given with --duration (mean number of busy cores), since the"
-            " profile is not weighted by time"
+        raise refused(
+            "--cores" if options.cores is None else "--duration",
+            LEFT_OUT,
+            "must be given, as --cores (mean number of busy cores) and --duration are needed:"
+            " the profile is not weighted by time",
         )
     cores = positive_number("--cores", options.cores, 1e6)
     return cores * positive_number("--duration", options.duration_s, _MOST) * 1e9

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import Table, lines_of
+from accelflow.importing.sources import CsvTable, lines_of
 
 __all__ = ["Measured", "read_latencies"]
 
@@ -68,7 +68,7 @@ def read_latencies(paths: Sequence[Path], report: Report) -> list[Measured]:
             first = next(((n, text) for n, text in lines if text.strip()), (1, ""))
             rest = _again(first, lines)
             if "Request Count" in first[1] and "," in first[1]:
-                found += _locust(Table(path, rest, report), report)
+                found += _locust(CsvTable(path, rest, report), report)
             else:
                 found += _wrk2(path, rest, report)
     return found
@@ -84,18 +84,22 @@ def _wrk2(path: Path, lines: Iterator[tuple[int, str]], report: Report) -> list[
     for number_, line in lines:
         if line.startswith("Running ") and " test @ " in line:
             if len(runs) >= _MOST:
-                raise InputError(f"{path}:{number_}: has more than {_MOST} runs")
+                raise refused("FILE", f"{path}:{number_}", f"must have at most {_MOST} runs")
             runs.append(Measured(line.partition(" test @ ")[2].strip()))
         elif runs:
             _wrk2_line(runs[-1], line, report, f"{path}:{number_}")
     if not runs:
-        raise InputError(
-            f"{path}: must be the output of wrk2, which has a line 'Running ... test @ ...', or"
-            " statistics of locust, which have a column Request Count"
+        raise refused(
+            "FILE",
+            str(path),
+            "must be the output of wrk2, which has a line 'Running ... test @ ...', or"
+            " statistics of locust, which have a column Request Count",
         )
     for run in runs:
         if not run.percentiles_us:
-            raise InputError(f"{path}: has no percentiles of {run.name}: run wrk2 with --latency")
+            raise refused(
+                "FILE", str(path), f"must have percentiles of {run.name}: run wrk2 with --latency"
+            )
         report.understood("runs of wrk2")
         report.understood("percentiles", len(run.percentiles_us))
         if run.requests is None:
@@ -136,7 +140,7 @@ def _failed(run: Measured, count: int, report: Report, place: str) -> None:
     )
 
 
-def _locust(table: Table, report: Report) -> list[Measured]:
+def _locust(table: CsvTable, report: Report) -> list[Measured]:
     name = table.index("statistics of locust", "Name")
     columns = {
         key: table.index("statistics of locust", *names)
@@ -153,7 +157,9 @@ def _locust(table: Table, report: Report) -> list[Measured]:
         if column.endswith("%") and (percent := number(column[:-1])) is not None
     }
     if not percents:
-        raise InputError(f"{table.path}:1: must have columns of percentiles, such as 50% and 99%")
+        raise refused(
+            "FILE", f"{table.path}:1", "must have columns of percentiles, such as 50% and 99%"
+        )
     found: list[Measured] = []
     for row in table.rows():
         values = {key: number(row.cells[index]) for key, index in columns.items()}
@@ -167,7 +173,7 @@ def _locust(table: Table, report: Report) -> list[Measured]:
             report.dropped("rows without response times", "left out", row.place)
             continue
         if len(found) >= _MOST:
-            raise InputError(f"{row.place}: has more than {_MOST} rows")
+            raise refused("FILE", row.place, f"must have at most {_MOST} rows")
         mean, rate = values["mean"], values["rate"]
         measured = Measured(
             row.cells[name].strip(), None if mean is None else 1e3 * mean, known, int(requests)
@@ -179,5 +185,5 @@ def _locust(table: Table, report: Report) -> list[Measured]:
         if failed:
             _failed(measured, int(failed), report, row.place)
     if not found:
-        raise InputError(f"{table.path}: has no usable row: must have at least one{report.drops()}")
+        raise refused("FILE", str(table.path), f"must have at least one usable row{report.drops()}")
     return found

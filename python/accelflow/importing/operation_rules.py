@@ -6,8 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from accelflow.errors import InputError, refused
-from accelflow.files import parse_toml, read_text, why
+from accelflow.errors import InputError, refused, unreadable
+from accelflow.files import parse_toml, read_text
 from accelflow.importing.path_operations import OPERATIONS
 from accelflow.profiles import OTHER, Rules
 from accelflow.profiles.rules import RUNTIME, Functional, patterns
@@ -65,7 +65,7 @@ class OperationRules:
         try:
             return cls(read_text(path), str(path))
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: {why(error)}") from error
+            raise unreadable("--rules", path, error) from error
 
     def sort(self, stack: tuple[str, ...]) -> Functional:
         """Return the category of `stack`, whose last frame is the innermost, and the function.

@@ -104,7 +104,7 @@ def _drawn(
     """All facts that can be drawn, with their probabilities."""
     bits = [(trace, field, p) for trace, fields in odds.items() for field, p in fields.items()]
     if len(bits) > _MOST_ODDS:
-        raise InputError(f"{place}.odds: has {len(bits)} fields: must have at most {_MOST_ODDS}")
+        raise refused(f"{place}.odds", f"{len(bits)} fields", f"must have at most {_MOST_ODDS}")
     for values in itertools.product((0, 1), repeat=len(bits)):
         drawn = {trace: dict(fields) for trace, fields in facts.items()}
         probability = 1.0

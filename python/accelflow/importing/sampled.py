@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused
 from accelflow.importing.operation_rules import OperationRules
 from accelflow.importing.report import Report
 from accelflow.importing.sources import LONGEST_NAME, bytes_of, lines_of
@@ -73,7 +73,7 @@ class Tally:
     def merge(self, other: Tally, place: str) -> None:
         """Add `other`. Raises InputError if its weights are of another kind."""
         if self.weights and self.unit_ns != other.unit_ns:
-            raise InputError(f"{place}: weights: must be of the same unit as those of other files")
+            raise refused("FILE", place, "must have weights of the same unit as the other files")
         self.unit_ns = other.unit_ns
         for mine, others in (
             (self.weights, other.weights),
@@ -96,7 +96,7 @@ def read_profiles(
         total.merge(readers[kind](path, rules, asked, report), str(path))
     if not total.weights.total():
         what = "sample" + (f" of {asked.process}" if asked.process else "")
-        raise InputError(f"{', '.join(map(str, paths))}: has no {what}: must have at least one")
+        raise refused("FILE", ", ".join(map(str, paths)), f"must have at least one {what}")
     return total
 
 
@@ -116,7 +116,9 @@ def _perf(path: Path, rules: OperationRules, asked: Asked, report: Report) -> Ta
                 tally.add(rules, sample.stack[1:], sample.weight, 1)
                 tally.unweighed |= not sample.has_period
     if not tallies:
-        raise InputError(f"{path}: has no samples: must be the output of 'perf script'")
+        raise refused(
+            "FILE", str(path), "must be the output of 'perf script' with at least one sample"
+        )
     event, added = perf_script.chosen(tuple(tallies), asked.sample_type, str(path))
     result = Tally()
     for each in added:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused, unreadable
 from accelflow.files import why
 from accelflow.importing.report import Report, Source
 
-__all__ = ["LONGEST_NAME", "Row", "Table", "bytes_of", "each_table", "lines_of", "table_of"]
+__all__ = ["LONGEST_NAME", "CsvRow", "CsvTable", "bytes_of", "each_table", "lines_of", "table_of"]
 
 #: The longest line that is read. Rows of Azure's tables have some ten thousand characters.
 MAX_LINE: Final = 1 << 20
@@ -63,7 +63,7 @@ def _opened(path: Path, report: Report) -> Iterator[Any]:
                 pass
             report.sources.append(Source(path.name, hashed.bytes, hashed.digest()))
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("FILE", path, error) from error
 
 
 def bytes_of(path: Path, report: Report, limit: int) -> bytes:
@@ -74,7 +74,7 @@ def bytes_of(path: Path, report: Report, limit: int) -> bytes:
     with _opened(path, report) as file:
         data: bytes = file.read(limit + 1)
         if len(data) > limit:
-            raise InputError(f"{path}: larger than the limit of {limit} bytes")
+            raise refused("FILE", str(path), f"must have at most {limit} bytes")
     return data
 
 
@@ -98,19 +98,21 @@ def _numbered(data: IO[bytes], place: str) -> Iterator[tuple[int, str]]:
         if not line:
             return
         if len(line) > MAX_LINE:
-            raise InputError(f"{place}:{number}: longer than the limit of {MAX_LINE} bytes a line")
+            raise refused(
+                "FILE", f"{place}:{number}", f"must have lines of at most {MAX_LINE} bytes"
+            )
         if b"\0" in line:
             hint = ", such as the output of perf script" if line.startswith(b"PERFILE") else ""
-            raise InputError(f"{place}:{number}: has a zero byte: must be text{hint}")
+            raise refused("FILE", f"{place}:{number}", f"must be text{hint}; it has a zero byte")
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            raise InputError(f"{place}:{number}: {why(error)}") from error
+            raise refused("FILE", f"{place}:{number}", f"must be text: {why(error)}") from error
         yield number, text.removeprefix("\ufeff") if number == 1 else text
 
 
 @dataclass(frozen=True)
-class Row:
+class CsvRow:
     """A row of a table: its cells, and its place in the file."""
 
     cells: Sequence[str]
@@ -118,7 +120,7 @@ class Row:
     place: str
 
 
-class Table:
+class CsvTable:
     """A CSV table that is read once, row by row.
 
     `columns` are the names in its first line, without surrounding spaces. Rows with more or fewer
@@ -133,7 +135,9 @@ class Table:
         self._reader = csv.reader(self._texts(lines), strict=True)
         header = self._next()
         if header is None:
-            raise InputError(f"{path}: is empty: must be a table with the names of its columns")
+            raise refused(
+                "FILE", str(path), "must be a table with the names of its columns; it is empty"
+            )
         self.columns: tuple[str, ...] = tuple(name.strip() for name in header)
 
     def _texts(self, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
@@ -146,7 +150,7 @@ class Table:
                 if any(cell.strip() for cell in row):
                     return row
         except csv.Error as error:
-            raise InputError(f"{self.place}: must be a row of CSV: {error}") from error
+            raise refused("FILE", self.place, f"must be a row of CSV: {error}") from error
         return None
 
     @property
@@ -163,7 +167,7 @@ class Table:
         if found is None:
             wanted = " or ".join(names)
             there = ", ".join(self.columns)[:200]
-            raise InputError(f"{self.path}:1: {what}: must have a column {wanted}; has {there}")
+            raise refused(f"{self.path}:1: columns of {what}", there, f"must have {wanted}")
         return found
 
     def find(self, *names: str) -> int | None:
@@ -177,12 +181,12 @@ class Table:
             raise refused(option, name, known=self.columns)
         return self.columns.index(name)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[CsvRow]:
         """Yield the rows below the first line."""
         width = len(self.columns)
         while (cells := self._next()) is not None:
             if len(cells) == width:
-                yield Row(cells, self.place)
+                yield CsvRow(cells, self.place)
                 continue
             self._report.dropped(
                 "rows with another number of cells than the first line", "left out", self.place
@@ -190,15 +194,15 @@ class Table:
 
 
 @contextmanager
-def table_of(path: Path, report: Report) -> Iterator[Table]:
-    """Open the CSV file `path`, gzipped or not, as a :class:`Table`."""
+def table_of(path: Path, report: Report) -> Iterator[CsvTable]:
+    """Open the CSV file `path`, gzipped or not, as a :class:`CsvTable`."""
     with lines_of(path, report) as lines:
-        yield Table(path, lines, report)
+        yield CsvTable(path, lines, report)
 
 
 def each_table(
     paths: Sequence[Path], report: Report, readers: Mapping[str, tuple[str, ...]], what: str
-) -> Iterator[tuple[str, Table]]:
+) -> Iterator[tuple[str, CsvTable]]:
     """Open each of `paths` and yield its table with the first of `readers` whose columns match.
 
     Raises InputError if no reader matches; `what` is the requirement in the message.
@@ -211,5 +215,5 @@ def each_table(
             kind = next((name for name in readers if fits(name)), None)
             if kind is None:
                 there = ", ".join(table.columns)[:200]
-                raise InputError(f"{path}:1: columns {there}: must be {what}")
+                raise refused(f"{path}:1: columns", there, f"must be {what}")
             yield kind, table

@@ -32,6 +32,6 @@ def import_spans(
     try:
         text = _native.import_spans(kind, [str(file) for file in files], json.dumps(given))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     found = json.loads(text)
     return Imported(found["workload"], {}), {"schema": SCHEMA, "kind": kind, **found["report"]}

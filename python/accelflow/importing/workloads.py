@@ -10,8 +10,8 @@ from itertools import chain as joined
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from accelflow.errors import InputError, refused
-from accelflow.files import parse_json, parse_toml, read_text, why
+from accelflow.errors import refused, unreadable
+from accelflow.files import parse_json, parse_toml, read_text
 from accelflow.importing.numbers import rounded
 
 __all__ = [
@@ -177,7 +177,7 @@ def read_workload(path: Path) -> Tree:
         # Neither form may hold what the other has not: dates, nan, halves of characters.
         json.dumps(tree, allow_nan=False, ensure_ascii=False).encode()
     except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("--into", path, error) from error
     if tree.get("schema") != SCHEMA:
         raise refused(f"{path}: schema", tree.get("schema"), f"must be '{SCHEMA}'")
     services = tree.get("services")

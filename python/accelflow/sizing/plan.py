@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.chips import find_chip
-from accelflow.errors import LEFT_OUT, AccelflowError, InputError, one_of, refused
-from accelflow.files import parse_toml, read_text, why
-from accelflow.parameters import parameters
+from accelflow.errors import LEFT_OUT, InputError, one_of, reading, refused
+from accelflow.files import parse_toml, read_text
+from accelflow.parameters import CUSTOM, accelerators
 from accelflow.scenario import Scenario, document, resolved
 from accelflow.simulation import services
 from accelflow.simulation import systems as known_systems
@@ -229,13 +229,11 @@ def read_plan(path: str | PathLike[str]) -> Plan:
     Raises InputError for a file that cannot be read, and for the first value that is not allowed.
     """
     path = Path(path)
-    try:
+    with reading("plan", path):
         tree = parse_toml(read_text(path))
         _read_files(tree, path.parent)
         plan = _plan(tree)
         _check_systems(plan)
-    except (OSError, ValueError, AccelflowError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
     return plan
 
 
@@ -285,13 +283,17 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
     _check_texts(plan)
     _check_services(plan)
     _check_mapping("relative_error", plan.relative_error, 0.0, 1.0)
-    operations = (*accelerators(), "app")
+    operations = (*accelerators(), CUSTOM, "app")
     for name in plan.relative_error:
         if name not in operations:
             raise refused("an operation in relative_error", name, known=operations)
     _check_scenario(plan.scenario)
     if (plan.server.rest_w is None) != (plan.server.peak_w is None):
-        raise InputError("server: must have both rest_w and peak_w, or neither")
+        raise refused(
+            "server.rest_w" if plan.server.rest_w is None else "server.peak_w",
+            LEFT_OUT,
+            "must be given together with the other of rest_w and peak_w",
+        )
     return plan
 
 
@@ -398,13 +400,6 @@ def _services_of(plan: Plan) -> Iterable[str]:
 def _small_share(plan: Plan) -> float:
     """A share of the rates that any server may be asked for."""
     return 1.0 / max(plan.needed_rps.values())
-
-
-def accelerators() -> list[str]:
-    """The names of the accelerators."""
-    prefix = "speedup."
-    keys = (parameter.key for parameter in parameters())
-    return [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
 
 
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, refused
 from accelflow.files import named, parse_json, read_text, why, write_whole
 from accelflow.studies.tasks import Skipped, Task
 
@@ -188,19 +188,24 @@ class Folder:
     def _check(self) -> None:
         about = self.place / _ABOUT
         if self.place.exists() and not self.place.is_dir():
-            raise InputError(f"{self.place}: must be a folder")
+            raise refused("--out", str(self.place), "must be a folder")
         if about.exists():
             try:
                 schema = parse_json(read_text(about)).get("schema")
             except (OSError, ValueError, AttributeError) as error:
-                raise InputError(f"{about}: {why(error)}") from error
+                raise refused(
+                    "--out",
+                    str(self.place),
+                    f"must be the folder of a study: {_ABOUT}: {why(error)}",
+                ) from error
             if schema != SCHEMA:
-                raise InputError(
-                    f"{about}: schema = {schema}: must be {SCHEMA}; this folder was written by"
-                    " another version of accelflow"
+                raise refused(
+                    f"{about}: schema",
+                    schema,
+                    f"must be {SCHEMA}; this folder was written by another version of accelflow",
                 )
         elif self.place.exists() and {file.name for file in self.place.iterdir()} - {_LOCK, _ROWS}:
-            raise InputError(f"{self.place}: must be empty or the folder of a study")
+            raise refused("--out", str(self.place), "must be empty or the folder of a study")
 
     def _take(self, lock: Any) -> None:
         try:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import chip
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, refused
 from accelflow.files import write_whole
 from accelflow.parameters import configured
 from accelflow.studies.look import Look, look_until_clear
@@ -123,8 +123,8 @@ def _check_cost(goal: Goal) -> None:
         for share in (0.0, 1.0)
     )
     if cheap == dear:
-        raise InputError(
-            f"find.minimize = {goal.minimize}: must depend on one of the axes {', '.join(ranges)}"
+        raise refused(
+            "find.minimize", goal.minimize, f"must depend on one of the axes {', '.join(ranges)}"
         )
 
 
@@ -197,8 +197,8 @@ def _cost(study: Study, minimize: str, values: Point) -> float:
     return float(chip.area(chip.sizes(config))["total_mm2"])
 
 
-def _ratio(one: Design) -> float:
-    return math.inf if one.worst_ratio is None else one.worst_ratio
+def _ratio(design: Design) -> float:
+    return math.inf if design.worst_ratio is None else design.worst_ratio
 
 
 def _imported() -> Any:

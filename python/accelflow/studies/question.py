@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, whole_number
-from accelflow.files import parse_toml, read_text, why
+from accelflow.errors import LEFT_OUT, reading, refused, whole_number
+from accelflow.files import parse_toml, read_text
 from accelflow.simulation import systems
 from accelflow.studies.study import (
     Axis,
@@ -89,7 +89,9 @@ def read_question(path: str | PathLike[str]) -> Question:
     """
     found = read_find(path)
     if isinstance(found, Goal):
-        raise InputError(f"{path}: find.minimize: must be left out with least or most")
+        raise refused(
+            f"{path}: find.minimize", found.minimize, "must be left out with least or most"
+        )
     return found
 
 
@@ -99,15 +101,13 @@ def read_find(path: str | PathLike[str]) -> Question | Goal:
     Raises InputError for a file that cannot be read, and for the first value that is not allowed.
     """
     path = Path(path)
-    try:
+    with reading("study", path):
         tree = parse_toml(read_text(path))
         asked = tree.pop("find", None)
         if not isinstance(asked, Mapping):
             raise refused("find", LEFT_OUT if asked is None else asked, "must be a table")
         study = read_tree(tree, path.parent, axes=False)
         return _goal(study, asked) if "minimize" in asked else _question(study, asked)
-    except (OSError, ValueError, AccelflowError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
 
 
 def _question(study: Study, tree: Mapping[str, Any]) -> Question:

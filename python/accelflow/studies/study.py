@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.chips import find_chip
-from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, whole_number
-from accelflow.files import parse_toml, read_text, why
+from accelflow.errors import LEFT_OUT, reading, refused, whole_number
+from accelflow.files import parse_toml, read_text
 from accelflow.parameters import flattened, parameters
 from accelflow.scenario import Scenario
 from accelflow.workload import is_file, load_workload
@@ -135,12 +135,10 @@ def read_study(path: str | PathLike[str]) -> Study:
     Raises InputError for a file that cannot be read, and for the first value that is not allowed.
     """
     path = Path(path)
-    try:
+    with reading("study", path):
         tree = parse_toml(read_text(path))
         tree.pop("find", None)  # the question of another command
         return read_tree(tree, path.parent)
-    except (OSError, ValueError, AccelflowError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
 
 
 def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> Study:

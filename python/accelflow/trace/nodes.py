@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from accelflow import _native
-from accelflow.errors import InputError
+from accelflow.errors import refused
 
 #: One element of a trace; immutable, comparable and hashable.
 Node: TypeAlias = _native.TraceNode
@@ -128,10 +128,15 @@ def _nodes(steps: Iterable[Steps], nesting: int) -> Iterator[Node]:
             case Iterable() if nesting < _MAX_NESTING:
                 yield from _nodes(step, nesting + 1)
             case Iterable():
-                raise InputError(f"sequences in a trace nest deeper than {_MAX_NESTING} levels")
+                raise refused(
+                    "nesting of sequences in a trace",
+                    nesting + 1,
+                    f"must be at most {_MAX_NESTING} levels",
+                )
             case _:
-                raise InputError(
-                    f"element {index} of a trace = {step!r}: must be the name of an"
-                    " accelerator, a branch, trans, fork, join, tail or notify, a sequence of"
-                    " these, or None"
+                raise refused(
+                    f"element {index} of a trace",
+                    step,
+                    "must be the name of an accelerator, a branch, trans, fork, join, tail or"
+                    " notify, a sequence of these, or None",
                 )

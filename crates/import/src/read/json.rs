@@ -68,13 +68,13 @@ fn check_first(source: &mut Source, file: &str) -> Result<(), ImportError> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     let why = match first {
         Some(b'{' | b'[') => return Ok(()),
-        None => "the file has nothing but spaces in its first block".to_owned(),
+        None => "must be JSON: its first block has nothing but spaces".to_owned(),
         Some(byte) if byte.is_ascii_graphic() => {
             let shown = char::from(*byte);
-            format!("the file is not JSON: it begins with '{shown}', must begin with '{{' or '['")
+            format!("must be JSON, which begins with '{{' or '[': it begins with '{shown}'")
         }
         Some(byte) => {
-            format!("the file is not JSON but binary: it begins with the byte 0x{byte:02x}")
+            format!("must be JSON: it is binary, and begins with the byte 0x{byte:02x}")
         }
     };
     Err(ImportError::Kind {

@@ -117,8 +117,8 @@ impl Wire<'_, '_> {
             Err(ImportError::Kind {
                 file: self.file.to_owned(),
                 why: format!(
-                    "the file is not OTLP: it begins with the byte 0x{:02x}, must begin with '{{', \
-                     with a message TracesData or with the length of one",
+                    "must be OTLP, which begins with '{{', with a message TracesData or with the length \
+                     of one: it begins with the byte 0x{:02x}",
                     first[0]
                 ),
             })
@@ -218,7 +218,9 @@ impl Wire<'_, '_> {
     /// The bytes of a message that is decoded as a whole.
     fn leaf(&mut self, length: u64) -> Result<Vec<u8>, ImportError> {
         if length > LONGEST_PIECE {
-            return Err(self.wrong(format!("a field of {length} bytes, must be at most 64 MiB")));
+            return Err(self.wrong(format!(
+                "a field has {length} bytes: must be at most 64 MiB"
+            )));
         }
         let mut bytes = Vec::new();
         let done = (&mut self.source).take(length).read_to_end(&mut bytes);

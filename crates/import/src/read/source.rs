@@ -116,7 +116,7 @@ impl Source {
         if source.peek().map_err(failed)?.is_empty() {
             return Err(ImportError::Kind {
                 file: path.to_owned(),
-                why: "the file is empty".to_owned(),
+                why: "must not be empty".to_owned(),
             });
         }
         Ok((source, digest))

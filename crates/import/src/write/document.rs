@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use accelflow_parameters::Refusal;
 use serde_json::{Map, Value, json};
 
 use super::chains::{chain, ends, written};
@@ -366,9 +367,9 @@ impl Writer<'_> {
             "services": self.written,
         });
         if !self.own.is_empty() {
-            let text = text(&self.own, &self.entries).map_err(|error| ImportError::Nothing {
-                files: "own traces".to_owned(),
-                why: error.to_string(),
+            let text = text(&self.own, &self.entries).map_err(|error| {
+                let allowed = format!("must be traces that can be written: {error}");
+                Refusal::new("own traces", self.own.len(), allowed)
             })?;
             workload["traces"] = json!([{"source": text}]);
         }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use serde_json::{Value, json};
 
-use crate::errors::failure;
+use crate::refused::refused;
 
 /// An engine with a table of parameters.
 struct Engine {
@@ -109,7 +109,7 @@ pub(crate) fn parameters(tcp_cost_ns: Option<f64>) -> PyResult<String> {
         .collect();
     if let Some(tcp_cost_ns) = tcp_cost_ns {
         let profile = accelflow_scenario::paper_profile(Time::from_ns_f64(tcp_cost_ns));
-        let profile = profile.map_err(failure)?;
+        let profile = profile.map_err(refused)?;
         let rows = profile.parameters().iter();
         let rows = rows.map(|row| row_json("profile.", row)).collect();
         engines.push(engine_json("profile", "The profile `paper`", rows));
@@ -152,15 +152,15 @@ pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>)
     let found = ENGINES.iter().find(|known| known.name == engine);
     let found = found.ok_or_else(|| {
         let known = ENGINES.iter().map(|known| known.name);
-        failure(Refusal::unknown("engine", engine, known))
+        refused(Refusal::unknown("engine", engine, known))
     })?;
     let parameters = (found.parameters)();
     let parameter = parameters.iter().find(|parameter| parameter.key == key);
     let parameter = parameter.ok_or_else(|| {
         let known = parameters.iter().map(|parameter| parameter.key);
-        failure(Refusal::unknown_key(key, known))
+        refused(Refusal::unknown_key(key, known))
     })?;
-    number(parameter, value).map_err(failure)
+    number(parameter, value).map_err(refused)
 }
 
 /// Returns the key of the simulated server's parameter `key` in the spelling of results, and
@@ -169,10 +169,10 @@ pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>)
 #[pyfunction]
 pub(crate) fn server_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<(&'static str, f64)> {
     let parameter = accelflow_sim::config::PARAMETERS.parameter(key);
-    let parameter = parameter.map_err(failure)?;
+    let parameter = parameter.map_err(refused)?;
     let number = number(parameter, value).map_err(|refusal| {
         let place = key.to_owned();
-        failure(Refusal { place, ..refusal })
+        refused(Refusal { place, ..refusal })
     })?;
     Ok((parameter.key, number))
 }
@@ -235,5 +235,5 @@ pub(crate) fn refusal(
 #[pyfunction]
 pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
     let rows = accelflow_scenario::paper_parameters(Time::from_ns_f64(tcp_cost_ns));
-    Ok(Value::from(rows.map_err(failure)?).to_string())
+    Ok(Value::from(rows.map_err(refused)?).to_string())
 }

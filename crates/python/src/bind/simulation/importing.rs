@@ -4,7 +4,7 @@ use accelflow_import::{Kind, Options, import_spans as import};
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::errors::failure;
+use crate::refused::refused;
 
 /// Derives a workload from the spans in the files at `paths`. Returns it with a report, as JSON:
 /// `{"workload": ..., "report": ...}`. Raises AccelflowError for invalid options, and for files
@@ -17,10 +17,10 @@ pub(crate) fn import_spans(
     paths: Vec<String>,
     options_json: &str,
 ) -> PyResult<String> {
-    let kind = Kind::of_name(kind).map_err(failure)?;
-    let options = Options::from_json(options_json).map_err(failure)?;
+    let kind = Kind::of_name(kind).map_err(refused)?;
+    let options = Options::from_json(options_json).map_err(refused)?;
     let imported = py
         .detach(|| import(kind, &paths, &options))
-        .map_err(failure)?;
+        .map_err(refused)?;
     Ok(json!({"workload": imported.workload, "report": imported.report}).to_string())
 }

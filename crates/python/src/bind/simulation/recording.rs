@@ -7,11 +7,12 @@ use accelflow_runtime::{Executor, run_service};
 use accelflow_scenario::find_service;
 use accelflow_trace::templates;
 use accelflow_workload::profile::{Recording, quantiles};
-use accelflow_workload::services::social_network;
+use accelflow_workload::suites::social_network;
 use pyo3::prelude::*;
 
 use crate::bind::simulation::progress::Progress;
 use crate::errors::failure;
+use crate::refused::refused;
 
 /// Raises AccelflowError if `text` is not a recording.
 #[pyfunction]
@@ -58,9 +59,9 @@ pub(crate) fn record_services(
     workload: &str,
     names: Vec<String>,
 ) -> PyResult<String> {
-    let (image, mut services) = accelflow_scenario::workload_paths(workload).map_err(failure)?;
+    let (image, mut services) = accelflow_scenario::workload_paths(workload).map_err(refused)?;
     for name in &names {
-        find_service(&services, name).map_err(failure)?;
+        find_service(&services, name).map_err(refused)?;
     }
     if !names.is_empty() {
         services.retain(|service| names.iter().any(|name| name == service.name()));
@@ -91,7 +92,7 @@ type ExecutedOperation = (usize, usize, String, usize, &'static str);
 pub(crate) fn executed_operations(name: &str, seed: u64) -> PyResult<Vec<ExecutedOperation>> {
     let image = templates().map_err(failure)?.link().map_err(failure)?;
     let services = social_network().map_err(failure)?;
-    let service = find_service(&services, name).map_err(failure)?;
+    let service = find_service(&services, name).map_err(refused)?;
     let mut executor = Executor::with_cores(image, 1).map_err(failure)?;
     let run = run_service(&mut executor, service, seed, 0).map_err(failure)?;
     let mut rows = Vec::new();

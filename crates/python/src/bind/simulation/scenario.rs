@@ -17,6 +17,7 @@ use crate::bind::simulation::policies::{PythonSystem, raised};
 use crate::bind::simulation::progress::Progress;
 use crate::bind::simulation::samples::{Samples, columns};
 use crate::errors::failure;
+use crate::refused::refused;
 
 /// Reads the scenario in `document` (JSON), with the text of a recording if there is one.
 fn read(document: &str, recording: Option<String>) -> Result<Scenario, ScenarioError> {
@@ -28,8 +29,8 @@ fn read(document: &str, recording: Option<String>) -> Result<Scenario, ScenarioE
 }
 
 pub(crate) fn checked(document: &str, recording: Option<String>) -> PyResult<Checked> {
-    let scenario = read(document, recording).map_err(failure)?;
-    scenario.check().map_err(failure)
+    let scenario = read(document, recording).map_err(refused)?;
+    scenario.check().map_err(refused)
 }
 
 /// Reads the scenario in `document` (JSON) and returns it with all fields, as JSON. Raises
@@ -37,8 +38,8 @@ pub(crate) fn checked(document: &str, recording: Option<String>) -> PyResult<Che
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
 pub(crate) fn scenario_read(document: &str, recording: Option<String>) -> PyResult<String> {
-    let scenario = read(document, recording).map_err(failure)?;
-    scenario.to_json().map_err(failure)
+    let scenario = read(document, recording).map_err(refused)?;
+    scenario.to_json().map_err(refused)
 }
 
 /// Checks the scenario in `document` (JSON) and returns it with every default filled in, as JSON.
@@ -60,7 +61,7 @@ pub(crate) fn scenario_check_samples(
     runs: u64,
 ) -> PyResult<()> {
     let checked = checked(document, recording)?;
-    checked.check_samples(samples, runs).map_err(failure)
+    checked.check_samples(samples, runs).map_err(refused)
 }
 
 /// The stable hash of the scenario in `document` (JSON): 64 hexadecimal digits. Raises
@@ -68,7 +69,7 @@ pub(crate) fn scenario_check_samples(
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
 pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResult<String> {
-    checked(document, recording)?.hash().map_err(failure)
+    checked(document, recording)?.hash().map_err(refused)
 }
 
 /// Simulates the scenario in `document` (JSON) and returns the results as JSON.
@@ -128,7 +129,7 @@ pub(crate) fn scenario_run<'py>(
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
 pub(crate) fn scenario_demands(document: &str, recording: Option<String>) -> PyResult<String> {
-    let demands = checked(document, recording)?.demands().map_err(failure)?;
+    let demands = checked(document, recording)?.demands().map_err(refused)?;
     serde_json::to_string(&demands).map_err(failure)
 }
 
@@ -146,7 +147,7 @@ pub(crate) fn scenario_spans(
     let checked = checked(document, recording)?;
     py.detach(|| {
         let file = File::create(&path).map_err(failure)?;
-        checked.write_spans(BufWriter::new(file)).map_err(failure)
+        checked.write_spans(BufWriter::new(file)).map_err(refused)
     })
 }
 
@@ -176,7 +177,7 @@ pub(crate) fn scenario_allowed(field: &str) -> Option<String> {
 /// Raises AccelflowError for unknown arrivals.
 #[pyfunction]
 pub(crate) fn arrivals_dwell_us(kind: &str) -> PyResult<Option<f64>> {
-    let dwell = accelflow_scenario::dwell(kind).map_err(failure)?;
+    let dwell = accelflow_scenario::dwell(kind).map_err(refused)?;
     Ok(dwell.map(Time::as_us_f64))
 }
 
@@ -205,7 +206,7 @@ pub(crate) fn simulated_operations(
     name: &str,
     orchestrator_id: &str,
 ) -> PyResult<Vec<SimulatedOperation>> {
-    accelflow_scenario::simulated_operations(name, orchestrator_id).map_err(failure)
+    accelflow_scenario::simulated_operations(name, orchestrator_id).map_err(refused)
 }
 
 /// Payloads of the operations of all services: (accelerator, bytes before, bytes after) of each
@@ -220,7 +221,7 @@ pub(crate) fn scenario_payloads(
     requests: u64,
 ) -> PyResult<Vec<(String, u64, u64)>> {
     let checked = checked(document, recording)?;
-    let rows = py.detach(|| checked.payloads(requests)).map_err(failure)?;
+    let rows = py.detach(|| checked.payloads(requests)).map_err(refused)?;
     let bytes = |(accel, before, after): OperationPayload| (accel, before.get(), after.get());
     Ok(rows.into_iter().map(bytes).collect())
 }
@@ -231,7 +232,7 @@ pub(crate) fn scenario_payloads(
 pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
     let rows = accelflow_scenario::app_and_tax_times(Time::from_ns_f64(tcp_cost_ns));
     let row = |(service, spent_ns)| json!({"service": service, "spent_ns": spent_ns});
-    let rows = rows.map_err(failure)?.into_iter().map(row);
+    let rows = rows.map_err(refused)?.into_iter().map(row);
     Ok(Value::Array(rows.collect()).to_string())
 }
 

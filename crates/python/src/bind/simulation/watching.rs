@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::bind::simulation::progress::Progress;
 use crate::bind::simulation::scenario::checked;
 use crate::errors::failure;
+use crate::refused::refused;
 
 /// The contents of a timeline: start and length of its window in us, names of services, numbers of
 /// requests, and the number of slowest requests.
@@ -44,7 +45,7 @@ pub(crate) fn scenario_timeline(
     py.detach(|| {
         let file = File::create(&path).map_err(failure)?;
         let written = checked.write_timeline(&options, BufWriter::new(file));
-        let written = written.map_err(failure)?;
+        let written = written.map_err(refused)?;
         Ok((written.systems, written.requests))
     })
 }
@@ -60,7 +61,7 @@ pub(crate) fn spans_timeline(
     path: PathBuf,
     shown: (f64, Option<f64>, Vec<String>, Option<usize>),
 ) -> PyResult<(u64, u64)> {
-    let kind = Kind::of_name(kind).map_err(failure)?;
+    let kind = Kind::of_name(kind).map_err(refused)?;
     let (from_us, for_us, services, slowest) = shown;
     let options = SpansOptions {
         from_ns: (from_us * 1e3) as u64,
@@ -72,7 +73,7 @@ pub(crate) fn spans_timeline(
         let file = File::create(&path).map_err(failure)?;
         let out = BufWriter::new(file);
         let drawn = accelflow_import::write_timeline(kind, &paths, &options, out);
-        let drawn = drawn.map_err(failure)?;
+        let drawn = drawn.map_err(refused)?;
         Ok((drawn.requests, drawn.spans))
     })
 }
@@ -94,7 +95,7 @@ pub(crate) fn scenario_watch(
 ) -> PyResult<String> {
     let which = request.map_or(Which::Percentile(percentile), Which::Number);
     simulated(py, document, recording, progress, |checked, report| {
-        let watched = checked.watch(service, which, report).map_err(failure)?;
+        let watched = checked.watch(service, which, report).map_err(refused)?;
         Ok(watched.map(|watched| watched.json.to_string()))
     })
 }
@@ -118,7 +119,7 @@ pub(crate) fn scenario_why(
         percentile,
     };
     simulated(py, document, recording, progress, |checked, report| {
-        let why = checked.why(&options, report).map_err(failure)?;
+        let why = checked.why(&options, report).map_err(refused)?;
         Ok(why.map(|why| why.to_json().to_string()))
     })
 }

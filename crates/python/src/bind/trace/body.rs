@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accelflow_accel::{AccelError, Ensemble, Fact, Input, Output, OwnBody};
+use accelflow_parameters::Refusal;
 use accelflow_trace::{Format, Kind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -123,9 +124,8 @@ fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Outpu
             let bytes = payload.extract::<Vec<u8>>();
             let bytes = bytes.map_err(|_| {
                 let found = payload.get_type().to_string();
-                format!(
-                    "its body returns {found}: must be bytes or None, or a pair of that and a dict"
-                )
+                let allowed = "must be bytes or None, or a pair of that and a dict";
+                Refusal::new("result of its body", found, allowed).to_string()
             })?;
             Some((bytes, Format::Str))
         }
@@ -134,11 +134,13 @@ fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Outpu
     let facts = facts.map(|(name, value)| {
         let name: String = name
             .extract()
-            .map_err(|_| "the names of facts must be str".to_owned())?;
+            .map_err(|_| Refusal::new("name of a fact", &name, "must be a str").to_string())?;
         let number = value.extract::<i64>().map(Fact::Number);
         let fact = number.or_else(|_| value.extract::<String>().map(Fact::Text));
-        let fact =
-            fact.map_err(|_| format!("fact '{name}' must be an int of at most 64 bits or a str"))?;
+        let fact = fact.map_err(|_| {
+            let allowed = "must be an int of at most 64 bits or a str";
+            Refusal::new(format!("fact {name}"), &value, allowed).to_string()
+        })?;
         Ok((name, fact))
     });
     Ok(Output {

@@ -9,6 +9,7 @@ use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{Ensemble, Session, Settings};
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_runtime::{Conversation, Executor};
 use accelflow_serve::{SocketPeer, SocketTcp};
 use accelflow_trace::Image;
@@ -136,9 +137,10 @@ impl PyConnection {
     }
 }
 
-fn bad(name: &str, value: &str, allowed: &str) -> Failure {
-    let why = format!("{name} = '{value}': must be {allowed}");
-    Failure::new("bad_connection", why)
+/// The refusal of a connection without the setting `missing`, which belongs to `given`.
+fn alone(missing: &str, given: &str) -> Failure {
+    let allowed = format!("must be given together with {given}");
+    Failure::new("bad_connection", Refusal::left_out(missing, allowed))
 }
 
 fn tls(
@@ -148,7 +150,8 @@ fn tls(
 ) -> Result<Option<TlsSession>, Failure> {
     let Some((_, suite)) = SUITES.into_iter().find(|(name, _)| *name == suite) else {
         let names: Vec<&str> = SUITES.into_iter().map(|(name, _)| name).collect();
-        return Err(bad("suite", suite, &names.join(" or ")));
+        let refusal = Refusal::unknown("suite", suite, names);
+        return Err(Failure::new("bad_connection", refusal));
     };
     match (read, write) {
         (None, None) => Ok(None),
@@ -156,10 +159,8 @@ fn tls(
             let made = TlsSession::from_secrets(suite, &write, &read);
             made.map(Some).map_err(refused)
         }
-        _ => Err(Failure::new(
-            "bad_connection",
-            "read_secret, write_secret: both must be given, or none",
-        )),
+        (None, _) => Err(alone("read_secret", "write_secret")),
+        (_, None) => Err(alone("write_secret", "read_secret")),
     }
 }
 
@@ -167,11 +168,8 @@ fn tcp(local: Option<&str>, peer: Option<&str>) -> Result<Option<TcpSession>, Fa
     let read = |name: &str, text: &str| {
         let address = text.parse::<SocketAddrV4>();
         address.map_err(|_| {
-            bad(
-                name,
-                text,
-                "an IPv4 address and a port, such as 10.0.0.1:80",
-            )
+            let allowed = "must be an IPv4 address and a port, such as 10.0.0.1:80";
+            Failure::new("bad_connection", Refusal::new(name, quoted(text), allowed))
         })
     };
     match (local, peer) {
@@ -180,9 +178,7 @@ fn tcp(local: Option<&str>, peer: Option<&str>) -> Result<Option<TcpSession>, Fa
             let (local, peer) = (read("local", local)?, read("peer", peer)?);
             Ok(Some(TcpSession::new(local, peer, 1, 1)))
         }
-        _ => Err(Failure::new(
-            "bad_connection",
-            "local, peer: both must be given, or none",
-        )),
+        (None, _) => Err(alone("local", "peer")),
+        (_, None) => Err(alone("peer", "local")),
     }
 }

@@ -67,16 +67,15 @@ pub(crate) struct PyEnsemble {
 /// Names of counters, with their values.
 type Counted = Vec<(&'static str, u64)>;
 
-fn bad(name: &str, value: impl std::fmt::Debug, allowed: &str) -> Failure {
-    let message = format!("{name} = {value:?}: must be {allowed}");
-    Failure::new("bad_setting", message)
+fn bad(refusal: Refusal) -> Failure {
+    Failure::new("bad_setting", refusal)
 }
 
 /// A number of seconds from Python; more than a century counts as a century.
 fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
     const CENTURY_S: f64 = 3.2e9;
     Duration::try_from_secs_f64(value.min(CENTURY_S))
-        .map_err(|_| bad(name, value, "0 seconds or more"))
+        .map_err(|_| bad(Refusal::number(name, value, "must be 0 seconds or more")))
 }
 
 /// The workers of single accelerators by their names, in the order of [`Accel::ALL`].
@@ -91,7 +90,8 @@ pub(crate) fn workers_of(given: &BTreeMap<String, usize>) -> Result<[usize; Acce
             return Err(refusal.to_string());
         };
         if *workers == 0 {
-            return Err(format!("workers_of.{name} = 0: must be at least 1"));
+            let place = format!("workers_of.{name}");
+            return Err(Refusal::new(place, 0, "must be at least 1").to_string());
         }
         workers_of[accel.index()] = *workers;
     }
@@ -100,7 +100,7 @@ pub(crate) fn workers_of(given: &BTreeMap<String, usize>) -> Result<[usize; Acce
 
 fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
     let policy = Policy::named(&given.policy);
-    let policies = || format!("one of {}", Policy::ALL.map(Policy::name).join(", "));
+    let policies = || Refusal::unknown("policy", &given.policy, Policy::ALL.map(Policy::name));
     let workers_of = workers_of(&given.workers_of);
     let workers_of = workers_of.map_err(|why| Failure::new("bad_setting", why))?;
     Ok(PoolSettings {
@@ -111,7 +111,7 @@ fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
         queue_entries: given.queue_entries,
         overflow_entries: given.overflow_entries,
         least_bytes: given.least_bytes,
-        policy: policy.ok_or_else(|| bad("policy", &given.policy, &policies()))?,
+        policy: policy.ok_or_else(|| bad(policies()))?,
         most_runs: given.most_runs,
         tenant_runs: given.tenant_runs,
         response_timeout: seconds("response_timeout_s", given.response_timeout_s)?,
@@ -119,7 +119,10 @@ fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
             "wake" => Notification::Wake,
             "poll" => Notification::Poll,
             "check" => Notification::Check(Duration::from_micros(50)),
-            other => return Err(bad("notification", other, "one of wake, poll, check")),
+            other => {
+                let known = ["wake", "poll", "check"];
+                return Err(bad(Refusal::unknown("notification", other, known)));
+            }
         },
         pinned: given.pinned,
     })
@@ -139,7 +142,10 @@ fn terms(given: &PyTerms) -> Result<Terms, Failure> {
             "low" => Priority::Low,
             "normal" => Priority::Normal,
             "high" => Priority::High,
-            other => return Err(bad("priority", other, "one of low, normal, high")),
+            other => {
+                let known = ["low", "normal", "high"];
+                return Err(bad(Refusal::unknown("priority", other, known)));
+            }
         },
         due: match given.due_within_s {
             Some(within) => Some(Instant::now() + seconds("due_within_s", within)?),

@@ -9,6 +9,7 @@ use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::storage::{Operation, Role, StorageCall};
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{AccelError, Call};
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_runtime::{Answers, Arrival, Counters, Executor, Message, Outcome, demo};
 use accelflow_trace::{Image, Kind};
 use pyo3::prelude::*;
@@ -122,7 +123,8 @@ impl PyExecutor {
     #[allow(clippy::unused_self, reason = "it is a method in Python")]
     fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
         let Some(kind) = kind.own() else {
-            let message = "a body must be for a custom accelerator, not one of the nine";
+            let allowed = "must be a custom accelerator, not one of the nine";
+            let message = Refusal::new("kind", quoted(kind.name().unwrap_or_default()), allowed);
             return Err(Failure::new("bad_kind", message).into());
         };
         body::add(kind.clone(), body);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use accelflow_parameters::Refusal;
 use accelflow_trace::{
     Accel, Field, Image, Instruction, Kind, NIBBLES, PositionMark, Visit, Walker, is_name,
 };
@@ -110,9 +111,9 @@ impl PyImage {
     fn decode(&self, address: usize) -> PyResult<Vec<PyInstruction>> {
         let Some(word) = self.inner.words().get(address).copied() else {
             let words = self.inner.words().len();
-            let message =
-                format!("address = {address}: must be below {words}, the number of words");
-            return Err(PyIndexError::new_err(message));
+            let allowed = format!("must be below {words}, the number of words");
+            let refusal = Refusal::new("address", address, allowed);
+            return Err(PyIndexError::new_err(refusal.to_string()));
         };
         let mut found = Vec::new();
         let mut mark = PositionMark::START;

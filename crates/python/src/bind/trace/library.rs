@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_serve::TraceSource;
 use accelflow_trace::{
     Image, Library, LinkError, Registered, TEMPLATES, Warning, check_trace, is_name,
@@ -80,13 +81,14 @@ impl PyLibrary {
     fn of_service(&self, name: &str) -> PyResult<PyLibrary> {
         match &self.service {
             Some(own) if own != name => {
-                let why = format!("service = '{name}': must be '{own}', whose library this is");
+                let allowed = format!("must be '{own}', whose library this is");
+                let why = Refusal::new("service", quoted(name), allowed);
                 return Err(Failure::new("not_the_owner", why).into());
             }
             _ => {}
         }
         if !is_name(name) {
-            let why = format!("service = '{name}': must be a valid name of a trace");
+            let why = Refusal::new("service", quoted(name), "must be a valid name of a trace");
             return Err(Failure::new("bad_name", why).into());
         }
         Ok(PyLibrary {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use accelflow_parameters::Refusal;
 use accelflow_trace::limits::{MAX_DEPTH, MAX_NODES};
 use accelflow_trace::source::{self, Node, Nodes};
 use accelflow_trace::{CheckError, Directions, FactType, Kind, Part, text};
@@ -114,7 +115,7 @@ impl PyNode {
 
     /// The called accelerator, or the trace or part to which a tail or continue leads.
     #[getter]
-    fn name(&self) -> Option<&str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         match &self.inner {
             Node::Accel(accel) => Some(accel.name()),
             Node::Kind(kind) => Some(kind.name()),
@@ -199,21 +200,19 @@ pub(crate) fn trace_kind(
     directions: &str,
     yields: Vec<(String, String)>,
 ) -> PyResult<PyNode> {
-    let unknown = |what: &str, value: &str, allowed: String| {
-        let message = format!("{what} '{value}' of accelerator '{name}': must be {allowed}");
-        Failure::new("bad_kind", message)
-    };
+    let unknown = |refusal: Refusal| Failure::new("bad_kind", refusal.within(name));
     let mut all = Directions::ALL.into_iter();
     let found = all.find(|known| known.name() == directions);
     let directions = found.ok_or_else(|| {
-        let allowed = Directions::ALL.map(Directions::name).join(", ");
-        unknown("directions", directions, allowed)
+        let known = Directions::ALL.map(Directions::name);
+        unknown(Refusal::unknown("directions", directions, known))
     })?;
     let facts = yields.into_iter().map(|(fact, of)| {
         let found = FactType::ALL.into_iter().find(|known| known.name() == of);
-        let allowed = || FactType::ALL.map(FactType::name).join(" or ");
-        let found =
-            found.ok_or_else(|| unknown(&format!("type of fact {fact}"), &of, allowed()))?;
+        let found = found.ok_or_else(|| {
+            let known = FactType::ALL.map(FactType::name);
+            unknown(Refusal::unknown(format!("yields.{fact}"), &of, known))
+        })?;
         Ok((fact, found))
     });
     let facts = facts.collect::<Result<Vec<_>, Failure>>()?;

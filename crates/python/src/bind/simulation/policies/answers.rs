@@ -1,6 +1,6 @@
 //! Answers of policies: `Decision`, `ManagerVisit` and `Properties` of `accelflow.policies`.
 
-use accelflow_parameters::Refusal;
+use accelflow_parameters::{Refusal, any_of};
 use accelflow_sim::config::Policy;
 use accelflow_sim::orchestrators::{
     CoreRequests, Decision, ManagerVisit, Notification, Properties, Queueing,
@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use crate::errors::failure;
+use crate::refused::refused;
 
 /// The longest time that a policy may return: a second, far longer than any decision.
 const LONGEST_NS: f64 = 1e9;
@@ -117,7 +117,11 @@ fn visit(answer: &Bound<'_, PyAny>, field: &str) -> PyResult<Option<ManagerVisit
         return Ok(None);
     }
     if !value.hasattr("occupancy_ns")? || !value.hasattr("latency_ns")? {
-        return Err(refused(field, &value, "must be a ManagerVisit or None"));
+        return Err(refused_value(
+            field,
+            &value,
+            "must be a ManagerVisit or None",
+        ));
     }
     Ok(Some(ManagerVisit {
         occupancy: time(&value, "occupancy_ns")?,
@@ -133,7 +137,7 @@ fn time(answer: &Bound<'_, PyAny>, field: &str) -> PyResult<Time> {
     };
     match number.filter(|number| (0.0..=LONGEST_NS).contains(number)) {
         Some(number) => Ok(Time::from_ns_f64(number)),
-        None => Err(refused(
+        None => Err(refused_value(
             field,
             &value,
             "must be a number from 0 to 1e9 (a second)",
@@ -150,14 +154,14 @@ fn instructions(value: &Bound<'_, PyAny>) -> PyResult<u64> {
         .filter(|number| *number <= MOST_INSTRUCTIONS)
         .ok_or_else(|| {
             let allowed = format!("must be a whole number from 0 to {MOST_INSTRUCTIONS}");
-            refused("instructions", value, &allowed)
+            refused_value("instructions", value, &allowed)
         })
 }
 
 fn flag(answer: &Bound<'_, PyAny>, field: &str) -> PyResult<bool> {
     let value = answer.getattr(field)?;
     let found = value.extract();
-    found.map_err(|_| refused(field, &value, "must be True or False"))
+    found.map_err(|_| refused_value(field, &value, "must be True or False"))
 }
 
 fn chosen<T: Copy>(
@@ -168,21 +172,20 @@ fn chosen<T: Copy>(
     let value = answer.getattr(field)?;
     let known = names.iter().map(|(name, _)| *name);
     let Ok(text) = value.extract::<String>() else {
-        let known: Vec<&str> = known.collect();
-        return Err(refused(
+        return Err(refused_value(
             field,
             &value,
-            &format!("must be one of {}", known.join(", ")),
+            &format!("must be {}", any_of(known)),
         ));
     };
     let found = names.iter().find(|(name, _)| *name == text);
     match found {
         Some((_, value)) => Ok(*value),
-        None => Err(failure(Refusal::unknown(field, &text, known))),
+        None => Err(refused(Refusal::unknown(field, &text, known))),
     }
 }
 
-fn refused(field: &str, value: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
+fn refused_value(field: &str, value: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     let shown = value.repr().map(|text| text.to_string());
-    failure(Refusal::new(field, shown.unwrap_or_default(), allowed))
+    refused(Refusal::new(field, shown.unwrap_or_default(), allowed))
 }

@@ -10,6 +10,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use crate::errors::{AccelflowError, failure};
+use crate::refused::refused;
 
 /// An exception of a policy, with a text that names its origin.
 #[derive(Debug)]
@@ -31,11 +32,11 @@ impl Error for Raised {}
 /// KeyboardInterrupt, and errors of accelflow itself are passed on unchanged.
 pub(crate) fn raised(py: Python<'_>, error: ScenarioError) -> PyErr {
     let ScenarioError::Engine(engine) = &error else {
-        return failure(error);
+        return refused(error);
     };
     let policy = match engine.downcast_ref() {
         Some(SimError::Policy(policy)) => policy,
-        _ => return failure(error),
+        _ => return refused(error),
     };
     let Some(Raised { text, error }) = policy.inner() else {
         return failure(policy);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
 use accelflow_sim::orchestrators::{
     Completion, Decision, Links, Orchestrator, PolicyError, Properties, QueueName, Session,
@@ -17,7 +18,7 @@ use super::answers;
 use super::failure::policy_error;
 use super::values::{PyCompletion, PySimulatedServer};
 use super::waiting::PyWaiting;
-use crate::errors::AccelflowError;
+use crate::refused::refused;
 
 /// The result of `begin` of a system in Python: `Properties`; `decide` and `choose`, each None if
 /// the native system answers; whether deadlines are set.
@@ -144,6 +145,10 @@ fn place(answer: &Bound<'_, PyAny>, queue: &QueueName, length: usize) -> PyResul
             0 => "must be 0, the place of the only entry".to_owned(),
             _ => format!("must be a whole number from 0 to {last}, the place of an entry"),
         };
-        AccelflowError::new_err(format!("choose() = {shown}: {allowed} ({queue})"))
+        refused(Refusal::new(
+            "choose()",
+            shown,
+            format!("{allowed} ({queue})"),
+        ))
     })
 }

@@ -1,5 +1,6 @@
 //! Completions and the server, for orchestrators in Python.
 
+use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
 use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::orchestrators::{
@@ -11,6 +12,7 @@ use pyo3::types::{PyDict, PyString};
 
 use super::answers::{DecisionRow, PropertiesRow, decision_row, properties_row};
 use crate::errors::failure;
+use crate::refused::refused;
 
 /// The end of an operation. An orchestrator decides who handles it.
 #[pyclass(frozen, eq, name = "Completion", module = "accelflow._native")]
@@ -135,7 +137,7 @@ impl PySimulatedServer {
         match self.parameters.bind(py).get_item(key)? {
             Some(value) => Ok(value),
             None => {
-                let value = self.config.get(&key.to_cow()?).map_err(failure)?;
+                let value = self.config.get(&key.to_cow()?).map_err(refused)?;
                 Ok(value.into_pyobject(py)?.into_any())
             }
         }
@@ -169,10 +171,6 @@ fn accel(name: &str) -> PyResult<Accel> {
     let found = Accel::ALL.into_iter().find(|accel| accel.name() == name);
     found.ok_or_else(|| {
         let known = Accel::ALL.map(Accel::name);
-        failure(accelflow_parameters::Refusal::unknown(
-            "accelerator",
-            name,
-            known,
-        ))
+        refused(Refusal::unknown("accelerator", name, known))
     })
 }

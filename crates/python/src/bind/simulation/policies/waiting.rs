@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use accelflow_parameters::Refusal;
 use accelflow_sim::orchestrators::{QueueName, Waiting};
 use accelflow_units::Time;
 use pyo3::exceptions::PyIndexError;
@@ -69,8 +70,8 @@ impl PyWaiting {
         };
         let found = place.and_then(|place| self.entry(py, place));
         found.ok_or_else(|| {
-            let why = format!("waiting[{index}]: must be below {length}, the number of entries");
-            PyIndexError::new_err(why)
+            let allowed = format!("must be below {length}, the number of entries");
+            PyIndexError::new_err(Refusal::new("index of waiting", index, allowed).to_string())
         })
     }
 

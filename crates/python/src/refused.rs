@@ -1,0 +1,49 @@
+//! Conversion of refused values to exceptions that name the setting.
+
+use std::fmt::Display;
+
+use accelflow_import::ImportError;
+use accelflow_parameters::Refusal;
+use accelflow_scenario::ScenarioError;
+use pyo3::prelude::*;
+
+use crate::errors::failure;
+
+/// An error that refuses a value, or may do so.
+pub(crate) trait Refuses: Display {
+    /// The refusal; None for another error.
+    fn refusal(&self) -> Option<&Refusal>;
+}
+
+impl Refuses for Refusal {
+    fn refusal(&self) -> Option<&Refusal> {
+        Some(self)
+    }
+}
+
+impl Refuses for ScenarioError {
+    fn refusal(&self) -> Option<&Refusal> {
+        self.refusal()
+    }
+}
+
+impl Refuses for ImportError {
+    fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            ImportError::Option(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+}
+
+/// Converts an error to an AccelflowError, with the name of the setting if it refuses one.
+pub(crate) fn refused(error: impl Refuses) -> PyErr {
+    let Some(refusal) = error.refusal() else {
+        return failure(error);
+    };
+    Python::attach(|py| {
+        let raised = failure(&error);
+        let set = raised.value(py).setattr("place", &refusal.place);
+        set.err().unwrap_or(raised)
+    })
+}
