@@ -1,4 +1,4 @@
-"""The layer rule: what imports what, and what the tables of ARCHITECTURE.md allow."""
+"""The layer rule: what imports what, and what ARCHITECTURE.md and its tables allow."""
 
 import ast
 import itertools
@@ -35,6 +35,19 @@ def read_circles(text: str) -> Mapping[str, list[list[str]]]:
     return {crate: sorted(groups) for crate, groups in circles.items()}
 
 
+def read_knots(text: str) -> set[tuple[str, str]]:
+    """The crates and types after ``<!-- allowed-knots -->``.
+
+    Raises ValueError if the table is broken.
+    """
+    knots = set()
+    for crate, name, reason in _rows(text, "<!-- allowed-knots -->"):
+        if not reason:
+            raise ValueError(f"the knot of {name} in {crate} gives no reason")
+        knots.add((crate, name))
+    return knots
+
+
 def _rows(text: str, marker: str) -> Iterable[list[str]]:
     """The cells of each row of the table after `marker`."""
     if text.count(marker) != 1:
@@ -43,6 +56,56 @@ def _rows(text: str, marker: str) -> Iterable[list[str]]:
     rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
     for row in itertools.islice(rows, 2, None):  # below the heading and its rule
         yield [cell.strip().replace("\\", "") for cell in row[1:].rstrip("|").split("|")]
+
+
+def read_layout(text: str, name: str) -> list[tuple[str, str]]:
+    """The heading and the name of each file and folder in the block ``<!-- layout: NAME -->``.
+
+    A line has a heading, names and their meaning, with two spaces or more between them. A line
+    without a heading has that of the line above. Raises ValueError for any other line.
+    """
+    marker = f"<!-- layout: {name} -->\n\n```text\n"
+    if text.count(marker) != 1:
+        raise ValueError(f"there must be exactly one '{marker.splitlines()[0]}'")
+    found: list[tuple[str, str]] = []
+    heading = ""
+    for line in text.split(marker)[1].split("```", maxsplit=1)[0].splitlines():
+        parts = re.split(r" {2,}", line)
+        if len(parts) != 3:
+            raise ValueError(f"'{line}' must have a heading, names and their meaning")
+        heading = parts[0] or heading
+        found += [(heading, each) for each in parts[1].split()]
+    return found
+
+
+def read_floors(text: str) -> list[tuple[str, list[str]]]:
+    """The name and the rooms of each floor in the block ``<!-- floors -->``, the highest first.
+
+    A line has the name of a floor, two spaces or more, and rooms; a line without a name has more
+    rooms of the floor above. Bars join floors, and texts of several words explain them.
+    """
+    block = text.split("<!-- floors -->\n\n```text\n")[1].split("```", maxsplit=1)[0]
+    floors: list[tuple[str, list[str]]] = []
+    for line in block.splitlines():
+        name, *parts = re.split(r" {2,}", line)
+        if name:
+            floors.append((name, []))
+        floors[-1][1].extend(part for part in parts if re.fullmatch(r"[\w/]+", part))
+    return floors
+
+
+def tree(folder: Path, ending: str, ignored: Iterable[str] = ()) -> list[str]:
+    """The files with `ending`, without it, and the folders directly inside `folder`.
+
+    Folders without a file of the project, such as caches, do not count.
+    """
+    files = [path.name.removesuffix(ending) for path in folder.glob(f"*{ending}")]
+    folders = [
+        f"{path.name}/"
+        for path in folder.iterdir()
+        if path.is_dir() and any(inner.suffix != ".pyc" for inner in path.glob("*.*"))
+    ]
+    return sorted({*files, *folders} - set(ignored))
 
 
 def violations(imports: Graph, allowed: Graph) -> list[str]:
@@ -148,9 +211,9 @@ def _longest_known(name: str, units: set[str]) -> str | None:
 
 
 def file_imports(package: Path) -> Graph:
-    """Imports between the files of `package` that run when a file is loaded.
+    """Imports between the files of `package`, also those inside functions.
 
-    Imports inside functions and under ``TYPE_CHECKING`` do not count: they are late on purpose.
+    Imports under ``TYPE_CHECKING`` do not count: they never run.
     `from folder import name` is an import of the file that has the name, if the folder's
     ``__init__`` takes it from one of its files. Loading a file also loads the folders above it,
     which is no import of theirs.
@@ -185,7 +248,7 @@ def _shown_names(name: str, file: Path, files: Mapping[str, Path]) -> dict[str, 
 
 
 def _loaded(name: str, file: Path) -> Iterable[tuple[str, str]]:
-    """Module and name of each import that runs when `file` is loaded."""
+    """Module and name of each import of `file` that may run."""
     folder = name if file.name == "__init__.py" else name.rpartition(".")[0]
     todo: list[ast.stmt] = list(ast.parse(file.read_text(encoding="utf-8")).body)
     while todo:
@@ -196,9 +259,16 @@ def _loaded(name: str, file: Path) -> Iterable[tuple[str, str]]:
                 above = folder.split(".")[: len(folder.split(".")) - level + 1] if level else []
                 base = ".".join([*above, *filter(None, [module])])
                 yield from ((base, alias.name) for alias in names)
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                pass
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 todo += node.orelse
             case _:
-                todo += [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
+                todo += _inner(node)
+
+
+def _inner(node: ast.AST) -> Iterable[ast.stmt]:
+    """The statements inside `node`, also those of the handlers of a ``try`` and of ``match``."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, ast.ExceptHandler | ast.match_case):
+            yield from _inner(child)

@@ -51,9 +51,18 @@ def _name(module: Module) -> str:
     return "::".join(module) or "lib"
 
 
+def module_name(sources: Path, path: Path) -> str:
+    """The name of the file `path` in the graph of :func:`file_imports`."""
+    return _name(_module(sources, path))
+
+
+def code(path: Path) -> str:
+    """The text of a file without comments, literals and test modules."""
+    return _without_test_modules(_LITERAL_OR_COMMENT.sub(_blank, path.read_text(encoding="utf-8")))
+
+
 def _read(path: Path) -> _File:
-    text = _LITERAL_OR_COMMENT.sub(_blank, path.read_text(encoding="utf-8"))
-    text = _without_test_modules(text)
+    text = code(path)
     file = _File()
     for tree in _USE.findall(text):
         for imported, alias in _expand(tree):

@@ -1,18 +1,22 @@
-"""Imports point down only: the tables of ARCHITECTURE.md, checked against the project."""
+"""Imports point down only: ARCHITECTURE.md and the tables of allowed imports, checked."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import layers
 import rust_imports
+import rust_methods
 from conftest import ROOT
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-CRATES = layers.read_table(ARCHITECTURE, "crates")
-MODULES = layers.read_table(ARCHITECTURE, "python")
-CIRCLES = layers.read_circles(ARCHITECTURE)
+IMPORTS = (ROOT / "docs/allowed-imports.md").read_text(encoding="utf-8")
+CRATES = layers.read_table(IMPORTS, "crates")
+MODULES = layers.read_table(IMPORTS, "python")
+CIRCLES = layers.read_circles(IMPORTS)
+KNOTS = layers.read_knots(IMPORTS)
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +56,24 @@ def test_the_tables_themselves_point_down() -> None:
     assert CRATES["accelflow-kernel"] == {"accelflow-units"}
 
 
+def test_the_picture_shows_every_crate_once_and_imports_point_to_lower_floors() -> None:
+    floors = layers.read_floors(ARCHITECTURE)
+    crates = [name for _, floor in floors for name in floor if name != "python/accelflow"]
+    assert sorted(crates) == sorted(path.parent.name for path in ROOT.glob("crates/*/src"))
+    height = {
+        f"accelflow-{name.replace('_', '-')}": -number
+        for number, (_, floor) in enumerate(floors)
+        for name in floor
+    }
+    upwards = [
+        f"{crate} imports {other}"
+        for crate in height.keys() & CRATES.keys()
+        for other in CRATES[crate]
+        if height[other] >= height[crate]
+    ]
+    assert upwards == []
+
+
 def test_python_modules_import_only_what_the_table_allows() -> None:
     imports = layers.module_imports(ROOT / "python" / "accelflow")
     assert "accelflow.errors" in imports["accelflow.report"]
@@ -81,6 +103,15 @@ def test_allowed_circles_are_of_crates_that_exist() -> None:
     assert CIRCLES.keys() <= {path.parent.name for path in ROOT.glob("crates/*/src")}
 
 
+def test_files_that_share_methods_call_each_other_in_no_circle() -> None:
+    found = {
+        (path.parent.name, name)
+        for path in ROOT.glob("crates/*/src")
+        for name in rust_methods.knots(path)
+    }
+    assert found == KNOTS
+
+
 def test_the_kernel_has_no_word_of_the_domain() -> None:
     files = sorted((ROOT / "crates" / "kernel" / "src").rglob("*.rs"))
     assert files
@@ -89,6 +120,40 @@ def test_the_kernel_has_no_word_of_the_domain() -> None:
     )
     found = [f"{f.name}: {m[0]}" for f in files for m in word.finditer(f.read_text())]
     assert found == []
+
+
+def test_the_layout_names_every_file_and_folder_of_the_crates_once() -> None:
+    listed = sorted(layers.read_layout(ARCHITECTURE, "crates"))
+    there = [
+        (path.parent.name, name)
+        for path in ROOT.glob("crates/*/src")
+        for name in layers.tree(path, ".rs", ["lib"])
+    ]
+    assert listed == sorted(there)
+
+
+def test_the_layout_names_every_module_and_package_once() -> None:
+    listed = sorted(name for _, name in layers.read_layout(ARCHITECTURE, "package"))
+    package = ROOT / "python" / "accelflow"
+    assert listed == sorted([*layers.tree(package, ".py", ["__init__"]), "_native"])
+
+
+def test_the_walk_names_every_step_and_part_of_the_simulated_server_once() -> None:
+    title = "## The path of a request through the simulated server\n"
+    text = (ROOT / "docs/code-walks.md").read_text(encoding="utf-8")
+    walk = text.split(title)[1].split("\n## ")[0]
+    named = Counter(re.findall(r"`(\w+)\.rs`", walk))
+    folder = ROOT / "crates" / "sim" / "src" / "server"
+    files = Counter(
+        path.stem
+        for inner in ("way", "parts")
+        for path in (folder / inner).glob("*.rs")
+        if path.stem != "mod"
+    )
+    assert files
+    assert {name: named[name] for name in files} == dict(files)
+    others = named.keys() - files.keys()
+    assert all((folder / f"{name}.rs").is_file() for name in others)
 
 
 # The checker, on graphs that break the rule.
@@ -263,6 +328,20 @@ def test_table_of_circles() -> None:
         layers.read_circles(f"{heading}| sim | a, b | |")
 
 
+def test_layout_reader() -> None:
+    text = (
+        "<!-- layout: x -->\n\n```text\nlow   a b/   two\n      c      three\ntop   d  four\n```\n"
+    )
+    assert layers.read_layout(text, "x") == [
+        ("low", "a"),
+        ("low", "b/"),
+        ("low", "c"),
+        ("top", "d"),
+    ]
+    with pytest.raises(ValueError, match="must have a heading"):
+        layers.read_layout("<!-- layout: x -->\n\n```text\nlow   a\n```\n", "x")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -290,6 +369,7 @@ def test_checker_finds_circles_of_python_files(tmp_path: Path) -> None:
         "later.py": "from made.late import f\n",
         "typed.py": "if TYPE_CHECKING:\n    from made.typing import x\nimport made.late\n",
         "typing.py": "from made import typed\n",
+        "caught.py": "try:\n    import made.low\nexcept ImportError:\n    import made.late\n",
         "deep/__init__.py": "from made.deep.one import a\nfrom .two import b\n",
         "deep/one.py": "from made.deep import b\n",
         "deep/two.py": "class C:\n    from .one import a\n",
@@ -300,4 +380,24 @@ def test_checker_finds_circles_of_python_files(tmp_path: Path) -> None:
     graph = layers.file_imports(package)
     assert graph["made.typed"] == {"made.late"}
     assert graph["made.deep.one"] == {"made.deep.two"}
-    assert layers.circles(graph) == [["made.deep.one", "made.deep.two"], ["made.high", "made.low"]]
+    assert graph["made.caught"] == {"made.late", "made.low"}
+    assert layers.circles(graph) == [
+        ["made.deep.one", "made.deep.two"],
+        ["made.high", "made.low"],
+        ["made.late", "made.later"],
+    ]
+
+
+def test_checker_finds_knots_of_methods(tmp_path: Path) -> None:
+    files = {
+        "lib.rs": "mod all;\nmod part;\n",
+        "all.rs": "pub struct All;\nimpl All {\n    fn start(&self) { self.end() }\n}\n",
+        "part.rs": "use crate::all::All;\nimpl All {\n    fn end(&self) {} // self.start()\n}\n",
+    }
+    crate = made_up_crate(tmp_path, files)
+    assert rust_methods.knots(crate) == {}
+    back = files["part.rs"].replace("{}", "{ Self::start(self) }")
+    (crate / "part.rs").write_text(back)
+    assert rust_methods.knots(crate) == {"All": [["all", "part"]]}
+    (crate / "part.rs").write_text(back.replace("impl All", "impl Clone for All"))
+    assert rust_methods.knots(crate) == {}
