@@ -1,0 +1,115 @@
+"""Rules for the project's own code: one form of refusals."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from test_sources import tracked
+
+#: Rooms whose messages do not have the form of refusals yet; the list only shrinks.
+OTHER_FORMS = (
+    "accelerometer/",
+    "arcus.py",
+    "cerebros/",
+    "client.py",
+    "companions/",
+    "findings/",
+    "fit/",
+    "prediction/",
+    "profiles/",
+    "readings/",
+    "reproduce/",
+    "requests.py",
+    "own_traces.py",
+    "server.py",
+    "cli/accelerometer.py",
+    "cli/cerebros.py",
+    "cli/profile.py",
+)
+
+
+def refusals_by_hand(text: str) -> Iterator[int]:
+    """The lines where an exception with "must" in its message is made without `refused`."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        if name not in {"InputError", "UsageError", "BadParameter"}:
+            continue
+        written = "".join(
+            part.value
+            for argument in node.args
+            for part in ast.walk(argument)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        )
+        if re.search(r"\bmust\b", written):
+            yield node.lineno
+
+
+def test_refusals_are_made_by_refused() -> None:
+    package = "python/accelflow/"
+    found = {
+        f"{name.removeprefix(package)}:{line}"
+        for name, text in tracked(f"{package}*.py")
+        if name != f"{package}errors.py"
+        for line in refusals_by_hand(text)
+    }
+    own = {place for place in found if not place.startswith(OTHER_FORMS)}
+    assert own == set(), "use refused() of accelflow.errors"
+
+
+def test_refusals_made_by_hand_are_found() -> None:
+    text = "raise InputError(\n    f'{x}: must be 1'\n)\nraise refused('x', 1, 'must be 2')\n"
+    assert list(refusals_by_hand(text)) == [1]
+    assert list(refusals_by_hand("raise click.UsageError('--a must be left out')")) == [1]
+    assert not list(refusals_by_hand("raise InputError(f'{path}: {error}')"))
+
+
+MOST_LINES_OF_A_FILE = 600
+MOST_LINES_OF_A_FUNCTION = 60
+
+#: Files that are too long, with the reason.
+LONG_FILES = {
+    "python/accelflow/_native.pyi": "the stub of one module",
+    "python/accelflow/plans.py": "ARCUS's plans; their description moves to Rust",
+}
+#: Python functions that are too long, with the reason.
+LONG_FUNCTIONS = {
+    "benches/kernel_chain/chain_simpy.py: simulate": "one model, as users of SimPy write it",
+    "scripts/make_golden_vectors.py: thrift_messages": "a list of messages",
+}
+
+
+def long_functions(text: str) -> Iterator[str]:
+    """The names of functions that are too long; docstrings do not count."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = _lines(node) - (_lines(node.body[0]) if ast.get_docstring(node) else 0)
+            if length > MOST_LINES_OF_A_FUNCTION:
+                yield node.name
+
+
+def _lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_files_are_short() -> None:
+    found = {
+        name
+        for name, text in tracked("*.py", "*.pyi", "*.rs")
+        if len(text.splitlines()) > MOST_LINES_OF_A_FILE
+    }
+    assert found <= LONG_FILES.keys()
+
+
+def test_python_functions_are_short() -> None:
+    found = {
+        f"{name}: {function}" for name, text in tracked("*.py") for function in long_functions(text)
+    }
+    assert found <= LONG_FUNCTIONS.keys()
+
+
+def test_long_functions_are_found() -> None:
+    body = "    x = 1\n" * (MOST_LINES_OF_A_FUNCTION - 1)
+    assert not list(long_functions(f'def f():\n    """Text.\n\n    More.\n    """\n{body}'))
+    assert list(long_functions(f"async def f():\n{body}    x = 2\n")) == ["f"]
