@@ -56,7 +56,7 @@ def committed(name: str) -> list[tuple[float, float]]:
         suite = tomllib.loads(SUITE.read_text())
         # Times in us are a thousandth of Azure's, which are in ms.
         rates = suite["rates"]["azure"]
-        return [(one["app_us"], rates[one["name"]]) for one in suite["services"]]
+        return [(service["app_us"], rates[service["name"]]) for service in suite["services"]]
     table = re.search(name + r": [^=]*= \[(.*?)\];", STATES.read_text(), re.DOTALL)
     if table is None:
         sys.exit(f"{STATES.name}: no table {name}")

@@ -187,7 +187,7 @@ def word_of(name: str) -> int:
 
 def costs_us() -> dict[str, float]:
     """Return what it costs to involve a core and the manager, of the simulator's parameters."""
-    of = {one.key: one.default for one in parameters()}
+    of = {parameter.key: parameter.default for parameter in parameters()}
     core = of["core.interrupt_ns"] + 2 * of["core.context_switch_ns"] + of["core.submit_ns"]
     return {"core": core / 1e3, "manager": of["relief.latency_ns"] / 1e3}
 

@@ -55,15 +55,15 @@ def problems_of_source(path: Path) -> list[str]:
     """What is wrong with a source distribution; nothing if it is as it must be."""
     with tarfile.open(path) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
-        member = next((one for one in archive if one.name.endswith("/PKG-INFO")), None)
+        member = next((each for each in archive if each.name.endswith("/PKG-INFO")), None)
         file = archive.extractfile(member) if member else None
         metadata = message_from_string(file.read().decode()) if file else Message()
     needed = {"Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "LICENSE", "NOTICE"}
     needed |= {f"python/{name}" for name in _tracked("python")}
     crates = tomllib.loads(Path("Cargo.toml").read_text())["workspace"]["dependencies"]
-    for name, one in crates.items():
+    for name, row in crates.items():
         if name.startswith("accelflow-") and name != "accelflow-storage":
-            needed |= {f"{one['path']}/{file}" for file in _tracked(one["path"])}
+            needed |= {f"{row['path']}/{file}" for file in _tracked(row["path"])}
     lacking = [f"lacks {name}" for name in sorted(needed - set(names))]
     return [*_missing_fields(metadata), *_stray(names), *lacking]
 

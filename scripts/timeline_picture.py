@@ -64,11 +64,11 @@ def draw(file: Path, systems: dict[str, str], request: int) -> Figure:
 def slices_of(read: Read, system: str, request: int) -> list[tuple[Slice, str, str, bool]]:
     """Return the slices of a system with row, kind, and whether they are the request's."""
     found = []
-    for one in read.on(system):
-        place = row_of(read.path(one.track))
+    for each in read.on(system):
+        place = row_of(read.path(each.track))
         if place is not None:
-            own = one.arguments.get("request") == request and bool(one.flows or one.ends)
-            found.append((one, *place, own or place[1] == "request"))
+            own = each.arguments.get("request") == request and bool(each.flows or each.ends)
+            found.append((each, *place, own or place[1] == "request"))
     return found
 
 
@@ -83,16 +83,16 @@ def rows_of(found: list[tuple[Slice, str, str, bool]]) -> list[str]:
 def panel(axes: Axes, found: list[tuple[Slice, str, str, bool]], name: str) -> None:
     """Draw one system."""
     rows = rows_of(found)
-    whole = max((one for one, row, _, _ in found if row == rows[0]), key=length)
+    whole = max((entry for entry, row, _, _ in found if row == rows[0]), key=length)
     arrival = whole.from_ns
-    for one, row, kind, own in sorted(found, key=lambda each: each[3]):
-        if row not in rows or one is whole or one.instant:
+    for entry, row, kind, own in sorted(found, key=lambda each: each[3]):
+        if row not in rows or entry is whole or entry.instant:
             continue
-        left, width = (one.from_ns - arrival) / 1e3, max(length(one) / 1e3, 0.06)
+        left, width = (entry.from_ns - arrival) / 1e3, max(length(entry) / 1e3, 0.06)
         thick = 0.34 if kind == "dispatcher" else 0.72
-        colour = COLOURS[str(one.arguments.get("part", kind))] if own else PALE
+        colour = COLOURS[str(entry.arguments.get("part", kind))] if own else PALE
         axes.barh(rows.index(row), width, thick, left, color=colour, edgecolor="white", lw=0.3)
-    way = [(one, rows.index(row)) for one, row, kind, own in found if own and kind != "request"]
+    way = [(entry, rows.index(row)) for entry, row, kind, own in found if own and kind != "request"]
     arrows(axes, way, arrival)
     axes.set_yticks(range(len(rows)), labels=rows, fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.7)
@@ -107,12 +107,12 @@ def panel(axes: Axes, found: list[tuple[Slice, str, str, bool]], name: str) -> N
 def arrows(axes: Axes, own: list[tuple[Slice, int]], arrival: int) -> None:
     """Draw the way of the request from slice to slice, in the order of time."""
     own = sorted(own, key=lambda each: each[0].from_ns)
-    for (one, start), (other, end) in pairwise(own):
+    for (entry, start), (other, end) in pairwise(own):
         if start != end:
-            at = [(one.until_ns - arrival) / 1e3, (other.from_ns - arrival) / 1e3]
+            at = [(entry.until_ns - arrival) / 1e3, (other.from_ns - arrival) / 1e3]
             axes.plot(at, [start, end], color="#22272e", lw=0.7, zorder=3)
 
 
-def length(one: Any) -> int:
+def length(segment: Any) -> int:
     """Return how long a slice is, in ns."""
-    return int(one.until_ns - one.from_ns)
+    return int(segment.until_ns - segment.from_ns)

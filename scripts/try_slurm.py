@@ -139,13 +139,13 @@ class Node:
             yield
 
     def _configuration(self) -> str:
-        with socket.socket() as one, socket.socket() as other:
-            one.bind(("127.0.0.1", 0))
-            other.bind(("127.0.0.1", 0))
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            second.bind(("127.0.0.1", 0))
             return CONFIGURATION.format(
                 host=socket.gethostname().partition(".")[0],
-                controller_port=one.getsockname()[1],
-                node_port=other.getsockname()[1],
+                controller_port=first.getsockname()[1],
+                node_port=second.getsockname()[1],
                 user=getpass.getuser(),
                 place=self.place,
                 cpus=CPUS,
@@ -334,8 +334,12 @@ class Trials:
         """The processes of the node's first job whose command has `word`."""
         listed = self.node.said("scontrol", "listpids", self.node.jobs("RUNNING")[0])
         numbers = [line.split()[0] for line in listed.splitlines()[1:]]
-        files = {int(one): Path("/proc", one, "cmdline") for one in numbers if one.isdecimal()}
-        return [one for one, file in files.items() if word in file.read_text()]
+        files = {
+            int(number): Path("/proc", number, "cmdline")
+            for number in numbers
+            if number.isdecimal()
+        }
+        return [each for each, file in files.items() if word in file.read_text()]
 
     def _ends_well(self, running: subprocess.Popen[str], file: str, command: str = "sweep") -> None:
         out, err = running.communicate(timeout=PATIENCE_S)

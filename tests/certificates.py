@@ -48,7 +48,8 @@ def make_clients(folder: Path, identities: dict[str, list[str]]) -> tuple[Path, 
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, who)])
         alternatives: list[x509.GeneralName] = [
-            x509.UniformResourceIdentifier(it) if ":" in it else x509.DNSName(it) for it in names
+            x509.UniformResourceIdentifier(name) if ":" in name else x509.DNSName(name)
+            for name in names
         ]
         certificate = (
             x509.CertificateBuilder(issuer, subject, key.public_key(), x509.random_serial_number())

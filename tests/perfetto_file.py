@@ -42,8 +42,8 @@ class Read:
 
     def on(self, *path: str) -> list[Slice]:
         """The slices of the rows whose path begins so, in the order of time."""
-        found = [one for one in self.slices if self.path(one.track)[: len(path)] == path]
-        return sorted(found, key=lambda one: (one.from_ns, one.depth))
+        found = [piece for piece in self.slices if self.path(piece.track)[: len(path)] == path]
+        return sorted(found, key=lambda each: (each.from_ns, each.depth))
 
 
 def read_timeline(path: Path) -> Read:
@@ -139,7 +139,8 @@ class _Sequence:
             flows=tuple(event.flow_ids),
             ends=tuple(event.terminating_flow_ids),
             arguments={
-                self.arguments[one.name_iid]: _value(one) for one in event.debug_annotations
+                self.arguments[debug_annotation.name_iid]: _value(debug_annotation)
+                for debug_annotation in event.debug_annotations
             },
             instant=event.type == TrackEvent.TYPE_INSTANT,
         )
@@ -159,11 +160,11 @@ def _value(annotation: Any) -> Any:
 def _check_flows(slices: list[Slice]) -> None:
     """Every flow passes a slice, and ends in one that no other of it begins after."""
     passed, ended = defaultdict(list), defaultdict(list)
-    for one in slices:
-        for flow in one.flows:
-            passed[flow].append(one.from_ns)
-        for flow in one.ends:
-            ended[flow].append(one.from_ns)
+    for piece in slices:
+        for flow in piece.flows:
+            passed[flow].append(piece.from_ns)
+        for flow in piece.ends:
+            ended[flow].append(piece.from_ns)
     assert passed.keys() == ended.keys(), "every flow ends, and none ends that has not begun"
     for flow, ends in ended.items():
         assert len(ends) == 1, "a flow ends once"

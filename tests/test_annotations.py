@@ -46,7 +46,7 @@ def test_its_own_calls_are_recorded_with_sizes_and_where_their_data_come_from() 
     render(REQUEST)
     assert calls(render) == ["CRC32", "Dcmp", "Dser", "Ser", "Cmp"]
     crc, decompressed, parsed, written, compressed = render.operations
-    assert [one.follows for one in render.operations] == [None, 0, 1, None, 3]
+    assert [operation.follows for operation in render.operations] == [None, 0, 1, None, 3]
     assert crc.of_argument
     assert not decompressed.of_argument
     assert compressed.is_result
@@ -54,7 +54,7 @@ def test_its_own_calls_are_recorded_with_sizes_and_where_their_data_come_from() 
     assert crc.input_bytes == decompressed.input_bytes == len(REQUEST)
     assert decompressed.output_bytes == parsed.input_bytes
     assert written.output_bytes == compressed.input_bytes
-    assert all(one.time_ns > 0 for one in render.operations)
+    assert all(operation.time_ns > 0 for operation in render.operations)
 
 
 def test_a_call_that_raises_is_not_recorded() -> None:

@@ -45,7 +45,7 @@ def answer(results: dict[str, Any], width: int = 100, encoding: str = "utf-8") -
 
 
 def of_system(results: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    (system,) = [one for one in results["systems"] if one["orchestrator"] == name]
+    (system,) = [row for row in results["systems"] if row["orchestrator"] == name]
     services: list[dict[str, Any]] = system["services"]
     return services
 
@@ -184,7 +184,9 @@ def test_a_slower_subject_is_said_to_be_slower(results: dict[str, Any]) -> None:
 
 
 def test_without_accelflow_the_fastest_real_system_is_the_subject(results: dict[str, Any]) -> None:
-    results["systems"] = [one for one in results["systems"] if one["orchestrator"] != "accelflow"]
+    results["systems"] = [
+        system for system in results["systems"] if system["orchestrator"] != "accelflow"
+    ]
     assert verdict(Comparison.from_dict(results)).startswith("Cohort cuts P99 by")
     results["systems"] = results["systems"][:1]
     text = verdict(Comparison.from_dict(results))
@@ -219,8 +221,8 @@ def test_names_are_not_markup(results: dict[str, Any]) -> None:
 
 
 def test_several_chips_have_a_sentence_each(results: dict[str, Any]) -> None:
-    small = [{**one, "chip": "small"} for one in results["systems"]]
-    results["systems"] = [{**one, "chip": "paper"} for one in results["systems"]] + small
+    small = [{**system, "chip": "small"} for system in results["systems"]]
+    results["systems"] = [{**system, "chip": "paper"} for system in results["systems"]] + small
     text = verdict(Comparison.from_dict(results))
     assert text.startswith("On paper, AccelFlow cuts P99 by 62 %")
     assert " On small, AccelFlow cuts P99 by 62 %" in text

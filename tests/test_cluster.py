@@ -301,5 +301,5 @@ def test_a_search_whose_worker_dies_finds_what_it_finds_here(tmp_path: Path, das
     found = json.loads(out)
     assert found["ended"]
     assert found["best"] == here.best.to_dict()
-    assert found["tried"] == [one.to_dict() for one in here.tried]
+    assert found["tried"] == [each.to_dict() for each in here.tried]
     assert rows(place) == rows(tmp_path / "here")

@@ -140,7 +140,7 @@ def test_values_of_the_wrong_kind_are_input_errors_that_name_them(
     assert words in str(caught.value)
 
 
-def test_threads_and_experiments_of_the_wrong_kind_are_input_errors() -> None:
+def test_threads_and_scenarios_of_the_wrong_kind_are_input_errors() -> None:
     with pytest.raises(InputError, match="threads = 'all': must be a whole number"):
         simulation.run(small(), threads="all")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'socialnetwork': must be a Scenario"):

@@ -328,15 +328,15 @@ def test_several_seeds_give_means_with_intervals(replicated: Comparison) -> None
         for result in system.values():
             alone = [run[system.orchestrator][result.service] for run in runs]
             for name in ("mean_us", "p50_us", "p99_us", "p999_us", "throughput_rps"):
-                values = [getattr(one, name) for one in alone]
+                values = [getattr(each, name) for each in alone]
                 half = T_2 * statistics.stdev(values) / math.sqrt(3)
                 interval = result.intervals[name]
                 assert getattr(result, name) == pytest.approx(statistics.fmean(values))
                 assert interval.half_width == pytest.approx(half, rel=1e-6)
                 assert (interval.low + interval.high) / 2 == pytest.approx(getattr(result, name))
-            assert result.completed == sum(one.completed for one in alone) == 3 * 360
+            assert result.completed == sum(each.completed for each in alone) == 3 * 360
             assert result.slo_us == alone[0].slo_us
-            queueing = [one.spent_us["queueing"] for one in alone]
+            queueing = [each.spent_us["queueing"] for each in alone]
             assert result.spent_us["queueing"] == pytest.approx(statistics.fmean(queueing))
             assert "spent_us.queueing" in result.intervals
         values = [run[system.orchestrator].p99_us for run in runs]
@@ -417,8 +417,8 @@ def large(made_up_results: dict[str, Any]) -> Comparison:
             for number in range(40)
         ]
         system["intervals"] = first["intervals"]
-    one = made_up_results["systems"][0]
-    made_up_results["systems"] = [{**one, "orchestrator": name} for name in ORCHESTRATORS]
+    system = made_up_results["systems"][0]
+    made_up_results["systems"] = [{**system, "orchestrator": name} for name in ORCHESTRATORS]
     made_up_results["systems"][0]["services"][0]["saturated"] = "cores"
     made_up_results |= {"workload": "w" * 100, "seeds": [1, 2, 3]}
     return Comparison.from_dict(made_up_results)
@@ -526,7 +526,7 @@ def test_an_interval_stands_at_its_bar(made_up_results: dict[str, Any]) -> None:
 def test_a_drawn_part_is_its_mean(compared: Comparison) -> None:
     axes = compared.plot("parts").axes[0]
     widths: dict[int, float] = {}
-    for bar in (one for one in axes.patches if isinstance(one, mpl.patches.Rectangle)):
+    for bar in (patch for patch in axes.patches if isinstance(patch, mpl.patches.Rectangle)):
         place = round(bar.get_y() + bar.get_height() / 2)
         widths[place] = widths.get(place, 0.0) + bar.get_width()
     assert list(widths.values()) == pytest.approx([system.mean_us for system in compared.values()])

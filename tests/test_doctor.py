@@ -15,14 +15,16 @@ from conftest import ROOT
 
 def test_doctor_looks_for_every_package_that_is_needed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert set(PACKAGES) == {one.split("==")[0] for one in project["project"]["dependencies"]}
+    assert set(PACKAGES) == {
+        dependency.split("==")[0] for dependency in project["project"]["dependencies"]
+    }
 
 
 def test_what_is_there_has_its_version() -> None:
-    found = {one["name"]: one for one in json.loads(run("--json").stdout)["findings"]}
+    found = {check["name"]: check for check in json.loads(run("--json").stdout)["checks"]}
     assert found["rich"]["found"] == metadata.version("rich")
     assert found["Python"]["state"] == "ok"
-    assert all(one["remedy"] for one in found.values() if one["state"] != "ok")
+    assert all(row["remedy"] for row in found.values() if row["state"] != "ok")
 
 
 def run(*arguments: str) -> Result:

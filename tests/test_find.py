@@ -111,10 +111,10 @@ def test_noise_takes_more_seeds_until_it_is_clear_or_there_are_none(tmp_path: Pa
         "most_seeds = 4", "most_seeds = 8"
     )
     answer = studies.find(ask(text, tmp_path), tmp_path / "out")
-    by_value = {one.value: one for one in answer.tried}
+    by_value = {each.value: each for each in answer.tried}
     assert by_value[8.0].seeds == 8  # so near the limit that four seeds cannot tell
     far = studies.find(ask(QUESTION.replace("most_seeds = 4", ""), tmp_path), tmp_path / "out")
-    assert {one.seeds for one in far.tried if one.value in (1.0, 8.0)} == {4}
+    assert {each.seeds for each in far.tried if each.value in (1.0, 8.0)} == {4}
 
 
 @pytest.mark.parametrize(
@@ -170,4 +170,4 @@ def test_only_the_rows_of_a_point_are_read(tmp_path: Path, monkeypatch: pytest.M
     assert not set(whole) & set(parts)
     assert len(whole) == 2 * 4 * len(answer.tried)  # for the answer, and for results.parquet
     rows = read_table(place / "results.parquet").to_pylist()
-    assert {row["axis.config.pes.TCP"] for row in rows} == {one.value for one in answer.tried}
+    assert {row["axis.config.pes.TCP"] for row in rows} == {each.value for each in answer.tried}

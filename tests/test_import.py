@@ -44,7 +44,7 @@ def arrived(tmp_path: Path, text: str, **options: Any) -> tuple[list[str], float
 
 
 def counts(report: Report, section: str) -> dict[str, int]:
-    return {line.what: line.count for line in report.lines(section)}
+    return {remark.what: remark.count for remark in report.remarks(section)}
 
 
 # Arrivals.
@@ -65,7 +65,7 @@ def test_times_are_sorted_shifted_and_every_defect_is_counted(tmp_path: Path) ->
         "values that are not times": 1,
         "rows with another number of cells than the first line": 1,
     }
-    places = {line.what: line.places for line in report.lines("dropped")}
+    places = {remark.what: remark.places for remark in report.remarks("dropped")}
     assert places["negative times"] == [f"{tmp_path / 'table.csv'}:6"]
 
 
@@ -117,7 +117,7 @@ def test_gaps_are_named_with_their_length(tmp_path: Path) -> None:
     times = [*range(0, 100), *range(5_000, 5_100)]
     lines, _, report = arrived(tmp_path, "time_s\n" + "\n".join(map(str, times)))
     assert len(lines) == 201
-    (gap,) = report.lines("guessed")
+    (gap,) = report.remarks("guessed")
     assert (gap.count, gap.places) == (1, ["4901 s, 99 s after the first"])
 
 
@@ -139,7 +139,7 @@ def test_the_length_of_a_window_can_be_given(tmp_path: Path) -> None:
     lines, mean_rps, report = arrived(tmp_path, "start_ms,count\n0,30\n", window_s=10)
     assert lines == ["start_us,rate_rps", "0,3"]
     assert mean_rps == 3
-    assert not report.lines("guessed")
+    assert not report.remarks("guessed")
 
 
 def test_rates_hold_until_the_next_and_the_mean_is_over_time(tmp_path: Path) -> None:
@@ -192,19 +192,19 @@ def test_more_times_than_memory_holds_are_sorted_in_runs() -> None:
 def test_quantiles_do_not_depend_on_the_order_and_are_within_half_a_percent(
     values: list[float], share: float
 ) -> None:
-    one, other = Quantiles(), Quantiles()
+    quantiles, other = Quantiles(), Quantiles()
     for value in values:
-        one.add(value)
+        quantiles.add(value)
     for value in reversed(values):
         other.add(value)
-    assert one.at(share) == other.at(share)
+    assert quantiles.at(share) == other.at(share)
     exact = sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
-    assert one.at(share) == pytest.approx(exact, rel=1e-5)
+    assert quantiles.at(share) == pytest.approx(exact, rel=1e-5)
     for value in range(2_000):  # no longer each on its own
-        one.add(1e6 + value)
+        quantiles.add(1e6 + value)
     values += [1e6 + value for value in range(2_000)]
     exact = sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
-    assert one.at(share) == pytest.approx(exact, rel=5.1e-3)
+    assert quantiles.at(share) == pytest.approx(exact, rel=5.1e-3)
 
 
 # Alibaba's traces.
@@ -286,8 +286,8 @@ def test_strict_takes_clean_tables_of_alibaba_and_states_their_conventions(tmp_p
     clean = table(tmp_path, head + "".join(f"t{n},{n},0,(?),http,a,x,3\n" for n in range(4)))
     report = Report("alibaba-v2021", strict=True)
     import_alibaba([clean], report, AlibabaOptions())
-    assert not report.lines("guessed")
-    stated = {line.what: line.done for line in report.lines("understood") if line.done}
+    assert not report.remarks("guessed")
+    stated = {remark.what: remark.done for remark in report.remarks("understood") if remark.done}
     assert set(stated) == {
         "application times (CPU)",
         "calls that overlap by over 1 ms",
@@ -311,7 +311,7 @@ def test_strict_takes_clean_tables_of_azure_and_states_their_conventions(tmp_pat
     report = Report("azure-functions", strict=True)
     found = import_azure([calls, times], report, AzureOptions())
     assert found.tree["services"][0]["app_us"] == 5_000
-    assert not report.lines("guessed")
+    assert not report.remarks("guessed")
     assert report.count("understood", "durations of 0 ms") == 1
     doubled = table(tmp_path, columns + "f,4,7,5\nf,4,7,5\n", "twice.csv")
     with pytest.raises(InputError, match="that has others: not allowed by --strict"):
@@ -423,12 +423,12 @@ def test_functions_of_later_days_may_be_the_busiest(tmp_path: Path) -> None:
     # Far more functions than are held: the ones with the fewest invocations go.
     head = "HashOwner,HashApp,HashFunction,1\n"
     rows = [f"o,a,f{index},{index}\n" for index in range(1_000)]
-    one = table(tmp_path, head + "".join(rows), "one.csv")
-    two = table(tmp_path, head + "o,a,f999,1\no,a,new,5000\n", "two.csv")
+    first = table(tmp_path, head + "".join(rows), "one.csv")
+    second = table(tmp_path, head + "o,a,f999,1\no,a,new,5000\n", "two.csv")
     columns = "HashFunction,Average,Count,percentile_Average_50\n"
     times = table(tmp_path, columns + "f999,1,1,1\nnew,1,1,1\n", "times.csv")
     report = Report("azure-functions")
-    found = import_azure([one, two, times], report, AzureOptions(top=2))
+    found = import_azure([first, second, times], report, AzureOptions(top=2))
     assert [service["name"] for service in found.tree["services"]] == ["new", "f999"]
     lost = report.count("dropped", "functions with few invocations")
     idle = report.count("dropped", "functions without an invocation")

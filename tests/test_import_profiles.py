@@ -47,7 +47,7 @@ def costs_of(
 
 
 def counts(report: Report, section: str) -> dict[str, int]:
-    return {line.what: line.count for line in report.lines(section)}
+    return {remark.what: remark.count for remark in report.remarks(section)}
 
 
 def test_costs_are_shares_of_the_time_by_requests_and_operations() -> None:
@@ -69,7 +69,10 @@ def test_costs_are_shares_of_the_time_by_requests_and_operations() -> None:
     assert costs["Decr"]["relative_error"] == pytest.approx(1 / math.sqrt(260), rel=1e-5)
     assert service["app_us"] == 300.0  # price and discount
     assert counts(report, "dropped") == {"samples of other processes than --process": 4_000}
-    guessed = {line.what: (line.count, line.done, line.places) for line in report.lines("guessed")}
+    guessed = {
+        remark.what: (remark.count, remark.done, remark.places)
+        for remark in report.remarks("guessed")
+    }
     assert guessed["samples that may be Encr or Decr"] == (520, "half to each of Encr or Decr", [])
     assert guessed["samples of functions without a rule"] == (
         3_000,
@@ -116,7 +119,7 @@ def test_a_comparison_tells_the_errors_of_imported_costs(tmp_path: Path) -> None
         file = tmp_path / f"{stated}.json"
         file.write_text(json.dumps(tree))
         found = accelflow.compare(str(file), orchestrators=["non_acc"], requests=100)
-        (note,) = [one for one in notes_of(found, by_service=False) if "costs" in one]
+        (note,) = [each for each in notes_of(found, by_service=False) if "costs" in each]
         if stated:
             assert f"{min(errors.values()):.1%} (Checkout's TCP)" in note
             assert f"{max(errors.values()):.1%} (Checkout's {max(errors, key=errors.get)})" in note
@@ -132,8 +135,8 @@ def test_pprof_is_weighed_by_time_and_counted_by_samples(tmp_path: Path) -> None
     assert service["costs"]["Ser"]["relative_error"] == pytest.approx(1 / 3, rel=1e-5)
     assert service["app_us"] == 1e3 * 16 / 100
     assert counts(report, "understood")["samples of Ser"] == 9
-    one, _ = costs_of("pprof", path, requests=100, label=("service", "cart"))
-    assert one["app_us"] == 1e3 * 4 / 100
+    costs, _ = costs_of("pprof", path, requests=100, label=("service", "cart"))
+    assert costs["app_us"] == 1e3 * 4 / 100
     with pytest.raises(InputError, match="has no sample"):
         costs_of("pprof", path, requests=100, label=("service", "none"))
 

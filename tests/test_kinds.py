@@ -142,7 +142,7 @@ def test_images_and_views_show_them() -> None:
     again = Image.from_bytes(image.to_bytes())
     assert again == image
     assert again.words == [0x1BD0BD1900000000]
-    calls = [(one.nibbles, one.name) for one in again.decode(0) if one.operation == "call"]
+    calls = [(each.nibbles, each.name) for each in again.decode(0) if each.operation == "call"]
     assert calls == [("1", "TCP"), ("bd0", "SHA256"), ("bd1", "Canny"), ("9", "LdB")]
     assert again.disassemble() == [("t", list(library.get("t").nodes))]
     assert ("call", "Canny") in again.walk("t", {})

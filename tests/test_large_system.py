@@ -61,8 +61,8 @@ def test_every_function_is_a_service_on_a_server(bench, placement: str, servers:
     options = argparse.Namespace(graph="alibaba", copies=2, servers=20)
     made = bench.workload(options, placement)
     assert len(made.services) == 2 * len(graphs["functions"])
-    assert len({one.server for one in made.services}) == servers
-    fronts = [one for one in made.services if one.rate_rps]
+    assert len({service.server for service in made.services}) == servers
+    fronts = [service for service in made.services if service.rate_rps]
     assert len(fronts) == 2 * len(set(graphs["fronts"]))
     asked = {"orchestrators": ["accelflow"], "requests": 100, "rate_rps": 1_000.0}
     check(loaded(Scenario(workload=made, slo_factor=None, **asked)))

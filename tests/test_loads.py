@@ -50,14 +50,14 @@ def test_use_over_time_and_loads_change_no_results(comparison: Comparison) -> No
 
 
 def test_use_has_every_resource_of_each_system(comparison: Comparison) -> None:
-    assert [one.system for one in comparison.use] == ["relief", "accelflow"]
-    for one in comparison.use:
-        assert set(one.services) == {"UniqId", "Follow"}
-        assert {"cores", "manager", "A-DMA engines", "TCP", "LdB"} <= set(one.shares)
-        assert 30 <= len(one.from_us) <= 120
-        assert one.from_us[1:] == one.until_us[:-1]
-        for name, shares in one.shares.items():
-            assert len(shares) == len(one.from_us), name
+    assert [each.system for each in comparison.use] == ["relief", "accelflow"]
+    for each in comparison.use:
+        assert set(each.services) == {"UniqId", "Follow"}
+        assert {"cores", "manager", "A-DMA engines", "TCP", "LdB"} <= set(each.shares)
+        assert 30 <= len(each.from_us) <= 120
+        assert each.from_us[1:] == each.until_us[:-1]
+        for name, shares in each.shares.items():
+            assert len(shares) == len(each.from_us), name
             assert all(0.0 <= share <= 1.0 for share in shares), name
     relief, ours = comparison.use
     assert max(relief.shares["manager"]) > max(ours.shares["manager"])
@@ -69,7 +69,7 @@ def test_use_has_every_resource_of_each_system(comparison: Comparison) -> None:
 
 def test_isolated_services_have_servers_of_their_own() -> None:
     found = accelflow.compare(ASKED, placement="isolated", use_over_time=True, requests=100)
-    assert [one.services for one in found.use] == [("Follow",), ("UniqId",)] * 2
+    assert [each.services for each in found.use] == [("Follow",), ("UniqId",)] * 2
     figure = use_over_time_figure(found)
     assert figure is not None
     assert [control.label for control in figure.controls] == ["Resource", "Server of"]

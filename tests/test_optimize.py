@@ -76,14 +76,14 @@ def test_the_best_design_keeps_the_limits_and_none_with_one_element_fewer_does(
 
 def test_nothing_beats_the_front(searched: tuple[studies.Front, Path]):
     front, place = searched
-    for one in front.front:
-        assert one.low_ratio <= one.worst_ratio <= one.high_ratio
+    for each in front.front:
+        assert each.low_ratio <= each.worst_ratio <= each.high_ratio
         for other in front.tried:
             if other.worst_ratio is not None:
-                assert other.cost > one.cost or other.worst_ratio >= one.worst_ratio
-    assert [one.cost for one in front.front] == sorted(one.cost for one in front.front)
+                assert other.cost > each.cost or other.worst_ratio >= each.worst_ratio
+    assert [each.cost for each in front.front] == sorted(each.cost for each in front.front)
     rows = pq.read_table(place / "out/front.parquet").to_pylist()
-    assert [row["cost"] for row in rows] == [one.cost for one in front.tried]
+    assert [row["cost"] for row in rows] == [each.cost for each in front.tried]
     assert sum(row["on_front"] for row in rows) == len(front.front)
 
 
@@ -109,7 +109,7 @@ def test_the_command_prints_the_front(searched: tuple[studies.Front, Path]):
     assert f"Least elements under accelflow: {said}" in text.stdout
     found = json.loads(CliRunner().invoke(command, [*arguments, "--json"]).stdout)
     assert found["best"] == front.best.to_dict()
-    assert [one["cost"] for one in found["front"]] == [one.cost for one in front.front]
+    assert [row["cost"] for row in found["front"]] == [each.cost for each in front.front]
 
 
 def test_area_is_that_of_the_chip(tmp_path: Path):

@@ -57,8 +57,8 @@ def test_a_page_is_one_small_file_of_its_own(comparison: Comparison) -> None:
 
 def test_every_parameter_of_the_server_has_its_origin(comparison: Comparison) -> None:
     page = to_html(comparison_page(comparison))
-    for one in parameters():
-        assert f"<code>{one.key}</code>" in page
+    for parameter in parameters():
+        assert f"<code>{parameter.key}</code>" in page
     assert "derived" in page
     assert "assumed" in page
 
@@ -123,7 +123,9 @@ def test_a_page_has_text_where_there_is_no_plot(comparison: Comparison) -> None:
 
 def luminance(color: str) -> float:
     parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 

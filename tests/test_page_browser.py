@@ -55,9 +55,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def opened(browser: Any, report: Path) -> Iterator[Opened]:
-    one = Opened(browser, report)
-    yield one
-    one.close()
+    opened = Opened(browser, report)
+    yield opened
+    opened.close()
 
 
 def test_a_missing_browser_fails_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def violations(opened: Opened) -> list[str]:
     opened.page.evaluate(SHORTENED)
     options = {"runOnly": RULES, "resultTypes": ["violations"]}
     found = Axe().run(opened.page, options=options).response["violations"]
-    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+    return [f"{row['id']}: {node['html'][:200]}" for row in found for node in row["nodes"]]
 
 
 def figure(opened: Opened, title: str) -> Any:
@@ -110,7 +110,7 @@ def test_a_report_is_whole_quiet_and_readable(
 
 def test_every_plot_says_what_it_shows(opened: Opened) -> None:
     labels = opened.page.locator("figure.plot [aria-roledescription=visualization]")
-    texts = [one.get_attribute("aria-label") or "" for one in labels.all()]
+    texts = [each.get_attribute("aria-label") or "" for each in labels.all()]
     assert len(texts) == 9
     assert all(len(text) > 40 for text in texts)
 
@@ -172,7 +172,7 @@ def test_a_plot_shows_the_service_that_is_chosen(opened: Opened) -> None:
 def lines_of(opened: Opened, title: str) -> list[str]:
     """The paths of the lines of a plot."""
     drawn = figure(opened, title).locator("svg .mark-line.role-mark path")
-    return [one.get_attribute("d") or "" for one in drawn.all()]
+    return [each.get_attribute("d") or "" for each in drawn.all()]
 
 
 def test_use_over_time_shows_the_resource_that_is_chosen(opened: Opened) -> None:
@@ -233,9 +233,9 @@ def test_paper_has_everything_unfolded(browser: Any, report: Path) -> None:
     # Each plot says which service it shows; what can only be moved is left out.
     chosen = page.locator("figure .controls select")
     assert chosen.count() > 0
-    assert all(one.is_visible() and one.input_value() for one in chosen.all())
-    assert not any(one.is_visible() for one in page.locator(".controls input").all())
-    assert all(one.is_visible() for one in page.locator(".controls output").all())
+    assert all(each.is_visible() and each.input_value() for each in chosen.all())
+    assert not any(each.is_visible() for each in page.locator(".controls input").all())
+    assert all(each.is_visible() for each in page.locator(".controls output").all())
     assert page.evaluate("document.documentElement.scrollWidth") <= 794
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() > 0
@@ -261,9 +261,9 @@ def picture(figure: Any) -> Image.Image:
     return ImageChops.difference(grey, ground).resize(SIZE, Image.Resampling.BOX)
 
 
-def elsewhere(one: Image.Image, other: Image.Image) -> float:
+def elsewhere(first: Image.Image, second: Image.Image) -> float:
     """The share of the ink of both that is at different places: 0 if they are the same."""
-    blurred = [each.filter(ImageFilter.BoxBlur(BLUR)) for each in (one, other)]
+    blurred = [each.filter(ImageFilter.BoxBlur(BLUR)) for each in (first, second)]
     ink = sum(ImageStat.Stat(each).sum[0] for each in blurred)
     return ImageStat.Stat(ImageChops.difference(*blurred)).sum[0] / ink if ink else 0.0
 
@@ -280,21 +280,21 @@ def test_plots_look_as_they_did(
     found = [picture(figure) for figure in figures]
     opened.close()
     strip = Image.new("L", (SIZE[0], SIZE[1] * len(found)))
-    for place, one in enumerate(found):
-        strip.paste(one, (0, place * SIZE[1]))
+    for place, each in enumerate(found):
+        strip.paste(each, (0, place * SIZE[1]))
     file = PICTURES / f"report-{name}.png"
     if os.environ.get(WRITE):
         strip.save(file, optimize=True)
     known = Image.open(file)
     assert known.size == strip.size
     boxes = [(0, place * SIZE[1], SIZE[0], (place + 1) * SIZE[1]) for place in range(len(found))]
-    off = [elsewhere(known.crop(box), one) for box, one in zip(boxes, found, strict=True)]
+    off = [elsewhere(known.crop(box), each) for box, each in zip(boxes, found, strict=True)]
     told = f"plots of {name} look otherwise ({off}); if they should, run with {WRITE}=1"
     assert max(off) < MOST_ELSEWHERE, told
     # Another plot, or none, is told from each.
-    for one, other in itertools.combinations(found, 2):
-        assert elsewhere(one, other) > MOST_ELSEWHERE
-    assert all(elsewhere(one, Image.new("L", SIZE)) == 1.0 for one in found)
+    for each, other in itertools.combinations(found, 2):
+        assert elsewhere(each, other) > MOST_ELSEWHERE
+    assert all(elsewhere(each, Image.new("L", SIZE)) == 1.0 for each in found)
 
 
 def test_hostile_names_stay_texts(

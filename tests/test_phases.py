@@ -54,8 +54,8 @@ def test_a_kind_of_value_has_the_fields_of_the_file(name: str) -> None:
     def key(of: tuple[set[str], set[str]]) -> list[list[str]]:
         return [sorted(part) for part in of]
 
-    found = sorted(key(of_type(one)) for one in get_args(KINDS[name]))
-    assert found == sorted(key(fields(one)) for one in SCHEMA[name]["oneOf"])
+    found = sorted(key(of_type(alternative)) for alternative in get_args(KINDS[name]))
+    assert found == sorted(key(fields(each)) for each in SCHEMA[name]["oneOf"])
 
 
 def test_a_service_has_the_fields_of_the_file() -> None:

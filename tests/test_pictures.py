@@ -36,7 +36,7 @@ def test_last_digits_of_places_do_not_show(tmp_path: Path, suffix: str) -> None:
 
 def test_every_part_that_is_referred_to_is_there_once(tmp_path: Path) -> None:
     text = drawn(tmp_path / "a.svg").decode()
-    ids = [one.get("id") for one in ElementTree.fromstring(text).iter() if one.get("id")]  # noqa: S314
+    ids = [each.get("id") for each in ElementTree.fromstring(text).iter() if each.get("id")]  # noqa: S314
     assert len(ids) == len(set(ids))
     used = set(re.findall(r'#([a-z][0-9a-f]{8}-[0-9]+)[")]', text))
     assert {name[0] for name in used} == {"p", "m", "h"}
@@ -44,9 +44,9 @@ def test_every_part_that_is_referred_to_is_there_once(tmp_path: Path) -> None:
 
 
 def test_other_drawings_have_other_names(tmp_path: Path) -> None:
-    one, other = drawn(tmp_path / "a.svg"), drawn(tmp_path / "b.svg", nudge=0.01)
-    assert one != other
-    assert one.split(b'clipPath id="')[1][:9] != other.split(b'clipPath id="')[1][:9]
+    first, second = drawn(tmp_path / "a.svg"), drawn(tmp_path / "b.svg", nudge=0.01)
+    assert first != second
+    assert first.split(b'clipPath id="')[1][:9] != second.split(b'clipPath id="')[1][:9]
 
 
 def test_pictures_have_neither_date_nor_version(tmp_path: Path) -> None:

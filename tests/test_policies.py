@@ -35,7 +35,7 @@ from conftest import ROOT
 CROWDED = {"accelerator.pes": 1, "accelerator.input_entries": 4, "accelerator.overflow_entries": 16}
 
 
-def experiment(**changes: Any) -> Scenario:
+def small(**changes: Any) -> Scenario:
     values = {"requests": 400, "profile": "paper", "orchestrators": ("accelflow",), **changes}
     return Scenario(**values)
 
@@ -43,12 +43,12 @@ def experiment(**changes: Any) -> Scenario:
 def crowded(**changes: Any) -> Scenario:
     """All services with different priorities on a server whose queues are long."""
     priorities = {"CPost": 2, "UniqId": 1, "Login": 5}
-    return experiment(rate_rps=30_000.0, config=CROWDED, priorities=priorities, **changes)
+    return small(rate_rps=30_000.0, config=CROWDED, priorities=priorities, **changes)
 
 
 def services(results: dict[str, Any], system: str) -> list[dict[str, Any]]:
-    found = [one for one in results["systems"] if one["orchestrator"] == system]
-    assert len(found) == 1, [one["orchestrator"] for one in results["systems"]]
+    found = [row for row in results["systems"] if row["orchestrator"] == system]
+    assert len(found) == 1, [row["orchestrator"] for row in results["systems"]]
     rows: list[dict[str, Any]] = found[0]["services"]
     assert rows
     return rows
@@ -124,7 +124,7 @@ class LinkedPairs(CpuCentric):
         return super().decide(completion, server)
 
 
-@pytest.mark.parametrize("crowd", [experiment(), crowded()], ids=["idle", "crowded"])
+@pytest.mark.parametrize("crowd", [small(), crowded()], ids=["idle", "crowded"])
 @pytest.mark.parametrize(
     ("native", "policy"), [("fifo", Fifo), ("edf", Edf), ("priority", ByPriority)]
 )
@@ -149,7 +149,7 @@ def test_tenants_have_their_numbers_and_shares(isolation: str) -> None:
             return super().choose(accelerator, waiting, now_ns)
 
     config = {"tenant.isolation": isolation, "accelerator.pes": 4}
-    asked = experiment(tenants={"CPost": 7, "Login": 300}, config=config, policy="edf")
+    asked = small(tenants={"CPost": 7, "Login": 300}, config=config, policy="edf")
     found = simulation.run(asked, policies={"accelflow": Tenants})
     assert services(found, "accelflow+Tenants") == services(found, "accelflow")
     expected = {(name, {"CPost": 7, "Login": 300}.get(name, 0)) for name in simulation.services()}
@@ -159,10 +159,10 @@ def test_tenants_have_their_numbers_and_shares(isolation: str) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        experiment(),
+        small(),
         crowded(),
-        experiment(workload="mediaservices", arrivals="alibaba", requests=100),
-        experiment(config={"core.generation": "haswell"}),
+        small(workload="mediaservices", arrivals="alibaba", requests=100),
+        small(config={"core.generation": "haswell"}),
     ],
     ids=["plain", "crowded", "media", "generation"],
 )
@@ -185,7 +185,7 @@ def test_a_class_that_only_asks_the_native_system_equals_it(native: str) -> None
         def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
             return super().decide(completion, server)
 
-    asked = experiment(orchestrators=(native,), requests=200)
+    asked = small(orchestrators=(native,), requests=200)
     found = simulation.run(asked, orchestrators=[Same])
     assert services(found, "Same") == services(found, native)
 
@@ -214,7 +214,7 @@ def test_state_is_of_one_simulation_whatever_the_threads() -> None:
         for source in sources
         for threads in (1, 4)
     ]
-    assert all(one == found[0] for one in found)
+    assert all(each == found[0] for each in found)
     assert instance.calls == 0, "the simulations have copies"
 
 
@@ -228,9 +228,9 @@ def test_results_name_the_classes_and_can_be_shown() -> None:
             return replace(native, dispatcher_ns=native.dispatcher_ns + 1_000)
 
     found = simulation.run(
-        experiment(requests=100), policies={"AccelFlow": [Fifo, Edf()]}, orchestrators=[Slow()]
+        small(requests=100), policies={"AccelFlow": [Fifo, Edf()]}, orchestrators=[Slow()]
     )
-    assert [one["orchestrator"] for one in found["systems"]] == [
+    assert [row["orchestrator"] for row in found["systems"]] == [
         "accelflow",
         "accelflow+Fifo",
         "accelflow+Edf",
@@ -249,7 +249,7 @@ def test_results_name_the_classes_and_can_be_shown() -> None:
     assert [system.name for system in read.systems][-1] == "slow"
     slow, fast = services(found, "slow"), services(found, "accelflow")
     assert all(a["mean_us"] > b["mean_us"] for a, b in zip(slow, fast, strict=True))
-    assert "python_systems" not in simulation.run(experiment(requests=100))
+    assert "python_systems" not in simulation.run(small(requests=100))
 
 
 def test_top_level_names() -> None:
@@ -292,7 +292,7 @@ def test_without_deadlines_entries_have_none() -> None:
             assert all(entry.estimated_ns > 0 for entry in waiting)
             return 0
 
-    found = simulation.run(experiment(requests=200), policies={"accelflow": Without})
+    found = simulation.run(small(requests=200), policies={"accelflow": Without})
     assert all(row["deadlines"] == 0 for row in services(found, "accelflow+Without"))
 
 
@@ -310,7 +310,7 @@ def test_a_wrong_place_is_refused(wrong: object) -> None:
         answer = wrong
 
     with pytest.raises(AccelflowError) as caught:
-        simulation.run(experiment(), policies={"accelflow": Wrong})
+        simulation.run(small(), policies={"accelflow": Wrong})
     text = str(caught.value)
     assert text.startswith(f"accelflow+Wrong: Wrong.choose() = {wrong!r}: must be ")
     assert " of TCP 0)" in text
@@ -341,7 +341,7 @@ def test_a_wrong_decision_is_refused(wrong: object, why: str) -> None:
         answer = wrong
 
     with pytest.raises(AccelflowError) as caught:
-        simulation.run(experiment(), orchestrators=[Wrong])
+        simulation.run(small(), orchestrators=[Wrong])
     assert str(caught.value).startswith("Wrong: Wrong.decide")
     assert why in str(caught.value)
 
@@ -364,7 +364,7 @@ def test_wrong_properties_are_refused(wrong: dict[str, Any], why: str) -> None:
             return Properties(**wrong)
 
     with pytest.raises(AccelflowError) as caught:
-        simulation.run(experiment(), orchestrators=[Wrong])
+        simulation.run(small(), orchestrators=[Wrong])
     assert why in str(caught.value)
     assert str(caught.value).startswith("Wrong: Wrong.properties")
 
@@ -375,7 +375,7 @@ def test_a_central_queue_needs_a_visit_to_the_manager() -> None:
         answer = Decision()
 
     with pytest.raises(AccelflowError, match="Central: a decision without a visit to the manager"):
-        simulation.run(experiment(), orchestrators=[Central])
+        simulation.run(small(), orchestrators=[Central])
 
 
 def test_an_exception_ends_the_run_and_is_the_cause() -> None:
@@ -389,9 +389,7 @@ def test_an_exception_ends_the_run_and_is_the_cause() -> None:
 
     with pytest.raises(AccelflowError) as caught:
         # Far more than fits into the test's time: the failure ends all simulations.
-        simulation.run(
-            experiment(requests=1_000_000, orchestrators=()), policies={"accelflow": Failing}
-        )
+        simulation.run(small(requests=1_000_000, orchestrators=()), policies={"accelflow": Failing})
     assert str(caught.value).startswith(
         "accelflow+Failing: Failing.choose raised ZeroDivisionError: "
     )
@@ -405,14 +403,14 @@ def test_exceptions_of_other_methods_say_where() -> None:
             return Properties(start_ns=server["core.submitns"])
 
     with pytest.raises(AccelflowError, match=r"InProperties\.properties raised .*core\.submit_ns"):
-        simulation.run(experiment(), orchestrators=[InProperties])
+        simulation.run(small(), orchestrators=[InProperties])
 
     class InDecide(Orchestrator):
         def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
             raise KeyError(completion.accelerator)
 
     with pytest.raises(AccelflowError, match=r"InDecide\.decide raised KeyError: 'TCP'") as caught:
-        simulation.run(experiment(), orchestrators=[InDecide])
+        simulation.run(small(), orchestrators=[InDecide])
     assert isinstance(caught.value.__cause__, KeyError)
 
 
@@ -422,7 +420,7 @@ def test_system_exit_is_passed_on() -> None:
             raise SystemExit(7)
 
     with pytest.raises(SystemExit, match="7"):
-        simulation.run(experiment(), policies={"accelflow": Leaving})
+        simulation.run(small(), policies={"accelflow": Leaving})
 
 
 class Locked(Fifo):
@@ -484,7 +482,7 @@ class Nameless(Orchestrator):
 )
 def test_what_is_no_policy_is_refused(given: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError) as caught:
-        simulation.run(experiment(), **given)
+        simulation.run(small(), **given)
     assert why in str(caught.value)
 
 
@@ -531,7 +529,7 @@ def test_every_request_ends_whatever_a_class_decides(
                 return replace(decision, manager=ManagerVisit(10.0, 20.0))
             return decision
 
-    asked = experiment(requests=100, rate_rps=40_000.0, config=CROWDED, services=("StoreP",))
+    asked = small(requests=100, rate_rps=40_000.0, config=CROWDED, services=("StoreP",))
     rows = services(simulation.run(asked, orchestrators=[Random], threads=1), "Random")
     assert all(row["responded"] + row["timed_out"] == 100 for row in rows)
 

@@ -154,8 +154,8 @@ def test_a_pilot_finds_the_warmup_of_a_comparison():
     same = accelflow.compare(warmup=found.warmup_requests, requests=4_000, **fields)
     assert found.source == same.source
     for warmup, counted in ((0, 4_000), (3_999, 1)):
-        one = accelflow.compare(warmup=warmup, requests=4_000, **fields)["relief"]["UniqId"]
-        assert one.completed == counted
+        result = accelflow.compare(warmup=warmup, requests=4_000, **fields)["relief"]["UniqId"]
+        assert result.completed == counted
     tenth = Scenario(requests=4_000, warmup=400, **FIELDS)
     assert hashed(tenth) == hashed(Scenario(requests=4_000, **FIELDS))
 
@@ -221,7 +221,7 @@ def test_reductions_are_paired_by_the_requests_that_systems_share():
         )
         for seed in range(1, 9)
     ]
-    p99s = np.array([[one[name].p99_us for name in ("accelflow", "relief")] for one in alone])
+    p99s = np.array([[each[name].p99_us for name in ("accelflow", "relief")] for each in alone])
     without = np.array([np.delete(p99s, place, axis=0).mean(axis=0) for place in range(8)])
     ratios = 1 - without[:, 0] / without[:, 1]
     pseudo = 8 * paired.mean - 7 * ratios

@@ -387,8 +387,8 @@ def test_plots_are_the_same_bytes_for_the_same_results(
     first = write_plots(comparison, tmp_path / "first" / "plot")
     second = write_plots(comparison, tmp_path / "second" / "plot")
     assert [path.suffix for path in first] == [".png", ".svg"]
-    for one, other in zip(first, second, strict=True):
-        assert one.read_bytes() == other.read_bytes()
+    for each, other in zip(first, second, strict=True):
+        assert each.read_bytes() == other.read_bytes()
     assert first[0].read_bytes().startswith(b"\x89PNG")
     assert b"<dc:date>" not in first[1].read_bytes()
 
@@ -397,8 +397,8 @@ def test_plots_show_the_results(made_up_results: dict[str, Any], tmp_path: Path)
     before = write_plots(Comparison.from_dict(made_up_results), tmp_path / "before")
     made_up_results["systems"][4]["services"][6]["p99_us"] *= 3
     after = write_plots(Comparison.from_dict(made_up_results), tmp_path / "after")
-    for one, other in zip(before, after, strict=True):
-        assert one.read_bytes() != other.read_bytes()
+    for each, other in zip(before, after, strict=True):
+        assert each.read_bytes() != other.read_bytes()
 
 
 def broken(results: dict[str, Any], path: list[Any], value: Any) -> dict[str, Any]:

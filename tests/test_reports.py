@@ -159,6 +159,6 @@ def test_every_command_that_answers_has_json() -> None:
     without = {
         name
         for name, command in commands(program, "")
-        if not any(one.name == "as_json" for one in command.params)
+        if not any(param.name == "as_json" for param in command.params)
     }
     assert without == NO_JSON

@@ -42,7 +42,7 @@ burst_accelerator_s = 0.002
 
 
 def small() -> Scenario:
-    """The experiment that SMALL describes."""
+    """The scenario that SMALL describes."""
     limiter = arcus.RateLimiter(unit="operations", refill=1, bucket=4, interval=250)
     return Scenario(
         profile="paper",
@@ -70,16 +70,16 @@ def test_the_committed_schema_is_the_engines(capsys: pytest.CaptureFixture[str])
     assert output == (ROOT / "docs" / "schemas" / "scenario.schema.json").read_text()
 
 
-def test_experiments_have_the_fields_of_a_scenario() -> None:
-    ours = {one.name for one in fields(Scenario)}
+def test_the_dataclass_has_the_fields_of_a_scenario() -> None:
+    ours = {field.name for field in fields(Scenario)}
     assert ours == PROPERTIES.keys() - {"schema", "$schema"}
 
 
-@pytest.mark.parametrize("one", fields(Scenario), ids=lambda one: one.name)
-def test_defaults_of_experiments_are_those_of_a_scenario(one: Any) -> None:
-    default = one.default if one.default is not MISSING else one.default_factory()
+@pytest.mark.parametrize("field", fields(Scenario), ids=lambda each: each.name)
+def test_defaults_of_the_dataclass_are_those_of_a_scenario(field: Any) -> None:
+    default = field.default if field.default is not MISSING else field.default_factory()
     written = list(default) if isinstance(default, tuple) else default
-    assert written == PROPERTIES[one.name]["default"]
+    assert written == PROPERTIES[field.name]["default"]
 
 
 def test_choices_are_those_of_the_schema() -> None:
@@ -93,17 +93,17 @@ def test_choices_are_those_of_the_schema() -> None:
         "policy": simulation.POLICIES,
         "remote": simulation.REMOTES,
     }
-    chosen = {name: one["enum"] for name, one in PROPERTIES.items() if "enum" in one}
+    chosen = {name: row["enum"] for name, row in PROPERTIES.items() if "enum" in row}
     assert chosen.keys() == tuples.keys()
     for name, names in tuples.items():
-        assert [it for it in chosen[name] if it is not None] == list(names)
+        assert [each for each in chosen[name] if each is not None] == list(names)
     # A workload may also be a file, and have rates of its own.
     assert PROPERTIES["workload"]["anyOf"][0]["enum"] == list(simulation.WORKLOADS)
     assert simulation.RATES == ("equal", "alibaba", "azure", "own")
 
 
 @pytest.mark.parametrize(
-    "experiment",
+    "scenario",
     [
         Scenario(),
         small(),
@@ -111,18 +111,18 @@ def test_choices_are_those_of_the_schema() -> None:
         Scenario(recording="a text", rate_rps=1234.5678901234567, policy="edf"),
     ],
 )
-def test_a_written_experiment_is_read_as_it_was(experiment: Scenario, tmp_path: Path) -> None:
+def test_a_written_scenario_is_read_back_unchanged(scenario: Scenario, tmp_path: Path) -> None:
     path = tmp_path / "scenario.json"
-    simulation.write_scenario(experiment, path)
+    simulation.write_scenario(scenario, path)
     read = simulation.read_scenario(path)
-    assert simulation.hashed(read) == simulation.hashed(experiment)
+    assert simulation.hashed(read) == simulation.hashed(scenario)
     again = tmp_path / "again.json"
     simulation.write_scenario(read, again)
     assert again.read_text() == path.read_text()
     assert json.loads(path.read_text())["schema"] == "accelflow.scenario/1"
 
 
-def test_hashes_tell_experiments_apart_and_not_their_spellings() -> None:
+def test_hashes_differ_between_scenarios_but_not_between_spellings() -> None:
     base = simulation.hashed(Scenario(profile="paper"))
     assert base == simulation.hashed(Scenario(profile="paper", rates="alibaba", by_rate=True))
     assert base == simulation.hashed(Scenario(profile="paper", config={"accelerator.pes": 8}))

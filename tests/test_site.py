@@ -88,7 +88,7 @@ def test_every_link_and_anchor_leads_somewhere(site: Path, pages: dict[Path, Rea
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Reader]) -> None:
-    foreign = [(p, one) for p, r in pages.items() for one in r.loaded if urlsplit(one).netloc]
+    foreign = [(p, each) for p, r in pages.items() for each in r.loaded if urlsplit(each).netloc]
     assert foreign == []
     for sheet in site.rglob("*.css"):
         text = sheet.read_text(encoding="utf-8")
@@ -132,7 +132,7 @@ def test_a_page_can_be_used_by_all(site: Path, browser: Any, name: str, scheme: 
     page.goto((site / f"{name}.html").as_uri())
     options = {"runOnly": RULES, "resultTypes": ["violations"]}
     found = Axe().run(page, options=options).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    assert [(row["id"], row["nodes"][0]["html"]) for row in found] == []
     page.close()
 
 

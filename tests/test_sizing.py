@@ -34,21 +34,21 @@ def plan(**changes: object) -> sizing.Plan:
     return sizing.Plan(**{**values, **changes})
 
 
-def answer(one: sizing.Plan, *, simulate: bool = False) -> dict[str, dict[str, object]]:
-    return {row["system"]: row for row in sizing.size(one, simulate=simulate)["systems"]}
+def answer(planned: sizing.Plan, *, simulate: bool = False) -> dict[str, dict[str, object]]:
+    return {row["system"]: row for row in sizing.size(planned, simulate=simulate)["systems"]}
 
 
-def core_ns(one: sizing.Plan) -> float:
-    (row,) = demands(one, None)["services"]
+def core_ns(planned: sizing.Plan) -> float:
+    (row,) = demands(planned, None)["services"]
     return row["app_ns"] + sum(of["core_ns"] for of in row["operations"].values())
 
 
 def test_cores_limit_a_server_without_accelerators_at_the_utilization_law():
-    one = plan()
-    found = answer(one)["non_acc"]["closed_form"]
-    cores = demands(one, None)["cores"]
+    planned = plan()
+    found = answer(planned)["non_acc"]["closed_form"]
+    cores = demands(planned, None)["cores"]
     # One message wakes a thread, and the request ends with a switch to another.
-    kept_ns = core_ns(one) + 1_000.0 + 500.0 + 1_000.0
+    kept_ns = core_ns(planned) + 1_000.0 + 500.0 + 1_000.0
     most_rps = 0.7 * cores / (kept_ns * 1e-9)
     assert found["binding"]["text"] == "cores"
     assert found["load_per_server_ratio"] == pytest.approx(most_rps / 1e6)
@@ -56,21 +56,21 @@ def test_cores_limit_a_server_without_accelerators_at_the_utilization_law():
 
 
 def test_accelerometer_gives_the_cores_of_a_server_with_accelerators():
-    one = plan()
-    form = answer(one)["accelflow"]["closed_form"]
-    (row,) = demands(one, None)["services"]
+    planned = plan()
+    form = answer(planned)["accelflow"]["closed_form"]
+    (row,) = demands(planned, None)["services"]
     from accelflow.sizing.closed import overheads  # noqa: PLC0415
 
-    over = overheads(one, "accelflow")
+    over = overheads(planned, "accelflow")
     kept_ns = row["app_ns"] + over.of(row)
-    cores = demands(one, None)["cores"]
+    cores = demands(planned, None)["cores"]
     rate_rps = 1e6 / form["fleet"]["servers"]
     assert form["utilization"]["cores"] == pytest.approx(rate_rps * kept_ns * 1e-9 / cores)
 
 
 def test_simulation_agrees_with_the_utilization_law_without_accelerators():
-    one = plan(systems=("non_acc",), requests=20_000)
-    row = answer(one, simulate=True)["non_acc"]
+    planned = plan(systems=("non_acc",), requests=20_000)
+    row = answer(planned, simulate=True)["non_acc"]
     closed, simulated = row["closed_form"], row["simulated"]
     assert simulated["binding"]["text"] == "cores"
     ratio = simulated["load_per_server_ratio"] / closed["load_per_server_ratio"]
@@ -90,8 +90,8 @@ NEAR = {
 
 def test_on_an_idle_server_closed_forms_are_near_the_simulation():
     names = accelflow.simulation.services("socialnetwork")
-    one = plan(rates_rps=dict.fromkeys(names, 1_000.0), systems=tuple(NEAR))
-    needed = demands(one, None)
+    planned = plan(rates_rps=dict.fromkeys(names, 1_000.0), systems=tuple(NEAR))
+    needed = demands(planned, None)
     found = accelflow.compare(
         "socialnetwork",
         profile="paper",
@@ -103,7 +103,7 @@ def test_on_an_idle_server_closed_forms_are_near_the_simulation():
     )
     ratios = {}
     for system, (least, most) in NEAR.items():
-        form = closed_form(one, system, needed, {})
+        form = closed_form(planned, system, needed, {})
         for service in found[system].services:
             ratios[system, service.service] = (
                 form.serial_ns[service.service] * 1e-3 / service.latencies.mean_us
@@ -121,7 +121,7 @@ def test_a_fleet_with_chips_costs_as_much_as_one_without_at_the_break_even_price
 
 
 def test_costs_add_price_overhead_and_electricity():
-    one = plan(
+    planned = plan(
         systems=("non_acc",),
         limits=sizing.Limits(utilization_ratio=0.5, spare_servers=3),
         server=sizing.Server(
@@ -129,53 +129,55 @@ def test_costs_add_price_overhead_and_electricity():
         ),
         electricity=sizing.Electricity(price_per_kwh=0.1, pue_ratio=1.5),
     )
-    found = answer(one)["non_acc"]["closed_form"]
+    found = answer(planned)["non_acc"]["closed_form"]
     fleet = found["fleet"]
     watts = 100.0 + 200.0 * found["utilization"]["cores"]
     assert fleet["watts"] == pytest.approx(fleet["servers"] * watts)
     each = 1_000.0 + 50.0 + watts / 1e3 * 8_766.0 * 1.5 * 0.1
     assert fleet["cost_per_year"] == pytest.approx(fleet["servers"] * each)
-    alone = answer(replace(one, limits=sizing.Limits(utilization_ratio=0.5)))["non_acc"]
+    alone = answer(replace(planned, limits=sizing.Limits(utilization_ratio=0.5)))["non_acc"]
     assert fleet["servers"] == alone["closed_form"]["fleet"]["servers"] + 3
 
 
 def test_growth_multiplies_rates():
-    one = plan(growth=sizing.Growth(per_year_ratio=0.1, years=2.0))
-    assert one.needed_rps == {"UniqId": pytest.approx(1.21e6)}
+    planned = plan(growth=sizing.Growth(per_year_ratio=0.1, years=2.0))
+    assert planned.needed_rps == {"UniqId": pytest.approx(1.21e6)}
 
 
 def test_errors_of_costs_widen_the_interval_by_their_share_of_the_work():
-    one = plan(systems=("non_acc",), rates_rps={"UniqId": 1e8}, relative_error={"TCP": 0.1})
-    found = answer(one)["non_acc"]["closed_form"]["fleet"]
-    (row,) = demands(one, None)["services"]
-    share = row["operations"]["TCP"]["core_ns"] / (core_ns(one) + 2_500.0)
+    planned = plan(systems=("non_acc",), rates_rps={"UniqId": 1e8}, relative_error={"TCP": 0.1})
+    found = answer(planned)["non_acc"]["closed_form"]["fleet"]
+    (row,) = demands(planned, None)["services"]
+    share = row["operations"]["TCP"]["core_ns"] / (core_ns(planned) + 2_500.0)
     # The capacity falls by 1 - 1 / (1 + e): the work that grew is in its denominator.
     half = 1.96 * (1.0 - 1.0 / (1.0 + 0.1 * share))
-    load = answer(one)["non_acc"]["closed_form"]["load_per_server_ratio"]
+    load = answer(planned)["non_acc"]["closed_form"]["load_per_server_ratio"]
     assert found["servers_low"] == math.ceil(1.0 / (load * (1.0 + half)))
     assert found["servers_high"] == math.ceil(1.0 / (load * (1.0 - half)))
     assert found["servers_low"] < found["servers_high"]
 
 
 def test_an_slo_below_the_idle_response_time_has_no_servers_and_says_by_how_much():
-    one = plan(systems=("accelflow",), p99_us={"UniqId": 1.0})
+    planned = plan(systems=("accelflow",), p99_us={"UniqId": 1.0})
     for kind in ("closed_form", "simulated"):
-        found = answer(one, simulate=True)["accelflow"][kind]
+        found = answer(planned, simulate=True)["accelflow"][kind]
         assert found["fleet"] is None
         assert found["binding"]["kind"] == "idle"
         assert found["binding"]["idle_us"] > found["binding"]["slo_us"] == 1.0
 
 
 def test_p99s_of_the_found_load_are_within_their_slos():
-    one = plan(systems=("accelflow",), slo_factor=2.0, limits=sizing.Limits(utilization_ratio=0.9))
-    found = answer(one, simulate=True)["accelflow"]["simulated"]
-    result = sizing.size(one, simulate=False)
+    planned = plan(
+        systems=("accelflow",), slo_factor=2.0, limits=sizing.Limits(utilization_ratio=0.9)
+    )
+    found = answer(planned, simulate=True)["accelflow"]["simulated"]
+    result = sizing.size(planned, simulate=False)
     assert found["p99_us"]["UniqId"] <= 1.1 * result["slo_us"]["UniqId"]
 
 
 def test_answers_repeat_to_the_bit():
-    one = plan(systems=("accelflow",))
-    assert answer(one, simulate=True) == answer(one, simulate=True)
+    planned = plan(systems=("accelflow",))
+    assert answer(planned, simulate=True) == answer(planned, simulate=True)
 
 
 def test_services_that_others_call_are_planned_for(tmp_path: Path):
@@ -195,10 +197,10 @@ def test_services_that_others_call_are_planned_for(tmp_path: Path):
         "schema = 'accelflow.plan/1'\nworkload = 'pair.toml'\nsystems = ['accelflow']\n"
         "slo_factor = 1000\nrequests = 4000\nseeds = 2\n"
     )
-    one = sizing.read_plan(tmp_path / "plan.toml")
-    assert one.rates_rps == {"Front": 1e6}
-    assert one.effective_rps == {"Front": 1e6, "Back": 2e6}
-    row = answer(one, simulate=True)["accelflow"]
+    planned = sizing.read_plan(tmp_path / "plan.toml")
+    assert planned.rates_rps == {"Front": 1e6}
+    assert planned.effective_rps == {"Front": 1e6, "Back": 2e6}
+    row = answer(planned, simulate=True)["accelflow"]
     closed, simulated = row["closed_form"], row["simulated"]
     assert closed["binding"]["text"] == simulated["binding"]["text"] == "cores"
     ratio = simulated["load_per_server_ratio"] / closed["load_per_server_ratio"]
@@ -285,13 +287,13 @@ def test_equal_visits_that_come_in_turn_wait_less_than_drawn_ones() -> None:
 
 
 def test_the_closed_form_is_near_the_simulation_where_short_services_wait_for_long_ones() -> None:
-    one = plan(
+    planned = plan(
         rates_rps={"UniqId": 700_000.0, "CPost": 300_000.0},
         systems=("non_acc",),
         slo_factor=10.0,
         requests=4_000,
     )
-    row = answer(one, simulate=True)["non_acc"]
+    row = answer(planned, simulate=True)["non_acc"]
     closed, simulated = row["closed_form"], row["simulated"]
     assert closed["binding"]["text"] == simulated["binding"]["text"] == "P99 of UniqId"
     ratio = closed["load_per_server_ratio"] / simulated["load_per_server_ratio"]

@@ -205,7 +205,7 @@ def test_a_precision_stops_at_the_last_length_and_goes_on(
     said = first.source["precision"]
     assert said["reached_ratio"] > said["asked_ratio"]
     assert first.requests == 2_000
-    ended = [one for one in runs if one[0] == 2_000]
+    ended = [row for row in runs if row[0] == 2_000]
     assert len(ended) == len(list(kept.iterdir())) == 5
     runs.clear()
     assert accelflow.compare(**asked, keep_in=kept).source == whole.source

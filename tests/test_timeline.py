@@ -49,32 +49,36 @@ def small(file: Path) -> Read:
 
 
 def requests_of(read: Read, system: str) -> list[Slice]:
-    return [one for one in read.on(system, "requests") if one.category == "request"]
+    return [each for each in read.on(system, "requests") if each.category == "request"]
 
 
 def test_every_request_has_a_slice_with_its_critical_path(small: Read) -> None:
     for system in SYSTEMS:
         slices = small.on(system, "requests")
-        whole = {one.arguments["request"]: one for one in slices if "response_us" in one.arguments}
+        whole = {
+            piece.arguments["request"]: piece
+            for piece in slices
+            if "response_us" in piece.arguments
+        }
         assert whole
         rows: dict[int, list[Slice]] = defaultdict(list)
-        for one in slices:
-            rows[one.track].append(one)
+        for piece in slices:
+            rows[piece.track].append(piece)
         for pieces in rows.values():
-            requests = [one for one in pieces if "response_us" in one.arguments]
+            requests = [piece for piece in pieces if "response_us" in piece.arguments]
             for request in requests:
                 inside = [
-                    one
-                    for one in pieces
-                    if one.depth == 1
-                    and not one.instant
-                    and request.from_ns <= one.from_ns
-                    and one.until_ns <= request.until_ns
+                    piece
+                    for piece in pieces
+                    if piece.depth == 1
+                    and not piece.instant
+                    and request.from_ns <= piece.from_ns
+                    and piece.until_ns <= request.until_ns
                 ]
                 # Down to whole ns, the pieces follow each other from arrival to response.
                 assert inside[0].from_ns == request.from_ns
                 assert inside[-1].until_ns == request.until_ns
-                assert all(one.until_ns == after.from_ns for one, after in pairwise(inside))
+                assert all(each.until_ns == after.from_ns for each, after in pairwise(inside))
                 length_ns = request.until_ns - request.from_ns
                 assert abs(length_ns - request.arguments["response_us"] * 1e3) <= 1.0
 
@@ -84,10 +88,10 @@ def test_the_numbers_of_requests_are_those_of_the_results(small: Read) -> None:
     for system in results["systems"]:
         shown = requests_of(small, system["orchestrator"])
         for service in system["services"]:
-            of_service = [one for one in shown if one.name.startswith(service["service"] + " ")]
+            of_service = [each for each in shown if each.name.startswith(service["service"] + " ")]
             # Those of the warm-up are shown and not counted.
             assert len(of_service) >= service["completed"] > 0
-            counted = sorted(one.arguments["response_us"] for one in of_service)
+            counted = sorted(each.arguments["response_us"] for each in of_service)
             assert counted[-1] >= service["p99_us"]
 
 
@@ -112,13 +116,13 @@ def test_every_kind_of_hardware_has_rows(small: Read) -> None:
 
 def test_hardware_does_one_thing_at_a_time(small: Read) -> None:
     rows: dict[int, list[Slice]] = defaultdict(list)
-    for one in small.slices:
-        if one.category == "hardware":
-            rows[one.track].append(one)
+    for piece in small.slices:
+        if piece.category == "hardware":
+            rows[piece.track].append(piece)
     assert len(rows) > 50
     for slices in rows.values():
-        ordered = sorted(slices, key=lambda one: (one.from_ns, one.until_ns))
-        assert all(one.until_ns <= after.from_ns for one, after in pairwise(ordered))
+        ordered = sorted(slices, key=lambda each: (each.from_ns, each.until_ns))
+        assert all(each.until_ns <= after.from_ns for each, after in pairwise(ordered))
 
 
 def test_queues_have_lengths(small: Read) -> None:
@@ -138,13 +142,13 @@ def test_queues_have_lengths(small: Read) -> None:
 
 def test_a_flow_follows_each_request_across_the_hardware(small: Read) -> None:
     by_flow: dict[int, set[str]] = defaultdict(set)
-    for one in small.slices:
-        for flow in (*one.flows, *one.ends):
-            by_flow[flow].add(small.path(one.track)[1])
-    whole = [one for system in SYSTEMS for one in requests_of(small, system)]
-    flows = {flow for one in whole for flow in one.flows}
+    for piece in small.slices:
+        for flow in (*piece.flows, *piece.ends):
+            by_flow[flow].add(small.path(piece.track)[1])
+    whole = [each for system in SYSTEMS for each in requests_of(small, system)]
+    flows = {flow for each in whole for flow in each.flows}
     assert flows == by_flow.keys()
-    assert len(flows) == sum("response_us" in one.arguments for one in whole)
+    assert len(flows) == sum("response_us" in each.arguments for each in whole)
     for places in by_flow.values():
         assert {"requests", "cores", "TCP", "A-DMA", "links"} <= places
 
@@ -164,19 +168,19 @@ def test_the_slowest_requests_are_the_slowest(small: Read, tmp_path: Path) -> No
         for service in SMALL.services:
             pick = [
                 sorted(
-                    (one.arguments["response_us"], one.name)
-                    for one in requests_of(read, system)
-                    if one.name.startswith(service + " ")
+                    (each.arguments["response_us"], each.name)
+                    for each in requests_of(read, system)
+                    if each.name.startswith(service + " ")
                 )
                 for read in (small, slowest)
             ]
             assert pick[1] == pick[0][-2:]
         # The hardware is shown while they are in flight, with what it does for others.
-        lives = [(one.from_ns, one.until_ns) for one in requests_of(slowest, system)]
-        for one in slowest.slices:
-            if slowest.path(one.track)[0] == system and one.category == "hardware":
-                assert any(one.from_ns <= end and one.until_ns >= begin for begin, end in lives)
-        others = {one.arguments["request"] for one in slowest.on(system, "TCP") if one.arguments}
+        lives = [(each.from_ns, each.until_ns) for each in requests_of(slowest, system)]
+        for piece in slowest.slices:
+            if slowest.path(piece.track)[0] == system and piece.category == "hardware":
+                assert any(piece.from_ns <= end and piece.until_ns >= begin for begin, end in lives)
+        others = {each.arguments["request"] for each in slowest.on(system, "TCP") if each.arguments}
         assert len(others) > 4
 
 
@@ -185,11 +189,11 @@ def test_a_window_shows_requests_that_arrive_in_it(small: Read, tmp_path: Path) 
     shown = Shown(from_us=3_000.0, for_us=2_000.0, services=("CPost",))
     watching.write_timeline(SMALL, path, shown)
     for system in SYSTEMS:
-        found = [one.name for one in requests_of(read_timeline(path), system)]
+        found = [each.name for each in requests_of(read_timeline(path), system)]
         expected = [
-            one.name
-            for one in requests_of(small, system)
-            if 3_000_000 <= one.from_ns < 5_000_000 and one.name.startswith("CPost ")
+            each.name
+            for each in requests_of(small, system)
+            if 3_000_000 <= each.from_ns < 5_000_000 and each.name.startswith("CPost ")
         ]
         names = [name for name in found if name != "response"]
         assert names == [name for name in expected if name != "response"]
@@ -288,8 +292,8 @@ def test_recorded_spans_nest_and_flow_from_service_to_service(tmp_path: Path) ->
     assert run(["timeline", "spans", str(spans), "--out", str(path)]) == 0
     read = read_timeline(path)
     assert set(read.processes.values()) == {"measured shop", "measured stock"}
-    found = {one.name: one for one in read.slices}
-    assert found.keys() == {one["name"] for one in [*front, *stock]}
+    found = {piece.name: piece for piece in read.slices}
+    assert found.keys() == {row["name"] for row in [*front, *stock]}
     assert (found["Buy"].from_ns, found["Buy"].until_ns) == (0, 9_000)
     assert [found[name].depth for name in ("Buy", "handler", "call stock")] == [0, 1, 2]
     assert found["call prices"].track != found["call stock"].track
@@ -315,10 +319,10 @@ def test_a_simulation_and_its_own_spans_say_the_same(tmp_path: Path) -> None:
     both.write_bytes(simulated.read_bytes() + measured.read_bytes())
     read = read_timeline(both)
     from_spans = sorted(
-        one.until_ns - one.from_ns for one in read.on("measured UniqId") if one.depth == 0
+        each.until_ns - each.from_ns for each in read.on("measured UniqId") if each.depth == 0
     )
-    own = [one for one in requests_of(read, "accelflow") if "response_us" in one.arguments]
-    from_simulation = sorted(one.until_ns - one.from_ns for one in own)
+    own = [each for each in requests_of(read, "accelflow") if "response_us" in each.arguments]
+    from_simulation = sorted(each.until_ns - each.from_ns for each in own)
     assert len(from_spans) == len(from_simulation) == requests
     # Spans round to the nearest ns, and timelines down.
     gaps = [abs(a - b) for a, b in zip(from_spans, from_simulation, strict=True)]
@@ -367,7 +371,7 @@ def test_perfettos_own_processor_reads_it_without_errors(file: Path, small: Read
         )
         return [line.strip('"').split(",") for line in done.stdout.strip().splitlines()[1:]]
 
-    instants = sum(one.instant for one in small.slices)
+    instants = sum(piece.instant for piece in small.slices)
     assert query("select count(*) from slice") == [[str(len(small.slices))]]
     assert query("select count(*) from slice where dur < 0") == [["0"]]
     assert query("select count(*) from slice where dur = 0")[0][0] >= str(instants)

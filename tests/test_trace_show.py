@@ -255,8 +255,10 @@ def names_in(nodes: list[Node]) -> list[str]:
     return inside + [node.name for node in nodes if node.kind == "accelerator" and node.name]
 
 
-def overlap(one: Box, other: Box) -> bool:
-    return one.y == other.y and one.left[0] < other.right[0] and other.left[0] < one.right[0]
+def overlap(first: Box, second: Box) -> bool:
+    return (
+        first.y == second.y and first.left[0] < second.right[0] and second.left[0] < first.right[0]
+    )
 
 
 def crossed(layout: Layout) -> list[tuple[Box, tuple[float, float]]]:

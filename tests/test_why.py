@@ -82,7 +82,9 @@ def test_a_slow_neighbour_is_named(neighbours: Path) -> None:
 def test_bands_are_those_of_the_results(neighbours: Path) -> None:
     found = watching.why(scenario(neighbours), "Victim")
     results = simulation.run(scenario(neighbours))
-    (victim,) = [one for one in results["systems"][0]["services"] if one["service"] == "Victim"]
+    (victim,) = [
+        service for service in results["systems"][0]["services"] if service["service"] == "Victim"
+    ]
     assert found["bands"]["slow"]["response_us"] == pytest.approx(victim["p99_us"], rel=0.1)
     assert found["bands"]["median"]["response_us"] == pytest.approx(victim["p50_us"], rel=0.1)
     for band in ("slow", "median"):

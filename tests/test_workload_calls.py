@@ -64,13 +64,13 @@ def test_a_called_service_answers_in_its_simulated_time(tmp_path: Path) -> None:
 
 
 def test_a_server_of_its_own_takes_the_load_of_a_called_service(tmp_path: Path) -> None:
-    one = simulated(pair(tmp_path, chain=', calls = "Back"'))
-    two = simulated(
+    single = simulated(pair(tmp_path, chain=', calls = "Back"'))
+    double = simulated(
         pair(tmp_path, chain=', calls = "Back"', front='server = "a"', back='server = "b"')
     )
-    assert two["Front"].core_utilization < one["Front"].core_utilization
-    shares = [two[name].core_utilization for name in ("Front", "Back")]
-    assert sum(shares) == pytest.approx(one["Front"].core_utilization, rel=0.05)
+    assert double["Front"].core_utilization < single["Front"].core_utilization
+    shares = [double[name].core_utilization for name in ("Front", "Back")]
+    assert sum(shares) == pytest.approx(single["Front"].core_utilization, rel=0.05)
 
 
 def test_retries_are_as_many_as_their_odds_say(tmp_path: Path) -> None:

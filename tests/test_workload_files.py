@@ -94,7 +94,7 @@ def test_a_new_file_runs_and_is_not_overwritten(
     assert results["arrivals"] == {"kind": "own", "rate_rps": 3000.0, "rates": "own"}
     assert results["facts"] == "drawn"
     services = results["systems"][0]["services"]
-    assert [one["service"] for one in services] == ["Checkout", "Stock"]
+    assert [service["service"] for service in services] == ["Checkout", "Stock"]
     code, _, messages = invoke(capsys, "service", "new", "shop")
     assert code == 2
     assert "shop.toml: already exists" in messages
@@ -164,11 +164,11 @@ def test_a_hash_covers_the_files_that_a_workload_names(shop: Path) -> None:
 def test_a_scenario_names_its_workload_or_holds_it(shop: Path) -> None:
     scenario = shop.parent / "scenario.toml"
     scenario.write_text('workload = "shop.toml"\nrequests = 200\n')
-    experiment = simulation.read_scenario(scenario)
+    found = simulation.read_scenario(scenario)
     saved = shop.parent / "saved.json"
-    simulation.write_scenario(experiment, saved)
+    simulation.write_scenario(found, saved)
     shop.unlink()
-    assert simulation.hashed(simulation.read_scenario(saved)) == simulation.hashed(experiment)
+    assert simulation.hashed(simulation.read_scenario(saved)) == simulation.hashed(found)
 
 
 def test_a_trace_that_no_service_uses_is_a_warning(

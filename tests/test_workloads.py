@@ -62,9 +62,9 @@ def test_the_services_of_a_workload_are_listed(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("workload", simulation.WORKLOADS[1:])
 def test_every_workload_is_simulated_with_drawn_facts_and_waits(workload: str) -> None:
     rate = 400.0 if workload == "serverless" else 2_000.0
-    experiment = small(workload, facts="drawn", remote="short_drawn", rate_rps=rate)
-    once = simulation.run(experiment, threads=1)
-    assert once == simulation.run(experiment, threads=2)
+    scenario = small(workload, facts="drawn", remote="short_drawn", rate_rps=rate)
+    once = simulation.run(scenario, threads=1)
+    assert once == simulation.run(scenario, threads=2)
     accelflow, relief = (once["systems"][index]["services"] for index in (0, 1))
     assert [row["service"] for row in accelflow] == simulation.services(workload)
     assert all(row["completed"] >= 180 for row in [*accelflow, *relief])

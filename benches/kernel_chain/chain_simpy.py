@@ -86,7 +86,7 @@ def simulate(given: dict[str, float], service_ns: list[float]) -> dict[str, floa
 
 def main() -> None:
     texts = dict(argument.split("=") for argument in sys.argv[1:])
-    service_ns = [float(one) for one in texts.pop("service_ns").split(",")]
+    service_ns = [float(part) for part in texts.pop("service_ns").split(",")]
     print(json.dumps(simulate({name: float(text) for name, text in texts.items()}, service_ns)))
 
 

@@ -64,8 +64,8 @@ def main() -> int:
                 runs.setdefault(engine, []).append(json.loads(output))
     print_table(runs)
     apart = list(differing(runs))
-    for one in apart:
-        print(f"apart: {one}", file=sys.stderr)
+    for each in apart:
+        print(f"apart: {each}", file=sys.stderr)
     print_gem5()
     return 1 if apart else 0
 
@@ -105,7 +105,7 @@ def built(package: str, example: str) -> str:
     command += ["--example", example, "--message-format", "json-render-diagnostics"]
     output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     messages = [json.loads(line) for line in output.splitlines()]
-    return [one["executable"] for one in messages if one.get("executable")][-1]
+    return [message["executable"] for message in messages if message.get("executable")][-1]
 
 
 def built_ns3(prefix: Path, scratch: Path) -> str | None:

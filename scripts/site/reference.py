@@ -51,7 +51,7 @@ INTERNAL: Final = {"cli", "experiments", "files", "reports", "waterfall"}
 
 def sections() -> dict[str, tuple[str, ...]]:
     """Return the public modules by section, with those that no section names."""
-    found = {one.name for one in pkgutil.iter_modules(accelflow.__path__)}
+    found = {module.name for module in pkgutil.iter_modules(accelflow.__path__)}
     named = {name for names in SECTIONS.values() for name in names}
     others = {name for name in found - named - INTERNAL if not name.startswith("_")}
     return {**SECTIONS, **({"Others": tuple(sorted(others))} if others else {})}
@@ -79,7 +79,9 @@ def described(command: click.Command, above: click.Context, level: int) -> Itera
     for line in (command.help or "").replace("\b\n", "").split("\n"):
         yield line.strip()
     yield from ("", "```text", command.get_usage(context).removeprefix("Usage: "), "```", "")
-    options = [row for one in command.get_params(context) for row in option_row(one, context)]
+    options = [
+        row for parameter in command.get_params(context) for row in option_row(parameter, context)
+    ]
     if options:
         yield from ("| option | means |", "|---|---|", *options, "")
     if isinstance(command, click.Group):
@@ -198,9 +200,9 @@ def kind_of(tree: Mapping[str, Any]) -> str:
         name = str(tree["$ref"]).rsplit("/", 1)[-1]
         return f"[{name}](#{name.lower()})"
     if ways := tree.get("oneOf") or tree.get("anyOf"):
-        return " or ".join(dict.fromkeys(kind_of(one) for one in ways))
+        return " or ".join(dict.fromkeys(kind_of(way) for way in ways))
     if "const" in tree or "enum" in tree:
-        return ", ".join(f"`{one}`" for one in tree.get("enum", [tree.get("const")]))
+        return ", ".join(f"`{each}`" for each in tree.get("enum", [tree.get("const")]))
     return kind_of_type(tree, tree.get("type", "anything"))
 
 
@@ -209,7 +211,7 @@ def kind_of_type(tree: Mapping[str, Any], kind: Any) -> str:
     if kind == "array":
         return f"list of {kind_of(tree.get('items', {}))}"
     if kind == "object" and tree.get("properties"):
-        return "table of " + ", ".join(f"`{one}`" for one in tree["properties"])
+        return "table of " + ", ".join(f"`{member}`" for member in tree["properties"])
     if kind == "object" and isinstance(tree.get("additionalProperties"), dict):
         return f"table of {kind_of(tree['additionalProperties'])} by name"
     return " or ".join(kind) if isinstance(kind, list) else str(kind)

@@ -66,11 +66,11 @@ def residuals_page(root: Path, target: Path) -> dict[str, str]:
         "|---|---|---|---|---|---|",
     ]
     for paper in RESULTS:
-        rows = [one for one in found if one.paper == paper]
-        checks = [abs(one.difference) for one in rows if one.use == "check"]
-        worst = max(rows, key=lambda one: abs(one.difference))
-        agree = sum(one.verdict in {"agrees", "as printed"} for one in rows)
-        middle = median(abs(one.difference) for one in rows)
+        rows = [each for each in found if each.paper == paper]
+        checks = [abs(row.difference) for row in rows if row.use == "check"]
+        worst = max(rows, key=lambda each: abs(each.difference))
+        agree = sum(row.verdict in {"agrees", "as printed"} for row in rows)
+        middle = median(abs(row.difference) for row in rows)
         of_checks = f"{median(checks):.1%}" if checks else ""
         lines.append(
             f"| {paper} | {len(rows)} | {agree} | {middle:.1%} | {of_checks} "
@@ -84,7 +84,7 @@ def draw(found: list[Residual], file: Path) -> None:
     figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     axes = figure.subplots(1, len(RESULTS), sharey=True)
     for at, paper in zip(axes, RESULTS, strict=True):
-        rows = sorted(one.difference for one in found if one.paper == paper)
+        rows = sorted(each.difference for each in found if each.paper == paper)
         at.axhspan(-AGREES, AGREES, color="#d6eed6", linewidth=0)
         at.axhline(0, color="#5b6570", linewidth=0.8)
         at.plot(range(len(rows)), rows, "o", markersize=2.6, color="#0b5cad")

@@ -125,7 +125,7 @@ def split_index(target: Path) -> None:
     parts = SECTION.split(index.read_text(encoding="utf-8"))
     names = []
     for title, text in zip(parts[1::2], parts[2::2], strict=True):
-        made = [one for one in GENERATED.get(title, []) if is_made(one[1])]
+        made = [row for row in GENERATED.get(title, []) if is_made(row[1])]
         pages = [*linked_pages(text), *(f"{name} <{page}>" for name, page, _ in made)]
         if len(pages) == 1:  # a section of one page is that page
             names += pages

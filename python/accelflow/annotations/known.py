@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Final
 
+from accelflow.parameters import accelerators
+
 __all__ = ["NINE", "OWN", "TAX_CALLS", "carries_over", "names_of"]
 
 #: The paper's accelerators.
-NINE: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
+NINE: Final = accelerators()
 
 #: Custom accelerators that the table below names.
 OWN: Final = ("CRC32", "Adler32", "MD5", "SHA1", "SHA256", "SHA512", "BLAKE2")

@@ -49,7 +49,7 @@ _PROGRAMS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Check:
     """The result of one check.
 
     `state` is ``ok``, ``missing`` (something that a command needs), or ``optional`` (missing, but
@@ -71,9 +71,9 @@ def doctor(as_json: bool) -> None:
     Exits with 1 if something is missing that a command needs.
     """
     found = [*_needed(), *_machine(), *_programs()]
-    missing = [finding.name for finding in found if finding.state == "missing"]
+    missing = [check.name for check in found if check.state == "missing"]
     if as_json:
-        content = {"version": _native.version(), "findings": [asdict(finding) for finding in found]}
+        content = {"version": _native.version(), "checks": [asdict(check) for check in found]}
         click.echo(json.dumps(content, indent=2))
     else:
         _print(found)
@@ -83,15 +83,15 @@ def doctor(as_json: bool) -> None:
         click.echo("Everything that the commands need is there.")
 
 
-def _needed() -> Iterator[Finding]:
-    yield Finding(
+def _needed() -> Iterator[Check]:
+    yield Check(
         name="Python",
         state="ok" if sys.version_info >= _PYTHON else "missing",
         found=f"{platform.python_version()}, {sys.executable}",
         needed_for="everything",
         remedy="install Python 3.11 or later",
     )
-    yield Finding(
+    yield Check(
         name="extension module",
         state="ok",
         found=f"{_native.version()}, {_native.__file__}",
@@ -102,7 +102,7 @@ def _needed() -> Iterator[Finding]:
             version, state = metadata.version(name), "ok"
         except metadata.PackageNotFoundError:
             version, state = "", "missing"
-        yield Finding(
+        yield Check(
             name=name,
             state="ok" if state == "ok" else "missing",
             found=version,
@@ -111,13 +111,13 @@ def _needed() -> Iterator[Finding]:
         )
 
 
-def _machine() -> Iterator[Finding]:
+def _machine() -> Iterator[Check]:
     cores = os.cpu_count() or 1
-    yield Finding(
+    yield Check(
         name="cores", state="ok", found=f"{cores}, {platform.machine()}", needed_for="simulations"
     )
     place, date = kept()
-    yield Finding(
+    yield Check(
         name="measured costs",
         state="ok" if date else "optional",
         found=f"{date}, {place}" if date else "",
@@ -126,10 +126,10 @@ def _machine() -> Iterator[Finding]:
     )
 
 
-def _programs() -> Iterator[Finding]:
+def _programs() -> Iterator[Check]:
     for names, purpose, remedy in _PROGRAMS:
         place = next(filter(None, map(_find, names)), None)
-        yield Finding(
+        yield Check(
             name=names[0],
             state="ok" if place else "optional",
             found=place or "",
@@ -147,17 +147,13 @@ def _find(name: str) -> str | None:
 _MARKS: Final = {"ok": ("ok", "green"), "missing": ("MISSING", "red"), "optional": ("-", "yellow")}
 
 
-def _print(found: list[Finding]) -> None:
+def _print(found: list[Check]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for finding in found:
-        mark, style = _MARKS[finding.state]
-        said = (
-            finding.found
-            if finding.state == "ok"
-            else f"for {finding.needed_for}: {finding.remedy}"
-        )
-        table.add_row(f"[{style}]{mark}[/]", escape(finding.name), escape(said))
+    for check in found:
+        mark, style = _MARKS[check.state]
+        said = check.found if check.state == "ok" else f"for {check.needed_for}: {check.remedy}"
+        table.add_row(f"[{style}]{mark}[/]", escape(check.name), escape(said))
     Output().print(table)

@@ -167,10 +167,10 @@ def _reached(answer: studies.Answer) -> str:
     return f"{answer.best.value:g} keeps the limits, {answer.beyond.value:g} does not."
 
 
-def _fared(one: studies.Tried | studies.Design) -> str:
-    verdict = "holds" if one.holds else "fails"
-    if one.worst_ratio is None or one.low_ratio is None:
-        return f"{verdict}: {one.binding}"
-    half = one.worst_ratio - one.low_ratio
-    unclear = "" if one.clear else " (not clear)"
-    return f"{verdict}: {one.worst_ratio:.3f} ±{half:.3f}, {one.binding}{unclear}"
+def _fared(tried: studies.Tried | studies.Design) -> str:
+    verdict = "holds" if tried.holds else "fails"
+    if tried.worst_ratio is None or tried.low_ratio is None:
+        return f"{verdict}: {tried.binding}"
+    half = tried.worst_ratio - tried.low_ratio
+    unclear = "" if tried.clear else " (not clear)"
+    return f"{verdict}: {tried.worst_ratio:.3f} ±{half:.3f}, {tried.binding}{unclear}"

@@ -77,7 +77,7 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
         raise AccelflowError(f"{place}: no simulation has results")
 
 
-def _object(found: studies.Outcome) -> dict[str, object]:
+def _object(found: studies.SweepResults) -> dict[str, object]:
     return {
         "schema": "accelflow.sweep/1",
         "simulated": found.simulated,
@@ -88,7 +88,7 @@ def _object(found: studies.Outcome) -> dict[str, object]:
     }
 
 
-def _say(found: studies.Outcome, place: Path, took_s: float, cpu_s: float) -> None:
+def _say(found: studies.SweepResults, place: Path, took_s: float, cpu_s: float) -> None:
     click.echo(
         f"{found.simulated} simulations in {took_s:.1f} s ({cpu_s:.1f} s of this process's cores); "
         f"{found.known} were known."

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from accelflow.importing.numbers import Quantiles, number
 from accelflow.importing.report import Report
-from accelflow.importing.sources import LONGEST_NAME, Row, Table
+from accelflow.importing.sources import LONGEST_NAME, CsvRow, CsvTable
 from accelflow.importing.workloads import CALLS
 
 __all__ = ["Call", "Graphs", "Shape"]
@@ -99,7 +99,7 @@ class Graphs:
         self._rows = 0
         self._traces: OrderedDict[str, list[tuple[_Record, str]]] = OrderedDict()
 
-    def read(self, table: Table) -> None:
+    def read(self, table: CsvTable) -> None:
         """Add the rows of `table`."""
         columns = [
             table.index("the table MSCallGraph", name)
@@ -113,7 +113,7 @@ class Graphs:
         while self._traces:
             self._evaluate_oldest()
 
-    def _add(self, row: Row, cells: list[str]) -> None:
+    def _add(self, row: CsvRow, cells: list[str]) -> None:
         time, rpcid, caller, kind, callee, interface, rt, trace = cells
         start_ms, rt_ms = number(time), number(rt)
         if start_ms is None or rt_ms is None or not trace or not rpcid:
@@ -240,10 +240,11 @@ def _fits(seen: _Seen, record: _Record) -> bool:
     return all(not old or not new or old == new for old, new in names)
 
 
-def _filled(one: _Record, other: _Record, report: Report) -> _Record:
-    """`one` with the names that only the call's other row has."""
-    filled = one._replace(caller=one.caller or other.caller, callee=one.callee or other.callee)
-    names = (one.caller, one.callee), (other.caller, other.callee)
+def _filled(first: _Record, second: _Record, report: Report) -> _Record:
+    """Fill in names that `first` lacks and `second`, the call's other row, has."""
+    caller, callee = first.caller or second.caller, first.callee or second.callee
+    filled = first._replace(caller=caller, callee=callee)
+    names = (first.caller, first.callee), (second.caller, second.callee)
     if any(each != (filled.caller, filled.callee) for each in names):
         report.understood("lost names that the call's other row has")
     return filled

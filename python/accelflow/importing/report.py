@@ -8,18 +8,18 @@ from typing import Any, Final
 
 from accelflow.errors import InputError
 
-__all__ = ["SCHEMA", "Line", "Report", "Source"]
+__all__ = ["SCHEMA", "Remark", "Report", "Source"]
 
 #: The name and version of the object that :meth:`Report.as_json` returns.
 SCHEMA: Final = "accelflow.import/1"
 
-#: The number of places that a line names.
+#: The number of places that a remark names.
 PLACES: Final = 3
 
 
 @dataclass
-class Line:
-    """One kind of remark: its text, its count, its first places, and the action taken."""
+class Remark:
+    """A remark on the imported data: text, number of cases, first places, and the action taken."""
 
     what: str
     done: str = ""
@@ -33,7 +33,7 @@ class Line:
             self.places.append(place)
 
     def as_json(self) -> dict[str, Any]:
-        """The line as a JSON object."""
+        """Return the remark as a JSON object."""
         return {"what": self.what, "count": self.count, "done": self.done, "places": self.places}
 
 
@@ -59,7 +59,11 @@ class Report:
         self.kind = kind
         self.strict = strict
         self.sources: list[Source] = []
-        self._lines: dict[str, dict[str, Line]] = {"understood": {}, "guessed": {}, "dropped": {}}
+        self._remarks: dict[str, dict[str, Remark]] = {
+            "understood": {},
+            "guessed": {},
+            "dropped": {},
+        }
 
     def understood(self, what: str, count: int = 1) -> None:
         """Count a record that was read as intended."""
@@ -92,24 +96,25 @@ class Report:
         """Count something that an option left out."""
         self._add("dropped", what, why, "", count)
 
-    def lines(self, section: str) -> Sequence[Line]:
-        """The lines of ``understood``, ``guessed`` or ``dropped``, in the order of discovery."""
-        return list(self._lines[section].values())
+    def remarks(self, section: str) -> Sequence[Remark]:
+        """Return the remarks of ``understood``, ``guessed`` or ``dropped``, as they were found."""
+        return list(self._remarks[section].values())
 
     def count(self, section: str, what: str) -> int:
         """Return the count of `what` in `section`; 0 if there is none."""
-        line = self._lines[section].get(what)
-        return line.count if line else 0
+        remark = self._remarks[section].get(what)
+        return remark.count if remark else 0
 
     def drops(self) -> str:
         """What was dropped, as the end of an error's text; empty if nothing was."""
-        lines = self._lines["dropped"].values()
-        return "".join(f"; {line.count} {line.what}: {line.done}" for line in lines)
+        remarks = self._remarks["dropped"].values()
+        return "".join(f"; {remark.count} {remark.what}: {remark.done}" for remark in remarks)
 
     def as_json(self) -> dict[str, Any]:
         """The report as an object of the schema ``accelflow.import/1``."""
         sections = {
-            name: [line.as_json() for line in lines.values()] for name, lines in self._lines.items()
+            name: [remark.as_json() for remark in remarks.values()]
+            for name, remarks in self._remarks.items()
         }
         files = [
             {"name": source.name, "bytes": source.bytes, "sha256": source.sha256}
@@ -121,8 +126,8 @@ class Report:
         """The table ``origin`` of a workload: kind, files, and counts by text."""
         files = [{"name": source.name, "sha256": source.sha256} for source in self.sources]
         counts = {
-            name: {line.what: line.count for line in lines.values()}
-            for name, lines in self._lines.items()
+            name: {remark.what: remark.count for remark in remarks.values()}
+            for name, remarks in self._remarks.items()
         }
         return {"kind": self.kind, "files": files, **counts}
 
@@ -133,5 +138,5 @@ class Report:
 
     def _add(self, section: str, what: str, done: str, place: str, count: int) -> None:
         if count > 0:
-            line = self._lines[section].setdefault(what, Line(what, done))
-            line.add(count, place)
+            remark = self._remarks[section].setdefault(what, Remark(what, done))
+            remark.add(count, place)

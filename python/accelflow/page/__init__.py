@@ -5,18 +5,18 @@ its content; :func:`to_html` and :func:`write_page` render it. This package does
 simulator.
 """
 
-from accelflow.page.document import Choice, Code, Column, Figure, Page, Section, Slider, Table
+from accelflow.page.document import Code, Column, Figure, Page, Section, Selector, Slider, Table
 from accelflow.page.html import to_html, write_page
 from accelflow.page.repeat import command_line, repeated
 from accelflow.page.table import table_html
 
 __all__ = [
-    "Choice",
     "Code",
     "Column",
     "Figure",
     "Page",
     "Section",
+    "Selector",
     "Slider",
     "Table",
     "command_line",

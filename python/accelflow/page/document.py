@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 __all__ = [
     "Cell",
-    "Choice",
     "Code",
     "Column",
     "Figure",
     "Page",
     "Readout",
     "Section",
+    "Selector",
     "Slider",
     "Table",
 ]
@@ -50,7 +50,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class Selector:
     """A list to choose from; the choice sets the plot's parameter."""
 
     parameter: str
@@ -100,7 +100,7 @@ class Figure:
     text: str
     spec: Mapping[str, Any]
     data: Mapping[str, Sequence[Any]]
-    controls: Sequence[Choice | Slider] = ()
+    controls: Sequence[Selector | Slider] = ()
     readout: Readout | None = None
     notes: Sequence[str] = ()
 

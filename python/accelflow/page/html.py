@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.files import write_whole
-from accelflow.page.document import Choice, Code, Figure, Page, Section, Slider, Table
+from accelflow.page.document import Code, Figure, Page, Section, Selector, Slider, Table
 from accelflow.page.library import VEGA_LITE, library_javascript
 from accelflow.page.table import table_html
 
@@ -145,9 +145,9 @@ def _packed(column: Sequence[Any]) -> Any:
     return {"texts": list(places), "at": [places[text] for text in column]}
 
 
-def _control(control: Choice | Slider, name: str) -> str:
+def _control(control: Selector | Slider, name: str) -> str:
     label = escape(control.label)
-    if isinstance(control, Choice):
+    if isinstance(control, Selector):
         options = "".join(f"<option>{escape(option)}</option>" for option in control.options)
         return (
             f'<label>{label} <select data-parameter="{control.parameter}" '

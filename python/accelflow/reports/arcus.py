@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from accelflow.page import Choice, Column, Figure, Page, Section, Table, repeated
+from accelflow.page import Column, Figure, Page, Section, Selector, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.page.plots import bars, lines
 from accelflow.reports.common import beside_the_paper, configuration
@@ -219,5 +219,5 @@ def _rates(admitted: Sequence[Mapping[str, Any]]) -> Figure:
             "end": [row[2] for row in rows],
             "label": [row[4] for row in rows],
         },
-        controls=[Choice(parameter="run", label="Show", options=list(_RUNS.values()))],
+        controls=[Selector(parameter="run", label="Show", options=list(_RUNS.values()))],
     )

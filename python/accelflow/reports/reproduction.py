@@ -7,7 +7,7 @@ from typing import Any
 
 from accelflow.findings import Finding, Verdict, counts_text
 from accelflow.findings.text import COLUMNS, OWN_COLUMNS, cells, own_cells
-from accelflow.page import Choice, Column, Figure, Page, Section, Table, repeated
+from accelflow.page import Column, Figure, Page, Section, Selector, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.page.plots import dots
 from accelflow.reports.common import beside_the_paper, configuration
@@ -142,7 +142,7 @@ def _measures(outcome: ExperimentResult) -> Figure | None:
             "value": [cell.value.mean if cell.value else None for cell in shown],
         },
         controls=[
-            Choice(parameter="measure", label="Measure", options=measures),
-            *([Choice(parameter="point", label="Point", options=points)] if points[1:] else []),
+            Selector(parameter="measure", label="Measure", options=measures),
+            *([Selector(parameter="point", label="Point", options=points)] if points[1:] else []),
         ],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from accelflow.page import Choice, Column, Figure, Page, Section, Table, repeated
+from accelflow.page import Column, Figure, Page, Section, Selector, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.page.plots import bars, lines
 from accelflow.report.looks import SYSTEM_COLORS
@@ -147,7 +147,7 @@ def _servers(answer: Mapping[str, Any], kinds: Sequence[str]) -> Figure:
         ),
         data={name: [row[name] for row in rows] for name in names},
         controls=[
-            Choice(parameter="answer", label="Answer", options=[_NAMES[kind] for kind in kinds])
+            Selector(parameter="answer", label="Answer", options=[_NAMES[kind] for kind in kinds])
         ],
     )
 
@@ -176,7 +176,7 @@ def _sweeps(sweep: Sequence[Point], total_rps: float) -> list[Figure]:
             "y": [point[3] for point in sweep],
             "slo": [1.0] * len(sweep),
         },
-        controls=[Choice(parameter="answer", label="Answer", options=kinds)],
+        controls=[Selector(parameter="answer", label="Answer", options=kinds)],
     )
     return [figure]
 

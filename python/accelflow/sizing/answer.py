@@ -138,7 +138,7 @@ def _closed_side(
     spread = _error(plan, system, capacity, needed, slo_us)
     load = _at_work(plan, capacity.load)
     utilization = form.utilization(load)
-    shares = [share for name, share in utilization.items() if name.endswith(" elements")]
+    shares = (utilization[name] for name in form.element_names)
     elements = math.fsum(shares) / len(needed["elements"])
     return _Side(
         capacity=capacity,

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def elements_of(accelerator: str) -> str:
+    """Return the name of a resource: the processing elements of `accelerator`."""
+    return f"{accelerator} elements"
+
+
 @dataclass(frozen=True)
 class Binding:
     """The limit that determines a server's capacity.

@@ -16,7 +16,7 @@ from typing import Any, Final
 from accelflow import accelerometer
 from accelflow.parameters import parameters
 from accelflow.scenario import resolved
-from accelflow.sizing.capacity import Binding, Capacity
+from accelflow.sizing.capacity import Binding, Capacity, elements_of
 from accelflow.sizing.plan import Plan
 from accelflow.sizing.queues import CoreQueues
 
@@ -67,7 +67,7 @@ class ClosedForm:
     For a request of each service, `core_ns` is its core time, `serial_ns` its response time on an
     idle server, and `visits` its number of waits for a core. `busy_ns` is the mean time that a
     request of the mix occupies each resource. `servers` is the resource's number of units: cores,
-    elements, or one manager.
+    elements, or one manager. `element_names` are the resources that are elements.
     """
 
     rates_rps: Mapping[str, float]
@@ -76,6 +76,7 @@ class ClosedForm:
     slo_us: Mapping[str, float]
     busy_ns: Mapping[str, float]
     servers: Mapping[str, int]
+    element_names: Sequence[str]
     core_visit_ns: float
     queues: CoreQueues
     speedup_ratio: float
@@ -220,38 +221,35 @@ def closed_form(
     def mix(of: _OfService) -> float:
         return math.fsum(weights[name] * of(row) for name, row in services.items())
 
+    times = {name: mix(_time(name, "accelerator_ns")) for name in demands["elements"]}
+    counts: Mapping[str, int] = {} if bare else demands["elements"]
+    used = [name for name, count in counts.items() if count and times[name] > 0]
     core_ns = mix(_core_ns)
-    busy = {}
-    servers = {"cores": demands["cores"]}
-    for accelerator, elements in demands["elements"].items():
-        time = mix(_time(accelerator, "accelerator_ns"))
-        if time > 0 and elements and not bare:
-            busy[f"{accelerator} elements"], servers[f"{accelerator} elements"] = time, elements
-    used = [name for name in demands["elements"] if f"{name} elements" in busy]
     speedup = _speedup(mix, core_ns, over, used) if used else 1.0
     # Accelerometer's host has no orchestration without accelerators: it is added to its work.
     added = 0.0 if used else mix(over.of) + mix(_outside_ns(bare=bare))
-    busy = {"cores": core_ns / speedup + added, **busy}
+    busy = {"cores": core_ns / speedup + added}
+    busy |= {elements_of(name): times[name] for name in used}
+    servers = {"cores": demands["cores"], **{elements_of(name): counts[name] for name in used}}
     if over.manager_ns > 0:
         # Beside the operations, the manager starts each chain.
         events = mix(lambda row: _operations(row) + row["started_chains"] + 1)
-        busy["manager"] = over.manager_ns * events
-        servers["manager"] = 1
+        busy["manager"], servers["manager"] = over.manager_ns * events, 1
     visits = {name: max(1, row["cpu_phases"]) for name, row in services.items()}
     visits_mean = mix(lambda row: max(1, row["cpu_phases"]))
     lengths = [
         (weights[name] * visits[name], _kept_ns(row, over, used, bare=bare) / visits[name])
         for name, row in services.items()
     ]
+    serial_ns = {name: _serial_ns(row, over, bare=bare) for name, row in services.items()}
     return ClosedForm(
         rates_rps=rates_rps,
-        serial_ns=_with_calls(
-            plan, {name: _serial_ns(row, over, bare=bare) for name, row in services.items()}
-        ),
+        serial_ns=_with_calls(plan, serial_ns),
         visits=visits,
         slo_us=slo_us,
         busy_ns=busy,
         servers=servers,
+        element_names=[elements_of(name) for name in used],
         core_visit_ns=busy["cores"] / visits_mean,
         queues=CoreQueues(
             cores=demands["cores"],

@@ -17,7 +17,7 @@ from typing import Any, Final
 from accelflow import chip
 from accelflow.report.results import Comparison, ServiceResult
 from accelflow.simulation import run
-from accelflow.sizing.capacity import Binding, Capacity
+from accelflow.sizing.capacity import Binding, Capacity, elements_of
 from accelflow.sizing.plan import Plan
 
 #: The search for a load ends when it is known to this share.
@@ -100,7 +100,7 @@ def measure(plan: Plan, system: str, load: float, *, seed: int, recording: str |
     elements = dict(first.accelerator_utilization)
     used = [share for share in elements.values() if share > 0]
     utilization = {"cores": first.core_utilization}
-    utilization |= {f"{name} elements": share for name, share in elements.items()}
+    utilization |= {elements_of(name): share for name, share in elements.items()}
     utilization["manager"] = _manager(results)
     return Measured(
         utilization=utilization,

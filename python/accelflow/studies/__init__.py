@@ -9,7 +9,7 @@ from accelflow.studies.folder import Folder
 from accelflow.studies.optimize import Design, Front, optimize
 from accelflow.studies.question import Goal, Question, read_find, read_question
 from accelflow.studies.study import SCHEMA, Axis, Range, Study, read_study
-from accelflow.studies.sweep import Outcome, sweep
+from accelflow.studies.sweep import SweepResults, sweep
 from accelflow.studies.tasks import Skipped, code_version
 
 __all__ = [
@@ -20,11 +20,11 @@ __all__ = [
     "Folder",
     "Front",
     "Goal",
-    "Outcome",
     "Question",
     "Range",
     "Skipped",
     "Study",
+    "SweepResults",
     "Tried",
     "code_version",
     "find",

@@ -135,18 +135,18 @@ def _point(question: Question, value: float) -> dict[str, float]:
     return {question.name: int(value) if question.values.whole else value}
 
 
-def _close(question: Question, one: float, other: float) -> bool:
+def _close(question: Question, first: float, second: float) -> bool:
     if question.values.whole:
-        return abs(one - other) <= 1
-    return abs(one - other) <= _PRECISION * max(abs(one), abs(other))
+        return abs(first - second) <= 1
+    return abs(first - second) <= _PRECISION * max(abs(first), abs(second))
 
 
-def _middle(question: Question, one: float, other: float) -> float:
+def _middle(question: Question, first: float, second: float) -> float:
     logarithmic = question.values.scale == "log"
-    middle = math.sqrt(one * other) if logarithmic else (one + other) / 2
+    middle = math.sqrt(first * second) if logarithmic else (first + second) / 2
     if not question.values.whole:
         return middle
-    return float(min(max(round(middle), min(one, other) + 1), max(one, other) - 1))
+    return float(min(max(round(middle), min(first, second) + 1), max(first, second) - 1))
 
 
 def _expected(question: Question) -> int:

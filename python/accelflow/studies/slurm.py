@@ -160,4 +160,4 @@ def _squeue() -> dict[str, tuple[str, str]] | None:
     if done.returncode != 0:
         return None
     fields = (line.strip().split("|", 2) for line in done.stdout.splitlines())
-    return {one[0]: (one[1], one[2]) for one in fields if len(one) == 3}
+    return {row[0]: (row[1], row[2]) for row in fields if len(row) == 3}

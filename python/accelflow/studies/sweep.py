@@ -15,7 +15,7 @@ from accelflow.studies.study import Study
 from accelflow.studies.tasks import Skipped, Task, tasks
 from accelflow.time_limit import TimeLimit
 
-__all__ = ["Outcome", "Runner", "complete", "runner_of", "sweep"]
+__all__ = ["Runner", "SweepResults", "complete", "runner_of", "sweep"]
 
 #: Simulates batches and yields each with its rows, in any order; ends early when the limit passes.
 Runner = Callable[[Iterable[Batch], TimeLimit], Iterator[tuple[Batch, bytes]]]
@@ -24,7 +24,7 @@ _MOST_WORKERS = 4_096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class SweepResults:
     """The outcome of a run of a study.
 
     `simulated` counts simulations of this run, `known` those that the folder already had, and
@@ -49,7 +49,7 @@ def sweep(  # noqa: PLR0913 (options, by name)
     runner: Runner | None = None,
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
-) -> Outcome:
+) -> SweepResults:
     """Simulate the points of `study` that the folder at `place` lacks, and write all rows together.
 
     `workers` threads simulate (default: one a core), or `runner`, which may be a cluster
@@ -78,7 +78,7 @@ def sweep(  # noqa: PLR0913 (options, by name)
         results = folder.write_results(found, names)
     if failed and strict:
         raise InputError(_told(failed[0]))
-    return Outcome(
+    return SweepResults(
         simulated=simulated,
         known=known,
         skipped=(*skipped, *failed),
@@ -129,9 +129,9 @@ def _planned(study: Study, *, strict: bool) -> tuple[list[Task], list[Skipped]]:
     return found, skipped
 
 
-def _told(one: Skipped) -> str:
-    values = ", ".join(f"{name} = {value}" for name, value in one.values.items())
-    return f"point {one.point} ({values}): {one.reason}"
+def _told(skipped: Skipped) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in skipped.values.items())
+    return f"point {skipped.point} ({values}): {skipped.reason}"
 
 
 def _failed(found: Iterable[Task], errors: dict[str, str]) -> list[Skipped]:

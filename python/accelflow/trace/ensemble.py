@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from accelflow import _native
+from accelflow.operations import Policy
+from accelflow.tenants import Priority
 from accelflow.trace.run import Arrival, Run, memory
 from accelflow.trace.traces import LIBRARY, Library
 
@@ -121,7 +123,7 @@ class Ensemble:
     queue_entries: int = 64
     overflow_entries: int = 64
     least_bytes: int = 0
-    policy: Literal["fifo", "priority", "deadline", "edf"] = "fifo"
+    policy: Policy = "fifo"
     most_runs: int = 4_096
     tenant_runs: int = 0
     response_timeout_s: float = 30.0
@@ -163,7 +165,7 @@ class Ensemble:
         call: Sequence[str] | None = None,
         library: Library = LIBRARY,
         tenant: int = 0,
-        priority: Literal["low", "normal", "high"] = "normal",
+        priority: Priority = "normal",
         due_within_s: float | None = None,
         early: bool = False,
     ) -> Handle:

@@ -13,11 +13,11 @@ from typing import Literal, TypeAlias
 
 from accelflow.trace.nodes import Node
 
-Kind: TypeAlias = Literal["accelerator", "trans", "branch", "fork", "tail", "core"]
+StepKind: TypeAlias = Literal["accelerator", "trans", "branch", "fork", "tail", "core"]
 Point: TypeAlias = tuple[float, float]
 
 #: Widths in columns.
-_WIDTHS: Mapping[Kind, float] = {
+_WIDTHS: Mapping[StepKind, float] = {
     "accelerator": 0.68,
     "trans": 0.68,
     "branch": 0.52,
@@ -43,7 +43,7 @@ _CLEAR = 0.15
 class Box:
     """A box on a lane; `x` and `y` are its centre in columns, `y` grows downwards."""
 
-    kind: Kind
+    kind: StepKind
     label: str
     x: float
     y: float
@@ -154,7 +154,7 @@ class _Placer:
         if out is not None:
             self._add("core", "core", out, lane)
 
-    def _add(self, kind: Kind, label: str, out: _Out | None, lane: int) -> _Out:
+    def _add(self, kind: StepKind, label: str, out: _Out | None, lane: int) -> _Out:
         width = max(_WIDTHS[kind], _CHAR * len(label) + 0.16 if kind == "tail" else 0)
         x = width / 2
         if out is not None:

@@ -1,6 +1,6 @@
 """A request's time as a picture: rows for its traces, waits hatched, the critical path bold."""
 
-from accelflow.waterfall.rows import Piece, Row, rows_of, totals
+from accelflow.waterfall.rows import Piece, WaterfallRow, rows_of, totals
 from accelflow.waterfall.text import ASCII, show
 
-__all__ = ["ASCII", "Piece", "Row", "rows_of", "show", "totals"]
+__all__ = ["ASCII", "Piece", "WaterfallRow", "rows_of", "show", "totals"]

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from accelflow.pictures import PLAIN, save
-from accelflow.waterfall.rows import Piece, Row, rows_of
+from accelflow.waterfall.rows import Piece, WaterfallRow, rows_of
 
 __all__ = ["draw", "write_picture"]
 
@@ -87,7 +87,7 @@ def draw(waterfall: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _draw_row(axes: Axes, number: int, row: Row) -> None:
+def _draw_row(axes: Axes, number: int, row: WaterfallRow) -> None:
     for piece in row.pieces:
         axes.add_patch(
             Rectangle(
@@ -108,7 +108,7 @@ def _fill(piece: Piece) -> str:
     return _FILL.get(piece.part, "#FFFFFF")
 
 
-def _legend(figure: Figure, rows: list[Row]) -> None:
+def _legend(figure: Figure, rows: list[WaterfallRow]) -> None:
     there = {piece.part for row in rows for piece in row.pieces if not piece.waits}
     shown = [
         Patch(facecolor=_FILL[part], edgecolor="black", linewidth=_THIN, label=_NAMES[part])

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["Piece", "Row", "rows_of", "totals"]
+__all__ = ["Piece", "WaterfallRow", "rows_of", "totals"]
 
 #: The name of a row without a trace.
 APPLICATION: Final = "application"
@@ -35,22 +35,22 @@ _ROUNDING_NS: Final = 0.0005
 
 
 @dataclass
-class Row:
+class WaterfallRow:
     """The pieces of one execution of a trace, or of application logic, in the order of time."""
 
     name: str
     pieces: list[Piece] = field(default_factory=list)
 
 
-def rows_of(waterfall: Mapping[str, Any]) -> list[Row]:
+def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
     """The rows of an object of schema ``accelflow.waterfall/1``, in the order of their beginnings.
 
     A trace that continues after others is one row. Application logic has a row for each phase. The
     pieces of an execution follow each other without a gap. After a gap, the same job number belongs
     to another execution.
     """
-    rows: list[Row] = []
-    open_rows: dict[tuple[int | None, str | None], Row] = {}
+    rows: list[WaterfallRow] = []
+    open_rows: dict[tuple[int | None, str | None], WaterfallRow] = {}
     last: tuple[int | None, str | None] | None = None
     for segment in waterfall["segments"]:
         key = segment["job"], segment["trace"]
@@ -58,7 +58,7 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[Row]:
         if not new and key[0] is not None:
             new = segment["from_ns"] > open_rows[key].pieces[-1].until_ns + _ROUNDING_NS
         if new:
-            open_rows[key] = Row(segment["trace"] or APPLICATION)
+            open_rows[key] = WaterfallRow(segment["trace"] or APPLICATION)
             rows.append(open_rows[key])
         last = key
         open_rows[key].pieces.append(
@@ -74,7 +74,7 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def totals(rows: list[Row]) -> list[tuple[str, bool, float]]:
+def totals(rows: list[WaterfallRow]) -> list[tuple[str, bool, float]]:
     """Return the critical time by place: name, whether it is a wait, ns; the longest first."""
     spent: defaultdict[tuple[str, bool], float] = defaultdict(float)
     for row in rows:

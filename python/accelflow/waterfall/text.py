@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from accelflow.waterfall.rows import Piece, Row, rows_of, totals
+from accelflow.waterfall.rows import Piece, WaterfallRow, rows_of, totals
 
 __all__ = ["ASCII", "show"]
 
@@ -48,7 +48,7 @@ def show(waterfall: Mapping[str, Any], width: int, bold: Bold = lambda text: tex
     return "\n".join(lines) + "\n"
 
 
-def _line(row: Row, widths: tuple[int, int], total_ns: float, bold: Bold) -> str:
+def _line(row: WaterfallRow, widths: tuple[int, int], total_ns: float, bold: Bold) -> str:
     name_width, bar = widths
     cells = [" "] * bar
     owners: list[Piece | None] = [None] * bar
@@ -77,7 +77,7 @@ def _legend(bold: Bold) -> list[str]:
     ]
 
 
-def _table(rows: list[Row], response_us: float, bold: Bold) -> list[str]:
+def _table(rows: list[WaterfallRow], response_us: float, bold: Bold) -> list[str]:
     """The critical time by place, the longest first."""
     spent = totals(rows)
     lines = [bold("the critical path")]
