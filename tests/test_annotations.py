@@ -136,7 +136,7 @@ def private() -> Callable[..., object]:
         (lambda: render.propose(rate_rps=0), "must be a number above 0"),
     ],
 )
-def test_what_cannot_be_annotated_is_refused(make: Callable[[], object], said: str) -> None:
+def test_invalid_annotations_are_refused(make: Callable[[], object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         make()
 

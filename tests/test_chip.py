@@ -158,7 +158,7 @@ def test_operations_and_transfers_of_the_results_replace_the_estimate() -> None:
     assert ours["power_w"]["dispatchers_w"] == pytest.approx(instructions)
 
 
-def test_what_the_simulator_says_is_enough_to_leave_estimates_out() -> None:
+def test_results_of_the_simulator_need_no_estimates() -> None:
     results = simulation.run(
         simulation.Scenario(orchestrators=["Non-acc", "AccelFlow"], requests=300, profile="paper")
     )

@@ -181,7 +181,7 @@ def test_short_work_shows_no_progress() -> None:
     assert file.getvalue() == ""
 
 
-def test_what_the_package_has_can_be_asked_for() -> None:
+def test_the_contents_of_the_package_can_be_listed() -> None:
     script = (
         "import accelflow\n"
         "assert set(accelflow.__all__) <= set(dir(accelflow))\n"

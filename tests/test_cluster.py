@@ -221,7 +221,7 @@ def test_ctrl_c_withdraws_the_jobs_of_slurm(study_file: Path, tmp_path: Path, sl
     assert withdrawn_are_all(tmp_path)
 
 
-def test_what_sbatch_refuses_ends_the_command(study_file: Path, tmp_path: Path, slurm):
+def test_a_refusal_of_sbatch_ends_the_command(study_file: Path, tmp_path: Path, slurm):
     slurm(sbatch=REFUSE)
     running = on_slurm(study_file, tmp_path / "out")
     _, err = running.communicate(timeout=120)
@@ -242,7 +242,7 @@ def test_jobs_that_wait_and_that_have_ended_are_said(study_file: Path, tmp_path:
     assert "slurm:2: every job of SLURM has ended (2 CANCELLED); the output of one is in" in err
 
 
-def test_what_slurm_lacks_is_said(
+def test_missing_parts_of_slurm_are_reported(
     study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     arguments = [str(study_file), "--out", str(tmp_path / "out"), "--cluster", "slurm:2"]

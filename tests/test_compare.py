@@ -498,7 +498,7 @@ def test_the_costs_of_the_papers_profile_say_where_they_come_from() -> None:
     assert run("explain", "profile.nothing").returncode == 2
 
 
-def test_what_tcp_costs_a_core_scales_the_papers_profile(tmp_path: Path) -> None:
+def test_the_cost_of_tcp_scales_the_papers_profile(tmp_path: Path) -> None:
     chosen = ("--orchestrator", "non_acc", "--service", "UniqId", "--json", "--out", str(tmp_path))
     means = []
     for cost in ("7000", "14000"):

@@ -136,7 +136,7 @@ def test_a_workload_is_a_name_a_path_or_an_object(tmp_path: Path) -> None:
         ({"seed": 2**64 - 1, "seeds": 2}, r"^seed = 1.8446744073709552e\+19: must be"),
     ],
 )
-def test_what_is_not_allowed_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_arguments_out_of_range_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         accelflow.compare(**small(**arguments))
 

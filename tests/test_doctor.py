@@ -20,7 +20,7 @@ def test_doctor_looks_for_every_package_that_is_needed() -> None:
     }
 
 
-def test_what_is_there_has_its_version() -> None:
+def test_installed_packages_have_a_version() -> None:
     found = {check["name"]: check for check in json.loads(run("--json").stdout)["checks"]}
     assert found["rich"]["found"] == metadata.version("rich")
     assert found["Python"]["state"] == "ok"
@@ -31,9 +31,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(doctor, arguments)
 
 
-def test_what_is_missing_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_packages_have_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "PACKAGES", {"no-such-package": "nothing"})
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

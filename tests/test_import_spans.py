@@ -38,7 +38,7 @@ def test_spans_become_a_workload_and_a_report(tmp_path: Path) -> None:
         ("otlp", "{}", "must have at least one request"),
     ],
 )
-def test_what_cannot_be_imported_is_refused(
+def test_spans_that_cannot_be_imported_are_refused(
     tmp_path: Path, kind: str, options: str, message: str
 ) -> None:
     file = tmp_path / "spans.json"

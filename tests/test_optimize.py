@@ -74,7 +74,7 @@ def test_the_best_design_keeps_the_limits_and_none_with_one_element_fewer_does(
     assert front.best.cost == chip.elements({"pes.TCP": tcp, "pes.RPC": rpc}) == 56 + tcp + rpc
 
 
-def test_nothing_beats_the_front(searched: tuple[studies.Front, Path]):
+def test_no_point_beats_the_front(searched: tuple[studies.Front, Path]):
     front, place = searched
     for each in front.front:
         assert each.low_ratio <= each.worst_ratio <= each.high_ratio

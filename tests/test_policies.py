@@ -257,7 +257,7 @@ def test_top_level_names() -> None:
     assert accelflow.Orchestrator is Orchestrator
 
 
-def test_what_waits_is_a_sequence_that_checks_its_index() -> None:
+def test_the_waiting_entries_are_a_sequence_that_checks_its_index() -> None:
     seen: list[str] = []
 
     class Looking(QueuePolicy):
@@ -480,7 +480,7 @@ class Nameless(Orchestrator):
         ({"orchestrators": [Nameless]}, "must be a printable text of at most 60 characters"),
     ],
 )
-def test_what_is_no_policy_is_refused(given: dict[str, Any], why: str) -> None:
+def test_values_that_are_no_policy_are_refused(given: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError) as caught:
         simulation.run(small(), **given)
     assert why in str(caught.value)

@@ -217,7 +217,7 @@ def test_a_service_without_built_in_messages_is_refused(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_what_a_users_module_raises_is_named_with_its_place(
+def test_exceptions_of_a_users_module_are_reported_with_their_place(
     tmp_path: Path,
     interface: Path,  # noqa: F811
     certificate: tuple[Path, Path],  # noqa: F811

@@ -67,7 +67,7 @@ def test_equal_arguments_give_equal_results() -> None:
         ({"seed": True}, "seed = True: must be a whole number"),
     ],
 )
-def test_what_cannot_be_is_one_error(arguments: dict[str, object], said: str) -> None:
+def test_impossible_settings_are_one_error(arguments: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         relief_suite(**arguments)  # type: ignore[arg-type]
 

@@ -106,7 +106,7 @@ def test_the_title_has_the_width_of_the_terminal(comparison: Comparison) -> None
     assert 20 < len(first.rstrip()) <= 40
 
 
-def test_what_is_the_servers_is_said_once_where_services_share_it(
+def test_figures_of_the_server_are_printed_once(
     made_up_results: dict[str, Any],
 ) -> None:
     for system in made_up_results["systems"]:
@@ -351,7 +351,7 @@ def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+def test_devices_are_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

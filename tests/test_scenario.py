@@ -151,7 +151,7 @@ def test_a_scenario_is_run_from_a_file(tmp_path: Path, capsys: pytest.CaptureFix
     assert (code, second) == (0, first), messages
 
 
-def test_what_is_typed_replaces_what_the_file_says(
+def test_options_replace_fields_of_the_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "small.toml"

@@ -54,7 +54,7 @@ def test_a_built_workload_is_simulated_as_its_file_is(tmp_path: Path) -> None:
         ({"name": ""}, r"services\[0\]\.name"),
     ],
 )
-def test_what_a_file_may_not_say_is_refused(change: dict[str, Any], message: str) -> None:
+def test_invalid_files_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(accelflow.InputError, match=message):
         simulation.check(simulation.Scenario(workload=shop(**change)))
 

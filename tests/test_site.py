@@ -87,7 +87,7 @@ def test_every_link_and_anchor_leads_somewhere(site: Path, pages: dict[Path, Rea
     assert broken == []
 
 
-def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Reader]) -> None:
+def test_pages_load_no_foreign_resource(site: Path, pages: dict[Path, Reader]) -> None:
     foreign = [(p, each) for p, r in pages.items() for each in r.loaded if urlsplit(each).netloc]
     assert foreign == []
     for sheet in site.rglob("*.css"):

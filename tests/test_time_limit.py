@@ -235,7 +235,7 @@ def test_a_first_length_that_does_not_end_is_said(tmp_path: Path):
     )
 
 
-def test_what_a_time_limit_stands_beside(tmp_path: Path):
+def test_options_that_a_time_limit_requires(tmp_path: Path):
     options = ["socialnetwork", "--profile", "paper", "--out", str(tmp_path / "out")]
     found = CliRunner().invoke(compare_command, [*options, "--time-limit", "10m"])
     assert "--time-limit = '10m': must be given together with --precision" in str(found.exception)

@@ -224,7 +224,7 @@ def test_servers_of_isolated_services_have_groups_of_their_own(tmp_path: Path) -
         (["--timeline-request", "99999999"], "must have a request"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_and_nothing_is_written(
+def test_timelines_that_cannot_be_drawn_are_refused_and_not_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
 ) -> None:
     path = tmp_path / "refused.pftrace"
@@ -349,7 +349,7 @@ def test_spans_that_cannot_be_shown_are_refused(
         assert not path.exists()
 
 
-def test_what_is_no_option_of_python_is_refused(tmp_path: Path) -> None:
+def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "no.pftrace"
     with pytest.raises(InputError, match="from_us = -1"):
         watching.write_timeline(SMALL, path, Shown(from_us=-1.0))

@@ -135,7 +135,7 @@ def test_the_terminal_says_it_in_a_sentence(
         (["trace", "watch", "Victim", "--system", "accellflow"], "did you mean accelflow"),
     ],
 )
-def test_what_cannot_be_explained_is_refused(
+def test_requests_that_cannot_be_explained_are_refused(
     neighbours: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert run([*arguments, *command(neighbours)]) != 0

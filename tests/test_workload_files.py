@@ -190,7 +190,7 @@ def test_a_trace_that_no_service_uses_is_a_warning(
         assert "WorkloadWarning" not in messages
 
 
-def test_what_cannot_be_read_is_refused_with_its_place(shop: Path) -> None:
+def test_unreadable_files_are_refused_with_the_place(shop: Path) -> None:
     def refusal(file: str, content: str | bytes | None) -> str:
         place = shop.parent / file
         before = place.read_bytes()
@@ -240,7 +240,7 @@ def test_unknown_workloads_are_refused(tmp_path: Path) -> None:
         suite_text("netflix")
 
 
-def test_what_is_written_reads_the_same(tmp_path: Path) -> None:
+def test_written_files_are_read_back_unchanged(tmp_path: Path) -> None:
     tree = read_workload_text(new_workload("shop"), tmp_path)
     place = tmp_path / "again.toml"
     write_workload(tree, place)

@@ -120,7 +120,7 @@ def test_serverless_functions_have_a_rate_of_their_own() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_in_one_line(
+def test_inconsistent_workloads_are_refused_in_one_line(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     code, output, messages = invoke(capsys, "compare", *arguments)

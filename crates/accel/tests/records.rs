@@ -526,7 +526,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_passed_by_is_passed_by_whole(
+    fn skipped_fields_are_skipped_completely(
         value in items(),
         compact in any::<bool>(),
         chosen in prop::sample::subsequence(

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 use proptest::prelude::*;
 
 #[test]
-fn nothing_has_no_statistics() {
+fn an_empty_sample_has_no_statistics() {
     let mut samples = Samples::new();
     assert_eq!(
         (samples.mean(), samples.max(), samples.percentile(50.0)),

@@ -62,7 +62,7 @@ fn near(found: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn what_is_said_twice_must_agree() {
+fn inputs_given_twice_must_agree() {
     scenario().evaluate().unwrap();
     for factor in [1e5, 1e-5, 1.3, 0.7] {
         let contradiction = changed(|k| k.host_cost.cycles_per_byte = Some(200.0 * factor));
@@ -158,7 +158,7 @@ fn without_cycles_per_byte_the_share_is_an_input() {
 }
 
 #[test]
-fn what_is_uncertain_varies_and_the_rest_follows_that() {
+fn uncertain_inputs_vary_and_derived_values_follow() {
     let range = |field, min, max| Uncertain {
         kernel: 0,
         field,

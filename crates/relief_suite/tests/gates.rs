@@ -194,7 +194,7 @@ fn results_behind_a_pointer_are_loaded_while_the_element_waits() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_settings_are_refused() {
     let mut dag = Dag::new("bad", Time::from_us(1));
     let later = dag.task(Isp, &[Source::Task(0)]).unwrap_err();
     assert_eq!(

@@ -232,7 +232,7 @@ fn the_model_fills_the_queues() {
 }
 
 #[test]
-fn whoever_comes_second_takes_both_in_every_order() {
+fn the_second_of_two_offers_takes_both_in_every_order() {
     let met = || {
         let place = Arc::new(Rendezvous::<u8, u8>::default());
         let taken = Arc::new(AtomicUsize::new(0));
@@ -257,7 +257,7 @@ fn whoever_comes_second_takes_both_in_every_order() {
 }
 
 #[test]
-fn nobody_waits_at_a_place_that_is_closed_in_any_order() {
+fn a_closed_place_keeps_no_waiter_in_any_order() {
     let closed = || {
         let place = Arc::new(Rendezvous::<Arc<()>, u8>::default());
         let waiter = Arc::new(());

@@ -17,7 +17,7 @@ fn await_waiting(limit: &TraceLimit, count: usize) {
 }
 
 #[test]
-fn who_asks_beyond_the_limit_is_told_or_waits_in_order() {
+fn runs_beyond_the_limit_are_refused_or_wait_in_order() {
     let limit = TraceLimit::new(1);
     let order = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -40,7 +40,7 @@ fn who_asks_beyond_the_limit_is_told_or_waits_in_order() {
 }
 
 #[test]
-fn who_gives_up_does_not_hold_up_the_others() {
+fn a_cancelled_wait_does_not_block_later_ones() {
     let limit = &TraceLimit::new(1);
     std::thread::scope(|scope| {
         let first = limit.begin(None).expect("nobody runs");

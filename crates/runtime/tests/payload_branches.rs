@@ -70,7 +70,7 @@ fn a_recording_has_what_branches_have_read() {
 }
 
 #[test]
-fn what_a_payload_does_not_have_makes_the_run_fail() {
+fn a_missing_field_fails_the_run() {
     for (condition, missing) in [
         ("out[9000] == 1", "out[9000]"),
         ("out['nobody'] == 'x'", "nobody == 'x'"),

@@ -118,7 +118,7 @@ fn a_workloads_file_is_simulated_as_it_says() {
 }
 
 #[test]
-fn what_a_scenario_says_goes_before_the_file() {
+fn fields_of_a_scenario_override_the_file() {
     let scenario = Scenario {
         rate_rps: Some(100.0),
         arrivals: Some(Arrivals::Poisson),
@@ -264,7 +264,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_a_file_may_not_be_is_refused_with_its_place() {
+fn invalid_files_are_refused_with_the_place() {
     for (old, new, expected) in REFUSED {
         let said = shop(&SHOP.replacen(old, new, 1))
             .check()
@@ -438,7 +438,7 @@ fn rates_and_requests_that_leave_a_service_without_any_are_refused_by_what_was_g
 }
 
 #[test]
-fn what_has_no_effect_is_a_warning() {
+fn settings_without_effect_are_warnings() {
     let doubts = |text: &str| {
         let document = read(text, "shop.toml").unwrap();
         document.check().unwrap();

@@ -166,7 +166,7 @@ fn numbers_that_json_does_not_have_are_refused_too() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn contradicting_fields_are_refused() {
     for (document, message) in [
         (
             json!({"workload": "trainticket", "rates": "alibaba"}),

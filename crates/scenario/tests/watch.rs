@@ -177,7 +177,7 @@ fn a_neighbour_that_saturates_an_accelerator_in_bursts_is_named() {
 }
 
 #[test]
-fn what_cannot_be_explained_is_refused() {
+fn requests_that_cannot_be_explained_are_refused() {
     let checked = neighbours("accelflow");
     let refused = |service: &str, percentile: f64| {
         let options = WhyOptions {

@@ -60,7 +60,7 @@ fn only_the_log_grows_with_the_messages() {
 
 proptest! {
     #[test]
-    fn nothing_passes_early_or_out_of_order_and_the_rate_holds(
+    fn work_passes_in_order_at_the_rate_and_never_early(
         messages in proptest::collection::vec((0u64..3_000, 1u64..1_000), 1..80),
     ) {
         let mut at = 0;

@@ -82,7 +82,7 @@ fn writing_does_not_restart_the_timer() {
 }
 
 #[test]
-fn what_does_not_fit_passes_only_when_a_larger_bucket_is_on_its_way() {
+fn oversized_work_passes_only_if_a_larger_bucket_is_scheduled() {
     let mut bucket = TokenBucket::new(registers(10, 10, 5), Cycles(0));
     assert_eq!(bucket.ready(11, Cycles(0)), None);
     bucket.write(registers(10, 20, 5), Cycles(33));

@@ -12,7 +12,7 @@ fn registers(refill: u64, bucket: u64, interval: u64) -> Registers {
 }
 
 #[test]
-fn what_is_owed_is_paid_by_refills_before_anything_passes() {
+fn refills_pay_debts_before_work_passes() {
     let mut bucket = TokenBucket::new(registers(10, 100, 10), Cycles(0));
     bucket.charge(150, Cycles(5));
     assert_eq!((bucket.tokens(Cycles(5)), bucket.owed(Cycles(5))), (0, 50));
@@ -25,7 +25,7 @@ fn what_is_owed_is_paid_by_refills_before_anything_passes() {
 }
 
 #[test]
-fn what_is_given_back_pays_debts_first_and_never_overfills() {
+fn returned_tokens_pay_debts_first_and_never_overfill() {
     let mut bucket = TokenBucket::new(registers(1, 100, 1_000_000), Cycles(0));
     bucket.charge(130, Cycles(1));
     bucket.give_back(20, Cycles(1));

@@ -278,7 +278,7 @@ proptest! {
     /// Whatever is asked and whatever happens, promises fit the capacity, promised rates do, and the rest
     /// gets no more than what promised tenants leave.
     #[test]
-    fn what_is_admitted_never_exceeds_the_capacity(
+    fn admitted_promises_never_exceed_the_capacity(
         capacity in 0.1..8.0, events in vec(any_event(), 1..40),
     ) {
         let mut plane = plane(capacity);
@@ -313,7 +313,7 @@ proptest! {
 
     /// What a refusal says is left can be had, and a request a second more cannot.
     #[test]
-    fn what_is_left_can_be_had(
+    fn the_reported_remainder_can_be_admitted(
         capacity in 0.1..8.0, first in any_slo(), second in any_slo(),
     ) {
         let mut plane = plane(capacity);

@@ -160,7 +160,7 @@ fn a_flow_that_joins_late_starts_with_a_full_bucket() {
 }
 
 #[test]
-fn what_can_never_pass_is_refused_when_it_comes() {
+fn work_larger_than_the_bucket_is_refused_on_arrival() {
     let mut shaper = shaper(&[bytes(100, 100, 10)]);
     let never = |tag, size, bucket| ShapingError::MessageNeverPasses {
         tag,

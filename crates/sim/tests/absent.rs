@@ -90,7 +90,7 @@ fn an_accelerator_without_elements_or_entries_is_absent() {
 }
 
 #[test]
-fn what_no_trace_needs_is_not_missed() {
+fn an_unused_accelerator_may_be_absent() {
     for id in SYSTEMS {
         let found = one_request(id, &[Accel::Cmp, Accel::Dcmp]);
         assert_eq!(missed(&found), 0, "{id}");

@@ -26,7 +26,7 @@ fn data(config: &Config, bytes: u64, id: &str, loads: &[Load]) -> DataStats {
 }
 
 #[test]
-fn what_was_freed_last_is_used_next() {
+fn the_last_freed_buffer_is_used_next() {
     // LdB writes the result, Ser reads the payload of the reply, and TCP writes what it returns: to
     // pages that the first request has touched, in every system.
     for id in [

@@ -68,7 +68,7 @@ fn a_core_with_other_work_looks_between_tasks_when_its_last_look_began_a_period_
 }
 
 #[test]
-fn what_finds_the_queue_full_is_found_by_the_next_look() {
+fn work_that_finds_a_full_queue_is_taken_by_the_next_poll() {
     let rarely = ("cohort.poll_period_ns", 1e6);
     let both = second_later(&[rarely, ("cohort.queue_entries", 2.0)]);
     assert_eq!(both, Time::from_ns(HAND_OVER_NS));

@@ -84,7 +84,7 @@ proptest! {
 }
 
 #[test]
-fn what_no_server_has_is_refused_with_key_value_and_range() {
+fn impossible_parameters_are_refused_with_key_value_and_range() {
     let refused = |key: &str, value: f64| {
         let mut config = Config::default();
         let text = config.set(key, value).unwrap_err().to_string();
@@ -202,7 +202,7 @@ fn every_row_says_why_and_names_its_unit() {
 }
 
 #[test]
-fn what_one_accelerator_has_can_be_spelt_in_the_order_of_a_file() {
+fn parameters_of_an_accelerator_can_be_spelt_as_in_a_file() {
     for accel in Accel::ALL {
         let what = [
             "instances",

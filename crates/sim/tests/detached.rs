@@ -49,7 +49,7 @@ fn operations(plan: &Plan, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_executed_is_the_same_as_if_someone_waited() {
+fn detached_chains_execute_the_same_operations() {
     let waited = pair(3_000.0, 20_000.0);
     let free = detached(waited.clone());
     for id in SYSTEMS {
@@ -102,7 +102,7 @@ fn a_chain_beside_waited_ones_and_one_without_a_callee_may_be_detached() {
 }
 
 #[test]
-fn nobody_waits_in_the_first_and_the_last_phase_either() {
+fn detached_chains_of_the_first_and_last_phase_delay_no_response() {
     for phase in [0, 4] {
         let refused = pair(3_000.0, 20_000.0)
             .with_detached(FRONT, phase, 0)

@@ -79,7 +79,7 @@ fn waiting_behind_a_transfer_is_time_of_the_dispatcher_and_the_transfer_is_not()
 }
 
 #[test]
-fn what_is_left_to_the_manager_keeps_no_dispatcher() {
+fn work_of_the_manager_occupies_no_dispatcher() {
     // Direct leaves Dser's branch to the manager and a core, for 1 us. The second result is there
     // 110 ns after the first, and is decided on by another core.
     let mut config = dispatched(UNTIL_CONFIRMED);

@@ -75,7 +75,7 @@ fn a_tenant_with_a_share_does_not_wait_for_others_and_uses_no_elements_of_theirs
 }
 
 #[test]
-fn what_others_reserve_is_idle_while_work_waits() {
+fn reserved_elements_stay_idle_while_other_work_waits() {
     // The other tenant comes when all is done: half of the elements do nothing until then.
     let loads = [at(0, 1, 8), at(1, 1_000, 1)];
     let of = |isolation| {

@@ -67,7 +67,7 @@ fn nested() -> Nodes {
 }
 
 #[test]
-fn what_follows_a_join_starts_when_the_slowest_arm_has_come() {
+fn a_join_continues_when_the_slowest_arm_arrives() {
     let (plan, _) = plan(two_arms(), 0);
     // TCP Decr RPC Dser LdB, application logic, Ser, the longer of Cmp and Encr RPC, Encr, TCP.
     let received = 7_000 + 6_600 + 2_050 + 3_800 + 8_100 + 1_000;

@@ -109,7 +109,7 @@ fn an_element_of_a_central_queue_waits_for_the_manager() {
 }
 
 #[test]
-fn what_the_central_queue_does_not_hold_waits_in_memory_and_then_falls_back() {
+fn overflow_of_the_central_queue_waits_in_memory_then_falls_back() {
     let mut config = frictionless();
     config.set("accelerator.pes", 1.0).unwrap();
     // All six are there before the manager has decided on the first.

@@ -126,7 +126,7 @@ fn both(id: &str) -> (Outcome, Outcome, Sums) {
 }
 
 #[test]
-fn what_hardware_does_adds_up_and_observing_changes_nothing() {
+fn observed_hardware_activity_adds_up_and_results_stay_identical() {
     for id in SYSTEMS {
         let (plain, observed, sums) = both(id);
         assert_eq!(plain.events, observed.events, "{id}");

@@ -64,7 +64,7 @@ fn parks(id: &str) -> bool {
 }
 
 #[test]
-fn what_waits_takes_an_entry_in_the_systems_that_are_to_keep_it() {
+fn waiting_traces_occupy_an_entry_in_systems_that_keep_them() {
     for id in &SYSTEMS[1..] {
         let parks = parks(id);
         let found = [0.0, 1.0, 2.0].map(|parking| four_entries_are_too_few(id, parking));
@@ -104,7 +104,7 @@ fn an_entry_is_free_again_when_the_message_does_not_come() {
 }
 
 #[test]
-fn what_waits_in_the_overflow_area_moves_up_with_its_message() {
+fn a_message_moves_its_waiting_trace_up_from_the_overflow_area() {
     for id in &SYSTEMS[1..] {
         let outcome = eight(id, 1.0, 2.0, &[("accelerator.overflow_entries", 64.0)]);
         assert!(outcome.totals.drained, "{id}");

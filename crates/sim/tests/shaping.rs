@@ -215,7 +215,7 @@ fn a_shaped_trace_has_the_tokens_of_both_limits() {
 }
 
 #[test]
-fn what_can_never_pass_a_shaper_is_refused() {
+fn work_larger_than_a_bucket_is_refused() {
     let plan = fixed_plan(&sink(), NOTHING_NS, 1_000, &slow(Accel::Tcp));
     let refused = |loads: &[Load]| {
         let run = Run {

@@ -336,7 +336,7 @@ fn an_element_is_wiped_and_initialised_between_tenants_and_not_between_services(
 }
 
 #[test]
-fn what_exceeds_the_scratchpad_passes_through_it_in_pieces() {
+fn payloads_larger_than_the_scratchpad_pass_through_in_pieces() {
     let plan = fixed_plan(&uniq_id(), 10_000.0, 3_072, &round_cost);
     let at = |scratchpad, latency| {
         let mut config = Config::default();

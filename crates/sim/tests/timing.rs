@@ -182,7 +182,7 @@ fn transformations_branches_and_parked_traces_count_once_each() {
 }
 
 #[test]
-fn what_lies_beyond_a_queue_entry_comes_from_memory_and_goes_there() {
+fn payload_beyond_a_queue_entry_is_read_from_and_written_to_memory() {
     // At 2.5 GHz, without hops and walks: 2,048 B into and out of the scratchpad take 30.48 ns each, and
     // meanwhile the 1,024 B beyond it: a lookup of 0.8 ns, 25.6 ns on links, 14.4 ns in a slice, a
     // crossing of 24 ns there and one back; or there alone and 14.4 ns to invalidate copies. Entries of

@@ -177,7 +177,7 @@ fn a_gateway_that_does_not_answer_ends_a_call_at_its_deadline() {
 }
 
 #[test]
-fn nobody_else_is_taken_for_the_gateway() {
+fn an_impostor_is_not_taken_for_the_gateway() {
     let Some(world) = world() else { return };
     let (roots, name) = (world.other_certificate(), "elsewhere".to_owned());
     let strangers = [

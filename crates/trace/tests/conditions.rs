@@ -146,7 +146,7 @@ fn bytes_bits_and_texts_are_read_from_the_payload() {
 }
 
 #[test]
-fn what_cannot_be_read_of_a_payload_is_refused() {
+fn unreadable_fields_of_payloads_are_refused() {
     let said = |text: &str| Condition::parse(text).unwrap_err().message;
     for text in ["out[65535]", "out[5:5]", "out[6:5]", "out[70000:70001]"] {
         assert!(said(text).contains("offsets up to 65534"), "{text}");

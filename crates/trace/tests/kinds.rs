@@ -216,7 +216,7 @@ fn branches_and_directions_keep_to_the_declaration() {
 }
 
 #[test]
-fn what_is_wrong_with_a_declaration_is_named_with_its_line() {
+fn errors_of_declarations_name_the_line() {
     let said = |written: &str| text::parse(written).unwrap_err().to_string();
     for declared in [
         "yields",

@@ -5,7 +5,7 @@
 use accelflow_trace::{TEMPLATES, source, templates, text};
 
 #[test]
-fn what_is_printed_of_a_trace_reads_the_same() {
+fn printed_traces_are_read_back_unchanged() {
     for template in TEMPLATES {
         let nodes = template.source().unwrap();
         let printed = text::text(template.name, &nodes);
@@ -61,7 +61,7 @@ trace back:
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line() {
+fn errors_name_the_line() {
     let said = |written: &str| text::parse(written).unwrap_err().to_string();
     assert_eq!(
         said("TCP\n"),

@@ -58,7 +58,7 @@ use accelflow_kernel::Stream;
 use accelflow_workload::arrivals::Arrivals;
 
 #[test]
-fn what_is_read_arrives_at_its_times() {
+fn imported_requests_arrive_at_their_times() {
     let process = arrivals_from_csv("arrival_us\n0\n 12.5\r\n12.5\n1e6\n").unwrap();
     let arrivals = Arrivals::new(process, Stream::new(1, 0)).unwrap();
     let expected = [0, 12_500, 12_500, 1_000_000_000].map(Time::from_ns);
@@ -66,7 +66,7 @@ fn what_is_read_arrives_at_its_times() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_line_and_value() {
+fn unreadable_rows_are_refused_with_line_and_value() {
     let message = |text: &str| arrivals_from_csv(text).unwrap_err().to_string();
     assert_eq!(message(""), "line 1: '': must be 'arrival_us'");
     assert_eq!(message("time\n1\n"), "line 1: 'time': must be 'arrival_us'");

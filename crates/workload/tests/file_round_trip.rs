@@ -316,7 +316,7 @@ fn workload() -> impl Strategy<Value = Workload> {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_the_same_and_is_written_the_same(workload in workload()) {
+    fn written_files_are_read_back_and_written_again_unchanged(workload in workload()) {
         let text = write(&workload).unwrap();
         let document = read(&text, "any.toml").map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
         document.check().map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;

@@ -141,7 +141,7 @@ fn a_read_can_go_eight_ways_and_end_in_an_error() {
 }
 
 #[test]
-fn what_follows_a_join_is_counted_once() {
+fn operations_after_a_join_count_once() {
     let mut nodes = source::seq(&["TCP", "Dser"]).unwrap();
     let arm = source::branch("hit", source::seq(&["Cmp"]).unwrap(), vec![]).unwrap();
     let other = source::seq(&["Ser"]).unwrap();
