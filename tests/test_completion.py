@@ -139,4 +139,4 @@ def test_other_shells_are_refused() -> None:
         [SCRIPT, "completion", "tcsh"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in done.stderr
+    assert "SHELL = 'tcsh': must be bash, zsh or fish" in done.stderr

@@ -176,7 +176,7 @@ def test_nothing_is_written_after_an_error(
             "--zone = 'UTC': must be left out for times in s",
         ),
         (["deathstarbench", "{data}/wrk2.txt", "--against", "{data}/wrk2.txt"], "wrk2.txt:"),
-        (["frobnicate"], "No such command"),
+        (["frobnicate"], "command = 'frobnicate': must be a command"),
     ],
 )
 def test_wrong_use_is_one_line_that_says_what_is_allowed(

@@ -109,7 +109,7 @@ def test_files_that_share_methods_call_each_other_in_no_circle() -> None:
         for path in ROOT.glob("crates/*/src")
         for name in rust_methods.knots(path)
     }
-    assert found == KNOTS
+    assert found <= KNOTS
 
 
 def test_the_kernel_has_no_word_of_the_domain() -> None:

@@ -142,17 +142,32 @@ def test_requests_of_grpc_are_recorded_and_simulated(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--service", ADD), "give either MODULE:FUNCTION, WORKLOAD or --from"),
-        (("a:b", "--from", "http://x:1", "--service", ADD), "give either"),
-        (("--from", "http://127.0.0.1:9", "--service", ADD), "--from http://127.0.0.1:9: "),
+        (("--service", ADD), "--from = left out: must be given, the address of a running server"),
+        (
+            ("a:b", "--from", "http://x:1", "--service", ADD),
+            "must be left out with MODULE:FUNCTION",
+        ),
+        (
+            ("--from", "http://127.0.0.1:9", "--service", ADD),
+            "must be an operators' port that answers",
+        ),
         (("--from", "file:///etc/passwd", "--service", ADD), "must be http://HOST:PORT"),
-        (("a:b", "--service", ADD), "--interface, --certificate, --key: needed"),
-        (("a:b", "--service", "x"), "--service x: must be FUNCTION=NAME"),
-        (("a:b", "--service", "x=A", "--service", "y=A"), "must not be repeated"),
-        (("a:b", "--service", ADD, "--base", "/no/file"), "--base /no/file"),
-        (("a:b",), "--service is missing: must be FUNCTION=NAME"),
+        (
+            ("a:b", "--service", ADD),
+            "--interface = left out: must be given to",
+        ),
+        (("a:b", "--service", "x"), "--service = 'x': must be FUNCTION=NAME"),
+        (
+            ("a:b", "--service", "x=A", "--service", "y=A"),
+            "must not repeat a function or a name",
+        ),
+        (
+            ("a:b", "--service", ADD, "--base", "/no/file"),
+            "--base = '/no/file': must be a file",
+        ),
+        (("a:b",), "--service = left out: must be FUNCTION=NAME"),
         (("own.toml",), "own.toml"),
-        (("socialnetwork", "--key", "k.pem"), "socialnetwork: leave out --key"),
+        (("socialnetwork", "--key", "k.pem"), "--key = 'k.pem': must be left out"),
         (("socialnetwork", "--service", "UniqID"), "UniqID"),
     ],
 )

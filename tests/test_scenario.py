@@ -171,7 +171,7 @@ def test_options_replace_fields_of_the_file(
 def test_a_comparison_needs_a_workload_or_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, messages = invoke(capsys, "compare")
     assert code == 2
-    assert "error: WORKLOAD is missing: must be one of socialnetwork, hotelreservation" in messages
+    assert "error: WORKLOAD = left out: must be one of socialnetwork, hotelreservation" in messages
     assert "--scenario FILE" in messages
 
 
@@ -219,15 +219,17 @@ def test_files_that_are_no_scenarios_are_refused_by_name(
     path.write_text(text)
     with pytest.raises(InputError) as refused:
         simulation.read_scenario(path)
-    assert str(refused.value).startswith(f"{path}: ")
+    assert str(path) in str(refused.value)
     assert words in str(refused.value)
 
 
 def test_a_missing_file_and_a_closed_place_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.json: No such file or directory"):
+    with pytest.raises(
+        InputError, match=r"scenario = .*none\.json': must be a file that can be read: No"
+    ):
         simulation.read_scenario(tmp_path / "none.json")
     with pytest.raises(InputError, match=r"/dev/null/x\.json"):
         simulation.write_scenario(Scenario(), "/dev/null/x.json")
-    with pytest.raises(InputError, match=r"x\.toml: must not end in \.toml"):
+    with pytest.raises(InputError, match=r"x\.toml': must not end in \.toml"):
         simulation.write_scenario(Scenario(), tmp_path / "x.toml")
     assert not (tmp_path / "x.toml").exists()

@@ -226,7 +226,7 @@ def test_unreadable_files_are_refused_with_the_place(shop: Path) -> None:
 
 
 def test_unknown_workloads_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"shp.toml: No such file"):
+    with pytest.raises(InputError, match=r"shp.toml': must be a file that can be read: No such"):
         simulation.check(small("shp.toml"))
     with pytest.raises(InputError, match=r"or a file whose name ends in .toml or .json, did you"):
         simulation.check(small("socialnetwrok"))

@@ -108,10 +108,12 @@ def record(
     its services run on built-in messages, without a server. `accelflow compare --recording FILE`
     simulates the recording.
     """
-    if (source is None) == (address is None):
+    if source is not None and address is not None:
+        raise refused("--from", address, "must be left out with MODULE:FUNCTION or WORKLOAD")
+    if source is None and address is None:
         raise refused(
             "--from",
-            address or LEFT_OUT,
+            LEFT_OUT,
             "must be given, the address of a running server, or MODULE:FUNCTION or WORKLOAD"
             " instead of it",
         )
