@@ -9,8 +9,9 @@ from accelflow import AccelflowError, operations, tenants
 from accelflow.parameters import CUSTOM, SIZES, accelerators, parameters
 from accelflow.policies import Orchestrator, Properties
 from accelflow.simulation import Scenario, run
-from accelflow.trace import Ensemble, kind, kinds
-from accelflow.trace import ensemble as trace_ensemble
+from accelflow.trace import Ensemble, kind
+from accelflow.trace.ensemble import Notification
+from accelflow.trace.kinds import Directions, FactType
 
 
 class _Answers(Orchestrator):
@@ -52,10 +53,10 @@ NAMES: dict[str, tuple[Any, Callable[[Any], object]]] = {
         _HINTS["notification"],
         lambda name: _simulate(notification=name),
     ),
-    "notification": (trace_ensemble.Notification, lambda name: Ensemble(notification=name)),
+    "notification": (Notification, lambda name: Ensemble(notification=name)),
     "priority": (tenants.Priority, _enqueue),
-    "directions": (kinds.Directions, lambda name: kind("Own", directions=name)),
-    "yields": (kinds.FactType, lambda name: kind("Own", yields={"size": name})),
+    "directions": (Directions, lambda name: kind("Own", directions=name)),
+    "yields": (FactType, lambda name: kind("Own", yields={"size": name})),
 }
 
 
