@@ -37,6 +37,7 @@ __all__ = [
     "Waiting",
     "WaitingEntry",
     "accelerometer_break_even",
+    "accelerometer_choices",
     "accelerometer_evaluate",
     "accelerometer_simulate",
     "accelerometer_sweep",
@@ -68,6 +69,7 @@ __all__ = [
     "executed_operations",
     "import_spans",
     "machine_name",
+    "measure_bodies",
     "orchestrator_names",
     "parameter_value",
     "parameters",
@@ -127,6 +129,9 @@ _Values = float | npt.NDArray[np.float64]
 _Costs = tuple[_Values, _Values, _Values, _Values, _Values]
 _Design = tuple[str, str, bool | None, int]
 
+def accelerometer_choices() -> list[tuple[str, list[str]]]:
+    """Return the parts of a kernel that are chosen by name, each with its names."""
+
 def accelerometer_evaluate(request: str) -> str:
     """Evaluate a service.
 
@@ -135,7 +140,7 @@ def accelerometer_evaluate(request: str) -> str:
     """
 
 def accelerometer_simulate(request: str) -> str:
-    """Simulate the offloads of one kernel.
+    """Simulate the offloads of a service's kernels.
 
     `request` and the measurements are JSON. Raises AccelflowError for a value that is out of range
     or missing.
@@ -160,6 +165,14 @@ def accelerometer_sweep(
     """
 
 def erlang_c(servers: int, offered: float) -> float: ...
+def measure_bodies(rounds: int, calls: int) -> str:
+    """Measure the software bodies, offloads to them and thread switches on this machine.
+
+    Returns JSON: `bodies` by name, each with `setup_ns`, `transfer_ns` (a value for each of the
+    `rounds`) and `sizes`, and `thread_switch_ns`. A value is the median of `calls`. Raises
+    AccelflowError for a count of 0, and if the process may use one core only.
+    """
+
 def crc32c(data: bytes, tables: bool) -> int:
     """The CRC-32C of `data`: by the processor's instruction where it has one, or by `tables`."""
 

@@ -54,7 +54,7 @@ fn service(kernels: &[Kernel]) -> Scenario {
 }
 
 fn run(kernel: &Kernel, run: Run) -> Measured {
-    simulate(&service(&[kernel.clone()]), &run).expect("a run")
+    simulate(&service(std::slice::from_ref(kernel)), &run).expect("a run")
 }
 
 fn speedup(kernel: &Kernel, with: Run) -> f64 {
@@ -82,7 +82,9 @@ fn latency_reduction(kernel: &Kernel, with: Run) -> f64 {
 }
 
 fn predicted(kernel: &Kernel) -> (f64, f64) {
-    let outcome = service(&[kernel.clone()]).evaluate().expect("an outcome");
+    let outcome = service(std::slice::from_ref(kernel))
+        .evaluate()
+        .expect("an outcome");
     (outcome.speedup, outcome.latency_reduction.expect("known"))
 }
 
@@ -352,7 +354,7 @@ fn runs_that_cannot_be_are_refused() {
             "load = 0: must be above 0",
         ),
     ] {
-        let error = simulate(&service(&[kernel.clone()]), &run).unwrap_err();
+        let error = simulate(&service(std::slice::from_ref(&kernel)), &run).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
 }

@@ -41,6 +41,9 @@ mod _native {
     };
 
     #[pymodule_export]
+    use crate::bind::models::bodies::measure_bodies;
+
+    #[pymodule_export]
     use crate::bind::models::checksum::crc32c;
 
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Binding threads to cores.
 
 use std::io;
+use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -23,4 +24,18 @@ pub fn pin(core: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(core);
     Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Calls `work` on a new thread that is bound to `core`. Threads that `work` starts stay there, too.
+///
+/// # Errors
+/// Errors of [`pin`], and an error if `work` panics.
+pub fn on_core<T: Send>(core: usize, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let bound = scope.spawn(move || pin(core).map(|()| work()));
+        match bound.join() {
+            Ok(done) => done,
+            Err(_) => Err(io::Error::other("a measuring thread has panicked")),
+        }
+    })
 }

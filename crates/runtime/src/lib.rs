@@ -5,7 +5,8 @@
 //! its own workers and passes work directly to the next accelerator. Where a trace waits for a
 //! response, a [`Peer`] supplies its packets; [`LoopbackPeer`] plays all the peers of the
 //! SocialNetwork services in this process. [`run_service`] drives the whole path of a service, and
-//! [`record`](record::record) measures the cost of each step.
+//! [`record`](record::record) measures the cost of each step, and [`measure`](measure::measure) that
+//! of offloads.
 //!
 //! ```
 //! use accelflow_runtime::{Executor, demo};
@@ -36,6 +37,7 @@ mod gate;
 mod guard;
 mod inline;
 mod limit;
+pub mod measure;
 mod outcome;
 pub mod peer;
 pub mod record;

@@ -1,7 +1,7 @@
 //! Medians.
 
 /// The median. For an even number of samples, the mean of the two in the middle; for none, 0.
-pub(super) fn median(samples: &mut [f64]) -> f64 {
+pub(crate) fn median(samples: &mut [f64]) -> f64 {
     samples.sort_by(f64::total_cmp);
     let middle = samples.len() / 2;
     match samples.len() {

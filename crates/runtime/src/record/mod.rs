@@ -18,7 +18,7 @@
 //! is null).
 
 mod clock;
-mod median;
+pub(crate) mod median;
 mod recorder;
 mod socket;
 mod timed;

@@ -1,6 +1,7 @@
 //! Closed-form and companion models.
 
 pub(crate) mod accelerometer;
+pub(crate) mod bodies;
 pub(crate) mod cerebros;
 pub(crate) mod checksum;
 pub(crate) mod chip;

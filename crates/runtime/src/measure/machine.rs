@@ -1,0 +1,206 @@
+//! The measurements of this machine, in rounds.
+
+use accelflow_trace::Accel;
+
+use super::bodies::{self, SIZES};
+use super::error::MeasureError;
+use super::offloads::{NothingEnsemble, switch_ns};
+use crate::affinity::{on_core, usable_cores};
+
+/// The number of rounds, and of calls in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasureOptions {
+    /// Rounds, at least 1.
+    pub rounds: u32,
+    /// Calls of each body, offload and switch in a round, at least 1.
+    pub calls: u32,
+}
+
+impl Default for MeasureOptions {
+    fn default() -> MeasureOptions {
+        MeasureOptions {
+            rounds: 15,
+            calls: 60,
+        }
+    }
+}
+
+/// The times of one body for messages of one size, in nanoseconds, one for each round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SizeTimes {
+    /// The bytes that the body reads.
+    pub input_bytes: usize,
+    /// On the host's core.
+    pub host_ns: Vec<f64>,
+    /// On the core of the ensemble's workers.
+    pub worker_ns: Vec<f64>,
+}
+
+/// The measurements of one accelerator's software body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredBody {
+    /// The accelerator.
+    pub accel: Accel,
+    /// Its times, for each of [`SIZES`].
+    pub sizes: Vec<SizeTimes>,
+    /// o0, one for each round: the host's processor time to begin an offload and to take its result.
+    pub setup_ns: Vec<f64>,
+    /// L, one for each round: the rest of the time of an offload of nothing, for which the host
+    /// spins. It is the time to wake the worker and to pass the entry there and back.
+    pub transfer_ns: Vec<f64>,
+}
+
+/// The measurements of the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredBodies {
+    /// The nine accelerators, in the order of [`Accel::ALL`].
+    pub bodies: Vec<MeasuredBody>,
+    /// o1, one for each round: a switch between two threads of the host's core.
+    pub thread_switch_ns: Vec<f64>,
+}
+
+/// Measures the bodies, offloads and switches of this machine.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn measure(options: &MeasureOptions) -> Result<MeasuredBodies, MeasureError> {
+    let (host, workers) = cores(options)?;
+    let calls = options.calls as usize;
+    let chains = Accel::ALL.map(|accel| [accel]);
+    let chains = chains.each_ref().map(|chain| &chain[..]);
+    let nothing = NothingEnsemble::start(workers, &chains)?;
+    let mut found = MeasuredBodies {
+        bodies: Accel::ALL.map(empty).to_vec(),
+        thread_switch_ns: Vec::new(),
+    };
+    for _ in 0..options.rounds {
+        let times = bodies::times([host, workers], calls)?;
+        for (index, body) in found.bodies.iter_mut().enumerate() {
+            for (size, [on_host, on_worker]) in body.sizes.iter_mut().zip(&times) {
+                size.input_bytes = on_host[index].input_bytes;
+                size.host_ns.push(on_host[index].ns);
+                size.worker_ns.push(on_worker[index].ns);
+            }
+            let cost = on_core(host, || nothing.cost(index, calls))??;
+            body.setup_ns.push(cost.setup_ns);
+            body.transfer_ns.push(cost.transfer_ns);
+        }
+        let switch = on_core(host, || switch_ns(calls))?;
+        found.thread_switch_ns.push(switch);
+    }
+    Ok(found)
+}
+
+/// The cost of offloads of chains of accelerators that do nothing, one value for each round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChainCosts {
+    /// The accelerators of the chain.
+    pub steps: usize,
+    /// o0.
+    pub setup_ns: Vec<f64>,
+    /// L: the waking of each accelerator's worker.
+    pub transfer_ns: Vec<f64>,
+}
+
+/// Measures offloads of chains of 1 to `longest` accelerators, from the first usable core to the
+/// second.
+///
+/// # Errors
+/// [`MeasureError`].
+pub fn measure_chains(
+    options: &MeasureOptions,
+    longest: usize,
+) -> Result<Vec<ChainCosts>, MeasureError> {
+    let (host, workers) = cores(options)?;
+    // A message is received once; the others are visited in turn.
+    let others = [Accel::Decr, Accel::Rpc, Accel::Dser, Accel::Ldb];
+    let others = others.into_iter().cycle();
+    let accels: Vec<Accel> = [Accel::Tcp]
+        .into_iter()
+        .chain(others)
+        .take(longest)
+        .collect();
+    let chains: Vec<&[Accel]> = (1..=longest).map(|steps| &accels[..steps]).collect();
+    let nothing = NothingEnsemble::start(workers, &chains)?;
+    let mut found: Vec<ChainCosts> = (1..=longest)
+        .map(|steps| ChainCosts {
+            steps,
+            ..ChainCosts::default()
+        })
+        .collect();
+    for _ in 0..options.rounds {
+        for (chain, costs) in found.iter_mut().enumerate() {
+            let cost = on_core(host, || nothing.cost(chain, options.calls as usize))??;
+            costs.setup_ns.push(cost.setup_ns);
+            costs.transfer_ns.push(cost.transfer_ns);
+        }
+    }
+    Ok(found)
+}
+
+/// The cores of the host and of the ensemble.
+fn cores(options: &MeasureOptions) -> Result<(usize, usize), MeasureError> {
+    for (name, count) in [("rounds", options.rounds), ("calls", options.calls)] {
+        if count == 0 {
+            return Err(MeasureError::Nothing(name));
+        }
+    }
+    match usable_cores()?[..] {
+        [host, workers, ..] => Ok((host, workers)),
+        _ => Err(MeasureError::OneCore),
+    }
+}
+
+fn empty(accel: Accel) -> MeasuredBody {
+    MeasuredBody {
+        accel,
+        sizes: vec![SizeTimes::default(); SIZES.len()],
+        setup_ns: Vec::new(),
+        transfer_ns: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_body_is_measured_in_every_round() {
+        let options = MeasureOptions {
+            rounds: 2,
+            calls: 3,
+        };
+        let found = match measure(&options) {
+            Err(MeasureError::OneCore) => return,
+            found => found.expect("a measurement"),
+        };
+        let accels: Vec<Accel> = found.bodies.iter().map(|body| body.accel).collect();
+        assert_eq!(accels, Accel::ALL);
+        assert_eq!(found.thread_switch_ns.len(), 2);
+        for body in &found.bodies {
+            assert_eq!((body.setup_ns.len(), body.transfer_ns.len()), (2, 2));
+            assert!(body.setup_ns.iter().all(|time| *time > 0.0), "{body:?}");
+            assert_eq!(body.sizes.len(), SIZES.len());
+            let bytes: Vec<usize> = body.sizes.iter().map(|size| size.input_bytes).collect();
+            assert!(
+                bytes.is_sorted() && bytes[0] > 0,
+                "{:?} {bytes:?}",
+                body.accel
+            );
+            for size in &body.sizes {
+                assert_eq!((size.host_ns.len(), size.worker_ns.len()), (2, 2));
+                assert!(size.host_ns.iter().all(|time| *time >= 1.0), "{size:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_to_do_is_refused() {
+        let options = MeasureOptions {
+            calls: 0,
+            ..MeasureOptions::default()
+        };
+        let error = measure(&options).expect_err("no calls");
+        assert_eq!(error.to_string(), "calls = 0: must be at least 1");
+    }
+}

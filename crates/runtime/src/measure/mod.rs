@@ -1,0 +1,20 @@
+//! What an offload to the ensemble costs on this machine, and what the software bodies take: the
+//! inputs A, o0, L and o1 of Accelerometer's equations (Sriraman and Dhanotia, ASPLOS 2020, Table 5).
+//!
+//! The host is one core and the ensemble's workers are on another. Each round measures everything
+//! once: the bodies on both cores, offloads of nothing to each accelerator, and thread switches. A
+//! value of a round is the median of many calls, so that what interrupts some of them does not count.
+
+mod bodies;
+mod clock;
+mod error;
+mod machine;
+mod offloads;
+
+pub use bodies::SIZES;
+pub use clock::{run_queue, thread_time};
+pub use error::MeasureError;
+pub use machine::{
+    ChainCosts, MeasureOptions, MeasuredBodies, MeasuredBody, SizeTimes, measure, measure_chains,
+};
+pub use offloads::{NothingEnsemble, OffloadCost, switch_ns};

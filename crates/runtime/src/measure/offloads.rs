@@ -1,0 +1,203 @@
+//! o0 and L of offloads to an accelerator that does nothing, and o1.
+
+use std::hint::black_box;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use accelflow_accel::{AccelError, Accelerator, Call, Ensemble, Job};
+use accelflow_trace::{Accel, Image, Node, templates};
+
+use super::clock::{nanoseconds, thread_time};
+use super::error::MeasureError;
+use crate::affinity::on_core;
+use crate::connection::connection;
+use crate::ensemble::{Notification, PoolSettings, Pools, TraceRequest};
+use crate::outcome::{Conversation, Detail, Message};
+use crate::peer::NoPeer;
+use crate::record::median::median;
+
+/// How often the host looks for a response whose taking is measured.
+const CHECK: Duration = Duration::from_micros(50);
+
+/// A body that does nothing.
+struct Nothing(Accel);
+
+impl Accelerator for Nothing {
+    fn kind(&self) -> Accel {
+        self.0
+    }
+
+    fn run(&mut self, _: &mut Job) -> Result<(), AccelError> {
+        Ok(())
+    }
+}
+
+fn nothing() -> Result<Ensemble, AccelError> {
+    let mut ensemble = Ensemble::with_cores(2)?;
+    for accel in Accel::ALL {
+        ensemble.replace(Box::new(Nothing(accel)));
+    }
+    Ok(ensemble)
+}
+
+/// An ensemble whose accelerators do nothing, on one core: what remains of an offload is its cost.
+#[derive(Debug)]
+pub struct NothingEnsemble {
+    pools: Pools,
+    image: Arc<Image>,
+}
+
+/// The cost of an offload that does nothing, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OffloadCost {
+    /// o0: the host's processor time.
+    pub setup_ns: f64,
+    /// L: the rest of the time until the response.
+    pub transfer_ns: f64,
+}
+
+fn name(chain: usize) -> String {
+    format!("nothing{chain}")
+}
+
+impl NothingEnsemble {
+    /// Starts the ensemble's workers on `core`, with a trace for each of `chains`, one accelerator
+    /// after the other.
+    ///
+    /// # Errors
+    /// [`MeasureError`] for threads that cannot be started, and chains that are no traces.
+    pub fn start(core: usize, chains: &[&[Accel]]) -> Result<NothingEnsemble, MeasureError> {
+        let mut library = templates().map_err(told)?;
+        for (number, chain) in chains.iter().enumerate() {
+            let steps: Vec<Node> = chain.iter().map(|accel| Node::Accel(*accel)).collect();
+            library.register(&name(number), steps).map_err(told)?;
+        }
+        // Workers stay on the core of the thread that starts them.
+        let pools = on_core(core, || Pools::start(PoolSettings::default(), nothing))??;
+        Ok(NothingEnsemble {
+            pools,
+            image: Arc::new(library.link().map_err(told)?),
+        })
+    }
+
+    /// Measures offloads of the chain with the number `chain` by this thread: the medians over
+    /// `calls`.
+    ///
+    /// # Errors
+    /// [`MeasureError`] for a number without a chain, and for a run that the ensemble refuses.
+    pub fn cost(&self, chain: usize, calls: usize) -> Result<OffloadCost, MeasureError> {
+        let make = || {
+            let message = Message::json(&[], Call::None);
+            let (_, session) = connection(0)?;
+            Ok(TraceRequest {
+                detail: Detail::Results,
+                conversation: Conversation {
+                    session,
+                    caller: None,
+                },
+                ..TraceRequest::new(&name(chain), Vec::new(), &message, Box::new(NoPeer))
+            })
+        };
+        let setup = setup_ns(&self.pools, &self.image, make, calls)?;
+        let whole = round_trip_ns(&self.pools, &self.image, make, calls)?;
+        Ok(OffloadCost {
+            setup_ns: setup,
+            transfer_ns: (whole - setup).max(0.0),
+        })
+    }
+}
+
+fn told(error: impl std::fmt::Display) -> MeasureError {
+    MeasureError::Trace(error.to_string())
+}
+
+/// Returns o0 in nanoseconds: this thread's processor time to begin an offload and to take its
+/// result, while the accelerator is idle. It is the median over `calls` of the requests that `make`
+/// returns.
+///
+/// # Errors
+/// [`MeasureError::Trace`] for a run that the ensemble refuses, or that fails; the errors of `make`.
+fn setup_ns(
+    pools: &Pools,
+    image: &Arc<Image>,
+    mut make: impl FnMut() -> Result<TraceRequest, AccelError>,
+    calls: usize,
+) -> Result<f64, MeasureError> {
+    let mut samples = Vec::with_capacity(calls);
+    for _ in 0..calls {
+        let request = make()?;
+        let before = thread_time();
+        let begun = pools.enqueue(image, request);
+        let begin = thread_time().saturating_sub(before);
+        let handle = begun.map_err(|refused| told(refused.why))?;
+        handle.wait_by(Notification::Check(CHECK), None);
+        let before = thread_time();
+        let finished = handle.wait();
+        let take = thread_time().saturating_sub(before);
+        finished.result.map_err(|failure| told(failure.error))?;
+        samples.push(nanoseconds(begin + take));
+    }
+    // Each of the two intervals has one reading of the clock in it.
+    let mut empty = Vec::with_capacity(calls);
+    for _ in 0..calls {
+        let before = thread_time();
+        let spent = black_box(thread_time()).saturating_sub(before);
+        empty.push(nanoseconds(spent));
+    }
+    Ok((median(&mut samples) - 2.0 * median(&mut empty)).max(0.0))
+}
+
+/// Returns the time of an offload on the clock in nanoseconds, for which this thread spins: the
+/// median over `calls` of the requests that `make` returns.
+///
+/// # Errors
+/// Those of [`setup_ns`].
+fn round_trip_ns(
+    pools: &Pools,
+    image: &Arc<Image>,
+    mut make: impl FnMut() -> Result<TraceRequest, AccelError>,
+    calls: usize,
+) -> Result<f64, MeasureError> {
+    let mut samples = Vec::with_capacity(calls);
+    for _ in 0..calls {
+        let request = make()?;
+        let begun = Instant::now();
+        let run = pools.enqueue(image, request);
+        let handle = run.map_err(|refused| told(refused.why))?;
+        handle.wait_by(Notification::Poll, None);
+        let finished = handle.wait();
+        let spent = begun.elapsed();
+        finished.result.map_err(|failure| told(failure.error))?;
+        samples.push(nanoseconds(spent));
+    }
+    Ok(median(&mut samples))
+}
+
+/// Returns o1 in nanoseconds: a switch between two threads that wake each other. Both are started by
+/// this thread, so they share its core if it is bound to one. The median over `switches`.
+pub fn switch_ns(switches: usize) -> f64 {
+    let turn = (Mutex::new(false), Condvar::new());
+    let play = |mine: bool| {
+        let (lock, changed) = &turn;
+        let mut samples = Vec::with_capacity(switches);
+        for _ in 0..switches {
+            let begun = Instant::now();
+            let mut now = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            while *now != mine {
+                now = changed.wait(now).unwrap_or_else(PoisonError::into_inner);
+            }
+            *now = !mine;
+            drop(now);
+            changed.notify_one();
+            samples.push(nanoseconds(begun.elapsed()) / 2.0);
+        }
+        samples
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| play(true));
+        let mut samples = play(false);
+        drop(other.join());
+        median(&mut samples)
+    })
+}
