@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from matplotlib.figure import Figure
 
-from accelflow import AccelflowError, InputError, accelerometer, cerebros
+from accelflow import AccelflowError, InputError, _native, accelerometer, cerebros
 from accelflow.accelerometer import Kernel, Queue, Range, Service, Sizes, break_even, sweep
 from conftest import ROOT
 
@@ -179,13 +179,13 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
             '"sync"\ndriver_waits = false',
             "compression.driver_waits = false: must be true",
         ),
-        ('"sync"', '"sync_os"\nlatency_thread_switches = 3', "must be 1 or 2"),
+        ('"sync"', '"sync_os"\nlatency_thread_switches = 3', "must be a whole number from 1 to 2"),
         ("= 27", "= { min = 3 }", "acceleration_ratio = a range of min: must have min and max"),
         ("= 27", "= { min = 3, max = 2 }", "= min 3, max 2: must have min below max"),
         ("= 27", "= { low = 3 }", "acceleration_ratio: key = 'low': must be min"),
         ("5.62", "5.62\nselection = 'lucrative'", "compression.sizes = missing: must be given"),
         ("5.62", "5.62\nall_offloads_per_s = 9", "compression.all_offloads_per_s = 9: must be at"),
-        ("5.62", "5.62\nqueue = { servers = 0 }", "compression.queue.servers = 0: must be from 1"),
+        ("5.62", "5.62\nqueue = { servers = 0 }", "compression.queue.servers = 0: must be a whole"),
         ("5.62", "5.62\nqueue = { hosts = 200 }", "queue.utilisation = "),
         ("5.62", "5.62\nsizes = { bytes = [] }", "sizes: cumulative_ratio missing"),
         (
@@ -199,7 +199,7 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
             "compression.sizes.cumulative_ratio[1] = 0.4: must be from 0.5 to 1",
         ),
         ("[[kernels]]", "[kernels]", "kernels missing: must be one table or more"),
-        ("host_ghz", "draws = 0\nhost_ghz", "draws = 0: must be from 1"),
+        ("host_ghz", "draws = 0\nhost_ghz", "draws = 0: must be a whole number from 1"),
         ("= 0.15", "= 0.15.1", "at line"),
     ],
 )
@@ -211,6 +211,61 @@ def test_bad_toml_names_place_value_and_rule(
         from_file(TOML.replace(old, new), tmp_path)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"draws": "a"}, "draws = 'a': must be a whole number from 1 to 10000000"),
+        ({"draws": True}, "draws = True: must be a whole number"),
+        ({"seed": 1.5}, "seed = 1.5: must be a whole number"),
+        ({"seed": -1}, "seed = -1: must be a whole number from 0"),
+        ({"kernels": [3]}, "kernels[0] = 3: must be a Kernel"),
+        ({"kernels": 3}, "kernels = 3: must be a list of Kernel"),
+        ({"kernels": "sync"}, "kernels = 'sync': must be a list of Kernel"),
+        ({"host_cycles_per_s": "fast"}, "host_cycles_per_s = 'fast': must be a number"),
+        ({"name": 7}, "kernels[0].name = 7: must be a text"),
+        ({"threading": "syncos"}, "threading = 'syncos': must be sync, sync_os, async_same_thread"),
+        ({"threading": 4}, "compression.threading = 4: must be sync"),
+        ({"placement": None}, "compression.placement = None: must be on_chip, off_chip or remote"),
+        ({"selection": ["all"]}, "compression.selection = ['all']: must be all or lucrative"),
+        ({"driver_waits": 1}, "compression.driver_waits = 1: must be True, False or None"),
+        ({"latency_thread_switches": "2"}, "latency_thread_switches = '2': must be a whole number"),
+        ({"all_offloads_per_s": "many"}, "compression.all_offloads_per_s = 'many': must be a num"),
+        ({"setup_cycles": None}, "compression.setup_cycles = None: must be a number"),
+        ({"queue_cycles": "long"}, "compression.queue_cycles = 'long': must be a number"),
+        ({"queue_cycles": ["long"]}, "compression.queue_cycles[0] = 'long': must be a number"),
+        ({"queue_cycles": Queue(servers=-1)}, "compression.queue.servers = -1: must be a whole"),
+        ({"queue_cycles": Queue(hosts="2")}, "compression.queue.hosts = '2': must be a number"),
+        (
+            {"queue_cycles": Queue(approximation="kimora")},
+            "compression.queue.approximation = 'kimora': must be kimura or allen_cunneen, did you",
+        ),
+        ({"queue_cycles": Queue(shared=1)}, "compression.queue.shared = 1: must be a text or None"),
+        ({"sizes": [1, 2]}, "compression.sizes = [1, 2]: must be Sizes or None"),
+        ({"sizes": Sizes(bytes=3, cumulative_ratio=[1])}, "compression.sizes.bytes = 3: must be a"),
+        ({"rides_on": 1}, "compression.rides_on = 1: must be the name of a kernel or None"),
+    ],
+)
+def test_values_of_another_type_are_refused(change: dict[str, Any], message: str) -> None:
+    if change.keys() <= {"draws", "seed", "kernels", "host_cycles_per_s"}:
+        service = replace(FEED1, **change)
+    else:
+        service = replace(FEED1, kernels=[replace(COMPRESSION, **change)])
+    with pytest.raises(InputError) as caught:
+        accelerometer.evaluate(service)
+    assert message in str(caught.value)
+
+
+def test_names_are_those_of_the_engine() -> None:
+    known = dict(_native.accelerometer_choices())
+    assert list(accelerometer.THREADINGS) == known["threading"]
+    assert list(accelerometer.PLACEMENTS) == known["placement"]
+    for threading in accelerometer.THREADINGS:
+        for placement in accelerometer.PLACEMENTS:
+            kernel = replace(COMPRESSION, threading=threading, placement=placement)
+            row = accelerometer.evaluate(replace(FEED1, kernels=[kernel]))["kernels"][0]
+            assert (row["threading"], row["placement"]) == (threading, placement)
 
 
 def test_break_even_size_and_ideal_of_feed1() -> None:

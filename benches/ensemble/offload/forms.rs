@@ -6,10 +6,12 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use accelflow_runtime::affinity::on_core;
+use accelflow_runtime::measure::thread_time;
 use accelflow_runtime::{Executor, Finished, Notification, Pools, TraceHandle};
 use serde_json::{Map, Value, json};
 
-use super::{Failed, Kernel, Machine, ns, ran};
+use super::{Failed, Kernel, Machine, ns};
 
 /// Threads of the host in Sync-OS.
 pub(crate) const THREADS: usize = 4;
@@ -78,13 +80,13 @@ impl Host<'_> {
     pub(crate) fn form(&self, form: Form) -> Result<Value, Failed> {
         let begun = Instant::now();
         let host = self.machine.cores.host;
-        let (busy, refused) = self.machine.on(host, || match form {
+        let (busy, refused) = on_core(host, || match form {
             Form::SyncOs => self.threads(),
             Form::AsyncDistinctThread => self.two_threads(),
             _ => {
-                let before = ran();
+                let before = thread_time();
                 let refused = self.thread(form, REQUESTS)?;
-                Ok((ran().saturating_sub(before), refused))
+                Ok((thread_time().saturating_sub(before), refused))
             }
         })??;
         while self.pools.running() > 0 {
@@ -101,9 +103,9 @@ impl Host<'_> {
     fn threads(&self) -> Result<(Duration, usize), Failed> {
         thread::scope(|scope| {
             let run = || {
-                let before = ran();
+                let before = thread_time();
                 let refused = self.thread(Form::SyncOs, REQUESTS / THREADS)?;
-                Ok::<_, Failed>((ran().saturating_sub(before), refused))
+                Ok::<_, Failed>((thread_time().saturating_sub(before), refused))
             };
             let all: Vec<_> = (0..THREADS).map(|_| scope.spawn(run)).collect();
             let mut sum = (Duration::ZERO, 0);
@@ -122,7 +124,7 @@ impl Host<'_> {
         let (give, taken) = mpsc::sync_channel(IN_FLIGHT);
         thread::scope(|scope| {
             let taker = scope.spawn(move || take_all(&taken));
-            let before = ran();
+            let before = thread_time();
             let mut executor = self.machine.executor()?;
             let mut refused = 0;
             for number in 0..REQUESTS {
@@ -132,7 +134,7 @@ impl Host<'_> {
                 }
             }
             drop(give);
-            let busy = ran().saturating_sub(before);
+            let busy = thread_time().saturating_sub(before);
             let taking = taker.join().map_err(|_| "a host's thread has panicked")??;
             Ok((busy + taking, refused))
         })
@@ -194,11 +196,11 @@ impl Host<'_> {
 
 /// Takes responses until there are none any more. Returns what this thread ran.
 fn take_all(handles: &Receiver<TraceHandle>) -> Result<Duration, Failed> {
-    let before = ran();
+    let before = thread_time();
     for handle in handles {
         check(handle.wait())?;
     }
-    Ok(ran().saturating_sub(before))
+    Ok(thread_time().saturating_sub(before))
 }
 
 /// Takes the result of a run, as a service would.

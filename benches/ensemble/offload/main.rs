@@ -4,9 +4,11 @@
 //!     cargo run --profile extension -p accelflow-runtime --example ensemble_offload [ROUNDS] >FILE
 //!
 //! The host is one core: its threads spin for their own work and have a kernel done, a compression or
-//! the trace that receives a message (T1). The accelerators are the software bodies of the ensemble,
-//! whose workers share another core. Rounds of all forms alternate, so that what else runs on the
-//! machine disturbs all alike; with `chrt --fifo 1` in front of the command, little does.
+//! a chain of traces: a message is received (T1) or sent (T2), a service is called (T9, T10), a cache
+//! is read (T4, T5). The accelerators are the software bodies of the ensemble, whose workers share
+//! another core; the called service and the cache answer there, too. Rounds of all forms alternate, so
+//! that what else runs on the machine disturbs all alike; with `chrt --fifo 1` in front of the
+//! command, little does.
 
 mod forms;
 mod inputs;
@@ -15,23 +17,28 @@ mod spin;
 
 use std::error::Error;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
-use accelflow_accel::{AccelError, Accelerator, Call, Ensemble, Job, messages};
-use accelflow_runtime::affinity::{pin, usable_cores};
+use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::storage::{Operation, StorageCall};
+use accelflow_accel::thrift::{Protocol, Schema};
+use accelflow_accel::{AccelError, Call, Ensemble, messages};
+use accelflow_runtime::affinity::{on_core, usable_cores};
+use accelflow_runtime::measure::run_queue;
 use accelflow_runtime::{
     Answers, Detail, Executor, Message, NoPeer, PoolError, PoolSettings, Pools, TraceRequest, demo,
 };
 use accelflow_trace::{Accel, Image, Node, templates};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use spin::{spin, turns_per_us};
 
 type Failed = Box<dyn Error + Send + Sync>;
 
-/// The accelerators of T1.
-const RECEIVE: [Accel; 5] = [Accel::Tcp, Accel::Decr, Accel::Rpc, Accel::Dser, Accel::Ldb];
+/// The accelerators of the longest chain: a call and its response.
+const LONGEST: usize = 9;
+
+/// The bytes of a document in the cache.
+const DOCUMENT: usize = 1_024;
 
 /// Sizes of the compressions, in bytes.
 const SIZES: [usize; 4] = [256, 1_024, 4_096, 16_384];
@@ -52,8 +59,12 @@ enum Kernel {
     Compress(Arc<[u8]>),
     /// T1 on these packets: five accelerators, one offload.
     Receive(Arc<[u8]>),
-    /// A chain of so many accelerators that do nothing.
-    Nothing(usize),
+    /// T2 with this response.
+    Respond(Arc<[u8]>, ThriftCall),
+    /// T9 with these arguments, and T10.
+    Call(Arc<[u8]>, ThriftCall),
+    /// T4, and T5 with this document.
+    Read(Arc<[u8]>),
 }
 
 impl Kernel {
@@ -73,6 +84,47 @@ impl Kernel {
         ))
     }
 
+    fn chains() -> Result<[(&'static str, Kernel); 3], AccelError> {
+        let call = |method| {
+            let schema = Schema::social_network();
+            ThriftCall::request(&schema, method, Protocol::Binary, 1)
+        };
+        let response = messages::response("ReadHomeTimeline", 1, 0)?.to_string();
+        let arguments = messages::request("StorePost", 1, 0)?.to_string();
+        Ok([
+            (
+                "respond (T2)",
+                Kernel::Respond(
+                    response.as_bytes().into(),
+                    call("ReadHomeTimeline")?.reply(),
+                ),
+            ),
+            (
+                "call (T9, T10)",
+                Kernel::Call(arguments.as_bytes().into(), call("StorePost")?),
+            ),
+            (
+                "read the cache (T4, T5)",
+                Kernel::Read(
+                    format!("{{\"text\":\"{}\"}}", "x".repeat(DOCUMENT))
+                        .as_bytes()
+                        .into(),
+                ),
+            ),
+        ])
+    }
+
+    /// The accelerators that the kernel visits.
+    fn steps(&self, machine: &Machine) -> Result<usize, Failed> {
+        let request = TraceRequest {
+            detail: Detail::Steps,
+            ..self.request()?
+        };
+        let finished = request.run_inline(&mut machine.executor()?);
+        let outcome = finished.result.map_err(|failure| failure.error)?;
+        Ok(outcome.steps.len())
+    }
+
     /// A run of the kernel. A core without accelerators makes the same.
     fn request(&self) -> Result<TraceRequest, AccelError> {
         let request = match self {
@@ -83,10 +135,21 @@ impl Kernel {
             Kernel::Receive(packets) => {
                 demo::trace_request("T1", &Message::received(packets), Answers::default())?
             }
-            Kernel::Nothing(steps) => {
-                let name = format!("nothing{steps}");
-                let message = Message::json(&[], Call::None);
-                TraceRequest::new(&name, Vec::new(), &message, Box::new(NoPeer))
+            Kernel::Respond(response, call) => {
+                let message = Message::json(response, Call::Thrift(call.clone()));
+                demo::trace_request("T2", &message, Answers::default())?
+            }
+            Kernel::Call(arguments, call) => {
+                let message = Message::json(arguments, Call::Thrift(call.clone()));
+                demo::trace_request("T9", &message, Answers::default())?
+            }
+            Kernel::Read(document) => {
+                let call = StorageCall::request(Operation::CacheGet, "post", "1");
+                let answers = Answers {
+                    document: document.to_vec(),
+                    ..Answers::default()
+                };
+                demo::trace_request("T4", &Message::json(&[], Call::Storage(call)), answers)?
             }
         };
         Ok(TraceRequest {
@@ -96,41 +159,13 @@ impl Kernel {
     }
 }
 
-/// A body that does nothing.
-struct Nothing(Accel);
-
-impl Accelerator for Nothing {
-    fn kind(&self) -> Accel {
-        self.0
-    }
-
-    fn run(&mut self, _: &mut Job) -> Result<(), AccelError> {
-        Ok(())
-    }
-}
-
 fn bodies() -> Result<Ensemble, AccelError> {
     Ensemble::with_cores(2)
-}
-
-fn nothing() -> Result<Ensemble, AccelError> {
-    let mut ensemble = bodies()?;
-    for accel in Accel::ALL {
-        ensemble.replace(Box::new(Nothing(accel)));
-    }
-    Ok(ensemble)
 }
 
 fn image() -> Result<Arc<Image>, Failed> {
     let mut library = templates()?;
     library.register("compress", vec![Node::Accel(Accel::Cmp)])?;
-    for steps in [1, RECEIVE.len()] {
-        let chain = RECEIVE[RECEIVE.len() - steps..].iter();
-        library.register(
-            &format!("nothing{steps}"),
-            chain.map(|accel| Node::Accel(*accel)).collect::<Vec<_>>(),
-        )?;
-    }
     Ok(Arc::new(library.link()?))
 }
 
@@ -149,17 +184,6 @@ struct Machine {
 }
 
 impl Machine {
-    /// Calls `work` on a new thread of the core: what it starts stays there, too.
-    fn on<T: Send>(&self, core: usize, work: impl FnOnce() -> T + Send) -> Result<T, Failed> {
-        thread::scope(|scope| {
-            let run = scope.spawn(move || pin(core).map(|()| work()));
-            match run.join() {
-                Ok(done) => Ok(done?),
-                Err(_) => Err("a measuring thread has panicked".into()),
-            }
-        })
-    }
-
     /// The ensemble, whose workers share a core.
     fn pools(
         &self,
@@ -171,7 +195,7 @@ impl Machine {
             ..PoolSettings::default()
         };
         let started: Result<Pools, PoolError> =
-            self.on(self.cores.workers, || Pools::start(settings, make))?;
+            on_core(self.cores.workers, || Pools::start(settings, make))?;
         Ok(started?)
     }
 
@@ -185,27 +209,27 @@ impl Machine {
     }
 }
 
-/// The time for which this thread has run.
-fn ran() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::from_secs(time.tv_sec.unsigned_abs())
-        + Duration::from_nanos(time.tv_nsec.unsigned_abs())
-}
-
 fn ns(time: Duration, count: usize) -> f64 {
     time.as_secs_f64() * 1e9 / count as f64
 }
 
 /// All forms of a kernel beside each other, for each of the host's own works.
 fn cases(machine: &Machine, rounds: usize) -> Result<Vec<Value>, Failed> {
-    let mut kernels = vec![("receive (T1)".to_owned(), Kernel::receive()?, RECEIVE.len())];
+    let mut kernels = vec![("receive (T1)".to_owned(), Kernel::receive()?)];
+    for (name, kernel) in Kernel::chains()? {
+        kernels.push((name.to_owned(), kernel));
+    }
     for bytes in SIZES {
         let name = format!("compress, {bytes} B");
-        kernels.push((name, Kernel::compress(bytes)?, 1));
+        kernels.push((name, Kernel::compress(bytes)?));
     }
     let pools = machine.pools(bodies, 0)?;
     let mut found = Vec::new();
-    for (name, kernel, steps) in kernels {
+    for (name, kernel) in kernels {
+        let steps = kernel.steps(machine)?;
+        if steps > LONGEST {
+            return Err(format!("{name}: {steps} accelerators, at most {LONGEST}").into());
+        }
         for own_us in OWN_US {
             let host = forms::Host {
                 machine,
@@ -273,6 +297,7 @@ fn main() -> Result<(), Failed> {
             "the host and the workers need a core each: this process may use one only".into(),
         );
     };
+    let busy = run_queue();
     let machine = Machine {
         cores: Cores { host, workers },
         image: image()?,
@@ -283,11 +308,13 @@ fn main() -> Result<(), Failed> {
         "build": if cfg!(debug_assertions) { "dev" } else { "release" },
         "threads": forms::THREADS,
         "in_flight": forms::IN_FLIGHT,
+        "busy_before": busy,
         "mix": MIX.map(|(count, bytes)| json!({ "count": count, "bytes": bytes })),
         "offload": inputs::of_offloads(&machine, rounds)?,
         "sizes": inputs::of_sizes(&machine, rounds)?,
         "cases": cases(&machine, rounds)?,
         "thresholds": thresholds(&machine, rounds)?,
+        "busy_after": run_queue(),
     });
     println!("{result:#}");
     Ok(())

@@ -21,7 +21,7 @@ _TIMED: Final = ("setup", "transfer", "queue", "thread_switch")
 _NOT_APPLICABLE: Final = ("na", "n/a", "-")
 
 #: The schema of micro-benchmarks (:func:`accelflow.accelerometer.measured.measure`).
-MEASURED_SCHEMA: Final = "accelflow.accelerometer-measured/1"
+MEASURED_SCHEMA: Final = "accelflow.accelerometer-measured/2"
 
 _THREADINGS: Final = {
     "sync": "sync",
@@ -284,9 +284,10 @@ class _Benchmarked:
 
 
 def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, Any]:
-    """Add the measured A and o0 + L of `kernel`, and o1, unless the file sets them.
+    """Add the measured A, o0 and L of `kernel`, and o1, unless the file sets them.
 
-    They are ranges by their standard errors. An o0 + L below 0 is omitted.
+    They are ranges by their standard errors. For instructions, o0 + L is in one, and omitted if it
+    is below 0.
     """
     if "measured" not in row:
         return row
@@ -299,14 +300,15 @@ def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[st
         raise InputError(f"{path}: {why(error)}") from error
     if not isinstance(machine, dict) or machine.get("schema") != MEASURED_SCHEMA:
         raise InputError(
-            f"{path}: must be the output of 'accelflow accelerometer --measure --json'"
+            f"{path}: schema: must be {MEASURED_SCHEMA}, the output of 'accelflow accelerometer"
+            " --measure --json'"
         )
     try:
         found = _inputs_of(machine, given.kernel, place)
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: {error!r}: must be as --measure --json prints it") from error
     own = {key: value for key, value in row.items() if key != "measured"}
-    for name in ("setup", "thread_switch"):
+    for name in ("setup", "transfer", "thread_switch"):
         if any(f"{name}_{unit}" in own for unit in ("cycles", *_TIMES)):
             found.pop(f"{name}_ns", None)
     return found | own
@@ -322,14 +324,16 @@ def _inputs_of(machine: Mapping[str, Any], kernel: str | None, place: str) -> di
     if kernel not in known:
         raise refused(f"{place}.kernel", kernel, known=known)
     found["acceleration_ratio"] = _as_range(known[kernel]["acceleration_ratio"])
-    if known[kernel]["setup_ns"]["mean"] > 0:
-        found["setup_ns"] = _as_range(known[kernel]["setup_ns"])
+    for name in ("setup_ns", "transfer_ns"):
+        cost = known[kernel][name]
+        if cost is not None and cost["median"] > 0:
+            found[name] = _as_range(cost)
     return found
 
 
 def _as_range(of: Mapping[str, Any]) -> Any:
     error = of["standard_error"]
-    return {"mean": of["mean"], "sd": error} if error else of["mean"]
+    return {"mean": of["median"], "sd": error} if error else of["median"]
 
 
 def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:

@@ -16,7 +16,6 @@ import ctypes.util
 import json
 import math
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.accelerometer.files import MEASURED_SCHEMA
+from accelflow.accelerometer.rounds import Over, over_rounds, run_queue
 from accelflow.accelerometer.uring import submission_ns
 from accelflow.errors import AccelflowError
 
@@ -42,6 +42,9 @@ WITHOUT: Final[Mapping[str, str]] = {
 
 _MODULE: Final = "accelflow.accelerometer.measured"
 
+#: The rounds that a process measures before the other one has its turn.
+_AT_A_TIME: Final = 3
+
 #: The processor's flags that a kernel's accelerator needs (/proc/cpuinfo).
 _NEEDS: Final = {"aes_128_gcm": "aes", "sha256": "sha_ni"}
 
@@ -50,52 +53,55 @@ _NEEDS: Final = {"aes_128_gcm": "aes", "sha256": "sha_ni"}
 _CHECKSUM_NEEDS: Final = {"flags": "sse4_2", "Features": "crc32"}
 
 
-def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
+def measure(*, rounds: int = 9, seconds: float = 0.02) -> dict[str, Any]:
     """Run the micro-benchmarks on this machine; takes about 4 s.
 
-    Returns an object of schema ``accelflow.accelerometer-measured/1``. Each of its `kernels` has
-    `acceleration_ratio` (A: the ratio of the slopes of time over size), `setup_ns`,
-    `host_ns_per_byte` and the times by size. `setup_ns` is o0 + L, the fixed cost of an offload; it
-    is above 0 only if the instructions take longer to begin. `thread_switch_ns` is o1, and
-    `io_uring_ns` the cost of a submission. Each value is {mean, half_width, standard_error} over
-    `rounds` of `seconds` per size, with Student's 95 % interval. Values that this machine cannot
-    measure are None; `lacking` has the reasons.
+    Returns an object of schema ``accelflow.accelerometer-measured/2``. Each of its `kernels` has
+    `against` (with what the host is compared), `acceleration_ratio` (A: the ratio of the slopes of
+    time over size), `setup_ns`, `host_fixed_ns`, `host_ns_per_byte` and the times by size.
+    `setup_ns` is o0 + L, the fixed cost of an offload, of which an instruction has no parts that
+    can be told apart; it is above 0 only if the instructions take longer to begin, and
+    `transfer_ns` is None. `thread_switch_ns` is o1, and `io_uring_ns` the cost of a submission.
+    Each value is that of :func:`accelflow.accelerometer.rounds.over_rounds`, of `rounds` of
+    `seconds` per size. `run_queue` has the machine's load before and after. Values that this
+    machine cannot measure are None; `lacking` has the reasons.
     """
+    busy = [run_queue()]
     lacking: dict[str, str] = {}
-    flags = _flags()
+    flags = processor_flags()
     kernels: dict[str, Any] = {}
     for name, flag in _NEEDS.items():
         if flag not in flags:
             kernels[name] = None
             lacking[name] = f"the processor has no {flag}"
             continue
-        arguments = [name, str(rounds), str(seconds)]
         try:
-            host = in_process(_MODULE, arguments, WITHOUT[name])
-            accelerated = in_process(_MODULE, arguments, None)
+            host, accelerated = _in_turn(name, rounds, seconds)
         except AccelflowError as error:
             kernels[name] = None
             lacking[name] = str(error)
             continue
-        kernels[name] = _compared(host, accelerated)
+        kernels[name] = _compared(host, accelerated, f"OpenSSL's code with {flag}, and without")
     kernels["crc32c"] = None
-    if any(flag in _flags(word) for word, flag in _CHECKSUM_NEEDS.items()):
+    if any(flag in processor_flags(word) for word, flag in _CHECKSUM_NEEDS.items()):
         kernels["crc32c"] = _checksums(rounds, seconds)
     else:
         lacking["crc32c"] = f"the processor has no {' or '.join(_CHECKSUM_NEEDS.values())}"
-    switch: dict[str, float | None] | None = None
+    switch: Over | None = None
     try:
-        switch = interval([switch_ns(2_000) for _ in range(rounds)])
+        switch = over_rounds([switch_ns(2_000) for _ in range(rounds)])
     except OSError as error:
         lacking["thread_switch"] = f"the system refuses it: {error.strerror}"
-    uring: dict[str, float | None] | None = None
+    uring: Over | None = None
     try:
-        uring = interval([submission_ns(2_000) for _ in range(rounds)])
+        uring = over_rounds([submission_ns(2_000) for _ in range(rounds)])
     except OSError as error:
         lacking["io_uring"] = f"the kernel refuses it: {error.strerror}"
     return {
         "schema": MEASURED_SCHEMA,
         "machine": machine_name(),
+        "rounds": rounds,
+        "run_queue": [*busy, run_queue()],
         "kernels": kernels,
         "thread_switch_ns": switch,
         "io_uring_ns": uring,
@@ -103,18 +109,15 @@ def measure(*, rounds: int = 7, seconds: float = 0.02) -> dict[str, Any]:
     }
 
 
-def interval(values: Sequence[float]) -> dict[str, float | None]:
-    """Return the mean of `values`, Student's 95 % half width and the standard error.
-
-    The last two are None for fewer than two values.
-    """
-    found = _native.confidence_interval(list(values))
-    several = len(values) > 1
-    return {
-        "mean": statistics.fmean(values),
-        "half_width": None if found is None else found[1],
-        "standard_error": statistics.stdev(values) / math.sqrt(len(values)) if several else None,
-    }
+def _in_turn(name: str, rounds: int, seconds: float) -> tuple[list[list[float]], list[list[float]]]:
+    """The times of a kernel without and with the instructions, a few rounds of each in turn."""
+    host: list[list[float]] = []
+    accelerated: list[list[float]] = []
+    for first in range(0, rounds, _AT_A_TIME):
+        arguments = [name, str(min(_AT_A_TIME, rounds - first)), str(seconds)]
+        host += in_process(_MODULE, arguments, WITHOUT[name])
+        accelerated += in_process(_MODULE, arguments, None)
+    return host, accelerated
 
 
 def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -134,7 +137,9 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return mean_y - slope * mean_x, slope
 
 
-def _compared(host: list[list[float]], accelerated: list[list[float]]) -> dict[str, Any]:
+def _compared(
+    host: list[list[float]], accelerated: list[list[float]], against: str
+) -> dict[str, Any]:
     """The parameters from the times of each round at each size, in nanoseconds."""
 
     def fits(rounds: list[list[float]]) -> list[tuple[float, float]]:
@@ -143,12 +148,15 @@ def _compared(host: list[list[float]], accelerated: list[list[float]]) -> dict[s
     on_host, on_accelerator = fits(host), fits(accelerated)
     pairs = list(zip(on_host, on_accelerator, strict=True))
     return {
-        "acceleration_ratio": interval([h[1] / a[1] for h, a in pairs]),
-        "setup_ns": interval([a[0] - h[0] for h, a in pairs]),
-        "host_ns_per_byte": interval([h[1] for h in on_host]),
+        "against": against,
+        "acceleration_ratio": over_rounds([h[1] / a[1] for h, a in pairs]),
+        "setup_ns": over_rounds([a[0] - h[0] for h, a in pairs]),
+        "transfer_ns": None,
+        "host_fixed_ns": over_rounds([h[0] for h in on_host]),
+        "host_ns_per_byte": over_rounds([h[1] for h in on_host]),
         "sizes_bytes": list(SIZES),
-        "host_ns": [interval(times) for times in zip(*host, strict=True)],
-        "accelerated_ns": [interval(times) for times in zip(*accelerated, strict=True)],
+        "host_ns": [over_rounds(times) for times in zip(*host, strict=True)],
+        "accelerated_ns": [over_rounds(times) for times in zip(*accelerated, strict=True)],
     }
 
 
@@ -159,7 +167,7 @@ def _checksums(rounds: int, seconds: float) -> dict[str, Any]:
         for tables, times in found.items():
             calls = [checksum_call(size, tables=tables) for size in SIZES]
             times.append([timed(call, seconds) for call in calls])
-    return _compared(found[True], found[False])
+    return _compared(found[True], found[False], "the processor's instruction, and tables")
 
 
 def checksum_call(size: int, *, tables: bool) -> Callable[[], int]:
@@ -295,7 +303,7 @@ def switch_ns(trips: int) -> float:
     return max(switched / 2 - calls, 0.0)
 
 
-def _flags(word: str = "flags") -> set[str]:
+def processor_flags(word: str = "flags") -> set[str]:
     """Return the processor's flags, listed after `word`."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.accelerometer.arrays import break_even
-from accelflow.accelerometer.measured import interval, line
+from accelflow.accelerometer.measured import line
+from accelflow.accelerometer.rounds import Over, over_rounds
 from accelflow.accelerometer.service import Kernel, Service, evaluate
 from accelflow.errors import InputError
 from accelflow.files import why
@@ -49,13 +50,14 @@ def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
     `rows` has an object for each kernel, own work and form: {kernel, own_us, form,
     closed_form_ratio, host_ratio, clock_ratio, error_points}. The measured ratios are over a host
     that runs the kernel itself: `host_ratio` counts the host's processor time, `clock_ratio`
-    wall-clock time. Each is {mean, half_width, standard_error} over the rounds, with Student's 95 %
-    interval. `error_points` is the closed form less `host_ratio`, or less `clock_ratio` for forms
-    in which the host waits.
+    wall-clock time. `error_points` is the closed form less `host_ratio`, or less `clock_ratio` for
+    forms in which the host waits, round by round. Each is a median over the rounds with its
+    interval (:func:`accelflow.accelerometer.rounds.over_rounds`).
 
     `offload` has o0, L and o1. `kernels` has each kernel's inputs and `paid_ns`, the host's
     processor time for an offload without a response. `threshold` is the selective offload by size.
-    `build` is the benchmark's profile, ``dev`` or ``release``.
+    `build` is the benchmark's profile, ``dev`` or ``release``, and `run_queue` the machine's load
+    before and after.
     """
     offload = measured["offload"]
     switch = offload["thread_switch_ns"]
@@ -64,13 +66,14 @@ def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "build": measured["build"],
         "rounds": len(switch),
+        "run_queue": [measured["busy_before"], measured["busy_after"]],
         "offload": {
-            "thread_switch_ns": interval(switch),
+            "thread_switch_ns": over_rounds(switch),
             "chains": [
                 {
                     "steps": row["steps"],
-                    "setup_ns": interval(row["setup_ns"]),
-                    "transfer_ns": interval(row["transfer_ns"]),
+                    "setup_ns": over_rounds(row["setup_ns"]),
+                    "transfer_ns": over_rounds(row["transfer_ns"]),
                 }
                 for row in offload["chains"]
             ],
@@ -79,8 +82,8 @@ def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
             {
                 "kernel": case["kernel"],
                 "own_us": case["own_us"],
-                **{name: interval(values) for name, values in case["inputs"].items()},
-                "paid_ns": interval(_paid(case)),
+                **{name: over_rounds(values) for name, values in case["inputs"].items()},
+                "paid_ns": over_rounds(_paid(case)),
             }
             for case in measured["cases"]
         ],
@@ -106,20 +109,20 @@ def _case(
     )
     rows = []
     for form, (threading, latency) in FORMS.items():
-        closed = interval([_closed(of_round, threading, latency=latency) for of_round in each])
-        host = interval(_ratios(rounds, form, "host_ns"))
-        clock = interval(_ratios(rounds, form, "wall_ns"))
+        closed = [_closed(of_round, threading, latency=latency) for of_round in each]
+        host, clock = _ratios(rounds, form, "host_ns"), _ratios(rounds, form, "wall_ns")
         real = clock if latency or form == "sync" else host
+        errors = [100 * (ours - found) for ours, found in zip(closed, real, strict=True)]
         rows.append(
             {
                 "kernel": case["kernel"],
                 "own_us": case["own_us"],
                 "form": form,
-                "closed_form_ratio": closed,
-                "host_ratio": host,
-                "clock_ratio": clock,
+                "closed_form_ratio": over_rounds(closed),
+                "host_ratio": over_rounds(host),
+                "clock_ratio": over_rounds(clock),
                 "refused": sum(run[form]["refused"] for run in rounds),
-                "error_points": 100 * ((closed["mean"] or 0.0) - (real["mean"] or 0.0)),
+                "error_points": over_rounds(errors),
             }
         )
     return rows
@@ -178,15 +181,17 @@ def _threshold(measured: Mapping[str, Any], chain: Mapping[str, Any]) -> dict[st
     rows = measured["thresholds"]
     stays = next(row for row in rows if row["least_bytes"] is None)
 
-    def gain(row: Mapping[str, Any], clock: str) -> dict[str, float | None]:
+    def gain(row: Mapping[str, Any], clock: str) -> Over:
         pairs = zip(stays["rounds"], row["rounds"], strict=True)
-        return interval([before[clock] / after[clock] for before, after in pairs])
+        return over_rounds([before[clock] / after[clock] for before, after in pairs])
 
     return {
         "mix": measured["mix"],
         "own_us": stays["own_us"],
-        "break_even_bytes": interval(even),
-        "host_ns": [{"bytes": row["bytes"], "time_ns": interval(row["host_ns"])} for row in sizes],
+        "break_even_bytes": over_rounds(even),
+        "host_ns": [
+            {"bytes": row["bytes"], "time_ns": over_rounds(row["host_ns"])} for row in sizes
+        ],
         "rows": [
             {
                 "least_bytes": row["least_bytes"],
@@ -199,5 +204,6 @@ def _threshold(measured: Mapping[str, Any], chain: Mapping[str, Any]) -> dict[st
 
 
 def worst(rows: Sequence[Mapping[str, Any]], chosen: Callable[[Mapping[str, Any]], bool]) -> float:
-    """Return the largest absolute error of the `chosen` rows, in points; 0 without rows."""
-    return max((abs(float(row["error_points"])) for row in rows if chosen(row)), default=0.0)
+    """Return the largest absolute median error of the `chosen` rows, in points; 0 without rows."""
+    errors = (abs(float(row["error_points"]["median"])) for row in rows if chosen(row))
+    return max(errors, default=0.0)

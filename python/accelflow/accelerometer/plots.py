@@ -73,33 +73,49 @@ def _gain(ratio: float | None) -> str:
     return "unknown" if ratio is None else f"{100 * (ratio - 1):+.2f} %"
 
 
+#: The gains in throughput and in latency: their key, colour and shift within a group.
+_GAINS: Final = {
+    "throughput": ("speedup_ratio", "#0072B2", -0.2),
+    "latency reduction": ("latency_reduction_ratio", "#D55E00", 0.2),
+}
+#: Bars of the picture of alternatives end here, in per cent; larger losses are only written.
+_LEAST_GAIN: Final = -30.0
+
+
 def _alternatives(decision: Mapping[str, Any], ideal: float | None) -> Figure:
-    """Draw each alternative's gain and the ideal gain, as in the paper's Fig. 20."""
-    rows = [(row["name"], row["speedup_ratio"]) for row in decision["alternatives"]]
-    rows = [*([("ideal", ideal)] if ideal is not None else []), *rows]
-    intervals = {row["name"]: row["intervals"] for row in decision["alternatives"]}
-    figure, axes = plot(7.0, 0.8 + 0.35 * len(rows))
-    for place, (name, ratio) in enumerate(rows):
-        gain = 100 * (ratio - 1)
-        color = "#BBBBBB" if name == "ideal" else "#0072B2"
-        axes.barh(place, gain, color=color, edgecolor="black", linewidth=0.4)
-        drawn = intervals.get(name)
-        if drawn is not None:
-            ends = [100 * (drawn["speedup_ratio"][end] - 1) for end in ("p5", "p95")]
-            axes.hlines(place, *ends, color="black", linewidth=1.2)
-        axes.annotate(
-            f"{gain:+.1f} %",
-            (max(gain, 0.0), place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-        )
+    """Draw the gains of each alternative, and the ideal one, as in the paper's Fig. 20."""
+    rows: list[Mapping[str, Any]] = list(decision["alternatives"])
+    if ideal is not None:
+        rows = [{"name": "ideal", "speedup_ratio": ideal, "intervals": None}, *rows]
+    figure, axes = plot(7.0, 1.2 + 0.5 * len(rows))
+    legend: dict[str, Any] = {}
+    for place, row in enumerate(rows):
+        for label, (key, color, shift) in _GAINS.items():
+            if row.get(key) is None:
+                continue
+            gain, at = 100 * (row[key] - 1), place + shift
+            look: dict[str, Any] = {"facecolor": color, "edgecolor": "black", "linewidth": 0.4}
+            axes.barh(at, max(gain, _LEAST_GAIN), 0.38, **look)
+            legend.setdefault(label, mpl.patches.Patch(**look))
+            drawn = (row["intervals"] or {}).get(key)
+            if drawn is not None and drawn["p5"] is not None:
+                ends = [100 * (drawn[end] - 1) for end in ("p5", "p95")]
+                axes.hlines(at, *ends, color="black", linewidth=1.2)
+            axes.annotate(
+                f"{gain:+.1f} %" + (", cut off" if gain < _LEAST_GAIN else ""),
+                (max(gain, 0.0), at),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+            )
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.margins(x=0.12)
-    axes.set_xlabel("speedup (%)")
+    axes.set_xlabel("gain (%)")
+    figure.legend(legend.values(), legend, loc="outside upper center", ncols=2, frameon=False)
     return figure
 
 

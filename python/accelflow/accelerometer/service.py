@@ -2,24 +2,23 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from types import NoneType
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.errors import AccelflowError, InputError, refused, whole_number
 
 #: The name and version of the object that :func:`evaluate` returns.
 SCHEMA: Final = "accelflow.accelerometer/1"
 
-THREADINGS: Final = (
-    "sync",
-    "sync_os",
-    "async_same_thread",
-    "async_distinct_thread",
-    "async_no_response",
-)
-PLACEMENTS: Final = ("on_chip", "off_chip", "remote")
+_CHOICES: Final = {name: tuple(known) for name, known in _native.accelerometer_choices()}
+
+#: Names of the threading designs of offloads.
+THREADINGS: Final = _CHOICES["threading"]
+#: Names of the places of an accelerator.
+PLACEMENTS: Final = _CHOICES["placement"]
 
 #: The thread switches in the latency of Sync-OS in the paper's Fig. 20.
 FIG_20_SWITCHES: Final = 2
@@ -149,14 +148,11 @@ def evaluate(
     Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.
     """
-    if not isinstance(service, Service):
-        raise refused("service", service, "must be a Service")
-    if not 1 <= service.draws <= MAX_DRAWS:
-        raise InputError(f"draws = {service.draws}: must be from 1 to {MAX_DRAWS}")
-    if not 0 <= service.seed < 2**64:
-        raise InputError(f"seed = {service.seed}: must be from 0 to 2**64 - 1")
-    if around_ratio is not None and not 0 < around_ratio < 1:
-        raise InputError(f"around_ratio = {around_ratio}: must be above 0 and below 1")
+    _check(service)
+    if around_ratio is not None:
+        _finite(around_ratio, "around_ratio", None)
+        if not 0 < around_ratio < 1:
+            raise InputError(f"around_ratio = {around_ratio}: must be above 0 and below 1")
     uncertain: list[dict[str, Any]] = []
     service = _with_riders(service)
     request = {
@@ -175,6 +171,68 @@ def evaluate(
     except AccelflowError as error:
         raise InputError(str(error)) from error
     return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
+
+
+#: The fields of a kernel that are chosen by name.
+_NAMED: Final = ("threading", "placement", "selection", "scaling")
+
+#: The types of a kernel's other fields that are not numbers, and the rule for them.
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "name": (str,),
+    "driver_waits": (bool, NoneType),
+    "sizes": (Sizes, NoneType),
+    "rides_on": (str, NoneType),
+}
+_RULES: Final[Mapping[str, str]] = {
+    "name": "must be a text",
+    "driver_waits": "must be True, False or None",
+    "sizes": "must be Sizes or None",
+    "rides_on": "must be the name of a kernel or None",
+}
+
+
+def _check(service: Service) -> None:
+    """Raise InputError for a part of `service` that has another type than it must have."""
+    if not isinstance(service, Service):
+        raise refused("service", service, "must be a Service")
+    whole_number("draws", service.draws, 1, MAX_DRAWS)
+    whole_number("seed", service.seed, 0, 2**64 - 1)
+    kernels: Any = service.kernels
+    if isinstance(kernels, str) or not isinstance(kernels, Sequence):
+        raise refused("kernels", kernels, "must be a list of Kernel")
+    for index, kernel in enumerate(kernels):
+        if not isinstance(kernel, Kernel):
+            raise refused(f"kernels[{index}]", kernel, "must be a Kernel")
+        _check_kernel(kernel, kernel.name if isinstance(kernel.name, str) else f"kernels[{index}]")
+    # Numbers are checked where they are converted.
+    kernel_requests(service)
+
+
+def _check_kernel(kernel: Kernel, place: str) -> None:
+    for name, types in _TYPES.items():
+        if not isinstance(getattr(kernel, name), types):
+            raise refused(f"{place}.{name}", getattr(kernel, name), _RULES[name])
+    for name in _NAMED:
+        if getattr(kernel, name) not in _CHOICES[name]:
+            raise refused(f"{place}.{name}", getattr(kernel, name), known=_CHOICES[name])
+    whole_number(f"{place}.latency_thread_switches", kernel.latency_thread_switches, 1, 2)
+    if kernel.all_offloads_per_s is not None:
+        _finite(kernel.all_offloads_per_s, "all_offloads_per_s", place)
+    if isinstance(kernel.queue_cycles, Queue):
+        _check_queue(kernel.queue_cycles, f"{place}.queue")
+
+
+def _check_queue(queue: Queue, place: str) -> None:
+    whole_number(f"{place}.servers", queue.servers, 1, 100_000)
+    _finite(queue.hosts, "hosts", place)
+    for name in ("service_cycles", "service_scv_ratio"):
+        if getattr(queue, name) is not None:
+            _finite(getattr(queue, name), name, place)
+    if queue.approximation not in _CHOICES["approximation"]:
+        known = _CHOICES["approximation"]
+        raise refused(f"{place}.approximation", queue.approximation, known=known)
+    if not isinstance(queue.shared, str | NoneType):
+        raise refused(f"{place}.shared", queue.shared, "must be a text or None")
 
 
 #: The fixed costs of an offload. The carrier pays them for its riders.
@@ -244,14 +302,57 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
     return kernel
 
 
-def kernel_request(service: Service, index: int) -> tuple[float, dict[str, Any]]:
-    """Return C and kernel number `index` for the engine, with ranges at their central value.
+def kernel_requests(service: Service) -> tuple[float, list[dict[str, Any]]]:
+    """Return C and the kernels for the engine, with ranges at their central value.
 
     Raises InputError for a value of the wrong type.
     """
     ignored: list[dict[str, Any]] = []
     host = _number(service.host_cycles_per_s, "host_cycles_per_s", 0, ignored, None)
-    return host, _kernel(service.kernels[index], index, ignored)
+    kernels = [_kernel(kernel, index, ignored) for index, kernel in enumerate(service.kernels)]
+    return host, kernels
+
+
+def carried(service: Service) -> Service:
+    """Return the service's offloads: a kernel for each carrier with all that rides on it.
+
+    Such a kernel has the sum of the shares, and the acceleration of the whole: the time of all
+    parts on the host over that on the accelerator. Its sizes are those of the carrier; the cost of
+    a byte is not known. Ranges are at their central value. Raises InputError for parts that have
+    different numbers in `all_offloads_per_s`, as these are not one offload.
+    """
+    service = central(_with_riders(service))
+    found = []
+    for kernel in service.kernels:
+        parts = [kernel, *(each for each in service.kernels if each.rides_on == kernel.name)]
+        if kernel.rides_on is None:
+            found.append(_joined(parts) if len(parts) > 1 else kernel)
+    return replace(service, kernels=found)
+
+
+def _joined(parts: Sequence[Kernel]) -> Kernel:
+    carrier = parts[0]
+    for part in parts:
+        if part.all_offloads_per_s != carrier.all_offloads_per_s:
+            raise refused(
+                f"{part.name}.all_offloads_per_s",
+                part.all_offloads_per_s,
+                f"must equal that of {carrier.name}, {carrier.all_offloads_per_s}, for a"
+                " simulation",
+            )
+    shares = [float(_central(part.kernel_share_ratio)) for part in parts]
+    ratios = [part.acceleration_ratio for part in parts]
+    known = [float(_central(ratio)) for ratio in ratios if ratio is not None]
+    together = None
+    if len(known) == len(parts):
+        slower = math.fsum(share / ratio for share, ratio in zip(shares, known, strict=True))
+        together = math.fsum(shares) / slower if slower > 0 else math.inf
+    return replace(
+        carrier,
+        kernel_share_ratio=math.fsum(shares),
+        acceleration_ratio=together,
+        cycles_per_byte=None,
+    )
 
 
 def _percent(outcome: dict[str, Any]) -> dict[str, float | None]:
@@ -333,10 +434,10 @@ def _kernel(kernel: Kernel, index: int, uncertain: list[dict[str, Any]]) -> dict
 
 
 def _queue(kernel: Kernel, number: Any) -> Any:
-    queue = kernel.queue_cycles
+    queue: Any = kernel.queue_cycles
     if isinstance(queue, Queue):
         return asdict(queue)
-    if isinstance(queue, Sequence):
+    if isinstance(queue, Sequence) and not isinstance(queue, str):
         return [_finite(wait, f"queue_cycles[{i}]", kernel.name) for i, wait in enumerate(queue)]
     return number("queue_cycles")
 
@@ -344,8 +445,13 @@ def _queue(kernel: Kernel, number: Any) -> Any:
 def _sizes(sizes: Sizes, kernel: str) -> dict[str, Any]:
     def column(name: str) -> list[float]:
         values = getattr(sizes, name)
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise refused(f"{kernel}.sizes.{name}", values, "must be a list of numbers")
         return [_finite(v, f"sizes.{name}[{i}]", kernel) for i, v in enumerate(values)]
 
+    if sizes.interpolation not in _CHOICES["interpolation"]:
+        known = _CHOICES["interpolation"]
+        raise refused(f"{kernel}.sizes.interpolation", sizes.interpolation, known=known)
     return {
         "bytes": column("bytes"),
         "cumulative_ratio": column("cumulative_ratio"),

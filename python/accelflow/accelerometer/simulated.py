@@ -6,16 +6,25 @@ leaves out.
 """
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.accelerometer.service import Kernel, Queue, Service, evaluate, kernel_request
+from accelflow.accelerometer.service import (
+    Kernel,
+    Queue,
+    Service,
+    carried,
+    central,
+    evaluate,
+    kernel_requests,
+)
 from accelflow.errors import AccelflowError, InputError, refused
 
 #: The name and version of the object that :func:`simulate` returns.
-SCHEMA: Final = "accelflow.accelerometer-simulation/1"
+SCHEMA: Final = "accelflow.accelerometer-simulation/2"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,53 +52,72 @@ class Run:
 
 
 def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
-    """Simulate each kernel of `service` alone, and compare it with the equations.
+    """Simulate the kernels of `service`, and compare them with the equations.
 
-    Returns an object of schema ``accelflow.accelerometer-simulation/1``. Each kernel has the closed
-    form's and the simulated `speedup_ratio` (of a saturated host) and `latency_reduction_ratio` (of
-    one request at a time). `loaded` has mean latency and P99 at `load_ratio`, with and without
-    offloading. Ratios are of sums over the seeds, with Student's 95 % half width. Ranges are
-    simulated at their central value. Raises InputError as :func:`evaluate` does, and for invalid
-    settings.
+    Returns an object of schema ``accelflow.accelerometer-simulation/2``. `kernels` has a row for
+    each kernel alone, except for those that share an offload or an accelerator with others.
+    `service` has all kernels at once, or None if there is only one: a request has kernels of all
+    kinds, in proportion to their offloads. Kernels that share an offload are one kernel there.
+
+    A row has the closed form's and the simulated `speedup_ratio` (of a saturated host) and
+    `latency_reduction_ratio` (of one request at a time). `loaded` has mean latency and P99 at
+    `load_ratio`, with and without offloading, and the mean wait of an offload, `queue_cycles`, with
+    that of the equations at the same load (None if the accelerator would be overloaded). Ratios are
+    of sums over the seeds, with Student's 95 % half width. Ranges are simulated at their central
+    value. Raises InputError as :func:`evaluate` does, and for invalid settings.
     """
     run = run or Run()
     if not 1 <= run.seeds <= 1_000:
         raise refused("seeds", run.seeds, "must be from 1 to 1000")
     closed = evaluate(service)
-    rows = zip(service.kernels, closed["kernels"], strict=True)
-    return {
+    offloads = carried(service)
+    found = {
         "schema": SCHEMA,
         "run": asdict(run),
-        "kernels": [_kernel(service, kernel, row, run) for kernel, row in rows],
+        "kernels": [
+            _row(kernel.name, [kernel.threading], replace(offloads, kernels=[kernel]), row, run)
+            for kernel, row in zip(service.kernels, closed["kernels"], strict=True)
+            if not _shares(kernel, service)
+        ],
+        "service": None,
     }
+    if len(service.kernels) > 1:
+        threadings = [kernel.threading for kernel in offloads.kernels]
+        found["service"] = _row("service", threadings, offloads, closed, run)
+    return found
 
 
-def _kernel(
-    service: Service, kernel: Kernel, closed: Mapping[str, Any], run: Run
+def _shares(kernel: Kernel, service: Service) -> bool:
+    """Whether `kernel` shares its offload or its accelerator with another kernel."""
+    queue = kernel.queue_cycles
+    shared = isinstance(queue, Queue) and queue.shared is not None
+    rides = kernel.rides_on is not None
+    return shared or rides or any(other.rides_on == kernel.name for other in service.kernels)
+
+
+def _row(
+    name: str,
+    threadings: Sequence[str],
+    service: Service,
+    closed: Mapping[str, Any],
+    run: Run,
 ) -> dict[str, Any]:
-    if kernel.rides_on is not None:
-        raise refused(
-            f"{kernel.name}.rides_on", kernel.rides_on, "must be left out for a simulation"
-        )
-    if isinstance(kernel.queue_cycles, Queue) and kernel.queue_cycles.shared is not None:
-        shared = kernel.queue_cycles.shared
-        raise refused(f"{kernel.name}.queue.shared", shared, "must be left out for a simulation")
-    alone = replace(service, kernels=[kernel])
+    """The kernels of `service` at once, beside the outcome `closed` of the equations."""
 
     def ratio(figure: str, change: Run, *, saturated: bool, upside_down: bool) -> dict[str, Any]:
-        without = _measure(alone, change, saturated=saturated, offloading=False)
-        with_it = _measure(alone, change, saturated=saturated, offloading=True)
+        without = _measure(service, change, saturated=saturated, offloading=False)
+        with_it = _measure(service, change, saturated=saturated, offloading=True)
         pairs = zip(without, with_it, strict=True)
         each = [a[figure] / b[figure] if upside_down else b[figure] / a[figure] for a, b in pairs]
         return _mean(each) | {"with": with_it}
 
     faster = ratio("requests_per_cycle", run, saturated=True, upside_down=False)
     sooner = ratio("mean_latency_cycles", replace(run, threads=1), saturated=True, upside_down=True)
-    without = _measure(alone, run, saturated=False, offloading=False)
-    with_it = _measure(alone, run, saturated=False, offloading=True)
+    without = _measure(service, run, saturated=False, offloading=False)
+    with_it = _measure(service, run, saturated=False, offloading=True)
     return {
-        "name": kernel.name,
-        "threading": kernel.threading,
+        "name": name,
+        "threading": ", ".join(dict.fromkeys(threadings)),
         "closed_form": {
             name: closed[name] for name in ("speedup_ratio", "latency_reduction_ratio")
         },
@@ -108,22 +136,49 @@ def _kernel(
                 ),
             }
             for name in ("mean_latency_cycles", "p99_latency_cycles")
+        }
+        | {
+            "queue_cycles": {
+                "closed_form": _queue_at(service, run.load_ratio),
+                **_mean([m["mean_queue_cycles"] for m in with_it]),
+            }
         },
     }
+
+
+def _queue_at(service: Service, load: float) -> float | None:
+    """The equations' mean wait of an offload, with `load` times the work; None if overloaded."""
+    kernels = []
+    for kernel in central(service).kernels:
+        total = kernel.all_offloads_per_s
+        given: dict[str, Any] = {
+            "kernel_share_ratio": load * float(kernel.kernel_share_ratio),  # type: ignore[arg-type]
+            "offloads_per_s": load * float(kernel.offloads_per_s),  # type: ignore[arg-type]
+            "all_offloads_per_s": None if total is None else load * total,
+        }
+        kernels.append(replace(kernel, **given))
+    try:
+        rows = evaluate(replace(service, kernels=kernels))["kernels"]
+    except InputError:
+        return None
+    offloads = math.fsum(row["offloads_per_s"] for row in rows)
+    if not offloads:
+        return 0.0
+    return math.fsum(row["offloads_per_s"] * row["queue_cycles"] for row in rows) / offloads
 
 
 def _measure(
     service: Service, run: Run, *, saturated: bool, offloading: bool
 ) -> list[dict[str, Any]]:
     """Run the simulation with each seed."""
-    host, kernel = kernel_request(service, 0)
+    host, kernels = kernel_requests(service)
     each = asdict(run)
     load, seeds = each.pop("load_ratio"), each.pop("seeds")
     found = []
     for seed in range(1, seeds + 1):
         request = {
             "host_cycles_per_s": host,
-            "kernel": kernel,
+            "kernels": kernels,
             "run": each
             | {"load_ratio": None if saturated else load, "offloading": offloading, "seed": seed},
         }

@@ -3,7 +3,7 @@
 :func:`grid` has one section for each effect that the equations leave out: none, queues, tails, and
 requests that overlap with their offloads. Each row is one kernel under one design: the equations'
 value, the simulated value, and the error in points, which are hundredths of the ratio, as in the
-paper.
+paper. The waits in queues are compared apart, in cycles.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +21,14 @@ from accelflow.accelerometer.service import (
 from accelflow.accelerometer.simulated import Run, simulate
 
 #: The name and version of the object that :func:`grid` returns.
-SCHEMA: Final = "accelflow.accelerometer-validation/1"
+SCHEMA: Final = "accelflow.accelerometer-validation/2"
 
 #: C of the paper's Feed1, and the costs of its off-chip offloads (Table 7): L and o1.
 _HOST: Final = 2.3e9
 _TRANSFER: Final = 2_300.0
 _SWITCH: Final = 5_750.0
+#: C_b of that compression, from its printed break-even size.
+_PER_BYTE: Final = 5.62
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,19 @@ def _even(size: Size, **changed: Any) -> Run:
 
 @dataclass(frozen=True)
 class Case:
-    """One row of a section: the varied input, the kernel, the run, and the figure to compare."""
+    """One row of a section: the varied input, the kernel, the run, and the figure to compare.
+
+    `others` are the service's other kernels. In a picture, the row is the point at `at` of the
+    curve `line`; rows without a `line` are in no picture.
+    """
 
     varied: str
     kernel: Kernel
     run: Run
     figure: str
+    others: tuple[Kernel, ...] = ()
+    line: str = ""
+    at: float = 0.0
 
 
 def _nothing_waits(size: Size) -> Iterator[Case]:
@@ -94,6 +103,57 @@ def _nothing_waits(size: Size) -> Iterator[Case]:
                     yield Case(varied, kernel, run, "speedup_ratio")
 
 
+def _varied_inputs(size: Size) -> Iterator[Case]:
+    """Each input alone, for every threading: L, o1, Q and n, and work that varies."""
+    for threading in THREADINGS:
+        switches = threading in ("sync_os", "async_distinct_thread")
+        changes: list[tuple[str, dict[str, Any]]] = [
+            ("L 0", {"transfer_cycles": 0.0}),
+            ("L 10,000", {"transfer_cycles": 10_000.0}),
+            ("Q 5,000", {"queue_cycles": 5_000.0}),
+            ("n 60,000", {"offloads_per_s": 60_000.0}),
+            ("n 1,000", {"offloads_per_s": 1_000.0}),
+            *([("o1 1,000", {"thread_switch_cycles": 1_000.0})] if switches else []),
+        ]
+        for name, changed in changes:
+            kernel = _kernel(threading, **changed)
+            run = _even(size, threads=16)
+            yield Case(f"{threading}, {name}", kernel, run, "speedup_ratio")
+        vary = Run(requests=size.requests, seeds=size.seeds, threads=64)
+        yield Case(f"{threading}, exponential work", _kernel(threading), vary, "speedup_ratio")
+
+
+#: Sizes around a break-even size, in its multiples.
+_AROUND: Final = (0.25, 0.5, 0.8, 0.95, 1.05, 1.25, 2.0, 4.0)
+
+
+def _sizes(size: Size) -> Iterator[Case]:
+    """Equations (2), (4) and (7): offloads of one size, around the size that they say pays."""
+    for threading in THREADINGS:
+        given = _of_size(threading, 1_000.0)
+        even = evaluate(Service(host_cycles_per_s=_HOST, kernels=[given]))["kernels"][0]
+        for goal, figure in (
+            ("speedup", "speedup_ratio"),
+            ("latency", "latency_reduction_ratio"),
+        ):
+            above = even[f"break_even_{goal}"]["above_bytes"]
+            for times in _AROUND:
+                varied = f"{threading}, {goal}, {times:g} times {above:,.0f} B"
+                kernel = _of_size(threading, times * above)
+                run = _even(size, threads=16)
+                yield Case(varied, kernel, run, figure, line=f"{threading}, {goal}", at=times)
+
+
+def _of_size(threading: str, size_bytes: float) -> Kernel:
+    """The compression with all offloads of one size, and its share of the host's cycles."""
+    return _kernel(
+        threading,
+        offloads_per_s=0.15 * _HOST / (_PER_BYTE * size_bytes),
+        cycles_per_byte=_PER_BYTE,
+        sizes=Sizes(bytes=[size_bytes], cumulative_ratio=[1.0], interpolation="step"),
+    )
+
+
 def _one_request(size: Size) -> Iterator[Case]:
     """As :func:`_nothing_waits`, for latency: one request at a time on an idle host."""
     for case in _nothing_waits(size):
@@ -105,7 +165,8 @@ def _threads(size: Size) -> Iterator[Case]:
     kernel = _kernel("sync_os", kernel_share_ratio=0.5, acceleration_ratio=1.0)
     for threads in (1, 2, 3, 4, 8, 16):
         run = Run(requests=size.requests, seeds=size.seeds, threads=threads)
-        yield Case(f"sync_os, A 1, {threads} threads", kernel, run, "speedup_ratio")
+        varied = f"sync_os, A 1, {threads} threads"
+        yield Case(varied, kernel, run, "speedup_ratio", line="sync_os", at=threads)
 
 
 def _queue(size: Size) -> Iterator[Case]:
@@ -116,7 +177,24 @@ def _queue(size: Size) -> Iterator[Case]:
         for hosts in (18, 54, 90, 126, 162):
             kernel = _kernel(threading, queue_cycles=Queue(servers=1, hosts=hosts))
             used = hosts * 0.15 / 27
-            yield Case(f"{threading}, {100 * used:.0f} % in use", kernel, run, "speedup_ratio")
+            varied = f"{threading}, {100 * used:.0f} % in use"
+            yield Case(varied, kernel, run, "speedup_ratio", line=threading, at=used)
+
+
+def _shared(size: Size) -> Iterator[Case]:
+    """Two kernels of each host in one queue: moments of both, at the rate before offloading."""
+    run = Run(requests=size.requests, seeds=size.seeds, threads=8)
+    for threading in ("sync", "async_same_thread"):
+        for hosts in (9, 27, 45, 63, 81):
+            queue = Queue(servers=1, hosts=hosts, shared="device")
+            kernel = _kernel(threading, name="compression", queue_cycles=queue)
+            # As much of the device's time, in four times as many offloads.
+            other = replace(kernel, name="encryption", offloads_per_s=4 * 15_008.0)
+            used = 2 * hosts * 0.15 / 27
+            varied = f"{threading}, {100 * used:.0f} % in use by two kernels"
+            yield Case(
+                varied, kernel, run, "speedup_ratio", others=(other,), line=threading, at=used
+            )
 
 
 def _tail(size: Size) -> Iterator[Case]:
@@ -134,7 +212,8 @@ def _tail(size: Size) -> Iterator[Case]:
             )
             order = ", responses first" if first else ""
             varied = f"{threading}{order}, {100 * load:.0f} % load"
-            yield Case(varied, _kernel(threading), run, "p99_latency_cycles")
+            line = f"{threading}{order}"
+            yield Case(varied, _kernel(threading), run, "p99_latency_cycles", line=line, at=load)
 
 
 def _mean_with_load(size: Size) -> Iterator[Case]:
@@ -149,7 +228,8 @@ def _overlap(size: Size) -> Iterator[Case]:
     for kernels in (1, 2, 4, 16):
         run = _even(size, kernels_per_request=kernels)
         varied = f"async_no_response, A 1, {kernels} kernels a request"
-        yield Case(varied, kernel, run, "latency_reduction_ratio")
+        line = "async_no_response"
+        yield Case(varied, kernel, run, "latency_reduction_ratio", line=line, at=kernels)
 
 
 def _switches(size: Size) -> Iterator[Case]:
@@ -162,7 +242,9 @@ def _switches(size: Size) -> Iterator[Case]:
             )
             time = 0.15 * _HOST / 15_008 / acceleration
             varied = f"sync_os, {time / _SWITCH:.2f} switches of time, {switches} counted"
-            yield Case(varied, kernel, run, "latency_reduction_ratio")
+            line = f"{switches} counted"
+            at = time / _SWITCH
+            yield Case(varied, kernel, run, "latency_reduction_ratio", line=line, at=at)
 
 
 def _selection(size: Size) -> Iterator[Case]:
@@ -188,10 +270,13 @@ def _selection(size: Size) -> Iterator[Case]:
 #: The sections: name, compared figure, and rows.
 SECTIONS: Final = {
     "nothing_waits": _nothing_waits,
+    "varied_inputs": _varied_inputs,
+    "sizes": _sizes,
     "one_request": _one_request,
     "threads": _threads,
     "selection": _selection,
     "queue": _queue,
+    "shared": _shared,
     "mean_with_load": _mean_with_load,
     "tail": _tail,
     "overlap": _overlap,
@@ -202,9 +287,10 @@ SECTIONS: Final = {
 def grid(size: Size | None = None) -> dict[str, Any]:
     """Evaluate and simulate all sections; takes about a minute.
 
-    Returns an object of schema ``accelflow.accelerometer-validation/1``: `sections` by name, each a
-    list of rows {varied, closed_form_ratio, simulated_ratio, half_width, error_points}. Equal sizes
-    give equal bits.
+    Returns an object of schema ``accelflow.accelerometer-validation/2``: `sections` by name, each a
+    list of rows {varied, closed_form_ratio, simulated_ratio, half_width, error_points, line, at}.
+    `waits` has the mean waits of offloads in queues, rows {varied, closed_form_cycles,
+    simulated_cycles, half_width, error_ratio}. Equal sizes give equal bits.
     """
     size = size or Size()
     return {
@@ -215,12 +301,45 @@ def grid(size: Size | None = None) -> dict[str, Any]:
             name: [_row(case) for case in list(cases(size))[:: size.every]]
             for name, cases in SECTIONS.items()
         },
+        "waits": [_wait(case) for case in list(_waits(size))[:: size.every]],
     }
 
 
+def _waits(size: Size) -> Iterator[Case]:
+    """The queues of :func:`_queue` and :func:`_shared`, at three loads of the hosts."""
+    for cases in (_queue, _shared):
+        for case in cases(size):
+            if case.at < 0.6:
+                continue
+            for load in (0.3, 0.6, 0.9):
+                # With little work of a host at a time, arrivals are those of many hosts.
+                run = replace(case.run, load_ratio=load)
+                yield replace(case, varied=f"{case.varied}, hosts at {100 * load:.0f} %", run=run)
+
+
+def _wait(case: Case) -> dict[str, Any]:
+    found = _simulated(case)["loaded"]["queue_cycles"]
+    closed = found["closed_form"]
+    return {
+        "varied": case.varied,
+        "closed_form_cycles": closed,
+        "simulated_cycles": found["mean"],
+        "half_width": found["half_width"],
+        "error_ratio": None if closed is None else closed / found["mean"] - 1,
+    }
+
+
+def _simulated(case: Case) -> Mapping[str, Any]:
+    service = Service(host_cycles_per_s=_HOST, kernels=[case.kernel, *case.others])
+    found = simulate(service, case.run)
+    (alone,) = [found["service"]] if case.others else found["kernels"]
+    row: Mapping[str, Any] = alone
+    return row
+
+
 def _row(case: Case) -> dict[str, Any]:
-    service = Service(host_cycles_per_s=_HOST, kernels=[case.kernel])
-    (found,) = simulate(service, case.run)["kernels"]
+    service = Service(host_cycles_per_s=_HOST, kernels=[case.kernel, *case.others])
+    found = _simulated(case)
     loaded = case.figure in found["loaded"]
     simulated = found["loaded"][case.figure]["reduction_ratio"] if loaded else found[case.figure]
     closed = evaluate(service)["latency_reduction_ratio" if loaded else case.figure]
@@ -230,6 +349,8 @@ def _row(case: Case) -> dict[str, Any]:
         "simulated_ratio": simulated["mean"],
         "half_width": simulated["half_width"],
         "error_points": 100 * (closed - simulated["mean"]),
+        "line": case.line,
+        "at": case.at,
     }
 
 

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from accelflow import accelerometer as model
+from accelflow.accelerometer.bodies import measure_bodies
 from accelflow.accelerometer.decisions import Found, Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import is_nine_lines, read_question
 from accelflow.accelerometer.fleet import Fleet, is_fleet, plan, read_fleet
@@ -88,6 +89,11 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     help="With --simulate: load of a host, as a share of its capacity.",
 )
 @click.option("--measure", is_flag=True, help="Measure A, o0, L and o1 on this machine instead.")
+@click.option(
+    "--bodies",
+    is_flag=True,
+    help="With --measure: of the nine software bodies instead of the processor's instructions.",
+)
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
 @click.option("--service", "named", metavar="NAME", help="The service of the recording.")
 @click.option(
@@ -131,7 +137,7 @@ def accelerometer(file: Path | None, **options: Any) -> None:
         )
     _check_options(file, options)
     if options["measure"]:
-        result = measure()
+        result = measure_bodies() if options["bodies"] else measure()
         _shown(result, measured_text(result), as_json=options["as_json"])
     elif options["recording"] is not None:
         _of_recording(options)
@@ -157,6 +163,8 @@ def _check_options(file: Path | None, options: dict[str, Any]) -> None:
     context = click.get_current_context()
     allowed: tuple[str, ...] = ()
     source = "--measure"
+    if options["measure"]:
+        allowed = ("bodies",)
     if options["recording"] is not None:
         allowed, source = ("recording", *_OF_RECORDING), "--recording"
     elif file is not None:

@@ -1,6 +1,6 @@
 """Texts that `accelflow accelerometer` prints below the equations' results."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from accelflow.accelerometer.decisions import Found, Goal
@@ -75,10 +75,14 @@ def found_text(found: Found, goal: Goal) -> str:
 def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
     """Compare the equations with the simulation, as text."""
     run = result["run"]
-    for row in result["kernels"]:
+    rows = [*result["kernels"], *([result["service"]] if result["service"] else [])]
+    for row in rows:
         closed, loaded = row["closed_form"], row["loaded"]
+        at_once = ", all kernels at once" if row is result["service"] else ""
         yield ""
-        yield f"{row['name']}: {row['threading']}, simulated with {run['threads']} threads"
+        yield (
+            f"{row['name']}{at_once}: {row['threading']}, simulated with {run['threads']} threads"
+        )
         yield f"{'':34}{'equations':>12}{'simulated':>12}{'95 %':>12}"
         for name, title in (
             ("speedup_ratio", "speedup, saturated"),
@@ -91,7 +95,15 @@ def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {f'{title} latency reduction, {load}':32}{'':>12}{_estimate(reduction)}"
         used = row["saturated"]["accelerator_utilization_ratio"]
         if used is not None:
+            yield _queue_line(loaded["queue_cycles"], load)
             yield f"  saturated, the accelerator is {100 * used:.1f} % in use"
+
+
+def _queue_line(queue: Mapping[str, Any], load: str) -> str:
+    closed, half = queue["closed_form"], queue["half_width"]
+    equations = f"{'overloaded' if closed is None else format(closed, ',.0f'):>12}"
+    interval = "" if half is None else f"{f'+- {half:,.0f}':>12}"
+    return f"  {f'queue in cycles, {load}':32}{equations}{queue['mean']:12,.0f}{interval}"
 
 
 def _estimate(of: Mapping[str, Any]) -> str:
@@ -123,25 +135,49 @@ def _change(of: Mapping[str, Any]) -> str:
 
 def measured_text(result: Mapping[str, Any]) -> Iterator[str]:
     """The micro-benchmarks of this machine."""
-    yield f"measured on {result['machine']}; 95 % intervals over rounds"
-    yield f"{'kernel by instructions':24}{'A':>16}{'o0 + L':>18}{'host':>24}"
-    for name, row in result["kernels"].items():
-        if row is not None:
-            yield (
-                f"  {name:22}{_plain(row['acceleration_ratio'], ''):>16}"
-                f"{_plain(row['setup_ns'], ' ns'):>18}"
-                f"{_plain(row['host_ns_per_byte'], ' ns/B'):>24}"
-            )
+    queue = " to ".join(f"{length:.1f}" for length in result["run_queue"])
+    yield (
+        f"measured on {result['machine']}, run queue {queue}; medians of {result['rounds']} rounds"
+        " (95 % intervals)"
+    )
+    known = {name: row for name, row in result["kernels"].items() if row is not None}
+    apart = any(row["transfer_ns"] is not None for row in known.values())
+    costs = ["o0", "L"] if apart else ["o0 + L"]
+    rows = [["kernel", "A", *costs, "fixed on the host", "per byte"]]
+    for name, row in known.items():
+        cells = [_over(row["acceleration_ratio"]), _over(row["setup_ns"], " ns")]
+        cells += [_over(row["transfer_ns"], " ns")] if apart else []
+        cells += [_over(row["host_fixed_ns"], " ns"), _over(row["host_ns_per_byte"], " ns/B")]
+        rows.append([name, *cells])
+    yield from _columns(rows)
+    for against in dict.fromkeys(row["against"] for row in known.values()):
+        names = [name for name, row in known.items() if row["against"] == against]
+        yield f"A of {', '.join(names)}: {against}"
     if result["thread_switch_ns"] is not None:
-        yield f"thread switch (o1)      {_plain(result['thread_switch_ns'], ' ns'):>16}"
+        yield f"thread switch (o1): {_over(result['thread_switch_ns'], ' ns')}"
     if result["io_uring_ns"] is not None:
-        yield f"io_uring, one operation {_plain(result['io_uring_ns'], ' ns'):>16}"
+        yield f"io_uring, one operation: {_over(result['io_uring_ns'], ' ns')}"
     for name, why in result["lacking"].items():
         yield f"{name}: not measured, {why}"
 
 
-def _plain(of: Mapping[str, Any], unit: str) -> str:
-    half = of["half_width"]
-    if half is None:
-        return f"{of['mean']:.3g}{unit}"
-    return f"{of['mean']:.3g} +- {half:.2g}{unit}"
+def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows as text: the first column to the left, the others to the right, two spaces apart."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
+        yield "  ".join([f"{row[0]:{widths[0]}}", *cells])
+
+
+def _over(of: Mapping[str, Any], unit: str = "") -> str:
+    """A median with the ends of its interval, in three digits."""
+    if of["low"] is None:
+        return f"{_digits(of['median'])}{unit}"
+    return f"{_digits(of['median'])} ({_digits(of['low'])} to {_digits(of['high'])}){unit}"
+
+
+def _digits(value: float) -> str:
+    """A number with three digits, and none in an exponent."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.{1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3}f}"

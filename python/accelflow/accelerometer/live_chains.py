@@ -1,0 +1,185 @@
+"""T-chains of a live server, compared with the equations.
+
+`benches/serve/chains` measures a server with TLS whose threads execute the traces of a call
+themselves, or have the runtime's ensemble do it: the threads spin (Sync) or sleep (Sync-OS). Each
+trace, or chain of traces that waits for a response, is one offload. :func:`beside` evaluates
+equations (1), (3) and (5) with inputs that were not fitted: the bodies' times from a recording of
+the server without an ensemble, and o0, L and o1 from micro-benchmarks. A nanosecond is a cycle.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.accelerometer.measured import line
+from accelflow.accelerometer.rounds import over_rounds
+from accelflow.accelerometer.service import Kernel, Service, evaluate
+from accelflow.errors import InputError
+from accelflow.files import why
+
+#: The schema of the benchmark's output.
+SCHEMA: Final = "accelflow.live-chains/1"
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What is compared: the threading, the ratio of the equations, and the measured time."""
+
+    threading: str
+    ratio: str
+    time: str
+
+
+#: The comparisons, by name. A host with several calls at once saves processor time by Sync-OS; Sync
+#: has one thread a core, and all responses are those of single calls.
+FORMS: Final[Mapping[str, _Form]] = {
+    "sync, host's time": _Form("sync", "speedup_ratio", "host_ns"),
+    "sync, response": _Form("sync", "latency_reduction_ratio", "response_ns"),
+    "sync_os, host's time": _Form("sync_os", "speedup_ratio", "loaded_host_ns"),
+    "sync_os, response": _Form("sync_os", "latency_reduction_ratio", "response_ns"),
+}
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """A chain of a call: its traces, its accelerators, and the time of their bodies on the host."""
+
+    traces: tuple[str, ...]
+    steps: int
+    kernel_ns: float
+
+
+def read_chains(path: Path) -> dict[str, Any]:
+    """Read the benchmark's output from the file at `path`. Raises InputError."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise InputError(f"{path}: schema: must be {SCHEMA}")
+    return found
+
+
+def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """Compare the equations with the measurements.
+
+    `cases` has an object for each call: `chain`, `bytes`, `offloads` (traces, accelerators and the
+    bodies' time of each), `host_ns` and `response_ns` without an ensemble, `kernel_share_ratio`,
+    and `rows`, one for each of :data:`FORMS`: {form, closed_form_ratio, measured_ratio,
+    error_points}. Ratios are over the same server without an ensemble; the error is the closed form
+    less the measurement, round by round. `offload` has o0 and L by the number of accelerators, and
+    o1. Values are medians with their intervals
+    (:func:`accelflow.accelerometer.rounds.over_rounds`).
+    """
+    return {
+        **{key: measured[key] for key in ("build", "rounds", "calls", "callers", "run_queue")},
+        "offload": {
+            "chains": [
+                {
+                    "steps": row["steps"],
+                    "setup_ns": over_rounds(row["setup_ns"]),
+                    "transfer_ns": over_rounds(row["transfer_ns"]),
+                }
+                for row in measured["offload"]
+            ],
+            "thread_switch_ns": over_rounds(measured["bodies"]["thread_switch_ns"]),
+            "acceleration_ratio": over_rounds(_accelerations(measured["bodies"]["sizes"])),
+        },
+        "cases": [_case(case, measured) for case in measured["cases"]],
+    }
+
+
+def _accelerations(sizes: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[float]:
+    """A for each round: the geometric mean over bodies and sizes of host's over workers' time."""
+    logarithms = [
+        [math.log(h / w) for h, w in zip(size["host_ns"], size["worker_ns"], strict=True)]
+        for rows in sizes.values()
+        for size in rows
+    ]
+    return [math.exp(math.fsum(row) / len(row)) for row in zip(*logarithms, strict=True)]
+
+
+def _chains(case: Mapping[str, Any], bodies: Mapping[str, Any]) -> list[_Chain]:
+    """The offloads of a call, from its recording.
+
+    A recorded TCP includes the system calls, which a server's thread makes with and without an
+    ensemble. Its body is the line through the times by size of the micro-benchmark.
+    """
+    tcp = [
+        (float(size["input_bytes"]), float(over_rounds(size["host_ns"])["median"] or 0.0))
+        for size in bodies["sizes"]["TCP"]
+    ]
+    fixed, slope = line(tcp)
+    (service,) = case["recording"]["services"]
+    found = []
+    for phase in service["phases"]:
+        for chain in phase.get("chains", ()):
+            costs = [
+                fixed + slope * step["input_bytes"]
+                if step["accelerator"] == "TCP"
+                else step["cost_ns"]
+                for step in chain["steps"]
+            ]
+            traces = tuple(dict.fromkeys(step["trace"] for step in chain["steps"]))
+            found.append(_Chain(traces, len(costs), math.fsum(costs)))
+    return found
+
+
+def _case(case: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str, Any]:
+    chains = _chains(case, measured["bodies"])
+    inline = [each["inline"] for each in case["rounds"]]
+    kernel_ns = math.fsum(chain.kernel_ns for chain in chains)
+    return {
+        "chain": case["chain"],
+        "bytes": case["bytes"],
+        "offloads": [
+            {"traces": list(c.traces), "steps": c.steps, "kernel_ns": c.kernel_ns} for c in chains
+        ],
+        "host_ns": over_rounds([each["loaded_host_ns"] for each in inline]),
+        "response_ns": over_rounds([each["response_ns"] for each in inline]),
+        "kernel_share_ratio": over_rounds([kernel_ns / each["loaded_host_ns"] for each in inline]),
+        "rows": [_row(name, form, case, chains, measured) for name, form in FORMS.items()],
+    }
+
+
+def _row(
+    name: str,
+    form: _Form,
+    case: Mapping[str, Any],
+    chains: Sequence[_Chain],
+    measured: Mapping[str, Any],
+) -> dict[str, Any]:
+    costs = {row["steps"]: row for row in measured["offload"]}
+    switches = measured["bodies"]["thread_switch_ns"]
+    accelerations = _accelerations(measured["bodies"]["sizes"])
+    closed, found = [], []
+    for number, each in enumerate(case["rounds"]):
+        before_ns = each["inline"][form.time]
+        kernels = [
+            Kernel(
+                name=", ".join(chain.traces),
+                threading=form.threading,
+                # The ensemble takes an offload at once.
+                driver_waits=None if form.threading == "sync" else False,
+                kernel_share_ratio=min(chain.kernel_ns / before_ns, 1 / len(chains)),
+                offloads_per_s=1e9 / before_ns,
+                setup_cycles=costs[chain.steps]["setup_ns"][number],
+                transfer_cycles=costs[chain.steps]["transfer_ns"][number],
+                thread_switch_cycles=0.0 if form.threading == "sync" else switches[number],
+                acceleration_ratio=accelerations[number],
+            )
+            for chain in chains
+        ]
+        service = Service(host_cycles_per_s=1e9, kernels=kernels)
+        closed.append(float(evaluate(service)[form.ratio]))
+        found.append(before_ns / each[form.threading][form.time])
+    errors = [100 * (ours - real) for ours, real in zip(closed, found, strict=True)]
+    return {
+        "form": name,
+        "closed_form_ratio": over_rounds(closed),
+        "measured_ratio": over_rounds(found),
+        "error_points": over_rounds(errors),
+    }

@@ -1,0 +1,50 @@
+"""Values over rounds on a machine that others use too: medians, and intervals without a normal law.
+
+What interrupts a measurement only makes it longer, and may be much longer than what is measured. A
+mean over rounds is then that of the interruptions, so values are medians. Things that are compared
+are measured in the same rounds, and the median is that of their ratios, round by round.
+"""
+
+import math
+import os
+import statistics
+from collections.abc import Sequence
+from typing import Final
+
+__all__ = ["Over", "over_rounds", "run_queue"]
+
+#: The probability that an interval of 95 % lies beside the true median, on one side.
+_BESIDE: Final = 0.025
+
+#: Half of an interval of 95 % over the standard error of a normal law.
+_HALVES: Final = 1.96
+
+#: A value over rounds: `median`, the ends `low` and `high` of its interval, `standard_error`.
+Over = dict[str, float | None]
+
+
+def over_rounds(values: Sequence[float]) -> Over:
+    """Return the median of `values`, and the ends of its 95 % interval.
+
+    The interval is that of the sign test: its ends are two of the values, and it holds for any
+    distribution. `standard_error` is that of a normal law with an interval of this width. All three
+    are None for fewer than six values.
+    """
+    ordered = sorted(values)
+    count, beside, rank = len(ordered), 0.0, 0
+    # How many of the smallest values, and of the largest, are outside.
+    while (beside := beside + math.comb(count, rank) * 0.5**count) <= _BESIDE:
+        rank += 1
+    low, high = (ordered[rank - 1], ordered[-rank]) if rank else (None, None)
+    error = None if low is None or high is None else (high - low) / (2 * _HALVES)
+    return {
+        "median": statistics.median(ordered),
+        "low": low,
+        "high": high,
+        "standard_error": error,
+    }
+
+
+def run_queue() -> float:
+    """Return the mean number of threads that ran or were ready in the last minute (`uptime`)."""
+    return os.getloadavg()[0]
