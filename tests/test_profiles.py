@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accelflow import InputError
+from accelflow.findings import targets
 from accelflow.profiles import (
     OTHER,
     Functionality,
@@ -19,12 +20,14 @@ from accelflow.profiles import (
     Rules,
     breakdown,
     compare,
+    peak_ipc,
     read,
     references,
 )
+from accelflow.profiles.categories import PARTS
 from accelflow.profiles.frames import function_name
 from accelflow.profiles.plots import write_plots
-from accelflow.profiles.references import REFERENCES
+from accelflow.profiles.references import REFERENCES, compared
 from accelflow.profiles.rules import DEFAULT
 from conftest import ROOT
 
@@ -610,11 +613,32 @@ def test_profiles_that_cannot_be_compared(tmp_path: Path) -> None:
         compare({"one": one, "two": cycles})
 
 
-def test_references_are_shares_of_known_categories() -> None:
+def test_references_are_the_papers_figures_for_known_categories() -> None:
     for view, categories in (("leaf", Leaf), ("functionality", Functionality)):
         found = [each for name in categories for each in references(view, name)]
         assert len(found) == len(REFERENCES[view])
-        assert all(0 < each.ratio < 1 and each.place for each in found)
+        for each in found:
+            assert 0 < each.ratio[0] <= each.ratio[1] < 1
+            assert each.place
+            assert set(each.parts) <= set(PARTS.get(each.category, ()))
+    keys = [each.key for known in REFERENCES.values() for each in known]
+    section = "accelerometer.characterisation."
+    reported = {key.removeprefix(section) for key in targets() if key.startswith(section)}
+    # A row for each figure, but for the two of IPC.
+    assert sorted(keys) == sorted(reported - {"peak_ipc", "leaf_ipc"})
+    assert peak_ipc() == 4.0
+
+
+def test_references_are_compared_with_the_like_part(tmp_path: Path) -> None:
+    text = "main;malloc 20\nmain;memcpy 10\nmain;memset 30\nmain;SHA256_Update 40\n"
+    result = breakdown(read(profile_of(text, tmp_path)))
+    rows = {row["reference"].key: row["share_ratio"] for row in compared(result)}
+    assert rows["google_copies"] == pytest.approx(0.1)
+    assert rows["google_copies_and_allocation"] == pytest.approx(0.3)
+    assert rows["omnetpp_allocation"] == pytest.approx(0.2)
+    assert rows["memory"] == pytest.approx(0.3)
+    # Nothing encrypts here.
+    assert "cache1_ssl" not in rows
 
 
 def test_command_compares_and_shows_details(tmp_path: Path) -> None:
@@ -643,11 +667,14 @@ def test_command_compares_and_shows_details(tmp_path: Path) -> None:
 def test_pictures_have_equal_bytes_and_ipc_where_it_was_counted(tmp_path: Path) -> None:
     path = profile_of(TWO_EVENTS, tmp_path)
     measured = breakdown(read(path))
-    compared = compare({"GenA": measured, "GenC": measured})
-    drawn = [write_plots(compared, tmp_path / name) for name in ("one", "two")]
+    both = {"GenA": measured, "GenC": measured}
+    drawn = [write_plots(compare(both), both, tmp_path / name) for name in ("one", "two")]
     one, two = ({each.name: each.read_bytes() for each in paths} for paths in drawn)
     assert one == two
-    assert set(one) == {"leaf.png", "functionality.png", "ipc-leaf.png", "ipc-functionality.png"}
-    plain = breakdown(read(profile_of(FOLDED, tmp_path)))
-    names = [each.name for each in write_plots(compare({"one": plain}), tmp_path / "plain")]
-    assert names == ["leaf.png", "functionality.png"]
+    drawn_ipc = {"ipc-leaf.png", "ipc-functionality.png"}
+    assert {"leaf.png", "functionality.png", "orchestration.png"} | drawn_ipc <= set(one)
+    plain = {"one": breakdown(read(profile_of(FOLDED, tmp_path)))}
+    paths = write_plots(compare(plain), plain, tmp_path / "plain")
+    # Figs. 2, 9, 1, 3, 5, 7 and 4: nothing there waits for a lock (Fig. 6).
+    names = ["leaf", "functionality", "orchestration", "memory", "kernel", "c_libraries", "copies"]
+    assert [each.stem for each in paths] == names

@@ -9,6 +9,7 @@ import click
 
 from accelflow import profiles
 from accelflow.errors import InputError, refused
+from accelflow.profiles.references import compared
 from accelflow.profiles.rules import DEFAULT
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -67,7 +68,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write pictures into DIR: stacked shares, and IPC where it was counted.",
+    help="Write pictures into DIR: Figs. 1 to 10 of the paper, and 16 to 18 for several FILES.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def profile(  # noqa: PLR0913  the options of the command
@@ -98,14 +99,14 @@ def profile(  # noqa: PLR0913  the options of the command
         profiles.breakdown(each, rules, acceleration_ratio=acceleration_ratio) for each in read
     ]
     by_name = dict(zip(_names(files), results, strict=True))
-    compared = profiles.compare(by_name, _counts(requests))
+    together = profiles.compare(by_name, _counts(requests))
     if directory is not None:
         from accelflow.profiles.plots import write_plots  # noqa: PLC0415  matplotlib loads slowly
 
-        for path in write_plots(compared, directory):
+        for path in write_plots(together, by_name, directory):
             click.echo(f"wrote {path}", err=True)
     if len(files) > 1:
-        text = json.dumps(compared, indent=2) if as_json else "\n".join(_side_by_side(compared))
+        text = json.dumps(together, indent=2) if as_json else "\n".join(_side_by_side(together))
         click.echo(text)
     elif as_json:
         click.echo(json.dumps(results[0], indent=2))
@@ -166,31 +167,35 @@ def _details(result: dict[str, Any]) -> Iterator[str]:
     for leaf, purposes in result["details"]["by_functionality"].items():
         if leaf != profiles.OTHER:
             yield f"{leaf} by functionality: {_list(purposes)}"
-    for view, _ in _VIEWS:
-        shares = {row["category"]: row["share_ratio"] for row in result[view]}
-        for category, share in shares.items():
-            for known in profiles.references(view, category):
-                most = "up to " if known.at_most else ""
-                yield (
-                    f"{category}: {100 * share:.1f} % here, {most}{100 * known.ratio:.0f} % in"
-                    f" {known.subject} (Accelerometer, {known.place})"
-                )
+    for row in compared(result):
+        known = row["reference"]
+        *others, last = row["parts"] or ("",)
+        parts = f", {', '.join(others)}{' and ' if others else ''}{last} alone" if last else ""
+        yield (
+            f"{row['category']}{parts}: {100 * row['share_ratio']:.1f} % here, {known.text} in"
+            f" {known.subject} (Accelerometer, {known.place})"
+        )
+    if "ipc" in result:
+        yield (
+            f"IPC: {result['ipc']:.2f} here; the paper's leaf functions use less than half of a"
+            f" peak of {profiles.peak_ipc():.1f} (section 2.3.5)"
+        )
 
 
 def _list(shares: dict[str, float]) -> str:
     return ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
 
 
-def _side_by_side(compared: dict[str, Any]) -> Iterator[str]:
+def _side_by_side(together: dict[str, Any]) -> Iterator[str]:
     """Each category's share of the whole first profile, and the change to the first."""
-    names = compared["names"]
+    names = together["names"]
     width = max(*map(len, names), 9) + 2
-    measured = any(each is not None for each in compared["ipc"])
+    measured = any(each is not None for each in together["ipc"])
     for view, title in _VIEWS:
         head = "".join(f"{name:>{width}}{'change':>9}" for name in names[1:])
         ipc = "".join(f"{f'IPC {i + 1}':>8}" for i in range(len(names))) if measured else ""
         yield f"{title:24}{names[0]:>{width}}{head}{ipc}"
-        for row in compared[view]:
+        for row in together[view]:
             each = row["profiles"]
             if any(profile["share_of_first_ratio"] for profile in each):
                 line = f"  {row['category']:22}{_share(each[0], width)}"
@@ -205,7 +210,7 @@ def _side_by_side(compared: dict[str, Any]) -> Iterator[str]:
                     )
                 yield line
     for name, freed, speedup in zip(
-        names[1:], compared["freed_ratio"][1:], compared["speedup_ratio"][1:], strict=True
+        names[1:], together["freed_ratio"][1:], together["speedup_ratio"][1:], strict=True
     ):
         yield (
             f"{name}: {100 * freed:.1f} % of the cycles of {names[0]} freed, the same cycles serve"

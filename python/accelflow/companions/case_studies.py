@@ -1,12 +1,29 @@
 """The case studies and recommendations of the Accelerometer paper, with its printed inputs."""
 
+import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 from accelflow.accelerometer import Kernel, Service, break_even, evaluate
 from accelflow.accelerometer.service import FIG_20_SWITCHES
+from accelflow.findings import targets
 
 #: The case studies that Table 6 has production measurements of.
 MEASURED: Final = ("aes_ni_cache1", "encryption_cache3", "inference_ads1")
+
+#: The parts of a host's time after offloading, by the losses of an outcome.
+LOSSES: Final = {
+    "not_offloaded_ratio": "kernel on the host",
+    "accelerator_ratio": "waiting for the accelerator",
+    "setup_ratio": "setup (o0)",
+    "transfer_ratio": "transfer (L)",
+    "queue_ratio": "queue (Q)",
+    "thread_switches_ratio": "thread switches (o1)",
+}
+#: Other parts of a host's time.
+REST: Final = "rest of the service"
+OVERHEAD: Final = "offload overhead"
+FREED: Final = "freed"
 
 #: All of Feed1's compressions in a second (Table 7, on-chip). The off-chip rows offload those that
 #: pay; Fig. 20 follows only if alpha is scaled by their number.
@@ -79,6 +96,9 @@ _CASES: Final[dict[str, tuple[float, dict[str, Any]]]] = {
     ),
 }
 
+#: C_b of Feed1's compression, from its printed break-even size.
+_PER_BYTE: Final = 5.62
+
 _OFF_CHIP: Final[dict[str, Any]] = {
     "kernel_share_ratio": 0.15,
     "all_offloads_per_s": _COMPRESSIONS,
@@ -86,6 +106,31 @@ _OFF_CHIP: Final[dict[str, Any]] = {
     "acceleration_ratio": 27.0,
 }
 
+
+#: The off-chip compressions of Table 7.
+_OFF_CHIP_CASES: Final[Mapping[str, dict[str, Any]]] = {
+    "sync": {"threading": "sync", "offloads_per_s": 9_629.0},
+    "sync_os": {
+        "threading": "sync_os",
+        "offloads_per_s": 3_986.0,
+        "thread_switch_cycles": 5_750.0,
+        "latency_thread_switches": FIG_20_SWITCHES,
+    },
+    "async": {"threading": "async_same_thread", "offloads_per_s": 9_769.0},
+}
+
+#: A remote accelerator of compression, which the paper mentions without inputs ("we do not see
+#: gains from remote acceleration"). Assumed: 20,000 cycles to send and receive, 1 ms on the way.
+_REMOTE: Final[dict[str, Any]] = {
+    "threading": "sync_os",
+    "placement": "remote",
+    "kernel_share_ratio": 0.15,
+    "offloads_per_s": _COMPRESSIONS,
+    "setup_cycles": 20_000.0,
+    "transfer_cycles": 2.3e6,
+    "thread_switch_cycles": 5_750.0,
+    "acceleration_ratio": 27.0,
+}
 
 #: The largest share of cycles in orchestration that section 2.4 prints for the ML services, and the
 #: least; what is left is inference. Its gains if inference took no time follow.
@@ -104,28 +149,24 @@ def estimates() -> dict[str, float]:
     }
     ideal = _evaluate(*_CASES["recommendations.compression_on_chip_sync"])
     found["recommendations.ideal_compression"] = ideal["ideal_speedup_ratio"] - 1
-    for name, more in (
-        ("sync", {"threading": "sync", "offloads_per_s": 9_629.0}),
-        (
-            "sync_os",
-            {
-                "threading": "sync_os",
-                "offloads_per_s": 3_986.0,
-                "thread_switch_cycles": 5_750.0,
-                "latency_thread_switches": FIG_20_SWITCHES,
-            },
-        ),
-        ("async", {"threading": "async_same_thread", "offloads_per_s": 9_769.0}),
-    ):
+    for name in ("compression_on_chip_sync", "memory_copy_on_chip", "memory_allocation_on_chip"):
+        result = _evaluate(*_CASES[f"recommendations.{name}"])
+        found[f"recommendations.{name}_latency"] = result["latency_reduction_ratio"] - 1
+    found["recommendations.compression_on_chip_least_bytes"] = _least_bytes(
+        threading="sync", placement="on_chip", acceleration_ratio=5.0
+    )
+    for name, more in _OFF_CHIP_CASES.items():
         row = f"recommendations.compression_off_chip_{name}"
         result = _evaluate(2.3, {**_OFF_CHIP, **more})
         found[row] = result["speedup_ratio"] - 1
-        if name != "sync":
-            found[f"{row}_latency"] = result["latency_reduction_ratio"] - 1
+        found[f"{row}_latency"] = result["latency_reduction_ratio"] - 1
     # C_b is not printed. Equation (2) gives 5.62 cycles a byte from the printed 425 B, so this row
     # shows that the equation can be inverted, not where the size comes from.
     smallest = break_even(
-        threading="sync", cycles_per_byte=5.62, transfer_cycles=2_300.0, acceleration_ratio=27.0
+        threading="sync",
+        cycles_per_byte=_PER_BYTE,
+        transfer_cycles=2_300.0,
+        acceleration_ratio=27.0,
     )
     name = "recommendations.compression_off_chip_sync_break_even_bytes"
     found[name] = float(smallest.above_bytes)
@@ -144,22 +185,135 @@ def estimates() -> dict[str, float]:
     return found | _before_after()
 
 
+def _least_bytes(**design: Any) -> float:
+    """The least whole number of bytes whose compression pays."""
+    even = break_even(cycles_per_byte=_PER_BYTE, **design)
+    return math.floor(float(even.above_bytes)) + 1.0
+
+
 def _before_after() -> dict[str, float]:
-    """The changes in the production profiles, before to after, by the equations.
+    """The changes in the production profiles, before to after, by the equations."""
+    found = {}
+    for case, study in studies().items():
+        freed, share = 1 - 1 / study["estimated_ratio"], study["kernel_share_ratio"]
+        if case == "inference_ads1":
+            # All of it is done elsewhere; what offloads cost is in other categories.
+            kept = study["after"].get(LOSSES["not_offloaded_ratio"], 0.0)
+            found[f"{case}_inference_reduction"] = 1 - kept / share
+        else:
+            found[f"{case}_secure_io_reduction"] = freed / share
+        if case == "aes_ni_cache1":
+            found[f"{case}_cycles_freed"] = freed
+    return {f"before_after.{name}": value for name, value in found.items()}
 
-    The paper's category is all of secure I/O. The equations include only the accelerated part,
-    encryption, so their reductions are larger.
+
+def by_measured_speedup() -> dict[str, float]:
+    """The rows of `before_after` that follow from the measured speedups instead of the estimates.
+
+    What a profile shows is what was measured: the cycles that the speedup of Table 6's last column
+    frees, as a share of the kernel's.
     """
-    cache1 = _evaluate(*_CASES["case_studies.aes_ni_cache1"])
-    cache3 = _evaluate(*_CASES["case_studies.encryption_cache3"])
-    return {
-        "before_after.aes_ni_cache1_cycles_freed": 1 - 1 / cache1["speedup_ratio"],
-        "before_after.aes_ni_cache1_secure_io_reduction": _kernel_reduction(cache1),
-        "before_after.encryption_cache3_secure_io_reduction": _kernel_reduction(cache3),
-    }
+    found = {}
+    for case, study in studies().items():
+        freed, share = 1 - 1 / study["measured_ratio"], study["kernel_share_ratio"]
+        found[f"before_after.{case}_secure_io_reduction"] = freed / share
+        found[f"before_after.{case}_cycles_freed"] = freed
+    return found
 
 
-def _kernel_reduction(outcome: dict[str, Any]) -> float:
-    """The share of the kernel's cycles that offloading it frees on the host."""
-    share = float(outcome["kernels"][0]["kernel_share_ratio"])
-    return (1 - 1 / float(outcome["speedup_ratio"])) / share
+def studies() -> dict[str, dict[str, Any]]:
+    """The case studies of Table 6: speedups, and the host's time before and after.
+
+    `before` and `after` have the parts of the host's time, as shares of that before; `after` is
+    that of the equations. `production` is what the paper states of the profile after: the kernel's
+    reduction, and the cycles freed by the measured speedup; the rest of the change is overhead.
+    """
+    found = {}
+    for case in MEASURED:
+        outcome = _evaluate(*_CASES[f"case_studies.{case}"])
+        share = float(outcome["kernels"][0]["kernel_share_ratio"])
+        measured = 1 + targets()[f"accelerometer.case_studies_measured.{case}"].value
+        losses = outcome["kernels"][0]["losses"]
+        found[case] = {
+            "estimated_ratio": float(outcome["speedup_ratio"]),
+            "measured_ratio": measured,
+            "kernel_share_ratio": share,
+            "before": {REST: 1 - share, LOSSES["not_offloaded_ratio"]: share},
+            "after": {REST: 1 - share}
+            | {name: float(losses[loss]) for loss, name in LOSSES.items() if losses[loss]},
+            "production": _production(case, share, measured),
+        }
+    return found
+
+
+def _production(case: str, share: float, measured: float) -> dict[str, float]:
+    """The parts of the host's time after offloading, by what the text says of Figs. 16 to 18."""
+    printed = targets()
+    freed = 1 - 1 / measured
+    if case == "aes_ni_cache1":
+        freed = printed[f"accelerometer.before_after.{case}_cycles_freed"].value
+    reduction = "inference" if case == "inference_ads1" else "secure_io"
+    gone = printed[f"accelerometer.before_after.{case}_{reduction}_reduction"].value
+    if case == "inference_ads1":
+        return {REST: 1 - share, OVERHEAD: share * gone - freed, FREED: freed}
+    # The category is all of secure I/O, of which the kernel is the largest part.
+    category = freed / gone
+    return {REST: 1 - category, LOSSES["not_offloaded_ratio"]: category - freed, FREED: freed}
+
+
+def paying_compressions() -> list[tuple[str, float, float]]:
+    """Feed1's compressions that pay off the chip: the way, the break-even size, and their share.
+
+    The size of Sync is printed, and so is its share. The others follow from Table 7: the share from
+    the numbers of offloads, and the size from its costs by equations (4) and (7).
+    """
+    found = []
+    for way, more in _OFF_CHIP_CASES.items():
+        even = break_even(
+            threading=more["threading"],
+            cycles_per_byte=_PER_BYTE,
+            transfer_cycles=_OFF_CHIP["transfer_cycles"],
+            acceleration_ratio=_OFF_CHIP["acceleration_ratio"],
+            thread_switch_cycles=more.get("thread_switch_cycles", 0.0),
+        )
+        found.append((way, float(even.above_bytes), more["offloads_per_s"] / _COMPRESSIONS))
+    return found
+
+
+def recommendations() -> list[dict[str, Any]]:
+    """The bars of Fig. 20: gains in throughput and latency, by overhead and acceleration.
+
+    Each has `group`, `bar`, `speedup`, `latency` (None if the ideal has none), and the key of the
+    paper's figure without its section, or None.
+    """
+    bars = []
+
+    def add(group: str, bar: str, key: str | None, giga: float, kernel: dict[str, Any]) -> None:
+        result = _evaluate(giga, kernel)
+        bars.append(
+            {
+                "group": group,
+                "bar": bar,
+                "key": key,
+                "speedup": result["speedup_ratio"] - 1,
+                "latency": result["latency_reduction_ratio"] - 1,
+            }
+        )
+
+    for group, name in (
+        ("compression", "compression_on_chip_sync"),
+        ("memory copy", "memory_copy_on_chip"),
+        ("memory allocation", "memory_allocation_on_chip"),
+    ):
+        giga, kernel = _CASES[f"recommendations.{name}"]
+        ideal = _evaluate(giga, kernel)["ideal_speedup_ratio"] - 1
+        key = "ideal_compression" if group == "compression" else None
+        bars.append({"group": group, "bar": "ideal", "key": key, "speedup": ideal, "latency": None})
+        add(group, "on chip, Sync", name, giga, kernel)
+        if group == "compression":
+            for way, more in _OFF_CHIP_CASES.items():
+                bar = {"sync": "Sync", "sync_os": "Sync-OS", "async": "Async"}[way]
+                offloads = {**_OFF_CHIP, **more}
+                add(group, f"off chip, {bar}", f"compression_off_chip_{way}", 2.3, offloads)
+            add(group, "remote, Sync-OS (assumed)", None, 2.3, _REMOTE)
+    return bars

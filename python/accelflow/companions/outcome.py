@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from accelflow import arcus, cerebros, chip
-from accelflow.companions import case_studies, ensemble
+from accelflow.companions import ensemble
+from accelflow.companions.accelerometer_rows import accelerometer_findings, accelerometer_results
 from accelflow.errors import one_of
 from accelflow.findings import Estimate, Finding, Reason, reasons, targets
 
@@ -50,19 +51,7 @@ def _computed(experiment: str, figures: Mapping[str, float]) -> list[Finding]:
 
 
 def _accelerometer(_seed: int, _threads: int) -> _Found:
-    found = {f"accelerometer.{name}": value for name, value in case_studies.estimates().items()}
-    for case in case_studies.MEASURED:
-        estimate = found[f"accelerometer.case_studies.{case}"]
-        found[f"accelerometer.case_studies_measured.{case}"] = estimate
-    measured = {
-        case: float(targets()[f"accelerometer.case_studies_measured.{case}"].figure.low)
-        for case in case_studies.MEASURED
-    }
-    for case, gain in measured.items():
-        points = 100 * (found[f"accelerometer.case_studies.{case}"] - gain)
-        found[f"accelerometer.case_studies_error.{case}"] = points
-    in_order = {key: found[key] for key in targets() if key in found}
-    return _computed("model", in_order), {}
+    return accelerometer_findings(), accelerometer_results()
 
 
 def _cerebros(seed: int, threads: int) -> _Found:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from accelflow.companions.live_server import live_server_lines
 from accelflow.companions.outcome import PaperResult, sections
 from accelflow.findings import Finding
-from accelflow.findings.page import largest, markdown_table, page, table, whys
+from accelflow.findings.page import (
+    definitions,
+    largest,
+    markdown_table,
+    page,
+    table,
+    whys,
+)
 
 __all__ = ["markdown"]
 
@@ -17,6 +25,10 @@ _NAMES: Final = {"accelerometer": "Accelerometer", "cerebros": "Cerebros", "arcu
 #: is another than the experiment's.
 _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
     "model": ("Closed forms", "model"),
+    "Table 6": ("Table 6: estimates beside production", "table6"),
+    "Figs. 16 to 18": ("Figs. 16 to 18: the host's cycles before and after", "fig16-18"),
+    "section 2.4": ("Without inference (section 2.4)", ""),
+    "Fig. 20": ("Table 7 and Fig. 20: alternatives", "fig20"),
     "table2": ("Table 2: registers and the rates they give", ""),
     "offloads": ("Offloads of single tasks", ""),
     "places": ("One for all cores, in the NIC, or one for each", ""),
@@ -42,7 +54,7 @@ def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
         f"docs/{outcome.paper}.md introduces the model, and says which parameters were chosen by "
         "which result.",
     ]
-    if pictures and outcome.paper != "accelerometer":
+    if pictures:
         about.append(
             "Black marks in pictures are what the paper's text says; its bars and curves are not "
             "in the text."
@@ -50,7 +62,9 @@ def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
     body = [*largest(outcome.findings), *_sections(outcome, pictures)]
     if "ensemble" in outcome.results:
         body += _ensemble(outcome.results["ensemble"])
-    body += whys(outcome.findings)
+    if "live_server" in outcome.results:
+        body += live_server_lines(outcome.results["live_server"], pictures.get("fig15-22"))
+    body += [*definitions(outcome.findings), *whys(outcome.findings)]
     title = f"{_NAMES[outcome.paper]}'s results, ours beside the paper's"
     return page(title, outcome.findings, about, body)
 

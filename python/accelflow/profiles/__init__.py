@@ -8,7 +8,7 @@ assign functions to categories, :func:`breakdown` computes the share of each cat
 from accelflow.profiles.breakdown import breakdown
 from accelflow.profiles.categories import OTHER, Functionality, Leaf
 from accelflow.profiles.comparison import compare
-from accelflow.profiles.references import Reference, references
+from accelflow.profiles.references import Reference, peak_ipc, references
 from accelflow.profiles.rules import Rules
 from accelflow.profiles.stacks import Profile, read
 
@@ -21,6 +21,7 @@ __all__ = [
     "Rules",
     "breakdown",
     "compare",
+    "peak_ipc",
     "read",
     "references",
 ]

@@ -41,8 +41,9 @@ def breakdown(
     Stacks without a category are in the last row, `other`, with its heaviest functions: leaves, or
     in `functionality` the functions that the innermost dispatcher called. If perf counted cycles
     and instructions, rows also have `instructions`, `instructions_ratio` (the share of all
-    instructions) and `ipc`. `details` are :func:`leaves_by_part`, `orchestration` is
-    :func:`orchestration`. Raises InputError unless `acceleration_ratio` is above 0.
+    instructions) and `ipc` (None for a category whose instructions were not counted). `details`
+    are :func:`leaves_by_part`, `orchestration` is :func:`orchestration`. Raises InputError unless
+    `acceleration_ratio` is above 0.
     """
     if not acceleration_ratio > 0:
         raise InputError(f"acceleration_ratio = {acceleration_ratio}: must be above 0")
@@ -159,7 +160,9 @@ class _Shares:
         if self.instructions is not None:
             row["instructions"] = self.instructions[category]
             row["instructions_ratio"] = self.instructions[category] / (self.executed or 1)
-            row["ipc"] = self.instructions[category] / weight if weight else None
+            counted = self.instructions[category]
+            # Counters of user space alone see nothing of the kernel's.
+            row["ipc"] = counted / weight if weight and counted else None
         return row
 
 

@@ -1,45 +1,140 @@
 """The shares of categories in the Accelerometer paper, as references for profiles.
 
-Its Figs. 1 to 10 have no numbers, so these are the shares stated in the text. A share is of all
-cycles of a service, unless `of` names something else.
+Its Figs. 1 to 10 have no numbers, so these are the figures stated in the text. A share is of all
+cycles of a service. A reference for a part of a category, such as copies, is compared with that
+part alone.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from accelflow.findings import targets
 from accelflow.profiles.categories import Functionality, Leaf
+
+#: The section of the paper's figures with the references.
+_SECTION: Final = "accelerometer.characterisation"
+
+#: The view of core work and orchestration (Fig. 1).
+ORCHESTRATION: Final = "orchestration"
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A share stated for a category, with its service and its place in the paper."""
+    """A figure stated for a category, with its subject and its place in the paper.
+
+    `key` is that of the figure among the reported ones. `parts` are the parts of the leaf category
+    that it counts, all if empty. With `at_most`, the paper has it as the largest of several.
+    """
 
     category: str
+    key: str
     subject: str
-    ratio: float
     place: str
+    parts: tuple[str, ...] = ()
     at_most: bool = False
 
+    @property
+    def ratio(self) -> tuple[float, float]:
+        """The least and the largest share; equal for a single figure."""
+        figure = targets()[f"{_SECTION}.{self.key}"].figure
+        return float(figure.low), float(figure.high)
 
-#: All of them, by view and category.
-REFERENCES: Final = {
+    @property
+    def text(self) -> str:
+        """The share in words."""
+        low, high = (f"{100 * end:.0f}" for end in self.ratio)
+        return f"{'up to ' if self.at_most else ''}{low}{'' if low == high else f' to {high}'} %"
+
+
+#: All of them, by view.
+REFERENCES: Final[Mapping[str, tuple[Reference, ...]]] = {
     "leaf": (
-        Reference(Leaf.MEMORY, "Facebook's seven services", 0.37, "section 1", at_most=True),
-        Reference(Leaf.MEMORY, "Google's fleet, copies and allocation", 0.13, "section 2.3.1"),
-        Reference(Leaf.MEMORY, "Google's fleet, copies alone", 0.05, "section 2.3.1"),
-        Reference(Leaf.MEMORY, "SPEC's 471.omnetpp, allocation alone", 0.05, "section 2.3.1"),
-        Reference(Leaf.MATH, "Ads2 and Feed2", 0.13, "section 2.3", at_most=True),
-        Reference(Leaf.SSL, "Cache1", 0.06, "section 2.3"),
+        Reference(
+            Leaf.MEMORY,
+            "memory",
+            "Facebook's seven services",
+            "section 1",
+            ("copy", "allocation", "free"),
+            at_most=True,
+        ),
+        Reference(
+            Leaf.MEMORY,
+            "google_copies_and_allocation",
+            "Google's fleet",
+            "section 2.3.1",
+            ("copy", "allocation"),
+        ),
+        Reference(Leaf.MEMORY, "google_copies", "Google's fleet", "section 2.3.1", ("copy",)),
+        Reference(
+            Leaf.MEMORY,
+            "omnetpp_allocation",
+            "SPEC's 471.omnetpp",
+            "section 2.3.1",
+            ("allocation",),
+        ),
+        Reference(Leaf.MATH, "ml_math", "Ads2 and Feed2", "section 2.3", at_most=True),
+        Reference(Leaf.SSL, "cache1_ssl", "Cache1", "section 2.3"),
     ),
     "functionality": (
-        Reference(Functionality.APPLICATION, "Web", 0.18, "section 2.4"),
-        Reference(Functionality.LOGGING, "Web", 0.23, "section 2.4"),
-        Reference(Functionality.IO, "the cache services", 0.52, "section 1", at_most=True),
-        Reference(Functionality.COMPRESSION, "Feed1", 0.15, "Table 7"),
+        Reference(Functionality.APPLICATION, "web_application_logic", "Web", "section 2.4"),
+        Reference(Functionality.LOGGING, "web_logging", "Web", "section 2.4"),
+        Reference(Functionality.IO, "cache_io", "the cache services", "section 1", at_most=True),
+        Reference(Functionality.COMPRESSION, "feed1_compression", "Feed1", "Table 7"),
+        Reference(
+            Functionality.PREDICTION, "ml_inference", "the ML services, at least", "section 2.4"
+        ),
+    ),
+    ORCHESTRATION: (
+        Reference(ORCHESTRATION, "ml_orchestration", "the ML services", "section 2.4"),
     ),
 }
 
 
 def references(view: str, category: str) -> tuple[Reference, ...]:
-    """The references of a category in a view, `leaf` or `functionality`."""
+    """The references of a category in a view, a key of :data:`REFERENCES`."""
     return tuple(each for each in REFERENCES[view] if each.category == category)
+
+
+def peak_ipc() -> float:
+    """The theoretical peak of instructions per cycle, of which the paper's leaves use under half.
+
+    It is that of its processors of generation C (Intel Skylake; section 2.3.5).
+    """
+    return targets()[f"{_SECTION}.peak_ipc"].value
+
+
+def compared(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Compare a breakdown with the paper's figures for the same categories and parts.
+
+    `result` is an object of :func:`accelflow.profiles.breakdown`. Each row has `view`, `category`,
+    `parts` (empty for all), `share_ratio` (ours, of all cycles) and `reference`. Categories without
+    weight are left out.
+    """
+    rows = []
+    for view, known in REFERENCES.items():
+        for reference in known:
+            share = _share(result, view, reference)
+            if share:
+                rows.append(
+                    {
+                        "view": view,
+                        "category": reference.category,
+                        "parts": reference.parts,
+                        "share_ratio": share,
+                        "reference": reference,
+                    }
+                )
+    return rows
+
+
+def _share(result: Mapping[str, Any], view: str, reference: Reference) -> float:
+    """Our share of all cycles in the parts that `reference` counts."""
+    if view == ORCHESTRATION:
+        return float(result[ORCHESTRATION]["orchestration_ratio"])
+    (share,) = (row["share_ratio"] for row in result[view] if row["category"] == reference.category)
+    if not reference.parts:
+        return float(share)
+    parts = result["details"]["parts"].get(reference.category, {})
+    return float(share) * math.fsum(parts.get(part, 0.0) for part in reference.parts)

@@ -1,0 +1,67 @@
+"""The rows of the Accelerometer paper, and what its page and pictures show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accelflow.companions import case_studies
+from accelflow.companions.live_server import live_server
+from accelflow.findings import Estimate, Finding, reasons, targets
+
+__all__ = ["NOT_COMPUTED", "accelerometer_findings", "accelerometer_results"]
+
+#: Sections of the paper's figures that nothing computes: profiles of other services.
+NOT_COMPUTED: Final = ("accelerometer.characterisation",)
+
+#: The experiment of each section of figures.
+_EXPERIMENTS: Final[Mapping[str, str]] = {
+    "case_studies": "Table 6",
+    "case_studies_measured": "Table 6",
+    "case_studies_error": "Table 6",
+    "before_after": "Figs. 16 to 18",
+    "inference_removed": "section 2.4",
+    "lucrative_offloads": "Fig. 20",
+    "recommendations": "Fig. 20",
+}
+
+#: The definition of a reduction by what was measured instead of estimated.
+_BY_MEASUREMENT: Final = "by the measured speedup of Table 6"
+
+
+def accelerometer_findings() -> list[Finding]:
+    """Return the rows of the paper, in the order of its figures."""
+    found = case_studies.estimates()
+    for case in case_studies.MEASURED:
+        estimate = found[f"case_studies.{case}"]
+        found[f"case_studies_measured.{case}"] = estimate
+        measured = targets()[f"accelerometer.case_studies_measured.{case}"].value
+        found[f"case_studies_error.{case}"] = 100 * (estimate - measured)
+    also = case_studies.by_measured_speedup()
+    return [
+        _finding(key, found[key.partition(".")[2]], also.get(key.partition(".")[2]))
+        for key in targets()
+        if key.partition(".")[2] in found and key.startswith("accelerometer.")
+    ]
+
+
+def _finding(key: str, value: float, by_measurement: float | None) -> Finding:
+    about: dict[str, Any] = {}
+    if by_measurement is not None:
+        about["also"] = ((_BY_MEASUREMENT, Estimate.computed(by_measurement)),)
+    return Finding.of(
+        targets()[key],
+        Estimate.computed(value),
+        why=reasons().get(key),
+        experiment=_EXPERIMENTS[key.split(".")[1]],
+        **about,
+    )
+
+
+def accelerometer_results() -> Mapping[str, Any]:
+    """Return what the page and the pictures show beside the rows."""
+    return {
+        "studies": case_studies.studies(),
+        "recommendations": case_studies.recommendations(),
+        "live_server": live_server(),
+    }
