@@ -112,8 +112,8 @@ pub fn measure_chains(
     longest: usize,
 ) -> Result<Vec<ChainCosts>, MeasureError> {
     let (host, workers) = cores(options)?;
-    // A message is received once; the others are visited in turn.
-    let others = [Accel::Decr, Accel::Rpc, Accel::Dser, Accel::Ldb];
+    // A message is received once, and nothing follows a load balancer; these are visited in turn.
+    let others = [Accel::Decr, Accel::Rpc, Accel::Dser];
     let others = others.into_iter().cycle();
     let accels: Vec<Accel> = [Accel::Tcp]
         .into_iter()
@@ -191,6 +191,24 @@ mod tests {
                 assert_eq!((size.host_ns.len(), size.worker_ns.len()), (2, 2));
                 assert!(size.host_ns.iter().all(|time| *time >= 1.0), "{size:?}");
             }
+        }
+    }
+
+    #[test]
+    fn chains_longer_than_any_trace_are_measured() {
+        let options = MeasureOptions {
+            rounds: 2,
+            calls: 3,
+        };
+        let found = match measure_chains(&options, 9) {
+            Err(MeasureError::OneCore) => return,
+            found => found.expect("a measurement"),
+        };
+        let steps: Vec<usize> = found.iter().map(|chain| chain.steps).collect();
+        assert_eq!(steps, (1..=9).collect::<Vec<_>>());
+        for chain in &found {
+            assert_eq!((chain.setup_ns.len(), chain.transfer_ns.len()), (2, 2));
+            assert!(chain.setup_ns.iter().all(|time| *time > 0.0), "{chain:?}");
         }
     }
 
