@@ -4,7 +4,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from accelerometer_parts.text import BUILDS, between, gain_over, over, points_over, queue_text
+from accelerometer_parts.text import (
+    BUILDS,
+    between,
+    build_command,
+    gain_over,
+    over,
+    points_over,
+    queue_text,
+)
 from accelflow.accelerometer import live_chains, measured
 from accelflow.findings.page import markdown_table
 
@@ -30,6 +38,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     """The section on the live server."""
     offload = found["offload"]
     by_steps = {row["steps"]: row for row in offload["chains"]}
+    build, run = build_command(found["build"], "accelflow-storage", "live_chains")
     return [
         "## The live server",
         "",
@@ -54,9 +63,8 @@ def lines(found: dict[str, Any]) -> list[str]:
         " medians over the rounds with their 95 % intervals by the sign test; ratios and errors are"
         " paired round by round.",
         "",
-        "    cargo build --profile extension -p accelflow-storage --example live_chains",
-        "    target/extension/examples/live_chains"
-        f" {found['rounds']} {found['calls']} >chains.json",
+        f"    {build}",
+        f"    {run} {found['rounds']} {found['calls']} >chains.json",
         "    .venv/bin/python scripts/accelerometer_page.py --server chains.json",
         "",
         *markdown_table(

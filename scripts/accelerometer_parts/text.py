@@ -52,5 +52,14 @@ def queue_text(run_queue: Sequence[float]) -> str:
     return f"run queue {run_queue[0]:.1f} before and {run_queue[-1]:.1f} after"
 
 
+def build_command(build: str, package: str, example: str) -> tuple[str, str]:
+    """The command that compiles a benchmark, and its program."""
+    profile, folder = ("", "debug") if build == "dev" else (" --profile extension", "extension")
+    return (
+        f"cargo build{profile} -p {package} --example {example}",
+        f"target/{folder}/examples/{example}",
+    )
+
+
 #: How a benchmark was compiled.
 BUILDS = {"dev": "development (`opt-level = 1`)", "release": "extension"}
