@@ -19,14 +19,15 @@ from accelflow.fit import (
     Lengths,
     bounds,
     fit,
-    log_ratio,
     scenario_of,
     to_json,
     to_toml,
     write_fit,
 )
+from accelflow.fit.objective import Evaluation, Judge
 from accelflow.fit.space import Optimiser, free_bounds, values_of
 from accelflow.reproduce import Runner, Scenario, read_scenario
+from accelflow.reproduce.distance import log_ratio
 
 #: As short as simulations can be: what is found is of no use.
 TINY = Lengths(requests=100, seeds=2, noise=10.0, most_seeds=8)
@@ -80,7 +81,10 @@ def test_a_search_begins_around_the_default_and_is_never_worse() -> None:
     found = fit(runner=Runner(2), lengths=TINY, evaluations=2, fixed=FIXED)
     points = (found.default, *found.evaluations)
     best = min(points, key=lambda one: one.distance)
-    assert best.scenario in [one.scenario for one in found.finalists]
+    finalists = [one.scenario for one in found.finalists]
+    assert best.scenario in finalists
+    assert found.default.scenario in finalists
+    assert found.best.distance == min(one.distance for one in found.finalists)
 
 
 def test_reductions_are_compared_as_latency_ratios() -> None:
@@ -214,7 +218,45 @@ def test_the_command_writes_the_scenario_and_the_log(tmp_path: Path) -> None:
     assert "of 2 points had more noise than 10" in done.stdout
     assert read_scenario(tmp_path / "scenario.toml").placement == "isolated"
     log = json.loads((tmp_path / "fit.json").read_text())
-    assert log["schema"] == "accelflow.fit/2"
+    assert log["schema"] == "accelflow.fit/3"
     assert len(log["evaluations"]) == 2
     assert len(log["asked"]["rows"]) == 8
     assert all(one["noise"] is not None for one in log["evaluations"])
+
+
+def test_a_refinement_changes_one_parameter_at_a_time_and_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a made-up distance that is lowest at one number and one choice."""
+    seen: list[Scenario] = []
+    submit_ns = next(one for one in bounds() if one.name == "core.submit_ns")
+
+    def made_up(_judge: Judge, scenario: Scenario, stage: str, **_more: float) -> Evaluation:
+        seen.append(scenario)
+        place = submit_ns.place(scenario.config.get("core.submit_ns", 800.0))
+        distance = abs(place - 0.4) + (scenario.facts != "drawn") + 0.1
+        return Evaluation(
+            scenario=scenario,
+            stage=stage,
+            findings=(),
+            distance=distance,
+            noise=0.0,
+            seeds=2,
+            steady=True,
+        )
+
+    monkeypatch.setattr(Judge, "of", made_up)
+    monkeypatch.setattr(Judge, "with_seeds", lambda it, one, stage, _: made_up(it, one, stage))
+    open_ones = {"core.submit_ns", "facts"}
+    fixed = {
+        name: value
+        for name, value in values_of(Scenario(), free_bounds({})).items()
+        if name not in open_ones
+    }
+    found = fit(runner=Runner(1), lengths=TINY, evaluations=200, seed=1, fixed=fixed)
+    assert found.best.scenario.facts == "drawn"
+    assert found.best.distance < 0.1 + 0.02
+    refined = [one for one in found.evaluations if one.stage.startswith("refinement")]
+    assert 0 < len(refined) < 100, "it ends when no step is nearer"
+    assert len({repr(one) for one in seen[: len(found.evaluations) + 1]}) > 1
+    assert any(one.scenario == found.default.scenario for one in found.finalists)

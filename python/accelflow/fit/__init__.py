@@ -10,7 +10,7 @@ before one of them is chosen.
 from __future__ import annotations
 
 from accelflow.fit.files import SCHEMA, to_json, to_toml, write_fit
-from accelflow.fit.objective import EXPERIMENT, Evaluation, Lengths, log_ratio
+from accelflow.fit.objective import EXPERIMENT, Evaluation, Lengths
 from accelflow.fit.search import Fit, fit
 from accelflow.fit.space import Bound, bounds, scenario_of
 
@@ -23,7 +23,6 @@ __all__ = [
     "Lengths",
     "bounds",
     "fit",
-    "log_ratio",
     "scenario_of",
     "to_json",
     "to_toml",

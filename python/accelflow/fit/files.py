@@ -13,12 +13,12 @@ from accelflow.files import free_suffix, parse_json, read_text, why, write_whole
 from accelflow.findings import targets
 from accelflow.fit.objective import EXPERIMENT, Evaluation
 from accelflow.fit.search import Fit
-from accelflow.fit.space import Bound, bounds
+from accelflow.fit.space import Bound, bounds, free_bounds, values_of
 from accelflow.reproduce import Scenario
 
 __all__ = ["SCHEMA", "to_json", "to_toml", "write_fit"]
 
-SCHEMA: Final = "accelflow.fit/2"
+SCHEMA: Final = "accelflow.fit/3"
 
 
 def to_toml(found: Fit) -> str:
@@ -84,6 +84,7 @@ def _asked(found: Fit) -> dict[str, Any]:
         "noise": lengths.noise,
         "fixed": dict(found.fixed),
         "default": Scenario().to_dict(),
+        "start": values_of(found.default.scenario, free_bounds(found.fixed)),
         "rows": {row: targets()[row].value for row in found.best.rows},
         "bounds": [_bound(bound) for bound in bounds()],
     }

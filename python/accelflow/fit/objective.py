@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from accelflow.errors import InputError
-from accelflow.findings import Finding, targets
+from accelflow.findings import Finding
 from accelflow.reproduce import Budget, Runner, Scenario, load, reproduce
+from accelflow.reproduce.distance import distance as distance_of
+from accelflow.reproduce.distance import fitted, standard_error
 
-__all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths", "log_ratio"]
+__all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths"]
 
 #: The experiment whose rows are fitted.
 EXPERIMENT: Final = "fig11"
@@ -105,13 +107,13 @@ class Judge:
             runner=self.runner,
             scenario=scenario,
         )
-        fitted = [finding for finding in outcome.findings if finding.use == "fit"]
-        distance = _distance(_means(fitted))
-        noise = _noise(fitted)
+        found = fitted(outcome.findings)
+        distance = distance_of(_means(found))
+        noise = standard_error(found)
         return Evaluation(
             scenario=scenario,
             stage=stage,
-            findings=tuple(fitted),
+            findings=tuple(found),
             distance=distance,
             noise=noise,
             seeds=seeds,
@@ -119,42 +121,5 @@ class Judge:
         )
 
 
-def _means(fitted: Sequence[Finding]) -> dict[str, float | None]:
-    return {finding.key: None if finding.ours is None else finding.ours.mean for finding in fitted}
-
-
-def _distance(rows: Mapping[str, float | None]) -> float:
-    squares = [log_ratio(ours, targets()[row].value) ** 2 for row, ours in rows.items()]
-    return math.sqrt(math.fsum(squares) / len(squares))
-
-
-def log_ratio(ours: float | None, paper: float) -> float:
-    """Return the logarithm of our latency ratio over the paper's, both given as reductions.
-
-    Infinite if our figure does not exist.
-    """
-    if ours is None or ours >= 1.0:
-        return math.inf
-    return math.log1p(-ours) - math.log1p(-paper)
-
-
-def _noise(fitted: Sequence[Finding]) -> float:
-    """Return the standard error of the distance, from leaving out each seed in turn."""
-    values = {finding.key: finding.ours.values if finding.ours else () for finding in fitted}
-    count = min(len(figures) for figures in values.values())
-    if count < 2:
-        return math.inf
-    without = [
-        _distance({row: _mean_without(these, left_out) for row, these in values.items()})
-        for left_out in range(count)
-    ]
-    if not all(math.isfinite(distance) for distance in without):
-        return math.inf
-    mean = math.fsum(without) / count
-    spread = math.fsum((distance - mean) ** 2 for distance in without)
-    return math.sqrt(spread * (count - 1) / count)
-
-
-def _mean_without(values: Sequence[float], left_out: int) -> float:
-    kept = [*values[:left_out], *values[left_out + 1 :]]
-    return math.fsum(kept) / len(kept)
+def _means(found: Sequence[Finding]) -> dict[str, float | None]:
+    return {finding.key: None if finding.ours is None else finding.ours.mean for finding in found}

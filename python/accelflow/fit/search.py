@@ -1,21 +1,28 @@
-"""The search: generations of points, and a final comparison of the best points."""
+"""The search: generations of points, a refinement of the best, and a final comparison."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from accelflow.errors import InputError
 from accelflow.fit.objective import Evaluation, Judge, Lengths
-from accelflow.fit.space import Optimiser, Value, free_bounds, scenario_of, values_of
+from accelflow.fit.space import Bound, Optimiser, Value, free_bounds, scenario_of, values_of
 from accelflow.reproduce import Runner
 
 __all__ = ["Fit", "fit"]
 
-#: The number of best points that run again, and the factor for their seeds: the lowest of many
-#: noisy distances is low by chance.
+#: The share of the points that the optimiser proposes; the others refine the best of them.
+_GLOBAL_SHARE: Final = 0.5
+
+#: The first and the last step of a refinement, as shares of a number's range.
+_FIRST_STEP: Final = 0.16
+_LAST_STEP: Final = 0.02
+
+#: The number of best points that run again beside the default, and the factor for their seeds: the
+#: lowest of many noisy distances is low by chance.
 _FINALISTS: Final = 3
 _LONGER: Final = 4
 
@@ -28,8 +35,8 @@ class Fit:
     """The outcome of a search.
 
     `default` is the default scenario with the `fixed` values, the start of the search.
-    `evaluations` are all points in order. `finalists` are the best points with more seeds, and
-    `best` is the best finalist.
+    `evaluations` are all points in order. `finalists` are the best points with more seeds, among
+    them the default if the bounds allow it, and `best` is the best finalist.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -52,9 +59,11 @@ def fit(
 ) -> Fit:
     """Search with at most `evaluations` points; the result depends on `seed`, not on threads.
 
-    `fixed` holds values that are not searched, such as ``{"placement": "isolated"}``. Raises
-    InputError for fewer than two evaluations, invalid lengths, and values that cannot be fixed.
-    Raises AccelflowError if the optimiser's package is not installed.
+    Half of the points are the optimiser's. The others change the best point by one parameter at a
+    time. The search ends early if no such change is nearer. `fixed` holds values that are not
+    searched, such as ``{"placement": "isolated"}``. Raises InputError for fewer than two
+    evaluations, invalid lengths, and values that cannot be fixed. Raises AccelflowError if the
+    optimiser's package is not installed.
     """
     if not 2 <= evaluations <= 100_000:
         raise InputError(f"evaluations = {evaluations}: must be from 2 to 100000")
@@ -63,36 +72,21 @@ def fit(
     free, start = free_bounds(fixed), scenario_of(fixed)
     values = values_of(start, free)
     optimiser = Optimiser(free, values, seed)
-    judge = Judge(runner, lengths)
-    default = judge.of(start, "default")
+    default = Judge(runner, lengths).of(start, "default")
+    search = _Search(Judge(runner, lengths), fixed, evaluations)
     # The default is the first of all points, if it is one.
-    allowed = [default] if all(bound.has(values[bound.name]) for bound in free) else []
-    found: list[Evaluation] = []
-    generation = 0
-    while len(found) < evaluations:
-        generation += 1
-        places = optimiser.ask()
-        steady = [evaluation.distance for evaluation in (*allowed, *found) if evaluation.steady]
-        best = min(steady, default=math.inf)
-        # The last generation may be cut short: the optimiser does not learn from it.
-        news = [
-            judge.of(scenario_of({**place.values, **fixed}), f"generation {generation}", best=best)
-            for place in places[: evaluations - len(found)]
-        ]
-        found += news
-        if len(news) == len(places):
-            optimiser.tell(
-                [
-                    (place, min(evaluation.distance, _NO_DISTANCE))
-                    for place, evaluation in zip(places, news, strict=True)
-                ]
-            )
+    if all(bound.has(values[bound.name]) for bound in free):
+        search.known[_key(values)] = (values, default)
+    _generations(search, optimiser, math.ceil(evaluations * _GLOBAL_SHARE))
+    _refine(search, free)
+    points = [point for _, point in search.known.values()]
+    nearest = _nearest(points)[:_FINALISTS]
+    last = [point for point in points if point is default or any(point is it for it in nearest)]
     finalists = [
-        judge.with_seeds(evaluation.scenario, "finalist", evaluation.seeds * _LONGER)
-        for evaluation in _nearest((*allowed, *found))[:_FINALISTS]
+        search.judge.with_seeds(point.scenario, "finalist", point.seeds * _LONGER) for point in last
     ]
     return Fit(
-        evaluations=tuple(found),
+        evaluations=tuple(point for point in points if point is not default),
         default=default,
         finalists=tuple(finalists),
         best=_nearest(finalists)[0],
@@ -103,6 +97,83 @@ def fit(
     )
 
 
+@dataclass
+class _Search:
+    """The points of a search, each evaluated once."""
+
+    judge: Judge
+    fixed: Mapping[str, Value]
+    most: int
+    known: dict[str, tuple[Mapping[str, Value], Evaluation]] = field(default_factory=dict)
+    spent: int = 0
+
+    def is_over(self) -> bool:
+        return self.spent >= self.most
+
+    @property
+    def best(self) -> tuple[Mapping[str, Value], Evaluation]:
+        return min(self.known.values(), key=lambda known: _rank(known[1]))
+
+    def look(self, values: Mapping[str, Value], stage: str, best: float) -> Evaluation:
+        """Evaluate a point, unless it is known."""
+        key = _key(values)
+        if key not in self.known:
+            self.spent += 1
+            scenario = scenario_of({**values, **self.fixed})
+            self.known[key] = values, self.judge.of(scenario, stage, best=best)
+        return self.known[key][1]
+
+
+def _key(values: Mapping[str, Value]) -> str:
+    return repr(sorted(values.items()))
+
+
+def _generations(search: _Search, optimiser: Optimiser, most: int) -> None:
+    """Evaluate the optimiser's points, a generation at a time."""
+    generation = 0
+    while search.spent < most:
+        generation += 1
+        places = optimiser.ask()
+        steady = [point.distance for _, point in search.known.values() if point.steady]
+        best = min(steady, default=math.inf)
+        # The last generation may be cut short: the optimiser does not learn from it.
+        news = [
+            (place, search.look(place.values, f"generation {generation}", best))
+            for place in places
+            if search.spent < most
+        ]
+        if len(news) == len(places):
+            optimiser.tell([(place, min(point.distance, _NO_DISTANCE)) for place, point in news])
+
+
+def _refine(search: _Search, free: Sequence[Bound]) -> None:
+    """Change the best point by one parameter at a time, as long as that is nearer."""
+    step = _FIRST_STEP
+    while step >= _LAST_STEP and not search.is_over():
+        before = search.best[1]
+        for bound in free:
+            for value in _others(bound, search.best[0][bound.name], step):
+                if search.is_over():
+                    return
+                values, best = search.best
+                search.look({**values, bound.name: value}, f"refinement {step:g}", best.distance)
+        if search.best[1] is before:
+            step /= 2.0
+
+
+def _others(bound: Bound, value: Value, step: float) -> Iterator[Value]:
+    """The values of a parameter next to `value`: the other choices, or numbers a step away."""
+    if bound.choices:
+        yield from (choice for choice in bound.choices if choice != value)
+        return
+    place = bound.place(float(value))
+    yield from {bound.at(other): None for other in (place - step, place + step)}
+
+
+def _rank(point: Evaluation) -> tuple[bool, float]:
+    return not point.steady, point.distance
+
+
 def _nearest(found: Iterable[Evaluation]) -> Sequence[Evaluation]:
     """Sort the points by distance, with unsteady points last."""
-    return sorted(found, key=lambda evaluation: (not evaluation.steady, evaluation.distance))
+    return sorted(found, key=_rank)

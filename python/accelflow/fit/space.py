@@ -29,12 +29,15 @@ _FIRST_CHOICE = 0.5
 
 @dataclass(frozen=True)
 class Bound:
-    """The allowed values of a parameter: `low` to `high`, or `choices`; `source` is the reason."""
+    """The allowed values of a parameter: `low` to `high`, or `choices`; `source` is the reason.
+
+    Choices are names, or numbers where a range makes no sense, such as one that includes 0.
+    """
 
     name: str
     low: float
     high: float
-    choices: tuple[str, ...]
+    choices: tuple[Value, ...]
     source: str
     whole: bool = False
 
@@ -45,9 +48,9 @@ class Bound:
 
     def has(self, value: Value) -> bool:
         """Whether `value` is within the bounds."""
-        if isinstance(value, str):
+        if self.choices or isinstance(value, str):
             return value in self.choices
-        return not self.choices and self.low <= value <= self.high
+        return self.low <= value <= self.high
 
     def at(self, place: float) -> float:
         """Return the number at `place`, from 0 to 1 on a logarithmic scale."""
@@ -83,13 +86,17 @@ def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
     for name, value in fixed.items():
         choices = by_name[one_of("fixed", name, by_name)].choices
         if choices and value not in choices:
-            raise refused(name, value, known=choices)
+            raise refused(name, value, known=[_text(choice) for choice in choices])
         if not choices and isinstance(value, str):
             raise refused(name, value, "must be a number")
     free = [bound for bound in bounds() if bound.name not in fixed]
     if not free:
         raise InputError("fixed: must leave at least one parameter to search")
     return free
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
@@ -176,7 +183,7 @@ class Optimiser:
             row[:count] = 1.0 / count
             if start[bound.name] in bound.choices:
                 row[:count] = (1.0 - _FIRST_CHOICE) / (count - 1)
-                row[bound.choices.index(str(start[bound.name]))] = _FIRST_CHOICE
+                row[bound.choices.index(start[bound.name])] = _FIRST_CHOICE
         return likely
 
     @property

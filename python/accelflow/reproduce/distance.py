@@ -1,0 +1,61 @@
+"""The distance of figures from the paper's rows marked ``fit``, and its standard error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from accelflow.findings import Finding, targets
+
+__all__ = ["distance", "fitted", "log_ratio", "standard_error"]
+
+
+def fitted(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings on rows marked ``fit``."""
+    return [finding for finding in findings if finding.use == "fit"]
+
+
+def distance(rows: Mapping[str, float | None]) -> float:
+    """Return the distance of figures by row, which are reductions of latency.
+
+    A reduction r is a latency ratio of 1 - r. The distance is the root mean square difference
+    between the logarithms of our ratios and the paper's: 0.1 is about a tenth of a latency. It is
+    infinite if a figure does not exist.
+    """
+    squares = [log_ratio(ours, targets()[row].value) ** 2 for row, ours in rows.items()]
+    return math.sqrt(math.fsum(squares) / len(squares))
+
+
+def log_ratio(ours: float | None, paper: float) -> float:
+    """Return the logarithm of our latency ratio over the paper's, both given as reductions.
+
+    Infinite if our figure does not exist.
+    """
+    if ours is None or ours >= 1.0:
+        return math.inf
+    return math.log1p(-ours) - math.log1p(-paper)
+
+
+def standard_error(findings: Sequence[Finding]) -> float:
+    """Return the standard error of the distance of `findings`, from leaving out each seed in turn.
+
+    Infinite for a single seed, and if a figure does not exist.
+    """
+    values = {finding.key: finding.ours.values if finding.ours else () for finding in findings}
+    count = min(len(figures) for figures in values.values())
+    if count < 2:
+        return math.inf
+    without = [
+        distance({row: _mean_without(these, left_out) for row, these in values.items()})
+        for left_out in range(count)
+    ]
+    if not all(math.isfinite(one) for one in without):
+        return math.inf
+    mean = math.fsum(without) / count
+    spread = math.fsum((one - mean) ** 2 for one in without)
+    return math.sqrt(spread * (count - 1) / count)
+
+
+def _mean_without(values: Sequence[float], left_out: int) -> float:
+    kept = [*values[:left_out], *values[left_out + 1 :]]
+    return math.fsum(kept) / len(kept)
