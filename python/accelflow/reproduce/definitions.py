@@ -78,8 +78,9 @@ class Cell:
 class Row:
     """A figure to compare with a reported one; `also` are other definitions of it.
 
-    `target` is the key of the reported figure. A row of a user's workload has none: its key begins
-    with ``own.``, and `unit` is its unit.
+    A ratio or a reduction compares `measure` at `of` with `to_measure` at `to`, if that is not the
+    same measure. `target` is the key of the reported figure. A row of a user's workload has none:
+    its key begins with ``own.``, and `unit` is its unit.
     """
 
     target: str
@@ -90,6 +91,7 @@ class Row:
     to: Cell | None
     also: tuple[Also, ...] = ()
     unit: str = ""
+    to_measure: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Check:
     and point of `row`. ``trend``: the figure of `row` changes in one `direction` over `points`,
     each with its point of comparison. ``most``: the figure of `row` of each of `services` is above
     the mean of the others'. `why_not` is the recorded reason for a check that does not hold here;
-    None for one that should hold.
+    None for one that should hold. `also` is the same statement by other definitions.
     """
 
     says: str
@@ -122,6 +124,7 @@ class Check:
     points: tuple[tuple[str, str], ...] = ()
     services: tuple[str, ...] = ()
     why_not: Reason | None = None
+    also: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,8 @@ class Plot:
     width_in: float = 7.5
     #: Bars for each service, or one for the server if all its services share the figure.
     per: str = "service"
+    #: The points that are drawn, if not all.
+    points: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -333,14 +338,17 @@ def _also(table: Section, scope: _Scope, row: Row) -> Also:
     """Read another definition of the figure of `row`; missing fields are those of `row`."""
     says = table.string("says")
     form = table.choice("form", FORMS, row.form)
+    of = table.table("of", needed=False)
     to = table.table("to", needed=form != "value" and row.to is None)
+    to_measure = scope.measure(to) if to.present and "measure" in to else row.to_measure
     other = Row(
         target=row.target,
         measure=scope.measure(table) if "measure" in table else row.measure,
         form=form,
         summary=table.choice("summary", SUMMARIES, row.summary),
-        of=row.of,
+        of=scope.cell(of) if of.present else row.of,
         to=scope.cell(to) if to.present else row.to if form != "value" else None,
+        to_measure=to_measure if form != "value" else "",
     )
     table.end()
     return Also(says, other)
@@ -348,14 +356,13 @@ def _also(table: Section, scope: _Scope, row: Row) -> Also:
 
 def _figure(table: Section, scope: _Scope, target: str, cell: Any) -> Row:
     form = table.choice("form", FORMS, "value")
-    return Row(
-        target=target,
-        measure=scope.measure(table),
-        form=form,
-        summary=table.choice("summary", SUMMARIES, "mean"),
-        of=cell(table.table("of", needed=False)),
-        to=cell(table.table("to")) if form != "value" else None,
-    )
+    measure, summary = scope.measure(table), table.choice("summary", SUMMARIES, "mean")
+    of = cell(table.table("of", needed=False))
+    if form == "value":
+        return Row(target, measure, form, summary, of, None)
+    to = table.table("to")
+    to_measure = scope.measure(to) if "measure" in to else ""
+    return Row(target, measure, form, summary, of, cell(to), to_measure=to_measure)
 
 
 def _section_rows(section: str, place: str) -> list[Row]:
@@ -400,6 +407,7 @@ def _why_not(table: Section) -> Reason | None:
 
 
 def _trend(table: Section, scope: _Scope) -> Check:
+    also = tuple(_trend(inner, scope) for inner in table.tables("also"))
     row = _figure(table, scope, "", scope.any_point)
     check = Check(
         says=table.string("says"),
@@ -409,6 +417,7 @@ def _trend(table: Section, scope: _Scope) -> Check:
         direction=table.choice("direction", DIRECTIONS),
         points=_pairs(table, scope),
         why_not=_why_not(table),
+        also=also,
     )
     table.end()
     return check
@@ -471,6 +480,7 @@ def _plot(table: Section, scope: _Scope) -> Plot | None:
         log=table.flag("log"),
         width_in=table.number("width_in", 7.5),
         per=table.choice("per", PLOTTED_PER, "service"),
+        points=tuple(table.choices("points", scope.points)) if "points" in table else (),
     )
     shown = (*plot.measures, *([plot.star] if plot.star else []))
     for measure in shown:

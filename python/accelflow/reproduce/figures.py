@@ -161,8 +161,16 @@ def _of_system(measure: str, runs: Sequence[Services], kept: Sequence[int]) -> f
 
 
 def _of_row(row: Row, cells: Cells, places: Sequence[Place], kept: Sequence[int]) -> float | None:
-    mine, *others = (_values(row.measure, cells[place], kept) for place in places)
+    mine, *others = (
+        _values(measure, cells[place], kept)
+        for measure, place in zip(_measures(row), places, strict=False)
+    )
     return figure(row.form, row.summary, mine, others[0] if others else None)
+
+
+def _measures(row: Row) -> tuple[str, str]:
+    """The measures of `row` at its first and at its second place."""
+    return row.measure, row.to_measure or row.measure
 
 
 def _of_services(
@@ -175,10 +183,10 @@ def _of_services(
         chosen = [
             {
                 name: value
-                for name, value in _values(row.measure, cells[place], kept).items()
+                for name, value in _values(measure, cells[place], kept).items()
                 if name in names
             }
-            for place in places
+            for measure, place in zip(_measures(row), places, strict=False)
         ]
         return figure(row.form, row.summary, chosen[0], chosen[1] if row.to else None)
 

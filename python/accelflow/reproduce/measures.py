@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
-from accelflow import chip
+from accelflow import chip, simulation
 from accelflow.errors import one_of
 
 __all__ = ["FORMS", "MEASURES", "SUMMARIES", "check_measure", "figure", "read"]
@@ -41,6 +42,19 @@ def _share(*parts: str, remote: bool = False) -> Callable[[ServiceRow], float | 
         return math.fsum(spent[part] for part in parts) / whole if whole > 0 else None
 
     return read_share
+
+
+def _spent(*parts: str) -> Callable[[ServiceRow], float | None]:
+    """Microseconds of a request in some parts; in all but waits for other servers without any."""
+
+    def read_spent(row: ServiceRow) -> float | None:
+        spent: Mapping[str, float] = row["spent_us"]
+        if not spent:
+            return None
+        chosen = parts or [part for part in spent if part != "remote"]
+        return math.fsum(spent[part] for part in chosen)
+
+    return read_spent
 
 
 def _of_accelerators(key: str, *accelerators: str) -> Callable[[ServiceRow], float | None]:
@@ -92,6 +106,41 @@ def _operations(row: ServiceRow) -> float:
     )
     of_each: float = row["operations_per_request"]
     return of_each * requests / 1e6
+
+
+#: Instructions that a busy core executes in a cycle.
+#:
+#: Provenance: assumed. The simulator counts the time of cores. `tlb.faults_per_million` rests on
+#: the same figure.
+_INSTRUCTIONS_PER_CYCLE: Final = 1.0
+
+
+def _per_instruction(part: str, each: float) -> Callable[[ServiceRow], float | None]:
+    """A count of the data path per `each` instructions of the cores, of the whole server."""
+
+    def read_rate(row: ServiceRow) -> float | None:
+        services = row["run"]["systems"][0]["services"]
+        requests = math.fsum(service["responded"] for service in services)
+        rate_rps = math.fsum(service["throughput_rps"] for service in services)
+        if not requests or not rate_rps:
+            return None
+        busy_s = row["core_utilization"] * _parameter(row, "core.count") * requests / rate_rps
+        cycles = busy_s * _parameter(row, "core.clock_ghz") * 1e9
+        count: float = row["data"][part]
+        return each * count / (cycles * _INSTRUCTIONS_PER_CYCLE) if cycles else None
+
+    return read_rate
+
+
+def _parameter(row: ServiceRow, key: str) -> float:
+    """A parameter of the simulated server."""
+    config: Mapping[str, float] = row["run"]["config"]
+    return config[key] if key in config else _defaults()[key]
+
+
+@cache
+def _defaults() -> Mapping[str, float]:
+    return {parameter.key: parameter.default for parameter in simulation.parameters()}
 
 
 def _full_per_request(row: ServiceRow) -> float | None:
@@ -153,6 +202,11 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     "communication_share": _share("communication"),
     "queueing_share": _share("queueing"),
     "orchestration_share_of_response": _share("dispatcher", "manager", "cores", remote=True),
+    "orchestration_and_communication_share": _share(
+        "dispatcher", "manager", "cores", "communication"
+    ),
+    "orchestration_us": _spent("dispatcher", "manager", "cores"),
+    "server_us": _spent(),
     **{
         f"used_{name}": _of_accelerators("accelerator_utilization", *names)
         for name, names in _TOGETHER.items()
@@ -165,6 +219,8 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     **{f"on_core_{name}": _of_accelerators("accelerator_on_core", name) for name in _ACCELERATORS},
     "tlb_miss_share": _of_data("tlb_misses", lambda row: row["data"]["tlb_lookups"]),
     "page_faults_per_million_operations": _of_data("page_faults", _operations),
+    "page_faults_per_million_instructions": _per_instruction("page_faults", 1e6),
+    "tlb_misses_per_kilo_instruction": _per_instruction("tlb_misses", 1e3),
     "joules_per_request": _energy("joules_per_request"),
     "dynamic_joules_per_request": _energy("dynamic_joules_per_request"),
     "requests_per_joule": _energy("requests_per_joule"),

@@ -82,7 +82,9 @@ def of_table(definition: Definition, table: Table) -> ExperimentResult:
     def computed(row: Row) -> Finding:
         value = table.figures.get(row.measure)
         ours = None if value is None else Estimate.computed(value)
-        return _beside_the_paper(row, ours, experiment=definition.name)
+        others = table.also.get(row.measure, ())
+        also = tuple((says, Estimate.computed(other)) for says, other in others)
+        return _beside_the_paper(row, ours, experiment=definition.name, also=also)
 
     return ExperimentResult(
         definition=definition,

@@ -130,6 +130,10 @@ class OwnScenario:
             return self.slo_us[service]
         return self.slo_factors.get(service, factor) * idle_us
 
+    def due(self, factor: float) -> float:
+        """Return `factor`: deadlines are the SLOs."""
+        return factor
+
     def to_dict(self) -> dict[str, Any]:
         """The scenario as one object for JSON."""
         return {

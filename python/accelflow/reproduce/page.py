@@ -103,9 +103,13 @@ def _sizes(scenario: Scenario) -> str:
 
 def _statements(outcomes: Sequence[ExperimentResult]) -> list[str]:
     rows = [
-        (outcome.definition.name, statement.says, _HOLDS[statement.holds], statement.found)
+        (outcome.definition.name, says, _HOLDS[found.holds], found.found)
         for outcome in outcomes
         for statement in outcome.statements
+        for says, found in (
+            (statement.says, statement),
+            *((f"... {other.says}", other) for other in statement.also),
+        )
     ]
     if not rows:
         return []

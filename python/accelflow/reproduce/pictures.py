@@ -269,7 +269,7 @@ def _groups(axes: Axes, table: Table) -> list[tuple[Any, str]]:
 
 def _lines(axes: Axes, outcome: ExperimentResult, plot: Plot) -> list[tuple[Any, str]]:
     """The mean over the services from point to point, a line for each system (Fig. 3)."""
-    labels = [point.label for point in outcome.definition.points]
+    labels = list(plot.points) or [point.label for point in outcome.definition.points]
     handles: list[tuple[Any, str]] = []
     shown = dict(simulation.systems())
     marks = "osD^v*PX"

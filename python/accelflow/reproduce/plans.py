@@ -60,7 +60,8 @@ def _prolonged(definition: Definition, scenario: Setting, budget: Budget) -> Pla
     cases = _cases(definition, budget)
     owed: list[dict[str, float]] = [{} for _ in cases]
     if definition.slo is not None:
-        owed = yield from _owed(definition, definition.slo, scenario, budget, cases)
+        slo = replace(definition.slo, factor=scenario.due(definition.slo.factor))
+        owed = yield from _owed(definition, slo, scenario, budget, cases)
 
     def wanted(case: _Case, owes: dict[str, float], requests: int) -> simulation.Scenario:
         point, system, seed = case

@@ -11,8 +11,9 @@ from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.definitions import Definition
 from accelflow.reproduce.outcomes import ExperimentResult
 from accelflow.reproduce.scenario import Setting
+from accelflow.reproduce.words import Statement
 
-__all__ = ["SCHEMA", "to_dict", "to_text"]
+__all__ = ["SCHEMA", "setup_of", "to_dict", "to_text"]
 
 SCHEMA: Final = "accelflow.reproduce/3"
 
@@ -38,19 +39,9 @@ def to_dict(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> dic
         "warmup_requests": outcome.warmup_requests,
         "seeds": list(outcome.seeds),
         "scenario": scenario.to_dict(),
-        "setup": _setup(definition),
+        "setup": setup_of(definition),
         "findings": [finding_to_dict(finding) for finding in outcome.findings],
-        "checks": [
-            {
-                "says": statement.says,
-                "holds": statement.holds,
-                "found": statement.found,
-                "why_not": statement.why_not.to_dict()
-                if statement.holds is False and statement.why_not
-                else None,
-            }
-            for statement in outcome.statements
-        ],
+        "checks": [_statement(statement) for statement in outcome.statements],
         "cells": [
             {
                 "point": cell.point,
@@ -66,7 +57,20 @@ def to_dict(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> dic
     }
 
 
-def _setup(definition: Definition) -> dict[str, Any]:
+def _statement(statement: Statement) -> dict[str, Any]:
+    why_not = statement.why_not if statement.holds is False else None
+    also = [_statement(other) for other in statement.also]
+    return {
+        "says": statement.says,
+        "holds": statement.holds,
+        "found": statement.found,
+        "why_not": None if why_not is None else why_not.to_dict(),
+        **({"also": also} if also else {}),
+    }
+
+
+def setup_of(definition: Definition) -> dict[str, Any]:
+    """The systems, settings and points of an experiment as one object for JSON."""
     return {
         "systems": [system for system in definition.systems if system],
         "settings": dict(definition.setup),

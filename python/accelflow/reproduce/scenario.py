@@ -31,6 +31,11 @@ _COHORTS = (_COHORT, "cohort_polling")
 #: SLOs are multiples of each system's own response time.
 OWN = "own"
 
+#: The multiple of an idle response time after which a request is late (section VII.A.3), and the
+#: largest.
+_DEADLINE_FACTOR = 5.0
+_LATEST = 1_000
+
 #: A rate so low that each request finds the server idle.
 UNLOADED_RPS = 10.0
 
@@ -58,6 +63,9 @@ class Setting(Protocol):
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
         """Return the SLO of `service`, whose mean response time on an idle server is `idle_us`."""
 
+    def due(self, factor: float) -> float:
+        """Return the multiple of its idle time after which a request is late, if not `factor`."""
+
     def to_dict(self) -> dict[str, Any]:
         """The choices as one object for JSON."""
 
@@ -70,7 +78,8 @@ class Scenario:
     `rates` is how SocialNetwork's services share their mean rate. `facts` is the content of
     payloads, unless an experiment sets it. `cohort` is the system used as the paper's Cohort. SLOs
     are multiples of the response time of `slo_system` on an idle server (``own``: each system's
-    own). `config` sets parameters of the server.
+    own). A request is late after `deadline_factor` times its service's idle response time. `config`
+    sets parameters of the server.
     """
 
     placement: str = "colocated"
@@ -82,6 +91,7 @@ class Scenario:
     remote: str = "short"
     cohort: str = _COHORT
     slo_system: str = OWN
+    deadline_factor: float = _DEADLINE_FACTOR
     config: Mapping[str, float] = field(default_factory=dict)
 
     def experiment(
@@ -93,6 +103,8 @@ class Scenario:
             settings["arrivals"] = self.arrivals
             if settings["rates"] == _PRODUCTION_RATES:
                 settings["rates"] = self.rates
+            elif self.arrivals == _PRODUCTION_RATES:  # the minutes of the rates' own traces
+                settings["arrivals"] = settings["rates"]
         fields = {
             "orchestrators": (self.cohort if system == _COHORT else system,),
             "profile": "paper",
@@ -119,6 +131,10 @@ class Scenario:
         """`factor` times the mean response time on an idle server, `idle_us`."""
         return factor * idle_us
 
+    def due(self, _factor: float) -> float:
+        """Return `deadline_factor`."""
+        return self.deadline_factor
+
     @property
     def inputs(self) -> simulation.Scenario:
         """The inputs of tables: SocialNetwork's most common paths."""
@@ -134,20 +150,16 @@ class Scenario:
         """Return the payload sizes of `workload`; SocialNetwork's own sizes apply only to it."""
         return _OTHERS if self.sizes == _OF_ONE != workload else self.sizes
 
+    def choices(self) -> dict[str, Any]:
+        """The value of every choice, by its name."""
+        return {name: value for name, value in vars(self).items() if name != "config"}
+
     def to_dict(self) -> dict[str, Any]:
-        """The scenario as one object for JSON."""
-        return {
-            "placement": self.placement,
-            "arrivals": self.arrivals,
-            "rates": self.rates,
-            "facts": self.facts,
-            "tcp_cost_ns": self.tcp_cost_ns,
-            "sizes": self.sizes,
-            "remote": self.remote,
-            "cohort": self.cohort,
-            "slo_system": self.slo_system,
-            "config": dict(sorted(self.config.items())),
-        }
+        """The scenario as one object for JSON, in which an unset `deadline_factor` is left out."""
+        found = self.choices()
+        if self.deadline_factor == _DEADLINE_FACTOR:
+            del found["deadline_factor"]
+        return {**found, "config": dict(sorted(self.config.items()))}
 
     def check(self) -> None:
         """Raise InputError for the first value that is not allowed."""
@@ -155,6 +167,10 @@ class Scenario:
         one_of("arrivals", self.arrivals, simulation.ARRIVALS)
         one_of("rates", self.rates, _RATES)
         check_systems(self.cohort, self.slo_system)
+        if not 0 < self.deadline_factor <= _LATEST:
+            raise InputError(
+                f"deadline_factor = {self.deadline_factor:g}: must be above 0 and at most {_LATEST}"
+            )
 
 
 def check_systems(cohort: str, slo_system: str) -> None:
@@ -196,7 +212,7 @@ def read_scenario(path: Path) -> Scenario:
         raise InputError(f"{path}: scenario = {chosen!r}: must be a table")
     default = Scenario()
     for key, value in chosen.items():
-        known = {name: was for name, was in default.to_dict().items() if name != "config"}
+        known = default.choices()
         one_of(f"{path}: scenario: key", key, sorted(known))
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number != isinstance(known[key], float) or not (number or isinstance(value, str)):

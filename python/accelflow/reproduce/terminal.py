@@ -45,9 +45,10 @@ def print_outcome(outcome: ExperimentResult, console: Console) -> None:
     elif outcome.findings:
         print_findings(outcome.findings, console)
     for statement in outcome.statements:
-        text = f"{_HOLDS[statement.holds]}: {statement.says} ({statement.found})"
-        style = "" if statement.holds else "yellow"
-        console.print(escape(text), style=style, highlight=False, soft_wrap=True)
+        for prefix, found in (("", statement), *(("... ", other) for other in statement.also)):
+            text = f"{_HOLDS[found.holds]}: {prefix}{found.says} ({found.found})"
+            style = "" if found.holds else "yellow"
+            console.print(escape(text), style=style, highlight=False, soft_wrap=True)
 
 
 def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None:

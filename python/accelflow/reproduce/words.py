@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from accelflow.errors import refused
@@ -32,19 +32,22 @@ class Statement:
 
     `holds` is None if it cannot be decided, because a figure could not be computed or a difference
     is within its interval. Figures that are equal for every seed have no order, so the statement
-    does not hold. `found` are our figures, in words.
+    does not hold. `found` are our figures, in words. `also` is the same statement by
+    other definitions.
     """
 
     says: str
     holds: bool | None
     found: str
     why_not: Reason | None = None
+    also: tuple[Statement, ...] = ()
 
 
 def judge(check: Check, cells: Cells) -> Statement:
     """Decide whether `check` holds in `cells`. Raises InputError for a service that is missing."""
     found = {"order": _order, "ranking": _ranking, "trend": _trend, "most": _most}[check.kind]
-    return found(check, cells)
+    also = tuple(judge(other, cells) for other in check.also)
+    return replace(found(check, cells), also=also)
 
 
 def _order(check: Check, cells: Cells) -> Statement:
