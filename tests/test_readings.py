@@ -12,17 +12,25 @@ import pytest
 from accelflow import simulation
 from accelflow.errors import InputError
 from accelflow.readings import (
+    BASES,
+    NOISE,
+    Judged,
     Readings,
     choices,
+    decide,
+    decisions,
     markdown,
     parse_choices,
     read_all,
+    read_readings,
     select,
     swings,
     to_json,
+    write_held,
     write_readings,
 )
 from accelflow.reproduce import Budget, Runner, Scenario, load
+from accelflow.reproduce.held import held
 
 TINY = Budget(name="ci", requests=100, replications=2, rate_step=1.4)
 #: Quick to simulate, and not the default of one of the two choices that are tried.
@@ -54,6 +62,13 @@ def test_every_choice_has_a_sentence_a_default_and_readings_that_can_be_simulate
         others = choice.alternatives(Scenario())
         assert others
         assert default not in others
+        assert (default is None) == choice.combined
+        assert bool(choice.contrary) == bool(choice.contrary_place)
+        ranks = list(BASES)
+        for reading in choice.readings:
+            if reading.set_aside:
+                assert default is not None
+                assert ranks.index(reading.basis) <= ranks.index(default.basis)
 
 
 def test_the_default_is_what_the_scenario_has() -> None:
@@ -68,6 +83,8 @@ def test_the_default_is_what_the_scenario_has() -> None:
     assert len(relief.alternatives(own)) == len(relief.readings)
     literal = relief.readings[-1].of(own)
     assert relief.default_text(literal) == "1.5 us"
+    (together,) = select(["together"])
+    assert together.default(Scenario()) is None
     (cohort,) = select(["cohort"])
     polling = replace(Scenario(), cohort="cohort_polling", config={"cohort.pop_ns": 6000.0})
     assert cohort.default_text(polling) == "cohort_polling, cohort.pop_ns = 6 us"
@@ -100,7 +117,8 @@ def test_the_page_shows_what_moves_and_what_does_not(found: Readings) -> None:
     assert "| slo_system = non_acc | = | = |" in text
     assert "> The time the RELIEF orchestrator is busy" in text
     assert "**own**, the default (the paper's text): Each system's own." in text
-    assert "**0.13 us**, the default here, is none of the readings below." in text
+    assert "**0.13 us**, the default (assumed): At this a sketch" in text
+    assert "## How the default is chosen" not in text, "without the experiment of the fit"
     most = text.split("## What moves each row most")[1].split("##")[0]
     assert "relief.occupancy_ns ~" not in most
     assert "relief.occupancy_ns" in most
@@ -147,8 +165,8 @@ def test_equal_readings_are_equal_bytes(found: Readings, tmp_path: Path) -> None
     for path in written:
         assert path.read_bytes() == (second / path.name).read_bytes()
     kept = json.loads(to_json(found))
-    assert kept["schema"] == "accelflow.readings/2"
-    assert len(kept["readings"]) == 4
+    assert kept["schema"] == "accelflow.readings/3"
+    assert len(kept["readings"]) == 5
 
 
 def test_readings_of_another_scenario_are_not_overwritten(found: Readings, tmp_path: Path) -> None:
@@ -170,8 +188,8 @@ def test_readings_of_another_scenario_are_not_overwritten(found: Readings, tmp_p
 def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(InputError, match=r"= 'placements': must be .*, did you mean placement"):
         select(["placements"])
-    with pytest.raises(InputError, match="table4 simulates no row"):
-        read_all([load("table4")], choices(), budget=TINY, runner=Runner(1))
+    with pytest.raises(InputError, match="table1 has no row"):
+        read_all([load("table1")], choices(), budget=TINY, runner=Runner(1))
     start = "[[choice]]\nname = 'x'\ntitle = 'X'\nquote = 'q'\nplace = 'p'\n"
     one = "[[choice.reading]]\nsettings = { sizes = 'fleet' }\nbasis = 'data'\nwhy = 'w'\n"
     for text, message in (
@@ -190,6 +208,122 @@ def test_what_is_wrong_is_refused() -> None:
     ):
         with pytest.raises(InputError, match=message.replace("[", "\\[")):
             parse_choices(text)
+
+
+# The rule.
+
+
+def judged(
+    label: str, basis: str, distance: float, *, aside: str = "", stuck: bool = False, off: int = 0
+) -> Judged:
+    reading = replace(
+        select(["core.submit_ns"])[0].readings[0],
+        settings={"remote": label},
+        basis=basis,
+        set_aside=aside,
+    )
+    return Judged(reading, distance, ("relief",) if stuck else (), off, 8)
+
+
+def test_the_best_basis_decides_and_then_the_distance() -> None:
+    (choice,) = select(["core.submit_ns"])
+    text, data = judged("text", "text", 0.9), judged("data", "data", 0.1)
+    found = decide(choice, text, [data])
+    assert (found.by, found.breaks) == ("text", ())
+    found = decide(choice, data, [text])
+    assert found.breaks == ("text is preferred and not set aside",)
+    near, nearer, nearest = (
+        judged(name, "assumed", 0.2 - gain)
+        for name, gain in (("near", 0.0), ("nearer", NOISE / 2), ("nearest", NOISE * 2))
+    )
+    assert decide(choice, near, [nearer]).breaks == ()
+    found = decide(choice, near, [nearer, nearest])
+    assert (found.by, found.breaks) == ("nearest", ("nearest is preferred and not set aside",))
+    assert decide(choice, None, [near]).breaks == ("the default is no reading",)
+
+
+def test_a_reading_that_is_set_aside_is_an_exception_if_it_stands() -> None:
+    (choice,) = select(["core.submit_ns"])
+    default = judged("default", "assumed", 0.2)
+    for stuck, off in ((True, 0), (False, 4)):
+        aside = judged("aside", "text", 0.1, aside="It cannot be.", stuck=stuck, off=off)
+        assert not aside.stands
+        found = decide(choice, default, [aside])
+        assert (found.exceptions, found.breaks) == ((), ())
+    stands = judged("aside", "text", 0.1, aside="It cannot be.", off=3)
+    found = decide(choice, default, [stands])
+    assert (found.exceptions, found.breaks) == ((stands,), ())
+    farther = judged("aside", "assumed", 0.3, aside="It cannot be.")
+    assert decide(choice, default, [farther]).exceptions == ()
+
+
+# What is committed.
+
+RESULTS = Path(__file__).parent.parent / "docs/results"
+COMMITTED = sorted(path.parent for path in RESULTS.glob("**/readings.json"))
+
+
+def test_the_committed_default_follows_the_rule_or_says_why() -> None:
+    """The readings are today's, and each choice is decided as the rule says."""
+    found = read_readings(RESULTS / "readings.json")
+    assert found.scenario == Scenario()
+    decided = {one.choice.name: one for one in decisions(found)}
+    assert list(decided) == [one.name for one in choices()]
+    for choice in choices():
+        decision = decided[choice.name]
+        assert decision.breaks == (), choice.name
+        default = choice.default(Scenario())
+        assert default is not None
+        assert decision.default is not None
+        assert decision.default.reading == default
+        tried = [one.reading for one in decision.others]
+        assert tried == choice.alternatives(Scenario())
+        for reading in choice.readings:
+            judged_one = next((one for one in decision.others if one.reading == reading), None)
+            if reading.set_aside:
+                assert judged_one is not None
+                assert judged_one in decision.exceptions or not judged_one.stands
+
+
+@pytest.mark.parametrize("folder", COMMITTED, ids=lambda path: path.name)
+def test_a_committed_page_is_what_its_readings_give(folder: Path) -> None:
+    found = read_readings(folder / "readings.json")
+    assert markdown(found) == (folder / "readings.md").read_text(encoding="utf-8")
+    assert to_json(found) == (folder / "readings.json").read_text(encoding="utf-8")
+
+
+def test_reasons_quote_the_committed_readings(tmp_path: Path) -> None:
+    # The main page first, as --held has them.
+    folders = sorted(COMMITTED, key=lambda path: (path != RESULTS, path))
+    path = tmp_path / "held.json"
+    write_held([read_readings(folder / "readings.json") for folder in folders], path)
+    assert json.loads(path.read_text(encoding="utf-8"))["rows"] == held()
+
+
+def test_kept_readings_that_do_not_fit_are_refused(found: Readings, tmp_path: Path) -> None:
+    path = tmp_path / "readings.json"
+    tree = json.loads(to_json(found))
+    for change, message in (
+        ({"schema": "x"}, "schema = 'x': must be 'accelflow.readings/3'"),
+        ({"default": {}}, "does not fit the current choices"),
+        ({"readings": [{**tree["readings"][0], "settings": {}}]}, "has no reading"),
+    ):
+        path.write_text(json.dumps({**tree, **change}), encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            read_readings(path)
+    with pytest.raises(InputError, match="missing"):
+        read_readings(tmp_path / "missing.json")
+
+
+def test_the_quoted_file_has_each_row_by_choice(found: Readings, tmp_path: Path) -> None:
+    path = tmp_path / "held.json"
+    write_held([found], path)
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    tried = tree["rows"]["accelflow.orchestration_overhead.RELIEF_unloaded"]
+    assert set(tried) == set(CHOICES)
+    assert {"reading", "mean", "verdict", "saturated"} == set(tried["slo_system"][0])
+    with pytest.raises(InputError, match="--held /dev/null/x: "):
+        write_held([found], Path("/dev/null/x"))
 
 
 def test_the_command_writes_page_and_pictures(tmp_path: Path) -> None:

@@ -557,6 +557,7 @@ def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
     refused({"budget": "quick"}, "budget is 'quick'")
     refused({"schema": "x/1"}, "schema = 'x/1'")
     refused({"findings": [{"key": "nothing"}]}, "run it again")
+    refused({"setup": {}}, "has another setup than the current experiment")
     done = run("--page", str(tmp_path))
     assert "there are no results" in done.stderr
 

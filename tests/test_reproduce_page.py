@@ -10,6 +10,7 @@ from matplotlib.text import Text
 
 from accelflow import reproduce as lib
 from accelflow.findings import NO_REASON, Estimate, Finding, Reported, Target, number
+from accelflow.findings.text import difference_text
 from accelflow.reproduce.beside import compared, draw_beside
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.pictures import draw
@@ -24,12 +25,24 @@ def test_a_row_that_is_off_has_its_reason_with_the_class() -> None:
     off = Finding.of(lib.targets()[row], Estimate.computed(0.1), why=why)
     near = Finding.of(lib.targets()[row], Estimate.computed(0.38), why=why)
     outcome = lib.reproduce([lib.load("table4")], budget=CI, runner=Runner(1))[0]
-    for one, expected in ((off, "definition"), (near, None)):
+    for one, expected in ((off, "not_printed"), (near, None)):
         changed = replace(outcome, findings=(one,))
         found = lib.to_dict(changed, lib.Scenario(), CI)["findings"][0]["why"]
         assert (found and found["class"]) == expected
         text = markdown([changed], lib.Scenario(), CI)
-        assert ("- `fallback.encr_denied_2pe`: *definition*: " in text) is (expected is not None)
+        assert ("- `fallback.encr_denied_2pe`: *not printed*: " in text) is (expected is not None)
+
+
+def test_a_ratio_near_one_is_compared_by_its_difference_from_one() -> None:
+    target = lib.targets()["accelflow.sensitivity.p99_6_chiplets_over_2"]
+    assert target.change
+    assert target.value == 1.14
+    far, near = (Finding.of(target, Estimate(mean, 0.001)) for mean in (1.005, 1.13))
+    assert (str(far.verdict), str(near.verdict)) == ("off", "agrees")
+    assert far.difference == pytest.approx(-0.135 / 0.14)
+    assert difference_text(far) == "-96% of the change"
+    unsure = Finding.of(target, Estimate(1.13, 0.04))
+    assert unsure.doubts == "wide interval"
 
 
 def test_a_missing_reason_is_loud() -> None:

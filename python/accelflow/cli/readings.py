@@ -15,14 +15,18 @@ from accelflow.cli.campaigns import (
     scenario_of,
     threads_option,
 )
+from accelflow.errors import InputError
 from accelflow.readings import (
     EXPERIMENTS,
+    PAGE,
     Choice,
     choices,
     markdown,
     read_all,
+    rewrite_readings,
     select,
     to_json,
+    write_held,
     write_readings,
 )
 from accelflow.reproduce import Scenario, budget, load
@@ -51,6 +55,20 @@ def _choice_names() -> list[str]:
     "Write readings.md, its pictures and readings.json to this folder. Readings of another scenario"
     " are kept; the new files then get the next free number."
 )
+@click.option(
+    "--page",
+    "pages",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIRECTORY",
+    multiple=True,
+    help="Only rewrite readings.md and the pictures from readings.json in this directory;"
+    " repeatable.",
+)
+@click.option(
+    "--held",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the rows' figures by reading, which the reasons of `reproduce` quote, here.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def readings(  # noqa: PLR0913 (the options)
     experiments: tuple[str, ...],
@@ -63,6 +81,8 @@ def readings(  # noqa: PLR0913 (the options)
     changes: tuple[str, ...],
     threads: int,
     out: Path | None,
+    pages: tuple[Path, ...],
+    held: Path | None,
     as_json: bool,
 ) -> None:
     """Show the rows that depend on each reading of the paper.
@@ -70,6 +90,9 @@ def readings(  # noqa: PLR0913 (the options)
     Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
     time, and shows how far each row moves.
     """
+    if pages:
+        _rewrite(experiments, pages, held)
+        return
     scenario = scenario_of(config_file, chip, changes)
     selected = select(chosen)
     if only_list:
@@ -90,7 +113,20 @@ def readings(  # noqa: PLR0913 (the options)
     if out is not None:
         written = write_readings(found, out)
         campaign.say(f"wrote {len(written)} files to {out}")
+    if held is not None:
+        write_held([found], held)
+        campaign.say(f"wrote {held}")
     campaign.end()
+
+
+def _rewrite(experiments: tuple[str, ...], pages: tuple[Path, ...], held: Path | None) -> None:
+    if experiments:
+        raise InputError("--page takes all readings of its directory; name no experiments")
+    found = [rewrite_readings(folder) for folder in pages]
+    if held is not None:
+        write_held(found, held)
+    for folder in pages:
+        click.echo(f"wrote {folder / PAGE}", err=True)
 
 
 def _list(selected: tuple[Choice, ...], scenario: Scenario) -> None:

@@ -33,12 +33,13 @@ class Finding:
     """Our figure, or None, compared with the paper's.
 
     `key`, `unit`, `kind` and `use` are those of the :class:`Target`; `paper` is None for a figure
-    that the paper does not report. `why` is the recorded reason for a difference, shown if the
-    figure is off. `note` is a remark, shown otherwise. `experiment` is the source of our figure,
-    and `label` describes it if the key does not. `requests` is the length of the longest
-    simulation, 0 for a figure that is computed. `saturated` names the systems that could not keep
-    up. `lacking` names a sample that is too small for our figure, such as the responses beyond a
-    percentile. `also` has our figures by other definitions, each with its description.
+    that the paper does not report. A `change` is compared by its difference from 1. `why` is the
+    recorded reason for a difference, shown if the figure is off. `note` is a remark, shown
+    otherwise. `experiment` is the source of our figure, and `label` describes it if the key does
+    not. `requests` is the length of the longest simulation, 0 for a figure that is computed.
+    `saturated` names the systems that could not keep up. `lacking` names a sample that is too small
+    for our figure, such as the responses beyond a percentile. `also` has our figures by other
+    definitions, each with its description.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Finding:
     experiment: str = ""
     label: str = ""
     ours_per_printed: float = 1.0
+    change: bool = False
     requests: int = 0
     saturated: tuple[str, ...] = ()
     lacking: str = ""
@@ -66,6 +68,7 @@ class Finding:
             "unit": target.unit,
             "paper": target.figure,
             "ours_per_printed": target.ours_per_printed,
+            "change": target.change,
         }
         return cls(key=target.key, ours=ours, **{**about, **more})
 
@@ -86,13 +89,15 @@ class Finding:
         """Our figure less the paper's, relative to the paper's; None if one of them is missing.
 
         It is 0 inside a range, and counts from the nearer end outside. If the paper's figure is 0,
-        the difference is absolute.
+        the difference is absolute. If the figure is a `change`, it is relative to the paper's
+        difference from 1.
         """
         if self.ours is None or self.paper is None:
             return None
         nearest = self.paper.nearest(self.ours.mean)
         gap = self.ours.mean - nearest
-        return gap / abs(nearest) if nearest else gap
+        scale = abs(nearest - 1.0 if self.change else nearest)
+        return gap / scale if scale else gap
 
     @property
     def verdict(self) -> Verdict | None:
@@ -137,7 +142,7 @@ class Finding:
         if half is None:
             found.append("one seed")
         elif self.paper.single:
-            paper = abs(float(self.paper.low))
+            paper = abs(float(self.paper.low) - (1.0 if self.change else 0.0))
             if half > TOLERANCE * (paper or 1.0):
                 found.append("wide interval")
         elif self.paper.splits(self.ours.mean - half, self.ours.mean + half, TOLERANCE):

@@ -42,7 +42,8 @@ LEGEND: Final = (
     f" is wider than ± {TOLERANCE:.0%} of the paper's figure, or its sample is too small. A range"
     f" has {TOLERANCE:.0%} beyond its ends; a bound (*at least*, *at most*, *above*) has none."
     " Beside both, a row is undecided only if its interval crosses an end, and the difference"
-    " counts from the nearer end. Where the paper has 0, it is absolute."
+    " counts from the nearer end. Where the paper has 0, it is absolute;"
+    " *of the change*, it is relative to the difference of the paper's ratio from 1."
     " The interval is that of the mean over the seeds. Units are those of the table; without one"
     " a figure is a share of 1."
 )

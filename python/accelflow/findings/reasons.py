@@ -19,13 +19,16 @@ __all__ = ["CLASSES", "Reason", "read_reason", "reasons"]
 #: too. ``not_printed``: it depends on an input that the paper does not give. ``open``: not known.
 CLASSES: Final = ("contradiction", "definition", "not_printed", "open")
 
-#: The keys of each class beside ``class``, ``text`` and ``proofs``, and whether they are required.
+#: The keys of each class beside :data:`_COMMON`, and whether they are required.
 _KEYS: Final[Mapping[str, Mapping[str, bool]]] = {
     "contradiction": {},
-    "definition": {"measures": True},
-    "not_printed": {"input": True, "holds_at": False},
+    "definition": {"measures": False},
+    "not_printed": {"input": True, "holds_at": False, "implied": False, "computed": False},
     "open": {},
 }
+
+#: The keys of every class.
+_COMMON: Final = ("class", "text", "proofs", "choices")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +37,10 @@ class Reason:
 
     `kind` is one of :data:`CLASSES`, or empty for a reason that an engine gives. `proofs` name
     consequences of printed figures, and `measures` name our figures by other definitions. `missing`
-    is the input that the paper does not give. `holds_at` is the value of that input at which the
-    figures would agree, if it is known.
+    is the input that the paper does not give. `choices` name open choices whose readings were
+    tried, `implied` proofs of the value at which the figure would hold, and `computed` a
+    computation of it. `holds` is that value (``holds_at`` in the file), and `tried` the readings
+    without success, both in words; :mod:`accelflow.reproduce.held` has them from committed runs.
     """
 
     kind: str
@@ -43,7 +48,11 @@ class Reason:
     proofs: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     missing: str = ""
-    holds_at: str = ""
+    choices: tuple[str, ...] = ()
+    implied: tuple[str, ...] = ()
+    computed: str = ""
+    holds: str = ""
+    tried: str = ""
 
     def sentence(self) -> str:
         """The reason in plain sentences for a page, with its class first."""
@@ -52,9 +61,13 @@ class Reason:
         said = []
         if self.missing:
             said.append(f"The paper does not state {self.missing}.")
-        if self.holds_at:
-            said.append(f"The figure would hold at {self.holds_at}.")
         said.append(self.text)
+        if self.holds:
+            said.append(f"The figure would hold {self.holds}.")
+        if self.tried:
+            said.append(f"Tried without success: {self.tried}.")
+        if self.kind == "not_printed" and not self.holds and not self.tried:
+            said.append("No run with other values is recorded.")
         if self.measures:
             said.append(f"Ours by another definition: {_listed(self.measures)}.")
         if self.proofs:
@@ -71,7 +84,8 @@ class Reason:
             "proofs": list(self.proofs),
             "measures": list(self.measures),
             "input": self.missing or None,
-            "holds_at": self.holds_at or None,
+            "holds": self.holds or None,
+            "tried": self.tried or None,
         }
 
 
@@ -114,13 +128,16 @@ def read_reason(content: object, place: str) -> Reason:
         proofs=_names(content, "proofs", place),
         measures=_names(content, "measures", place) if "measures" in keys else (),
         missing=_text(content, "input", place) if "input" in keys else "",
-        holds_at=_text(content, "holds_at", place) if "holds_at" in content else "",
+        choices=_names(content, "choices", place),
+        implied=_names(content, "implied", place),
+        computed=_text(content, "computed", place) if "computed" in content else "",
+        holds=f"at {_text(content, 'holds_at', place)}" if "holds_at" in content else "",
     )
 
 
 def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
     keys = _KEYS[kind]
-    allowed = ("class", "text", "proofs", *keys)
+    allowed = (*_COMMON, *keys)
     for key in content:
         if key not in allowed:
             rule = f"must be one of {', '.join(allowed)}, as the class is {kind}"

@@ -42,7 +42,7 @@ BOUNDS: Final = ("above", "at_least", "at_most")
 _ROUNDING: Final = 1e-9
 
 #: The keys of a section that are not names of figures.
-_ABOUT: Final = ("kind", "use", "unit", "units", "uses", "ours_per_printed", "cut_off")
+_ABOUT: Final = ("kind", "use", "unit", "units", "uses", "changes", "ours_per_printed", "cut_off")
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,8 @@ class Target:
     `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``. `kind` is one of
     :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures, and otherwise None. An empty
     `unit` means a fraction. Our value is divided by `ours_per_printed` before its digits are
-    compared with the printed digits.
+    compared with the printed digits. A `change` is a ratio that is compared by its difference from
+    1: 1.005 is far from 1.14.
     """
 
     key: str
@@ -166,6 +167,7 @@ class Target:
     use: str | None = None
     unit: str = ""
     ours_per_printed: float = 1.0
+    change: bool = False
 
     @property
     def value(self) -> float:
@@ -186,6 +188,7 @@ def targets() -> Mapping[str, Target]:
             _own(about.get("uses", {}), name, about.get("use")),
             _own(about.get("units", {}), name, about.get("unit", "")),
             float(about.get("ours_per_printed", 1.0)),
+            name in about.get("changes", ()),
         )
         for key, name, figure, about in _figures()
     }

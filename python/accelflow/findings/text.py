@@ -129,11 +129,12 @@ def paper_text(finding: Finding) -> str:
 
 
 def difference_text(finding: Finding) -> str:
-    """The difference in per cent of the paper's figure."""
+    """The difference in per cent of the paper's figure, or of its change from 1."""
     if finding.difference is None:
         return ""
     text = f"{finding.difference:+.0%}"
-    return "0%" if text in ("+0%", "-0%") else text
+    text = "0%" if text in ("+0%", "-0%") else text
+    return f"{text} of the change" if finding.change else text
 
 
 def verdict_text(finding: Finding) -> str:

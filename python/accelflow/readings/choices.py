@@ -15,22 +15,39 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["BASES", "Choice", "Reading", "choices", "parse_choices", "select"]
 
-#: The kinds of support for a reading, and their words on the page.
+#: The kinds of support for a reading, the best first, and their words on the page.
 BASES: Final[Mapping[str, str]] = {
     "text": "the paper's text",
     "data": "published data",
-    "fit": "nearest fit",
     "assumed": "assumed",
 }
+
+#: The keys of a choice.
+_KEYS: Final = (
+    "name",
+    "title",
+    "quote",
+    "place",
+    "contrary",
+    "contrary_place",
+    "on_request",
+    "combined",
+    "reading",
+)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the paper: its settings, their basis (one of BASES), and the reason."""
+    """One way to read the paper: its settings, their basis (one of BASES), and the reason.
+
+    `set_aside` is the reason why it is not the default although the rule prefers it; empty for any
+    other reading.
+    """
 
     settings: Mapping[str, float | str]
     basis: str
     why: str
+    set_aside: str = ""
 
     @property
     def label(self) -> str:
@@ -48,13 +65,22 @@ class Reading:
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice that the paper leaves open, with the sentence that leaves it open."""
+    """A choice that the paper leaves open, with the sentence that leaves it open.
+
+    `contrary` is a sentence that speaks against `quote`, and `contrary_place` its place; empty if
+    there is none. A choice `on_request` runs only when it is named. A `combined` choice changes
+    several others together, and has no default.
+    """
 
     name: str
     title: str
     quote: str
     place: str
     readings: tuple[Reading, ...]
+    contrary: str = ""
+    contrary_place: str = ""
+    on_request: bool = False
+    combined: bool = False
 
     def default(self, scenario: Scenario) -> Reading | None:
         """Return the reading that `scenario` uses (the one with most settings), or None."""
@@ -84,7 +110,7 @@ class Choice:
 def _values(scenario: Scenario, keys: Sequence[str]) -> dict[str, float | str]:
     """Return the values of `scenario` for `keys`; unset parameters have their defaults."""
     defaults = _defaults()
-    fields = scenario.to_dict()
+    fields = {**scenario.choices(), "config": scenario.config}
     return {
         key: scenario.config.get(key, defaults[key]) if "." in key else fields[key] for key in keys
     }
@@ -113,22 +139,29 @@ def _text(key: str, value: float | str) -> str:
 
 
 @cache
-def choices() -> tuple[Choice, ...]:
-    """All choices, in the order of the file."""
+def _every() -> tuple[Choice, ...]:
     file = resources.files("accelflow.readings").joinpath("choices.toml")
     return parse_choices(file.read_text(encoding="utf-8"))
 
 
+@cache
+def choices() -> tuple[Choice, ...]:
+    """All choices but those on request, in the order of the file."""
+    return tuple(choice for choice in _every() if not choice.on_request)
+
+
 def select(names: Sequence[str]) -> tuple[Choice, ...]:
-    """Return the choices in `names`, in the order of the file; without names, all of them.
+    """Return the choices in `names`, in the order of the file; without names, :func:`choices`.
 
     Raises InputError for an unknown name.
     """
-    known = [choice.name for choice in choices()]
+    if not names:
+        return choices()
+    known = [choice.name for choice in _every()]
     for name in names:
         if name not in known:
             raise refused("choice", name, known=known)
-    return tuple(choice for choice in choices() if not names or choice.name in names)
+    return tuple(choice for choice in _every() if choice.name in names)
 
 
 def parse_choices(text: str) -> tuple[Choice, ...]:
@@ -158,7 +191,7 @@ def _tables(tree: Mapping[str, Any], place: str, key: str) -> list[dict[str, Any
 def _choice(tree: Mapping[str, Any]) -> Choice:
     name = _string(tree, "name", "choices.toml")
     place = f"choices.toml: {name}"
-    _only(tree, ("name", "title", "quote", "place", "reading"), place)
+    _only(tree, _KEYS, place)
     readings = tuple(_reading(table, place) for table in _tables(tree, place, "reading"))
     if len(readings) < 2:
         raise InputError(f"{place}: must have two or more readings")
@@ -168,21 +201,26 @@ def _choice(tree: Mapping[str, Any]) -> Choice:
         _string(tree, "quote", place),
         _string(tree, "place", place),
         readings,
+        _optional(tree, "contrary", place),
+        _optional(tree, "contrary_place", place),
+        tree.get("on_request") is True,
+        tree.get("combined") is True,
     )
 
 
 def _reading(tree: Mapping[str, Any], place: str) -> Reading:
-    _only(tree, ("settings", "basis", "why"), place)
+    _only(tree, ("settings", "basis", "why", "set_aside"), place)
     settings = tree.get("settings")
     if not isinstance(settings, dict) or not settings:
         raise InputError(f"{place}: settings = {settings!r}: must be a table")
     basis = one_of(f"{place}: basis", _string(tree, "basis", place), BASES)
-    known = [key for key in Scenario().to_dict() if key != "config"]
+    known = list(Scenario().choices())
     for key in settings:
         if "." not in key and key not in known:
             allowed = f"must be {', '.join(known)}, or a key of the server, such as accelerator.pes"
             raise refused(f"{place}: settings: key", key, allowed, known)
-    reading = Reading(settings, basis, _string(tree, "why", place))
+    set_aside = _optional(tree, "set_aside", place)
+    reading = Reading(settings, basis, _string(tree, "why", place), set_aside)
     try:
         reading.of(Scenario()).check()
     except InputError as error:
@@ -195,6 +233,10 @@ def _string(tree: Mapping[str, Any], key: str, place: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{place}: {key} = {value!r}: must be a text")
     return value
+
+
+def _optional(tree: Mapping[str, Any], key: str, place: str) -> str:
+    return _string(tree, key, place) if key in tree else ""
 
 
 def _only(tree: Mapping[str, Any], allowed: Sequence[str], place: str) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError
 from accelflow.files import free_suffix, holds_another, why, write_whole
 from accelflow.findings.results import json_text
-from accelflow.readings.page import markdown
+from accelflow.readings.page import drawn_rows, markdown
+from accelflow.readings.rule import Decision, Judged, decisions
 from accelflow.readings.runs import Figure, Readings
 
-__all__ = ["PAGE", "SCHEMA", "to_json", "write_readings"]
+__all__ = ["PAGE", "SCHEMA", "to_json", "write_held", "write_readings"]
 
-SCHEMA: Final = "accelflow.readings/2"
+SCHEMA: Final = "accelflow.readings/3"
+HELD_SCHEMA: Final = "accelflow.held/1"
 
 #: The name of the page in the folder of the results.
 PAGE: Final = "readings.md"
@@ -45,6 +49,8 @@ def write_readings(found: Readings, out: Path) -> list[Path]:
         for path, text in zip(written, (data, page), strict=True):
             _write(path, text)
         for index, numbered in enumerate(pictures.values()):
+            if not drawn_rows(found, index):
+                continue
             written += write_pictures(found, index, out / numbered)
     except OSError as error:
         raise InputError(f"--out {out}: {why(error)}") from error
@@ -65,17 +71,64 @@ def to_json(found: Readings) -> str:
         "scenario": found.scenario.to_dict(),
         "experiments": [definition.name for definition in found.definitions],
         "default": _figures(found.default),
+        "decisions": [_decision(decision) for decision in decisions(found)],
         "readings": [
             {
                 "choice": tried.choice.name,
                 "settings": dict(tried.reading.settings),
                 "basis": tried.reading.basis,
+                "set_aside": tried.reading.set_aside or None,
                 "rows": _figures(tried.figures),
             }
             for tried in found.tried
         ],
     }
     return json_text(content)
+
+
+def write_held(found: Sequence[Readings], path: Path) -> None:
+    """Write the figures of rows by choice and reading, which reasons quote, to `path`.
+
+    Raises InputError if the file cannot be written.
+    """
+    rows: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for tried in (tried for readings in found for tried in readings.tried):
+        for figure in (it for figures in tried.figures for it in figures):
+            by_choice = rows.setdefault(figure.finding.key, {})
+            by_choice.setdefault(tried.choice.name, []).append(
+                {
+                    "reading": tried.reading.label,
+                    "mean": figure.mean,
+                    "verdict": figure.verdict,
+                    "saturated": figure.saturated,
+                }
+            )
+    try:
+        _write(path, json_text({"schema": HELD_SCHEMA, "rows": rows}))
+    except OSError as error:
+        raise InputError(f"--held {path}: {why(error)}") from error
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "choice": decision.choice.name,
+        "by": decision.by,
+        "default": None if decision.default is None else _judged(decision.default),
+        "others": [_judged(other) for other in decision.others],
+        "exceptions": [it.reading.label for it in decision.exceptions],
+        "breaks": list(decision.breaks),
+    }
+
+
+def _judged(judged: Judged) -> dict[str, Any]:
+    return {
+        "reading": judged.reading.label,
+        "basis": judged.reading.basis,
+        "distance": judged.distance if math.isfinite(judged.distance) else None,
+        "saturated": list(judged.saturated),
+        "rows_off": judged.off,
+        "stands": judged.stands,
+    }
 
 
 def _figures(by_experiment: tuple[tuple[Figure, ...], ...]) -> dict[str, Any]:
@@ -85,7 +138,7 @@ def _figures(by_experiment: tuple[tuple[Figure, ...], ...]) -> dict[str, Any]:
 def _figure(figure: Figure) -> dict[str, Any]:
     ours = figure.finding.ours
     return {
-        "paper": figure.finding.paper_value,
+        "paper": None if figure.finding.paper is None else figure.finding.paper.to_json(),
         "mean": figure.mean,
         "half_width": None if ours is None else ours.half_width,
         "verdict": figure.verdict,

@@ -8,10 +8,11 @@ from typing import Final
 from accelflow.findings.page import markdown_table
 from accelflow.findings.text import estimate_text, paper_text
 from accelflow.readings.choices import BASES, Choice, Reading, choices
+from accelflow.readings.rule_page import rule_section
 from accelflow.readings.runs import Figure, Readings, Tried
 from accelflow.reproduce import Scenario
 
-__all__ = ["Swing", "markdown", "name_of", "short", "swings"]
+__all__ = ["Swing", "drawn_rows", "markdown", "name_of", "short", "swings"]
 
 #: How many choices a row's summary names, from the one that moves it most.
 _MOST: Final = 3
@@ -23,6 +24,7 @@ def markdown(found: Readings) -> str:
     """The page, equal for equal readings."""
     lines = [
         *_heading(found),
+        *rule_section(found),
         *_deciding(found),
         *_summary(found),
         *(line for index in range(len(found.definitions)) for line in _experiment(found, index)),
@@ -98,7 +100,9 @@ def _heading(found: Readings) -> list[str]:
     if found.scenario != Scenario():
         names += " --config FILE"
     scenario = ", ".join(
-        f"{choice.name} = {choice.default_text(found.scenario)}" for choice in found.choices
+        f"{choice.name} = {choice.default_text(found.scenario)}"
+        for choice in found.choices
+        if not choice.combined
     )
     return [
         "# Which rows depend on which reading",
@@ -110,11 +114,11 @@ def _heading(found: Readings) -> list[str]:
         f"{budget.replications}; ± is half of the 95 % confidence interval.",
         "",
         "A row *agrees* within a quarter of the paper's figure and is *off* beyond; it is "
-        "*undecided* if its interval is wider. Runs are shorter than those of [the comparison]"
-        "(reproduction/comparison.md): percentiles may have fewer than 100 responses beyond them, "
-        "and their intervals say how well they are known. The measure of a move is the logarithm "
-        "of ours over the paper's (of a reduction: of the latency ratio that it stands for): 0 is "
-        "the paper's figure, ±0.1 a tenth, 0.69 twice and -0.69 half of it.",
+        "*undecided* if its interval is wider. Runs are shorter than those of the comparison "
+        "(docs/results/reproduction/comparison.md): percentiles may have fewer than 100 responses "
+        "beyond them, and their intervals say how well they are known. The measure of a move is "
+        "the logarithm of ours over the paper's (of a reduction: of the latency ratio that it "
+        "stands for): 0 is the paper's figure, ±0.1 a tenth, 0.69 twice and -0.69 half of it.",
         "",
     ]
 
@@ -185,6 +189,15 @@ def _moves(swing: Swing) -> str:
     )
 
 
+def drawn_rows(found: Readings, experiment: int) -> list[int]:
+    """The rows of an experiment that have a ratio to the paper's figure under some reading."""
+    return [
+        row
+        for row, figure in enumerate(found.default[experiment])
+        if figure.log_ratio is not None or swings(found, experiment, row)
+    ]
+
+
 def _experiment(found: Readings, index: int) -> list[str]:
     """One experiment: its picture, and all readings by rows."""
     definition, default = found.definitions[index], found.default[index]
@@ -197,8 +210,7 @@ def _experiment(found: Readings, index: int) -> list[str]:
     for tried in found.tried:
         figures = zip(tried.figures[index], default, strict=True)
         rows.append((name_of(tried), *(_moved(figure, before) for figure, before in figures)))
-    return [
-        f"## {definition.name}: {definition.title}",
+    picture = [
         "",
         f"{definition.place}. Each bar is a choice, and each dot is one reading of it: the "
         "logarithm of our figure over the paper's, 0 where they are equal. The bar spans the "
@@ -207,6 +219,10 @@ def _experiment(found: Readings, index: int) -> list[str]:
         "drawn at its edge.",
         "",
         f"![Which choices move which rows of {definition.name}](readings-{definition.name}.png)",
+    ]
+    return [
+        f"## {definition.name}: {definition.title}",
+        *(picture if drawn_rows(found, index) else []),
         "",
         *markdown_table(("reading", *names), rows),
         "`=` is equal to the default's figure, bit for bit. A bold figure changes the verdict, "
@@ -235,7 +251,10 @@ def _choices(found: Readings) -> list[str]:
             f"> — {choice.place}",
             "",
         ]
-        if default is None:
+        if choice.contrary:
+            contrary = f"> {choice.contrary}"
+            lines += ["Against it:", "", contrary, ">", f"> — {choice.contrary_place}", ""]
+        if default is None and not choice.combined:
             value = choice.default_text(found.scenario)
             lines.append(f"- **{value}**, the default here, is none of the readings below.")
         lines += [_reading(reading, is_default=reading is default) for reading in choice.readings]
@@ -245,7 +264,8 @@ def _choices(found: Readings) -> list[str]:
 
 def _reading(reading: Reading, *, is_default: bool) -> str:
     label = f"**{reading.label}**, the default" if is_default else reading.label
-    return f"- {label} ({BASES[reading.basis]}): {reading.why}"
+    aside = f" Set aside: {reading.set_aside}" if reading.set_aside else ""
+    return f"- {label} ({BASES[reading.basis]}): {reading.why}{aside}"
 
 
 def _figure(figure: Figure) -> str:

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
 from accelflow.pictures import STYLE
-from accelflow.readings.page import short, swings
+from accelflow.readings.page import drawn_rows, short, swings
 from accelflow.readings.runs import Readings
 from accelflow.reproduce.pictures import save
 
@@ -40,8 +40,7 @@ def write_pictures(found: Readings, experiment: int, stem: Path) -> list[Path]:
 
 
 def _draw(found: Readings, experiment: int) -> Drawing:
-    rows = range(len(found.default[experiment]))
-    drawn = [row for row in rows if _has_ratio(found, experiment, row)]
+    drawn = drawn_rows(found, experiment)
     lines = math.ceil(len(drawn) / _COLUMNS)
     drawing = Drawing(figsize=(9.0, 0.4 + 1.9 * lines), layout="constrained")
     FigureCanvasAgg(drawing)
@@ -50,17 +49,15 @@ def _draw(found: Readings, experiment: int) -> Drawing:
         axes.set_axis_off()
     for axes, row in zip(panels.flat, drawn, strict=False):
         _panel(axes, found, experiment, row)
-    others = [short(found.default[experiment][row]) for row in rows if row not in drawn]
+    others = [
+        short(found.default[experiment][row])
+        for row in range(len(found.default[experiment]))
+        if row not in drawn
+    ]
     if others:
         text = f"Without a ratio to the paper's figure, as ours is 0: {', '.join(others)}"
         drawing.supxlabel(text, fontsize=7, color="#444444")
     return drawing
-
-
-def _has_ratio(found: Readings, experiment: int, row: int) -> bool:
-    """Whether a panel would show anything: a row has ratios under some reading."""
-    known = found.default[experiment][row].log_ratio is not None
-    return known or bool(swings(found, experiment, row))
 
 
 def _panel(axes: Axes, found: Readings, experiment: int, row: int) -> None:

@@ -12,14 +12,14 @@ from accelflow.findings import Finding
 from accelflow.readings.choices import Choice, Reading
 from accelflow.reproduce import Budget, Definition, ExperimentResult, Runner, Scenario, reproduce
 
-__all__ = ["EXPERIMENTS", "Figure", "Readings", "Tried", "read_all"]
+__all__ = ["EXPERIMENTS", "REDUCTION", "Figure", "Readings", "Tried", "read_all"]
 
 #: The experiments that run by default. Searches for a maximum throughput take long and are
 #: excluded.
 EXPERIMENTS: Final = ("fig3", "fig11", "fig13", "fig17", "fig19")
 
 #: The form of a row whose figure is one less a ratio of latencies.
-_REDUCTION: Final = "reduction"
+REDUCTION: Final = "reduction"
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,10 @@ class Figure:
         """Return the logarithm of ours over the paper's: 0 is equal, 0.69 is twice as much.
 
         For a reduction, it is that of the latency ratio, one less the reduction. None if one of the
-        two has no logarithm.
+        two has no logarithm, or the paper reports no single number.
         """
-        if self.mean is None:
+        reported = self.finding.paper
+        if self.mean is None or reported is None or not reported.single:
             return None
         ours, paper = self.mean, self.finding.paper_value
         if self.reduction:
@@ -120,8 +121,8 @@ def read_all(
     """
     scenario = scenario or Scenario()
     for definition in definitions:
-        if definition.table is not None or not definition.rows:
-            raise InputError(f"{definition.name} simulates no row, so no reading can move it")
+        if not definition.rows:
+            raise InputError(f"{definition.name} has no row, so no reading can move it")
 
     def figures(read: Scenario) -> tuple[tuple[Figure, ...], ...]:
         outcomes = reproduce(definitions, budget=budget, runner=runner, scenario=read)
@@ -144,6 +145,6 @@ def _alternatives(
 def _figures(outcome: ExperimentResult) -> tuple[Figure, ...]:
     forms = [row.form for row in outcome.definition.rows]
     return tuple(
-        Figure(finding, form == _REDUCTION)
+        Figure(finding, form == REDUCTION)
         for finding, form in zip(outcome.findings, forms, strict=True)
     )

@@ -1,8 +1,9 @@
-"""Read outcomes back from their files, and rewrite the page and the pictures."""
+"""Read outcomes back from their files, and rewrite them, the page and the pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,11 +17,11 @@ from accelflow.reproduce.definitions import Definition, load, names
 from accelflow.reproduce.outcomes import ExperimentResult, Shown, Statement
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.reasons import reasons
-from accelflow.reproduce.results import SCHEMA
+from accelflow.reproduce.results import SCHEMA, setup_of, to_text
 from accelflow.reproduce.scenario import Scenario
 from accelflow.reproduce.tables import Table
 
-__all__ = ["PAGE", "rewrite_page"]
+__all__ = ["PAGE", "Kept", "read_kept", "rewrite_page"]
 
 #: The name of the page in the folder of the results.
 PAGE: Final = "comparison.md"
@@ -29,8 +30,30 @@ PAGE: Final = "comparison.md"
 _FINDINGS: Final = {SCHEMA: "findings", "accelflow.reproduce/2": "rows"}
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The outcomes in a folder by their files, with their shared scenario and budget."""
+
+    outcomes: Mapping[Path, ExperimentResult]
+    scenario: Scenario
+    budget: Budget
+
+    @property
+    def page(self) -> str:
+        """The text of the page."""
+        return markdown(list(self.outcomes.values()), self.scenario, self.budget)
+
+    @property
+    def results(self) -> dict[Path, str]:
+        """The texts of the files, with today's reasons."""
+        return {
+            path: to_text(outcome, self.scenario, self.budget)
+            for path, outcome in self.outcomes.items()
+        }
+
+
 def rewrite_page(folder: Path) -> Path:
-    """Rewrite the page and pictures of the results in `folder`; return the page's path.
+    """Rewrite the page, pictures and results in `folder`; return the page's path.
 
     Our figures are read from the files; reasons and the paper's figures are the current ones.
     Raises InputError for a folder without results, for results of different budgets or scenarios,
@@ -40,6 +63,26 @@ def rewrite_page(folder: Path) -> Path:
         write_pictures,
     )
 
+    kept = read_kept(folder)
+    page = folder / PAGE
+    try:
+        texts = {page: kept.page, **kept.results}
+        for path, text in texts.items():
+            _write(path, text)
+        for outcome in kept.outcomes.values():
+            write_pictures(outcome, folder / outcome.definition.name)
+    except OSError as error:
+        raise InputError(f"{page}: {why(error)}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # All members are there, but one has a type that no experiment writes.
+        raise InputError(
+            f"{folder}: a value in the results cannot be used ({error}); run the experiments again"
+        ) from error
+    return page
+
+
+def read_kept(folder: Path) -> Kept:
+    """Return the outcomes in `folder`. Raises InputError as :func:`rewrite_page` does."""
     found = [folder / f"{name}.json" for name in names()]
     trees = {path: _tree(path) for path in found if path.is_file()}
     if not trees:
@@ -50,21 +93,11 @@ def rewrite_page(folder: Path) -> Path:
         chosen, scenario = _shared(trees[first])
     except (KeyError, TypeError) as error:
         raise InputError(f"{first}: budget or scenario cannot be read ({error})") from error
-    outcomes = [_outcome(path, tree) for path, tree in trees.items()]
-    page = folder / PAGE
-    try:
-        text = markdown(outcomes, scenario, chosen)
-        write_whole(page, lambda scratch: scratch.write_text(text, encoding="utf-8"))
-        for outcome in outcomes:
-            write_pictures(outcome, folder / outcome.definition.name)
-    except OSError as error:
-        raise InputError(f"{page}: {why(error)}") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # All members are there, but one has a type that no experiment writes.
-        raise InputError(
-            f"{folder}: a value in the results cannot be used ({error}); run the experiments again"
-        ) from error
-    return page
+    return Kept({path: _outcome(path, tree) for path, tree in trees.items()}, scenario, chosen)
+
+
+def _write(path: Path, text: str) -> None:
+    write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
 
 
 def _check_together(trees: Mapping[Path, Mapping[str, Any]]) -> None:
@@ -104,6 +137,8 @@ def _shared(tree: Mapping[str, Any]) -> tuple[Budget, Scenario]:
 
 def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
     definition = load(path.stem)
+    if tree.get("setup") != setup_of(definition):
+        raise InputError(f"{path}: has another setup than the current experiment; run it again")
     try:
         shown = [_shown(cell) for cell in tree["cells"]]
         return ExperimentResult(
@@ -166,4 +201,9 @@ def _table(found: Mapping[str, Any] | None) -> Table | None:
 
 def _statement(definition: Definition, check: Mapping[str, Any]) -> Statement:
     why_not = {known.says: known.why_not for known in definition.checks}
-    return Statement(check["says"], check["holds"], check["found"], why_not[check["says"]])
+    also = tuple(
+        Statement(other["says"], other["holds"], other["found"])
+        for other in check.get("also", ())  # missing in older results
+    )
+    says = check["says"]
+    return Statement(says, check["holds"], check["found"], why_not[says], also)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 from accelflow import findings
 from accelflow.errors import InputError
 from accelflow.findings.reasons import Reason
 from accelflow.findings.reasons import read_reason as read_plain
+from accelflow.reproduce.held import computed_text, holds_and_tried, implied_text
 from accelflow.reproduce.implications import IMPLIED, proof
 from accelflow.reproduce.measures import check_measure
 
@@ -24,7 +26,16 @@ def reasons() -> Mapping[str, Reason]:
     found = findings.reasons()
     for key, reason in found.items():
         _check(reason, f"reasons.toml: {key}", key.removeprefix("accelflow."))
-    return found
+    return {key: _with_evidence(key, reason) for key, reason in found.items()}
+
+
+def _with_evidence(key: str, reason: Reason) -> Reason:
+    """The reason with the values at which the row would hold, and the readings that were tried."""
+    holds, tried = holds_and_tried(key, reason.choices)
+    values = [reason.holds, holds, implied_text(reason.implied)]
+    if reason.computed:
+        values.append(computed_text(reason.computed, f"reasons.toml: {key}"))
+    return replace(reason, holds="; or ".join(value for value in values if value), tried=tried)
 
 
 def read_reason(content: object, place: str, row: str = "") -> Reason:
@@ -42,9 +53,12 @@ def _check(reason: Reason, place: str, row: str) -> None:
     for measure in reason.measures:
         check_measure(measure, f"{place}: measures")
     try:
-        named = [proof(name) for name in reason.proofs]
+        named = [proof(name) for name in (*reason.proofs, *reason.implied)]
     except InputError as error:
         raise InputError(f"{place}: proofs: {error}") from error
+    for implied in reason.implied:
+        if proof(implied).kind != IMPLIED:
+            raise InputError(f"{place}: implied: the proof '{implied}' gives no value")
     if reason.kind != "contradiction":
         return
     for named_proof in named:

@@ -150,6 +150,11 @@ def _outcome(proof: Proof, bound: Range) -> str:
     return f"{said}{relation}**{text}**{between}."
 
 
+def value_text(proof: Proof) -> str:
+    """Return the quantity of a proof and its value, in words: ``the load is 27.0``."""
+    return f"{proof.quantity} is {_number(proof.found().bound.value, proof.percent)}"
+
+
 def _verdict(proof: Proof, found: Found) -> str:
     """The printed figure, and how far it is beyond the bound at the ends that are nearest."""
     if found.figure is None:

@@ -1,0 +1,100 @@
+"""Read readings back from their file, and rewrite the page, the pictures and the held figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from accelflow.errors import InputError
+from accelflow.files import parse_json, read_text, why
+from accelflow.findings import Finding, targets
+from accelflow.findings.estimate import Estimate
+from accelflow.readings.choices import Choice, Reading, choices, select
+from accelflow.readings.files import SCHEMA, write_readings
+from accelflow.readings.runs import REDUCTION, Figure, Readings, Tried
+from accelflow.reproduce import Definition, Scenario, budget, load
+
+__all__ = ["read_readings", "rewrite_readings"]
+
+#: The name of the file of the readings in its folder.
+_FILE = "readings.json"
+
+#: The schemas that can be read.
+_SCHEMAS = (SCHEMA, "accelflow.readings/2")
+
+
+def rewrite_readings(folder: Path) -> Readings:
+    """Rewrite the page and pictures of the readings in `folder`, without simulations.
+
+    Figures are those of the file; sentences, bases and the rule are the current ones. Raises
+    InputError for a folder without readings, and for readings that do not fit the current choices
+    or experiments.
+    """
+    found = read_readings(folder / _FILE)
+    write_readings(found, folder)
+    return found
+
+
+def read_readings(path: Path) -> Readings:
+    """Return the readings in the file at `path`. Raises InputError if they do not fit."""
+    try:
+        tree = parse_json(read_text(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    schema = tree.get("schema") if isinstance(tree, dict) else None
+    if schema not in _SCHEMAS:
+        raise InputError(f"{path}: schema = {schema!r}: must be {SCHEMA!r}")
+    try:
+        return _readings(tree)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{path}: does not fit the current choices ({error}); run the readings again"
+        ) from error
+
+
+def _readings(tree: Mapping[str, Any]) -> Readings:
+    definitions = [load(name) for name in tree["experiments"]]
+    names = list(dict.fromkeys(row["choice"] for row in tree["readings"]))
+    usual = [choice.name for choice in choices()]
+    chosen = choices() if names == usual else select(names)
+    return Readings(
+        definitions=tuple(definitions),
+        choices=chosen,
+        scenario=Scenario(**tree["scenario"]),
+        budget=budget(tree["budget"]),
+        default=_figures(tree["default"], definitions),
+        tried=tuple(
+            Tried(choice, reading, _figures(row["rows"], definitions))
+            for row in tree["readings"]
+            for choice in chosen
+            if choice.name == row["choice"]
+            for reading in [_reading(choice, row["settings"])]
+        ),
+    )
+
+
+def _reading(choice: Choice, settings: Mapping[str, float | str]) -> Reading:
+    found = next((it for it in choice.readings if dict(it.settings) == settings), None)
+    if found is None:
+        raise ValueError(f"{choice.name} has no reading {dict(settings)}")
+    return found
+
+
+def _figures(
+    rows: Mapping[str, Mapping[str, Any]], definitions: Sequence[Definition]
+) -> tuple[tuple[Figure, ...], ...]:
+    return tuple(
+        tuple(
+            Figure(_finding(row.target, rows[row.target], definition.name), row.form == REDUCTION)
+            for row in definition.rows
+        )
+        for definition in definitions
+    )
+
+
+def _finding(key: str, row: Mapping[str, Any], experiment: str) -> Finding:
+    mean = row["mean"]
+    ours = None if mean is None else Estimate(mean, row["half_width"])
+    stuck = tuple(row["saturated"])
+    return Finding.of(targets()[key], ours, experiment=experiment, saturated=stuck)

@@ -1,0 +1,129 @@
+"""The rule that chooses the default scenario, and whether the default follows it.
+
+The default of a choice is the reading with the best basis: the paper's text, then published data.
+If several readings have the best basis, or all are assumed, it is the nearest to the rows of Fig.
+11 marked ``fit``; a reading that is nearer by no more than :data:`NOISE` changes nothing. A reading
+that the rule prefers to the default is set aside for a stated reason. It cannot stand if runs show
+a saturated system or most of the fitted rows off, and is an exception to the rule otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from accelflow.fit import EXPERIMENT
+from accelflow.readings.choices import BASES, Choice, Reading
+from accelflow.readings.runs import Figure, Readings
+from accelflow.reproduce.distance import distance, fitted
+
+__all__ = ["NOISE", "Decision", "Judged", "decide", "decisions"]
+
+#: The smallest gain of distance that changes a default.
+NOISE: Final = 0.02
+
+#: With at least this share of the fitted rows off, a reading cannot stand.
+_MOST_OFF: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A reading with its distance from the fitted rows.
+
+    `saturated` are the systems of Fig. 11 that could not keep up, and `off` is the number of the
+    `fitted` rows that are off.
+    """
+
+    reading: Reading
+    distance: float
+    saturated: tuple[str, ...]
+    off: int
+    fitted: int
+
+    @property
+    def stands(self) -> bool:
+        """Whether no system is saturated, and most of the fitted rows are not off."""
+        return not self.saturated and self.off < _MOST_OFF * self.fitted
+
+    @property
+    def fails(self) -> str:
+        """Why it cannot stand, in words; empty if it can."""
+        if self.saturated:
+            return f"{', '.join(self.saturated)} saturated"
+        return "" if self.stands else f"{self.off} of {self.fitted} rows off"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How the rule decides a choice. `by` is a basis, or ``nearest``.
+
+    `default` is None if the scenario has none of the readings. `exceptions` are the readings that
+    the rule prefers and that stand, but are set aside. `breaks` says how the default breaks the
+    rule without a stated reason; empty if it does not.
+    """
+
+    choice: Choice
+    default: Judged | None
+    others: tuple[Judged, ...]
+    by: str
+    exceptions: tuple[Judged, ...]
+    breaks: tuple[str, ...]
+
+
+def decisions(found: Readings) -> list[Decision]:
+    """Decide every choice that is not on request; empty without the experiment of the fit."""
+    names = [definition.name for definition in found.definitions]
+    if EXPERIMENT not in names:
+        return []
+    index = names.index(EXPERIMENT)
+    return [_decision(found, index, choice) for choice in found.choices if not choice.on_request]
+
+
+def _decision(found: Readings, index: int, choice: Choice) -> Decision:
+    reading = choice.default(found.scenario)
+    default = None if reading is None else judged(reading, found.default[index])
+    others = [
+        judged(tried.reading, tried.figures[index])
+        for tried in found.tried
+        if tried.choice is choice
+    ]
+    return decide(choice, default, others)
+
+
+def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
+    """Judge a reading by its figures of the experiment of the fit."""
+    findings = fitted([figure.finding for figure in figures])
+    means = {finding.key: finding.ours.mean if finding.ours else None for finding in findings}
+    stuck = [system for finding in findings for system in finding.saturated]
+    off = sum(not finding.agrees for finding in findings)
+    return Judged(reading, distance(means), tuple(dict.fromkeys(stuck)), off, len(findings))
+
+
+def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> Decision:
+    """Decide one choice, and find out whether `default` follows the rule."""
+    if default is None:
+        return Decision(choice, None, tuple(others), "", (), ("the default is no reading",))
+    preferred = [it for it in others if _preferred(it, default)]
+    aside = [it for it in preferred if it.reading.set_aside]
+    breaks = tuple(
+        f"{it.reading.label} is preferred and not set aside"
+        for it in preferred
+        if not it.reading.set_aside
+    )
+    rivals = [it for it in others if it.reading.basis == default.reading.basis]
+    return Decision(
+        choice,
+        default,
+        tuple(others),
+        "nearest" if rivals else default.reading.basis,
+        tuple(it for it in aside if it.stands),
+        breaks,
+    )
+
+
+def _preferred(it: Judged, default: Judged) -> bool:
+    """Whether the rule prefers a reading to the default."""
+    rank = list(BASES).index
+    mine, its = rank(default.reading.basis), rank(it.reading.basis)
+    return its < mine or (its == mine and default.distance - it.distance > NOISE)

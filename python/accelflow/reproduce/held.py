@@ -1,0 +1,106 @@
+"""The values at which rows would hold, and the readings that were tried, from committed runs.
+
+``experiments/held.json`` has the figures of rows by reading; `accelflow readings --held` writes it
+from the pages of readings. Proofs give values that follow from other printed figures.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from accelflow import simulation
+from accelflow.errors import one_of
+from accelflow.findings import number, targets
+from accelflow.findings.targets import DATA
+from accelflow.reproduce.implications import proof
+from accelflow.reproduce.implications.page import value_text
+
+__all__ = ["COMPUTED", "HELD", "computed_text", "held", "holds_and_tried", "implied_text"]
+
+#: The name of the file of figures by reading.
+HELD: Final = "held.json"
+
+#: How many readings at which a row holds are named.
+_MOST: Final = 3
+
+
+@cache
+def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
+    """Return, by row and choice, the readings that were tried: label, mean and verdict."""
+    text = resources.files(DATA).joinpath(HELD).read_text("utf-8")
+    rows: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = json.loads(text)["rows"]
+    return rows
+
+
+def holds_and_tried(row: str, choices: Sequence[str]) -> tuple[str, str]:
+    """Return the readings of `choices` at which `row` agrees, and the others, in words."""
+    agreeing: list[tuple[float, str]] = []
+    without: list[str] = []
+    paper = targets()[row].figure
+    for choice in choices:
+        tried = held().get(row, {}).get(choice, ())
+        for reading in tried:
+            if reading["verdict"] == "agrees":
+                text = f"with {_named(choice, reading)} ({number(reading['mean'])})"
+                distance = abs(reading["mean"] - float(paper.nearest(reading["mean"])))
+                agreeing.append((distance, text))
+        others = [reading for reading in tried if reading["verdict"] != "agrees"]
+        if others:
+            without.append(_range(choice, others))
+    nearest = [text for _, text in sorted(agreeing)[:_MOST]]
+    return "; or ".join(nearest), "; ".join(without)
+
+
+def _named(choice: str, reading: Mapping[str, Any]) -> str:
+    """A reading with its choice; one of several settings names them itself."""
+    label: str = reading["reading"]
+    return label if choice == "together" else f"{choice} = {label}"
+
+
+def _range(choice: str, readings: Sequence[Mapping[str, Any]]) -> str:
+    """The readings of a choice that do not agree, with the range of the figure."""
+    labels = " or ".join(reading["reading"] for reading in readings)
+    known = sorted(reading["mean"] for reading in readings if reading["mean"] is not None)
+    if not known:
+        found = "no figure"
+    elif len(known) == 1 or known[0] == known[-1]:
+        found = number(known[0])
+    else:
+        found = f"{number(known[0])} to {number(known[-1])}"
+    stuck = ", saturated" if any(reading["saturated"] for reading in readings) else ""
+    named = labels if choice == "together" else f"{choice} = {labels}"
+    return f"{named} ({found}{stuck})"
+
+
+def implied_text(names: Sequence[str]) -> str:
+    """Return the values that follow from other printed figures, in words."""
+    return "; or ".join(f"if {value_text(proof(name))}" for name in names)
+
+
+def _timeout() -> str:
+    """The time-out at which as many messages time out as the paper prints, with captured waits."""
+    paper = targets()["accelflow.fallback.tcp_timeouts_per_million"].value
+    remote = "socialnetwork_drawn"
+
+    def per_million(timeout_us: float) -> float:
+        by_service = simulation.timeouts(remote=remote, timeout_us=timeout_us)
+        return 1e6 * sum(by_service.values()) / len(by_service)
+
+    low, high = 10.0, 1e7
+    for _ in range(60):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if per_million(middle) > paper else (low, middle)
+    return f"with a time-out of {number(low / 1e3)} ms and the captured waits of SocialNetwork"
+
+
+#: Computations of the value at which a row would hold, by name.
+COMPUTED: Final[Mapping[str, Callable[[], str]]] = {"timeout": _timeout}
+
+
+def computed_text(name: str, place: str) -> str:
+    """Return the value that the computation called `name` finds. Raises InputError for no name."""
+    return COMPUTED[one_of(f"{place}: computed", name, COMPUTED)]()
