@@ -66,7 +66,7 @@ class Reason:
             said.append(f"The figure would hold {self.holds}.")
         if self.tried:
             said.append(f"Tried without success: {self.tried}.")
-        if self.kind == "not_printed" and not self.holds and not self.tried:
+        if self.choices and not self.holds and not self.tried:
             said.append("No run with other values is recorded.")
         if self.measures:
             said.append(f"Ours by another definition: {_listed(self.measures)}.")

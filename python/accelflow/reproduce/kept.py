@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,13 +13,14 @@ from accelflow.findings import Finding, targets
 from accelflow.findings.estimate import Estimate
 from accelflow.findings.results import from_dict
 from accelflow.reproduce.budgets import Budget, budget
-from accelflow.reproduce.definitions import Definition, load, names
+from accelflow.reproduce.definitions import Check, Definition, load, names
 from accelflow.reproduce.outcomes import ExperimentResult, Shown, Statement
 from accelflow.reproduce.page import markdown
 from accelflow.reproduce.reasons import reasons
 from accelflow.reproduce.results import SCHEMA, setup_of, to_text
 from accelflow.reproduce.scenario import Scenario
 from accelflow.reproduce.tables import Table
+from accelflow.reproduce.words import steps_of
 
 __all__ = ["PAGE", "Kept", "read_kept", "rewrite_page"]
 
@@ -148,7 +149,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
             warmup_requests=tree["warmup_requests"],
             seeds=tuple(tree["seeds"]),
             findings=tuple(_finding(definition, row) for row in tree[_FINDINGS[tree["schema"]]]),
-            statements=tuple(_statement(definition, check) for check in tree["checks"]),
+            statements=tuple(_statement(definition, check, shown) for check in tree["checks"]),
             shown=tuple(shown),
             table=_table(tree["table"]),
             by_cell={(cell.point, cell.system, cell.service, cell.measure): cell for cell in shown},
@@ -199,11 +200,29 @@ def _table(found: Mapping[str, Any] | None) -> Table | None:
     return Table(columns=columns, rows=rows, series=series)
 
 
-def _statement(definition: Definition, check: Mapping[str, Any]) -> Statement:
-    why_not = {known.says: known.why_not for known in definition.checks}
+def _statement(
+    definition: Definition, found: Mapping[str, Any], shown: Sequence[Shown]
+) -> Statement:
+    says, holds = found["says"], found["holds"]
+    check = next(known for known in definition.checks if known.says == says)
+    if holds is None and _tied(check, shown):
+        holds = False  # results from before ties were decided
     also = tuple(
         Statement(other["says"], other["holds"], other["found"])
-        for other in check.get("also", ())  # missing in older results
+        for other in found.get("also", ())  # missing in older results
     )
-    says = check["says"]
-    return Statement(says, check["holds"], check["found"], why_not[says], also)
+    return Statement(says, holds, found["found"], check.why_not, also)
+
+
+def _tied(check: Check, shown: Sequence[Shown]) -> bool:
+    """Whether two figures that `check` compares are equal for every service and seed."""
+    figures: dict[tuple[str, str, str], list[tuple[str, Estimate]]] = {}
+    for cell in shown:
+        if cell.value is not None:
+            place = cell.point, cell.system, cell.measure
+            figures.setdefault(place, []).append((cell.service, cell.value))
+    return any(
+        all(place in figures for place in (*before, *after))
+        and [figures[place] for place in before] == [figures[place] for place in after]
+        for before, after in steps_of(check)
+    )

@@ -23,7 +23,10 @@ from accelflow.reproduce.figures import (
     places_of,
 )
 
-__all__ = ["Statement", "judge"]
+__all__ = ["Statement", "judge", "steps_of"]
+
+#: A point, a system and a measure.
+_Place = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,27 @@ def _ranking(check: Check, cells: Cells) -> Statement:
     found = {measure: of_system(measure, runs) for group in check.groups for measure in group}
     steps = [difference_of_measures(before, after, runs) for before, after in _steps(check)]
     return _in_groups(check, found, steps)
+
+
+def steps_of(check: Check) -> list[tuple[list[_Place], list[_Place]]]:
+    """Return the places of each two figures that `check` compares; none for ``most``."""
+    if check.kind == "order":
+        return [
+            ([(check.point, before, check.measure)], [(check.point, after, check.measure)])
+            for before, after in _steps(check)
+        ]
+    if check.kind == "ranking":
+        point, system = places_of(_row_of(check))[0]
+        return [([(point, system, a)], [(point, system, b)]) for a, b in _steps(check)]
+    if check.kind == "trend":
+        row = _row_of(check)
+        measures = row.measure, row.to_measure or row.measure
+        placed = [
+            [(*place, measure) for place, measure in zip(places, measures, strict=False)]
+            for places in (places_of(row, *pair) for pair in check.points)
+        ]
+        return list(pairwise(placed))
+    return []
 
 
 def _steps(check: Check) -> list[tuple[str, str]]:
