@@ -166,7 +166,7 @@ def test_equal_readings_are_equal_bytes(found: Readings, tmp_path: Path) -> None
         assert path.read_bytes() == (second / path.name).read_bytes()
     kept = json.loads(to_json(found))
     assert kept["schema"] == "accelflow.readings/3"
-    assert len(kept["readings"]) == 5
+    assert len(kept["readings"]) == 4
 
 
 def test_readings_of_another_scenario_are_not_overwritten(found: Readings, tmp_path: Path) -> None:
