@@ -25,7 +25,6 @@ UNTRIED = {
     "accelflow.throughput.deadline_scheduling_gain",
     "accelflow.sensitivity.deadline_miss_4pe",
     "accelflow.sensitivity.deadline_miss_2pe",
-    "accelflow.serverless_p99_reduction.vs_RELIEF",
 }
 
 #: A number with decimals, or a share in per cent.
