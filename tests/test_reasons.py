@@ -23,8 +23,6 @@ UNTRIED = {
     "accelflow.sensitivity.throughput_4pe_over_8",
     "accelflow.sensitivity.throughput_2pe_over_8",
     "accelflow.throughput.deadline_scheduling_gain",
-    "accelflow.sensitivity.deadline_miss_4pe",
-    "accelflow.sensitivity.deadline_miss_2pe",
 }
 
 #: A number with decimals, or a share in per cent.

@@ -180,6 +180,7 @@ def test_the_experiments_at_production_load_have_the_rates_of_alibabas_services(
         if lib.load(name).setup.get("arrivals") == "production"
     }
     assert {"fig11", "fig13", "fig18", "fig19", "fig20", "energy"} <= set(found)
+    assert found.pop("fig16") == "azure", "the functions' own rates"
     assert set(found.values()) == {"alibaba"}
     setup = lib.load("fig11").setup
     one = lib.Scenario(arrivals="poisson").experiment(
