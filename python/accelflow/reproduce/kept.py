@@ -204,7 +204,7 @@ def _statement(
     definition: Definition, found: Mapping[str, Any], shown: Sequence[Shown]
 ) -> Statement:
     says, holds = found["says"], found["holds"]
-    check = next(known for known in definition.checks if known.says == says)
+    check = {known.says: known for known in definition.checks}[says]
     if holds is None and _tied(check, shown):
         holds = False  # results from before ties were decided
     also = tuple(
