@@ -32,7 +32,13 @@ def rewrite_readings(folder: Path) -> Readings:
     or experiments.
     """
     found = read_readings(folder / _FILE)
-    write_readings(found, folder)
+    try:
+        write_readings(found, folder)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # All members are there, but one has a type that no readings have.
+        raise InputError(
+            f"{folder / _FILE}: a value cannot be used ({error}); run the readings again"
+        ) from error
     return found
 
 
