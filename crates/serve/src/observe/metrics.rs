@@ -34,6 +34,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     pools: Mutex<Option<PoolMetrics>>,
     pub(crate) open: Gauge,
+    pub(crate) idle: Gauge,
     connections: CounterBy<1>,
     requests: CounterBy<2>,
     fallbacks: CounterBy<2>,
@@ -164,6 +165,9 @@ impl Metrics {
         let mut registry = Registry::with_prefix("accelflow");
         let open = Gauge::default();
         registry.register("connections_open", "Connections now", open.clone());
+        let idle = Gauge::default();
+        let about = "Connections that wait for their next request";
+        registry.register("connections_idle", about, idle.clone());
         let connections = CounterBy::<1>::default();
         let about = "Ended connections by reason";
         registry.register("connections", about, connections.clone());
@@ -185,6 +189,7 @@ impl Metrics {
             tenants,
             pools: Mutex::new(None),
             open,
+            idle,
             connections,
             requests,
             fallbacks,

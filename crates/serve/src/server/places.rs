@@ -277,6 +277,14 @@ impl Places {
         self.open().places.len()
     }
 
+    /// The number of connections that wait for their next request, and may be evicted.
+    pub(crate) fn idle(&self) -> usize {
+        let open = self.open();
+        let idle = open.of(Group::All);
+        idle.filter(|place| place.is_idle() && !place.is_evicted())
+            .count()
+    }
+
     /// Assigns a connection a place. May evict an idle connection, and wait for the place of one
     /// that is about to end.
     pub(crate) fn take(

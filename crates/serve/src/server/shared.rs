@@ -47,6 +47,8 @@ impl Shared {
 
     /// The counters and histograms in the text format of Prometheus.
     pub(crate) fn metrics_text(&self) -> String {
+        let idle = self.admission.places.idle();
+        self.observers.metrics.idle.set(idle as i64);
         if let Some(tenants) = &self.admission.tenants {
             self.observers.metrics.tenants_wait(tenants.waiting());
         }
