@@ -1,6 +1,6 @@
 //! Errors of imports.
 
-use accelflow_parameters::{Refusal, quoted};
+use accelflow_parameters::{Refusal, quoted, system_text};
 
 /// The error of a failed import, which writes nothing.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +12,7 @@ pub enum ImportError {
     #[error(
         "FILE = {}: must be a file that can be read: {}",
         quoted(file),
-        reason(error)
+        system_text(error)
     )]
     Read {
         /// The file.
@@ -21,7 +21,7 @@ pub enum ImportError {
         error: std::io::Error,
     },
     /// The output cannot be written.
-    #[error("the timeline cannot be written: {}", reason(.0))]
+    #[error("the timeline cannot be written: {}", system_text(.0))]
     Write(std::io::Error),
     /// A file is not of the declared kind.
     #[error("FILE = {}: {why}", quoted(file))]
@@ -73,13 +73,4 @@ pub enum ImportError {
         /// What was found instead.
         why: String,
     },
-}
-
-/// The text of an error of the operating system, without its number.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
 }
