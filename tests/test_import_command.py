@@ -123,7 +123,7 @@ def test_nothing_is_written_after_an_error(
 ) -> None:
     bad = table(tmp_path, (DATA / "MSCallGraph.csv").read_text() + '"never closed\n')
     assert command("alibaba-v2021", bad, "--out", tmp_path / "w.json") == 2
-    assert "table.csv:26: must be a row of CSV" in capsys.readouterr().err
+    assert "table.csv:26': must be a row of CSV" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
@@ -150,14 +150,14 @@ def test_nothing_is_written_after_an_error(
             "--duration = 'm': must be median or mean",
         ),
         (["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.json"], "must end in .csv"),
-        (["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv"], "must have a column"),
+        (["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv"], "must have times: time_s,"),
         (
             ["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv", "--unit", "min"],
             "--unit = 'min'",
         ),
         (
             ["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv", "--service", "Checkout"],
-            "--into: must be given together with --service",
+            "--into = left out: must be given together with --service",
         ),
         (
             ["arrivals", "{data}/durations.csv", "--out", "{tmp}/w.csv", "--column", "Averag"],

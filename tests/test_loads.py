@@ -170,7 +170,7 @@ def command(*arguments: str) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--loads", "2"], "--loads 2: must be given together with --report FILE.html"),
+        (["--loads", "2"], "--loads = '2': must be given together with --report FILE.html"),
         (
             ["--loads", "2;3", "--report", "page.html"],
             "--loads = '2;3': must be numbers with commas between them, such as 0.5,1,2, or none",

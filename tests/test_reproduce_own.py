@@ -193,13 +193,13 @@ def test_sizes_are_those_of_the_workload() -> None:
     [
         (["fig16", "--workload", "shop.toml"], "experiment 'fig16': makes no sense with --workl"),
         (["fig99", "--workload", "shop.toml"], "experiment = 'fig99': must be "),
-        (["fig11", "--workload", "nowhere.toml"], "nowhere.toml: "),
+        (["fig11", "--workload", "nowhere.toml"], "--workload = 'nowhere.toml': must be"),
         (["fig11", "--workload", "shopp"], "workload = 'shopp': must be socialnetwork, "),
         (
             ["fig11", "--recording", "r.json"],
-            "--recording r.json: must be given together with --workload",
+            "--recording = 'r.json': must be given together with --workload",
         ),
-        (["fig11", "--workload", "shop.toml", "--recording", "none.json"], "cannot be read"),
+        (["fig11", "--workload", "shop.toml", "--recording", "none.json"], "that can be read"),
         (
             ["fig11", "--workload", "shop.toml", "--config", "drawn.toml"],
             "scenario.facts = 'drawn': must be left out with a workload of your own",
