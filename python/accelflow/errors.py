@@ -84,7 +84,8 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
     `allowed` the clause lists them all. For example: ``raise refused("service", "Logn",
     known=services)``.
     """
-    return InputError(_native.refusal(place, value, allowed, list(known)), place)
+    shown = fspath(value) if isinstance(value, PathLike) else value
+    return InputError(_native.refusal(place, shown, allowed, list(known)), place)
 
 
 def unreadable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
