@@ -47,7 +47,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_any_work(
     (tmp_path / "file").write_text("in the way")
     done = run(*command, "--out", tmp_path / "file" / "results")
     assert done.returncode == 2
-    assert "is not a writable folder" in done.stderr
+    assert "must be in a folder that can be written" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -66,5 +66,5 @@ def test_the_folder_of_a_single_file_must_exist(
     place = tmp_path / "missing" / name
     done = run(*command, option, place)
     assert done.returncode == 2
-    assert f"{option} {place}: there is no folder {place.parent}" in done.stderr
+    assert f"{option} = '{place}': must be in a folder that exists" in done.stderr
     assert list(tmp_path.iterdir()) == []

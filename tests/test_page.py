@@ -201,11 +201,11 @@ def test_the_page_of_a_file_of_results(tmp_path: Path, made_up_results: dict[str
         (
             {"schema": "accelflow.compare/2"},
             "page.html",
-            "this version reads 'accelflow.compare/1'",
+            "must be 'accelflow.compare/1', which this version reads",
         ),
-        ({"systems": []}, "page.html", "results.systems is empty"),
-        ({}, "missing/page.html", "there is no folder"),
-        ({}, "results.json/page.html", "is not a writable folder"),
+        ({"systems": []}, "page.html", "results.systems = []: must have at least one entry"),
+        ({}, "missing/page.html", "must be in a folder that exists"),
+        ({}, "results.json/page.html", "must be in a folder that can be written"),
         ({}, ".", "File '.' is a directory"),
     ],
 )
@@ -244,7 +244,7 @@ def test_compare_refuses_a_page_before_it_simulates(tmp_path: Path) -> None:
         folder=tmp_path,
     )
     assert done.returncode == 2
-    assert "--report missing/page.html: there is no folder" in done.stderr
+    assert "--report = 'missing/page.html': must be in a folder that exists" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

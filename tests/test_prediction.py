@@ -236,7 +236,9 @@ def test_wrong_options_are_refused_before_anything_runs(tmp_path: Path) -> None:
     empty.write_text("[1]\n", encoding="utf-8")
     assert f"{empty}:1: must be a JSON object" in refusal(*named, "--arguments", str(empty))
     assert "must be a .thrift file" in refusal(*named, "--interface", "a.proto")
-    assert "there is no folder" in refusal(*named, "--out", str(tmp_path / "none" / "a.json"))
+    assert "must be in a folder that exists" in refusal(
+        *named, "--out", str(tmp_path / "none" / "a.json")
+    )
 
 
 def test_a_server_that_cannot_start_is_one_message(tmp_path: Path) -> None:

@@ -420,7 +420,11 @@ SERVICE = ["systems", 0, "services", 0]
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["schema"], "accelflow.compare/9", "results.schema is 'accelflow.compare/9'"),
+        (
+            ["schema"],
+            "accelflow.compare/9",
+            "results.schema = 'accelflow.compare/9': must be 'accelflow",
+        ),
         (["seed"], ..., "results.seed = left out: must be given"),
         (["seed"], True, "results.seed = True: must be of type int"),
         (["requests"], -1, "results.requests = -1: must not be negative"),

@@ -94,7 +94,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_any_work(
     arguments, _, _ = PAGES[name]
     done = CliRunner().invoke(program, [*arguments, "--report", str(tmp_path / "no/page.html")])
     assert done.exit_code == 1
-    assert "there is no folder" in str(done.exception)
+    assert "must be in a folder that exists" in str(done.exception)
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
 

@@ -248,7 +248,7 @@ def test_filters_need_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert "--timeline-request = -1: must be a whole number from 0" in capsys.readouterr().err
     missing = str(tmp_path / "missing" / "x.pftrace")
     assert run(["compare", "socialnetwork", "--timeline", missing]) == 2
-    assert "there is no folder" in capsys.readouterr().err
+    assert "must be in a folder that exists" in capsys.readouterr().err
 
 
 def otlp(spans: list[dict[str, Any]], service: str) -> dict[str, Any]:
