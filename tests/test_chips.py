@@ -229,7 +229,7 @@ def test_area_and_power_follow_the_chip(tmp_path: Path) -> None:
         assert by_set.stdout == run(command, "--chip", str(file), "--json").stdout
     refused = run("power", str(file), "--chip", "paper")
     assert refused.returncode == 2
-    assert "--chip: must be left out with RESULTS" in refused.stderr
+    assert "--chip = 'paper': must be left out with RESULTS" in refused.stderr
 
 
 def test_energy_is_that_of_the_chip() -> None:

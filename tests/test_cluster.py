@@ -278,7 +278,7 @@ def test_clusters_are_checked(study_file: Path, tmp_path: Path, where: str, mess
         assert isinstance(found.exception, InputError)
         assert message in str(found.exception)
     both = CliRunner().invoke(command, [*arguments, "--workers", "2"])
-    assert "--workers: must be left out with --cluster" in str(both.exception)
+    assert "--workers = 2: must be left out with --cluster" in str(both.exception)
 
 
 def test_a_search_whose_worker_dies_finds_what_it_finds_here(tmp_path: Path, dask: Dask):

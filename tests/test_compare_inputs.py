@@ -199,7 +199,7 @@ def test_a_table_is_no_recording_and_the_commands_for_both_are_named(tmp_path: P
     table.write_text("time,service\n1,a\n", encoding="utf-8")
     done = run("compare", "socialnetwork", "--recording", str(table))
     assert done.returncode != 0
-    assert f"--recording {table}: must be a recording" in done.stderr
+    assert f"--recording = '{table}': must be a recording" in done.stderr
     assert "accelflow record" in done.stderr
     assert "accelflow import" in done.stderr
     assert "column" not in done.stderr

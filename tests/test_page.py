@@ -206,7 +206,7 @@ def test_the_page_of_a_file_of_results(tmp_path: Path, made_up_results: dict[str
         ({"systems": []}, "page.html", "results.systems = []: must have at least one entry"),
         ({}, "missing/page.html", "must be in a folder that exists"),
         ({}, "results.json/page.html", "must be in a folder that can be written"),
-        ({}, ".", "File '.' is a directory"),
+        ({}, ".", "'.': must be a file, not a folder"),
     ],
 )
 def test_a_page_that_cannot_be_is_refused(

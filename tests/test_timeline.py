@@ -241,7 +241,8 @@ def test_timelines_that_cannot_be_drawn_are_refused_and_not_written(
 def test_filters_need_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["compare", "socialnetwork", "--timeline-slowest", "3"]) == 2
     assert (
-        "--timeline-slowest: must be given together with --timeline FILE" in capsys.readouterr().err
+        "--timeline-slowest = 3: must be given together with --timeline FILE"
+        in capsys.readouterr().err
     )
     wrong = ["--timeline", str(tmp_path / "x.pftrace"), "--timeline-request", "-1"]
     assert run(["compare", "socialnetwork", *wrong]) == 2

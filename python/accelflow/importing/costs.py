@@ -75,6 +75,8 @@ def _requests(options: Options) -> float:
     if given == (False, True) and options.duration_s is not None:
         rate = positive_number("--rate", options.rate_rps or 0, _MOST)
         return rate * positive_number("--duration", options.duration_s, _MOST)
+    if given == (True, True):
+        raise refused("--rate", options.rate_rps, "must be left out with --requests")
     raise refused(
         "--requests",
         LEFT_OUT,
