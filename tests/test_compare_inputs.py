@@ -30,7 +30,7 @@ def small(**changes: Any) -> simulation.Scenario:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nosuch",), "workload = 'nosuch': must be socialnetwork"),
+        (("nosuch",), "WORKLOAD = 'nosuch': must be socialnetwork"),
         (("socialnetwork", "--orchestrator", "best"), "--orchestrator = 'best': must be non_acc"),
         (("socialnetwork", "--service", "Nope"), "--service = 'Nope': must be CPost"),
         (("socialnetwork", "--placement", "x"), "placement = 'x': must be colocated or isolated"),

@@ -132,7 +132,10 @@ def test_nothing_is_written_after_an_error(
     [
         (["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "w.txt"], "must end in"),
         (["alibaba-v2021", "{data}/none.csv", "--out", "{tmp}/w.json"], "No such file"),
-        (["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/x/w.json"], "no folder"),
+        (
+            ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/x/w.json"],
+            "in a folder that exists",
+        ),
         (
             ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--top", "0"],
             "--top = 0: must be a whole number from 1",
@@ -175,7 +178,10 @@ def test_nothing_is_written_after_an_error(
             ],
             "--zone = 'UTC': must be left out for times in s",
         ),
-        (["deathstarbench", "{data}/wrk2.txt", "--against", "{data}/wrk2.txt"], "wrk2.txt:"),
+        (
+            ["deathstarbench", "{data}/wrk2.txt", "--against", "{data}/wrk2.txt"],
+            "wrk2.txt': must be results",
+        ),
         (["frobnicate"], "command = 'frobnicate': must be a command"),
     ],
 )

@@ -137,7 +137,7 @@ def test_pprof_is_weighed_by_time_and_counted_by_samples(tmp_path: Path) -> None
     assert counts(report, "understood")["samples of Ser"] == 9
     costs, _ = costs_of("pprof", path, requests=100, label=("service", "cart"))
     assert costs["app_us"] == 1e3 * 4 / 100
-    with pytest.raises(InputError, match="has no sample"):
+    with pytest.raises(InputError, match="must have at least one sample"):
         costs_of("pprof", path, requests=100, label=("service", "none"))
 
 
@@ -289,7 +289,7 @@ def updated(tmp_path: Path, **changes: Any) -> Path:
     ("path", "message"),
     [
         (None, "path = None: must be a list of phases"),
-        ([], "has no operation"),
+        ([], "must have at least one operation"),
         ([{"trace": "T99"}], r"path\[0\]\.trace = 'T99': must be T1, .*did you mean T9"),
         ([{"trace": "T1", "times": 0}], "times = 0: must be a whole number"),
         ([{"trace": "T1", "facts": {"T1": {"compressed": "x"}}}], "must be a whole number"),

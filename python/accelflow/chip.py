@@ -120,8 +120,11 @@ def energy(
     comparison = Comparison.from_dict(results)
     system = comparison.system(orchestrator, chip)
     if system is None:
-        place = "orchestrator" if chip is None else f"orchestrator of the chip {chip}"
-        raise refused(place, orchestrator, known=[s.orchestrator for s in comparison.systems])
+        chips = list(dict.fromkeys(found.chip for found in comparison.systems if found.chip))
+        if chip is not None and chip not in chips:
+            raise refused("chip", chip, known=chips)
+        known = dict.fromkeys(found.orchestrator for found in comparison.systems)
+        raise refused("orchestrator", orchestrator, known=known)
     sizes = {**_inputs(_config_of(comparison, system.chip)), **checked("area", sizes or {})}
     changes = checked("power", changes or {})
     one_server = comparison.placement == "colocated"
