@@ -574,12 +574,12 @@ def test_a_search_runs_end_to_end() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fig99"], "experiment = 'fig99': must be fig1, fig3"),
-        (["--budget", "huge"], "budget = 'huge': must be full, precise, quick or ci"),
+        (["fig99"], "EXPERIMENT = 'fig99': must be fig1, fig3"),
+        (["--budget", "huge"], "--budget = 'huge': must be full, precise, quick or ci"),
         (["table4", "--out", "/dev/null/x"], "must be in a folder that can be written"),
-        (["table4", "--threads", "0"], "--threads 0: must be at least 1"),
-        (["table4", "--placement", "apart"], "placement = 'apart': must be colocated"),
-        (["table4", "--slo-system", "best"], "slo_system = 'best': must be own"),
+        (["table4", "--threads", "0"], "--threads = 0: must be at least 1"),
+        (["table4", "--placement", "apart"], "--placement = 'apart': must be colocated"),
+        (["table4", "--slo-system", "best"], "--slo-system = 'best': must be own"),
         (["table4", "--config", "/nowhere.toml"], "/nowhere.toml"),
     ],
 )
