@@ -142,7 +142,9 @@ def test_arguments_out_of_range_are_refused(arguments: dict[str, Any], message: 
 
 
 def test_simulate_refuses_several_systems() -> None:
-    with pytest.raises(InputError, match=r"^orchestrators: simulate takes one"):
+    with pytest.raises(
+        InputError, match=r"^orchestrators = .*: must be left out: simulate takes one orchestrator"
+    ):
         accelflow.simulate("socialnetwork", **small())
     several = accelflow.Scenario(**small())
     with pytest.raises(InputError, match="must be a single system"):

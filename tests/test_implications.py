@@ -286,7 +286,10 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     assert place.read_text(encoding="utf-8") == page(PROOFS)
     done = run("--implications", str(place), "fig11")
     assert done.returncode == 2
-    assert "--implications simulates nothing; name no experiments" in done.stderr
+    assert (
+        "EXPERIMENT = 'fig11': must be left out with --implications, which simulates nothing"
+        in done.stderr
+    )
     done = run("--implications", "/dev/null/page.md")
     assert done.returncode == 2
     assert "--implications /dev/null/page.md: " in done.stderr

@@ -354,7 +354,7 @@ def test_a_wrong_decision_is_refused(wrong: object, why: str) -> None:
             "queueing = 'centrl': must be per_accelerator or central, did you mean central?",
         ),
         ({"parks": 1}, "parks = 1: must be True or False"),
-        ({"notification": None}, "notification = None: must be one of flag, interrupt, found"),
+        ({"notification": None}, "notification = None: must be flag, interrupt or found"),
         ({"start_ns": "x"}, "start_ns = 'x': must be a number from 0"),
     ],
 )

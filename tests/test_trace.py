@@ -138,7 +138,9 @@ def test_values_that_are_no_part_of_a_trace_are_refused(bad: object) -> None:
 def test_endless_nesting_is_refused() -> None:
     inside: list[Steps] = ["TCP"]
     inside.append(inside)
-    with pytest.raises(InputError, match="deeper than 64"):
+    with pytest.raises(
+        InputError, match="nesting of sequences in a trace = 65: must be at most 64 levels"
+    ):
         seq(inside)
     deepest = notify()
     for _ in range(16):
@@ -172,7 +174,7 @@ def test_endless_nesting_is_refused() -> None:
         (
             lambda: Trace().build(["Ser", join("Cmp", "Encr")]),
             "after_join",
-            "the end follows a join",
+            "step after a join = the end: must be an accelerator",
         ),
         (lambda: Trace().build(["TCP", trans("JSON", "str")]), "dangling_transform", "JSON>str"),
         (

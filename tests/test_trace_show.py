@@ -123,25 +123,25 @@ def test_an_unknown_trace_names_the_known_ones(stored: Path) -> None:
         done = accelflow(*arguments)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.count("\n") == 1
-        assert "trace = 'T13': must be T1, T2" in done.stderr
+        assert "NAME = 'T13': must be T1, T2" in done.stderr
 
 
 def test_bad_files_and_places_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no trace file")
     (tmp_path / "bytes").write_bytes(b"\x00a\xffb\n")
     (tmp_path / "empty").write_text("")
-    begin = 'not a trace file: must begin with "AFTRACE\\x00", '
+    must = ': must be "AFTRACE\\x00"'
     for arguments, says in [
-        (["list", "--file", tmp_path / "text"], begin + 'begins with "no trace"'),
-        (["list", "--file", tmp_path / "bytes"], begin + r'begins with "\x00a\xffb\n"'),
-        (["list", "--file", tmp_path / "empty"], begin + "is empty"),
+        (["list", "--file", tmp_path / "text"], 'first bytes = "no trace"' + must),
+        (["list", "--file", tmp_path / "bytes"], r'first bytes = "\x00a\xffb\n"' + must),
+        (["list", "--file", tmp_path / "empty"], "first bytes = none" + must),
         (["list", "--file", tmp_path / "missing"], "No such file"),
         (["show", "T1", "--out", tmp_path / "t.pdf"], "must end in .png or .svg"),
         (
             ["show", "T1", "--out", tmp_path / "text" / "t.png"],
-            "is not a writable folder",
+            "must be in a folder that can be written",
         ),
-        (["show", "T1", "--out", tmp_path / "nope" / "t.png"], "there is no folder"),
+        (["show", "T1", "--out", tmp_path / "nope" / "t.png"], "must be in a folder that"),
     ]:
         done = accelflow(*arguments)
         assert done.returncode in {1, 2}

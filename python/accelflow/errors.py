@@ -182,5 +182,5 @@ def positive_number(name: str, value: float, most: float) -> float:
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= most:
-        raise refused(name, value, f"must be a number above 0, at most {most:g}")
+        raise refused(name, value, f"must be a number above 0, at most {most:,.15g}")
     return value

@@ -289,11 +289,10 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
             raise refused("an operation in relative_error", name, known=operations)
     _check_scenario(plan.scenario)
     if (plan.server.rest_w is None) != (plan.server.peak_w is None):
-        raise refused(
-            "server.rest_w" if plan.server.rest_w is None else "server.peak_w",
-            LEFT_OUT,
-            "must be given together with the other of rest_w and peak_w",
+        missing, given = (
+            ("rest_w", "peak_w") if plan.server.rest_w is None else ("peak_w", "rest_w")
         )
+        raise refused(f"server.{missing}", LEFT_OUT, f"must be given, as server.{given} is")
     return plan
 
 
