@@ -6,6 +6,7 @@
 //! * [`platform`]: accelerators, DMA engines and managers, with the origin of every value.
 //! * [`simulate`]: a graph many times over under an [`Orchestrator`].
 //! * [`throughput`]: possible meanings of "maximum throughput", and its bound.
+//! * [`comparison`]: all of it for every application and orchestrator.
 //!
 //! Equal arguments give bit-identical results.
 //!
@@ -20,6 +21,7 @@
 //! ```
 
 mod accelflow;
+pub mod comparison;
 pub mod dag;
 mod load;
 mod managed;

@@ -1,5 +1,6 @@
 //! Accelerators, transfers and managers.
 
+use accelflow_parameters::Refusal;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::dag::Kind;
@@ -13,7 +14,37 @@ pub enum Manager {
     PerTask(Time),
 }
 
+/// The longest charge of a manager, in us.
+const MOST_MANAGER_US: f64 = 1e6;
+
+/// The time `us` of a manager's charge.
+fn manager_time(us: f64) -> Result<Time, Refusal> {
+    match (0.0..=MOST_MANAGER_US).contains(&us) {
+        true => Ok(Time::from_ns_f64(us * 1e3)),
+        false => {
+            let allowed = format!("must be from 0 to {MOST_MANAGER_US}");
+            Err(Refusal::number("manager_us", us, allowed))
+        }
+    }
+}
+
 impl Manager {
+    /// A manager that is charged `us` microseconds per interrupt.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a time that is not allowed.
+    pub fn per_interrupt_us(us: f64) -> Result<Manager, Refusal> {
+        manager_time(us).map(Manager::PerInterrupt)
+    }
+
+    /// A manager that is charged `us` microseconds per task.
+    ///
+    /// # Errors
+    /// [`Refusal`] of a time that is not allowed.
+    pub fn per_task_us(us: f64) -> Result<Manager, Refusal> {
+        manager_time(us).map(Manager::PerTask)
+    }
+
     /// The time of one charge.
     pub(crate) fn time(self) -> Time {
         match self {
