@@ -159,7 +159,7 @@ fn bad_chips_are_refused_by_name() {
         ),
         (
             json!([{"name": "a", "config": {"accelerator.TCP.pes": -2}}]),
-            "chips['a'].config.accelerator.TCP.pes = -2: must be a whole number from -1 to 1024",
+            "chips['a'].config.accelerator.TCP.pes = -2: must be a whole number from 0 to 1024 PEs, or as_accelerator",
         ),
         (
             json!([{"name": "a", "config": {"accelerator.TCP.pse": 1}}]),
@@ -242,7 +242,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "[accelerator.TCP]\n\npes = 3000",
-        "3:1: accelerator.TCP.pes = 3000: must be a whole number from -1 to 1024 PEs",
+        "3:1: accelerator.TCP.pes = 3000: must be a whole number from 0 to 1024 PEs, or as_accelerator",
     ),
     (
         "accelerator = { pes = 1.5 }",
