@@ -158,8 +158,8 @@ def test_settings_out_of_range_and_closed_ensembles_are_refused() -> None:
         ({"workers": 0}, "workers = 0: must be at least 1"),
         ({"workers_of": {"TPC": 2}}, "did you mean TCP?"),
         ({"workers_of": {"TCP": 0}}, "must be at least 1"),
-        ({"policy": "lifo"}, "must be one of fifo"),
-        ({"notification": "shout"}, "must be one of wake, poll, check"),
+        ({"policy": "lifo"}, "policy = 'lifo': must be fifo"),
+        ({"notification": "shout"}, "must be wake, poll or check"),
         ({"response_timeout_s": -1.0}, "must be 0 seconds or more"),
     ]:
         with pytest.raises(TraceError, match=text):
