@@ -75,7 +75,11 @@ def raises(payload: bytes, facts: dict[str, int | str]) -> bytes:
         (lambda payload, facts: "text", "body_failed", "must be bytes or None"),
         (lambda payload, facts: (payload, {"n": 1.5}), "body_failed", "must be an int"),
         (lambda payload, facts: (payload, {"n": 1 << 64}), "body_failed", "64 bits"),
-        (lambda payload, facts: (payload, {1: 1}), "body_failed", "names of facts"),
+        (
+            lambda payload, facts: (payload, {1: 1}),
+            "body_failed",
+            "name of a fact = 1: must be a str",
+        ),
         (lambda payload, facts: payload, "wrong_facts", "facts of the body's output = ''"),
         (lambda payload, facts: (payload, {"n": 1, "m": 2}), "wrong_facts", "n number, m number"),
         (lambda payload, facts: run_trace("t", b""), "body_failed", "cannot run traces"),
@@ -114,7 +118,10 @@ def test_accelerators_without_a_body_or_with_another_declaration_are_refused() -
         (lambda: kind("deser"), "names of the paper's nine"),
         (lambda: kind("Hash", yields={"out[0]": "text"}), "fact = 'out"),
         (lambda: kind("Hash", yields={"n": "float"}), "must be number or text"),  # type: ignore[dict-item]
-        (lambda: kind("Hash", directions="up"), "must be both, receives, sends"),  # type: ignore[arg-type]
+        (
+            lambda: kind("Hash", directions="up"),
+            "Hash.directions = 'up': must be both, receives or sends",
+        ),  # type: ignore[arg-type]
     ],
 )
 def test_declarations_are_checked(declare: Callable[[], Node], said: str) -> None:

@@ -268,4 +268,6 @@ def test_a_results_file_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("{")
     done = run("report", "results.json", "--out", "page.html", folder=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("accelflow: error: results.json: ")
+    assert done.stderr.startswith(
+        "accelflow: error: RESULTS = 'results.json': must be a file that can be read: "
+    )

@@ -129,7 +129,7 @@ def test_reproduce_prints_json() -> None:
         (["chip", "list"], None),
         (["chip", "show", "small"], "config"),
         (["companions", "accelerometer"], "findings"),
-        (["doctor"], "findings"),
+        (["doctor"], "checks"),
     ],
 )
 def test_answers_are_json_where_they_are_asked_for(
