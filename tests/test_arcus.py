@@ -250,7 +250,7 @@ FLOW = {
         ({"policy": "best"}, "flow 'it': policy = 'best': must be reserved, on-demand"),
         (
             {"slo_gbit_per_s": -1, "slo_operations_per_s": 1},
-            "flow 'it': slo_gbit_per_s = -1: must be at least 0",
+            "flow 'it': slo_gbit_per_s = -1: must be above 0",
         ),
         ({"slo_operations_per_s": math.nan}, "slo_operations_per_s = nan: must be a finite number"),
         ({"from_us": 2_000}, "flow 'it': from_us = 2000: must be at most 1999"),
@@ -263,7 +263,7 @@ FLOW = {
         ({"slo_gbit_per_s": math.inf}, "flow 'it': slo_gbit_per_s = inf: must be a finite number"),
         ({"color": "red"}, "flow 'it': field = 'color': must be name"),
         ({"path": "storage_read"}, "path = storage_read: needs storage"),
-        ({"policy": "managed-burst", "burst_factor": 0.5}, "burst factor = 0.5"),
+        ({"policy": "managed-burst", "burst_factor": 0.5}, "burst_factor = 0.5: must be from"),
     ],
 )
 def test_a_flow_that_cannot_be_is_refused(change: dict[str, Any], message: str) -> None:

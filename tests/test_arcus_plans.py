@@ -127,7 +127,7 @@ def test_priorities_decide_who_gets_less_than_was_promised() -> None:
 
 def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
     file = tmp_path / "profiles.json"
-    done = accelflow("profile", str(LINK), "--out", str(file), "--json")
+    done = accelflow("profile", str(LINK), "--most=3", "--out", str(file), "--json")
     assert done.returncode == 0, done.stderr
     table = arcus.read_profiles(file)
     assert table == json.loads(done.stdout)
@@ -139,21 +139,49 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
     assert tags[both] == "SLO-Violating"
     assert tags[(both[0], ("reader", "inline_tx"))] == "SLO-Friendly"
     plan = arcus.read_plan(LINK) | {"duration_us": 1_000}
-    assert arcus.plan(plan, profiles=table) == arcus.plan(plan)
+    simulated = {"simulated_contexts": 0}
+    assert arcus.plan(plan, profiles=table) == arcus.plan(plan) | simulated
     # What the table says counts: accelerators that were profiled as slower have less left.
     slower = [row | {"gbit_per_s": 0.5 * row["gbit_per_s"]} for row in table["entries"]]
-    planned = arcus.plan(plan, profiles=table | {"entries": slower})
+    untagged: dict[str, Any] = {"entries": slower, "combinations": []}
+    planned = arcus.plan(plan, profiles=table | untagged)
     assert [it["name"] for it in planned["rejected"]] == ["reader", "backup"]
+    # So do its tags: combinations that are tagged as violating are avoided.
+    for tag in ("SLO-Violating", "SLO-Friendly"):
+        tagged = [row | {"tag": tag} for row in table["combinations"]]
+        planned = arcus.plan(plan, profiles=table | {"combinations": tagged})
+        assert [flow["name"] for flow in planned["admitted"]] == (
+            [] if tag == "SLO-Violating" else ["gateway", "reader", "backup"]
+        )
     with pytest.raises(InputError, match="must be of the plan's platform"):
         arcus.plan(plan | {"platform": {"pcie_lanes": 4}}, profiles=table)
     with pytest.raises(InputError, match=r"profiles: version = '0.0': must be"):
         arcus.plan(plan, profiles=table | {"version": "0.0"})
-    wrong = [{"flows": [], "gbit_per_s": -1}]
-    with pytest.raises(InputError, match=r"profiles: entries\[0\]"):
+    wrong = [{"flows": [], "gbit_per_s": 1}]
+    with pytest.raises(InputError, match=r"profiles: entries\[0\]: flows = \[\]: must have"):
         arcus.plan(plan, profiles=table | {"entries": wrong})
     file.write_text("{}")
-    with pytest.raises(InputError, match=r"schema = None: must be accelflow.arcus.profiles/1"):
+    with pytest.raises(InputError, match=r"schema = None: must be accelflow.arcus.profiles/2"):
         arcus.read_profiles(file)
+
+
+def test_tenants_that_come_after_the_sweep_need_no_simulation(tmp_path: Path) -> None:
+    platform = tmp_path / "platform.toml"
+    platform.write_text("accelerators = ['ipsec']\n")
+    file = tmp_path / "profiles.json"
+    sizes = ["--size=256", "--size=1500", "--path=inline_rx"]
+    done = accelflow("profile", str(platform), *sizes, "--threads=2", f"--out={file}")
+    assert done.returncode == 0, done.stderr
+    assert "contexts of messages of 256, 1024, 1500 bytes" in done.stdout
+    flow = FLOW | {"accelerator": "ipsec", "message_bytes": 700, "slo_gbit_per_s": 8}
+    second = flow | {"name": "b", "message_bytes": 1500}
+    plan = {"accelerators": ["ipsec"], "flow": [flow, second]}
+    planned = arcus.plan(plan, profiles=arcus.read_profiles(file))
+    assert planned["simulated_contexts"] == 0
+    assert [flow["verdict"]["Arcus"] for flow in planned["admitted"]] == ["kept", "kept"]
+    assert arcus.plan(plan)["simulated_contexts"] > 0
+    with pytest.raises(InputError, match="path = 'inline_xr': must be function_call"):
+        arcus.profile(plan, sizes=[64], paths=["inline_xr"])
 
 
 @pytest.mark.parametrize(
@@ -168,6 +196,8 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
         ({"slo_period_us": 5}, "slo_period_us = 5: must be left out unless slo_percent"),
         ({"slo_percent": 99, "slo_period_us": 5}, "slo_period_us = 5: must be at least 8.2"),
         ({"sizes": [[64, 1]]}, "needs either message_bytes or sizes"),
+        ({"message_bytes": float("inf")}, "message_bytes = inf: must be a finite number"),
+        ({"until_us": {5}}, "until_us = \\{5\\}: must be text, a number, a list or a table"),
         ({"accelerator": "tow"}, "accelerator = 'tow': must be .*did you mean"),
         ({"then": ["nobody"]}, "then = 'nobody': must be"),
         ({"other_paths": ["bus"]}, "other_paths = 'bus': must be function_call"),
@@ -216,7 +246,7 @@ def test_the_schema_is_the_committed_one() -> None:
     schema = json.loads(plan_schema())
     flow = schema["properties"]["flow"]["items"]
     assert flow["required"] == ["name", "accelerator", "path"]
-    assert "closed" in flow["properties"]["arrivals"]["enum"]
+    assert "closed" in {kind["const"] for kind in flow["properties"]["arrivals"]["oneOf"]}
 
 
 @pytest.mark.parametrize(

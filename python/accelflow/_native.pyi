@@ -45,7 +45,8 @@ __all__ = [
     "arcus_experiments",
     "arcus_parameters",
     "arcus_plan",
-    "arcus_plan_names",
+    "arcus_plan_refusal",
+    "arcus_plan_schema",
     "arcus_profile",
     "arcus_release",
     "arcus_shape",
@@ -988,14 +989,25 @@ def arcus_experiments() -> str:
 def arcus_experiment(name: str, seed: int, replications: int | None, threads: int) -> str:
     """Run an experiment; its report as JSON. Use `accelflow.arcus.experiment`."""
 
-def arcus_plan(request: str) -> str:
-    """Admit the flows of a request and run them; JSON. Use `accelflow.arcus.plan`."""
+def arcus_plan_refusal(request: str) -> str | None:
+    """The refusal of a plan (JSON) as JSON: message and keys; None for a plan that is allowed."""
 
-def arcus_profile(request: str, most: int) -> str:
-    """Profile combinations of the flows of a request; JSON. Use `accelflow.arcus.profile`."""
+def arcus_plan(request: str, profiles: str | None = None) -> str:
+    """Admit the flows of a plan (JSON) and run them; JSON. Use `accelflow.arcus.plan`.
 
-def arcus_plan_names() -> str:
-    """The names that plans may use as JSON: accelerators, paths and policies."""
+    Raises AccelflowError for a value that is not allowed.
+    """
+
+def arcus_profile(
+    request: str, sizes: Sequence[int], paths: Sequence[str], most: int, threads: int
+) -> str:
+    """Profile contexts on the platform of a plan (JSON); JSON. Use `accelflow.arcus.profile`.
+
+    Raises AccelflowError for a value that is not allowed.
+    """
+
+def arcus_plan_schema() -> str:
+    """The JSON Schema of plan files, as text."""
 
 def version() -> str:
     """The version of the engines, which is that of the whole project."""

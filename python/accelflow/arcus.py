@@ -7,26 +7,23 @@ the Cloud with Traffic Shaping". docs/arcus.md introduces it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import (
     AccelflowError,
     InputError,
-    file_path,
     finite_number,
     one_of,
     refused,
+    texts,
     whole_number,
 )
-from accelflow.files import parse_json, parse_toml, read_text, why
 from accelflow.findings import TOLERANCE, Reported, targets
-from accelflow.plans import STORAGE, PlanError, checked, profile_entries
+from accelflow.plans import STORAGE, plan_json, plans_place, read_json, read_toml
 
 __all__ = [
     "CLOCK_MHZ",
@@ -42,6 +39,7 @@ __all__ = [
     "read_plan",
     "read_profiles",
     "release",
+    "replications",
     "shape",
     "table2",
 ]
@@ -152,6 +150,12 @@ def experiments() -> dict[str, str]:
     return {row["name"]: row["title"] for row in json.loads(_native.arcus_experiments())}
 
 
+def replications(name: str) -> int:
+    """Return the experiment's own number of seeds. Raises InputError for an unknown name."""
+    known = {row["name"]: row["replications"] for row in json.loads(_native.arcus_experiments())}
+    return int(known[one_of("experiment", name, known)])
+
+
 def experiment(
     name: str, *, seed: int = 1, replications: int | None = None, threads: int = 1
 ) -> dict[str, Any]:
@@ -209,41 +213,12 @@ def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
     return figure.finite_ends[0] if figure.single else list(figure.finite_ends)
 
 
-class _FromFile(dict[str, Any]):
-    """The content of a file, with its path and text, so that messages can name the place."""
-
-    def __init__(self, content: Mapping[str, Any], path: Path, text: str) -> None:
-        super().__init__(content)
-        self.path = path
-        self.text = text
-
-
 def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read the flows of a TOML file for :func:`plan`. Raises InputError, or OSError.
+    """Read a plan from a TOML file for :func:`plan`. Raises InputError, or OSError.
 
     Errors of :func:`plan` and :func:`profile` name the file, and line and column of the value.
     """
-    path = file_path("path", path)
-    try:
-        text = read_text(path)
-        return _FromFile(parse_toml(text), path, text)
-    except ValueError as error:
-        raise InputError(f"{path}: {why(error)}") from error
-
-
-@contextmanager
-def _of_file(source: object) -> Iterator[None]:
-    """Put the file that `source` was read from before error messages, with the place in it."""
-    try:
-        yield
-    except InputError as error:
-        if not isinstance(source, _FromFile):
-            raise
-        place = None
-        if isinstance(error, PlanError) and error.keys:
-            place = _native.toml_place(source.text, list(error.keys))
-        where = "".join(f":{number}" for number in place or ())
-        raise InputError(f"{source.path}{where}: {error}") from error
+    return read_toml(path)
 
 
 def plan(
@@ -252,75 +227,68 @@ def plan(
     """Admit flows in order, and run the admitted ones with and without shaping.
 
     `request` is a plan (docs/arcus.md). `profiles` is a result of :func:`profile` for the same
-    platform; its capacities are then not measured again. A flow with `from_us` asks for admission
+    platform; contexts that it has are not simulated again. A flow with `from_us` asks for admission
     while others run, and one with `until_us` leaves.
 
     Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in `admitted` has its route
     and registers, the predicted rate, the rate while it was active, and the `verdict`: `kept`,
     `below`, `too short` or `no promise`. Each flow in `rejected` has the rate that is left.
-    `warnings` tell if the run is too short for a verdict. Raises InputError for values that are not
-    allowed.
+    `warnings` tell if the run is too short for a verdict. `simulated_contexts` is the number of
+    contexts that no table had. Raises InputError for values that are not allowed.
     """
-    with _of_file(request):
-        given = checked(request)
-    with _of_file(profiles):
-        entries = _entries(profiles, given)
-    with _of_file(request):
-        planned = _engine(_native.arcus_plan, given | {"profiles": entries})
+    with plans_place(request):
+        text = plan_json(request)
+    table = None if profiles is None else json.dumps(_table(profiles))
+    with plans_place(profiles if table is not None else request):
+        planned = _engine(_native.arcus_plan, text, table)
     return {"schema": "accelflow.arcus.plan/1", **planned}
 
 
-#: The schema of tables of profiles.
-_PROFILES: Final = "accelflow.arcus.profiles/1"
+def _table(profiles: object) -> dict[str, Any]:
+    if not isinstance(profiles, Mapping):
+        raise refused("profiles", profiles, "must be a table of profile()")
+    return dict(profiles)
 
 
-def profile(request: Mapping[str, Any], *, most: int = 2) -> dict[str, Any]:
-    """Profile every combination of up to `most` flows of a plan, over all their routes.
+def profile(
+    request: Mapping[str, Any],
+    *,
+    sizes: Iterable[int] = (),
+    paths: Iterable[str] = (),
+    most: int = 2,
+    threads: int = 1,
+) -> dict[str, Any]:
+    """Profile the contexts that a plan needs, over all routes of its flows.
 
-    Returns an object of schema ``accelflow.arcus.profiles/1``. Each of its `combinations` has the
-    flows, the sum of their SLOs, the rate that the platform delivers in these proportions, and the
-    tag ``SLO-Friendly`` or ``SLO-Violating``. A later :func:`plan` reads the `entries`. Raises
-    InputError for values that are not allowed.
+    A context is a mixture of up to `most` kinds of traffic, each of a route and a size, in shares
+    on a grid. `sizes` in bytes, on `paths` (default: all), add the traffic of tenants that are not
+    known yet; the plan then needs no flow. Sizes between two of them count as the one with the
+    lower rate. Results do not depend on `threads`.
+
+    Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Its `combinations`
+    of up to `most` flows at their SLOs have the rate that the platform delivers and the tag
+    ``SLO-Friendly`` or ``SLO-Violating``, which admission and path selection use. Raises InputError
+    for values that are not allowed.
     """
-    whole_number("most", most, 1, 64)
-    with _of_file(request):
-        given = checked(request) | {"profiles": []}
-        table = _engine(_native.arcus_profile, given, most)
-    return {"schema": _PROFILES, "version": _native.version(), **table}
+    whole_number("most", most, 1, 4)
+    whole_number("threads", threads, 1, 256)
+    small = [whole_number("sizes", size, 1, 1 << 26) for size in sizes]
+    names = texts("paths", paths)
+    with plans_place(request):
+        given = request
+        if small and isinstance(request, Mapping) and "flow" not in request:
+            given = {**request, "flow": []}
+        return _engine(_native.arcus_profile, plan_json(given), small, names, most, threads)
 
 
 def read_profiles(path: str | PathLike[str]) -> dict[str, Any]:
     """Read a table of :func:`profile` from a file of JSON. Raises InputError, or OSError."""
-    path = file_path("path", path)
+    return read_json(path)
+
+
+def _engine(call: Callable[..., str], *arguments: Any) -> dict[str, Any]:
     try:
-        text = read_text(path)
-        table = parse_json(text)
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from error
-    schema = table.get("schema") if isinstance(table, dict) else table
-    if schema != _PROFILES:
-        raise refused(f"{path}: schema", schema, f"must be {_PROFILES}")
-    return _FromFile(table, path, text)
-
-
-def _entries(profiles: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[Any]:
-    """Return the entries of a table of profiles for the plan's platform and this version."""
-    if profiles is None:
-        return []
-    if profiles.get("version") != _native.version():
-        allowed = f"must be {_native.version()}: run `accelflow arcus profile` again"
-        raise refused("profiles: version", profiles.get("version"), allowed)
-    # As JSON has it: without pairs.
-    if profiles.get("platform") != json.loads(json.dumps(given["platform"])):
-        raise InputError(
-            "profiles: must be of the plan's platform: run `accelflow arcus profile` again"
-        )
-    return profile_entries(profiles.get("entries"))
-
-
-def _engine(call: Callable[..., str], given: Mapping[str, Any], *more: Any) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(call(json.dumps(given), *more))
+        found: dict[str, Any] = json.loads(call(*arguments))
     except AccelflowError as error:
         raise InputError(str(error)) from error
     return found

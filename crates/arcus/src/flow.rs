@@ -3,11 +3,17 @@
 use accelflow_kernel::Stream;
 use accelflow_shaping::Registers;
 use accelflow_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::PlatformError;
 
 /// The path of a message (section 2, Fig. 2; section 4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Path {
     /// From the host's memory to accelerators and back: DMA read, computation, DMA write.
     FunctionCall,

@@ -9,6 +9,7 @@
 //!   or ARCUS's shaper, which is `accelflow-shaping`.
 //! * [`simulate`] runs them; [`RunResult`] has the results.
 //! * [`control`] is the control plane: profiles, admission, planning, Algorithm 1.
+//! * [`plan`] reads plan files, admits their flows and runs them.
 //! * [`experiments`] are the paper's experiments.
 //!
 //! ```
@@ -34,6 +35,7 @@ mod flow;
 mod hardware;
 mod mechanism;
 pub mod parameters;
+pub mod plan;
 mod platform;
 mod rate;
 mod results;

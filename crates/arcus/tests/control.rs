@@ -3,8 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::control::{
-    AdmissionRequest, Context, Manager, ProfileTable, Rate, RouteEntry, Runtime, ServiceClass, Tag,
-    Traffic, Verdict, registers_for,
+    AdmissionRequest, Manager, Rate, Runtime, ServiceClass, Verdict, registers_for,
 };
 use accelflow_arcus::parameters::{compression, datapath, ipsec};
 use accelflow_arcus::{
@@ -18,14 +17,6 @@ use proptest::prelude::*;
 fn request(name: &str, size: u64, gbit_per_s: f64) -> AdmissionRequest {
     let slo = Rate::GbitPerS(gbit_per_s);
     AdmissionRequest::new(name, "ipsec", Path::InlineRx, Bytes(size), slo)
-}
-
-fn traffic(path: Path, size: u64, gbit_per_s: f64) -> Traffic {
-    Traffic {
-        route: RouteEntry::new(0, path),
-        size: Bytes(size),
-        gbit_per_s,
-    }
 }
 
 fn manager() -> Manager {
@@ -59,70 +50,6 @@ fn operations_are_exact_and_impossible_rates_are_refused() {
         let error = registers_for(Rate::OperationsPerS(wrong), Bytes(1), Clock::PAPER).unwrap_err();
         assert!(error.to_string().starts_with("rate in tokens/s"), "{error}");
     }
-}
-
-#[test]
-fn a_profile_is_the_accelerators_curve_and_mixes_cost_what_their_parts_do() {
-    let mut table = ProfileTable::new(Platform::prototype(vec![ipsec()]));
-    let rx = Path::InlineRx;
-    let alone = |table: &mut ProfileTable, size| {
-        let context = Context::new(&[traffic(rx, size, 1.0)]);
-        table.capacity(&context).unwrap().gbit_per_s
-    };
-    let (small, large) = (alone(&mut table, 64), alone(&mut table, 1_500));
-    assert!(
-        (small / ipsec().curve.gbit_per_s(Bytes(64)) - 1.0).abs() < 0.02,
-        "{small}"
-    );
-    assert!((large / 32.0 - 1.0).abs() < 0.02, "{large}");
-    let mix = Context::new(&[traffic(rx, 64, 1.0), traffic(rx, 1_500, 3.0)]);
-    let capacity = table.capacity(&mix).unwrap();
-    let expected = 1.0 / (0.25 / small + 0.75 / large);
-    assert!(
-        (capacity.gbit_per_s / expected - 1.0).abs() < 0.03,
-        "{capacity:?} for {expected}"
-    );
-    // Turns by message: 64 bytes for each 1500.
-    let unshaped = table.unshaped(&mix).unwrap();
-    let ratio = unshaped[1] / unshaped[0];
-    assert!((ratio / (1_500.0 / 64.0) - 1.0).abs() < 0.03, "{ratio}");
-    assert_eq!(table.tag(&mix, expected * 0.95).unwrap(), Tag::SloFriendly);
-    assert_eq!(table.tag(&mix, expected * 1.05).unwrap(), Tag::SloViolating);
-    assert_eq!(table.entries().count(), 3, "each context is profiled once");
-}
-
-#[test]
-fn the_sweep_fills_single_flows_and_pairs() {
-    let mut table = ProfileTable::new(Platform::prototype(vec![ipsec()]));
-    let (rx, call) = (Path::InlineRx, Path::FunctionCall);
-    let kinds = [
-        traffic(rx, 64, 1.0),
-        traffic(rx, 512, 6.0),
-        traffic(call, 64, 1.0),
-        traffic(call, 512, 20.0),
-    ];
-    let kinds = kinds.map(|kind| vec![kind]);
-    let swept = table.sweep(&kinds, 2, |_, _| true).unwrap();
-    // Four kinds: alone, and in six pairs.
-    assert_eq!((swept.len(), table.entries().count()), (4 + 6, 4 + 6));
-    let tag = |members: &[usize]| {
-        let found = swept
-            .iter()
-            .find(|combination| combination.members == members);
-        found.unwrap().tag
-    };
-    assert_eq!(tag(&[0, 1]), Tag::SloFriendly);
-    // 512 B alone can have 22 Gbit/s, and not beside 6 more of them.
-    assert_eq!(
-        (tag(&[3]), tag(&[1, 3])),
-        (Tag::SloFriendly, Tag::SloViolating)
-    );
-    // What was found once is read again, and not profiled.
-    let mut again = ProfileTable::new(Platform::prototype(vec![datapath()]));
-    for (context, capacity) in table.entries() {
-        again.insert(context.clone(), *capacity);
-    }
-    assert_eq!(again.sweep(&kinds, 2, |_, _| true).unwrap(), swept);
 }
 
 #[test]
@@ -204,20 +131,6 @@ fn what_is_admitted_does_not_depend_on_larger_or_smaller_promises() {
     manager.register(compressing("a", 22.0, 16_384)).unwrap();
     let left = manager.left(&compressing("b", 1e9, 16_384)).unwrap();
     assert!((left / (all - 22.0) - 1.0).abs() < 0.01, "{left} of {all}");
-}
-
-#[test]
-fn a_slow_flow_has_a_rate_and_capacity_is_that_of_the_mixture() {
-    let mut table = ProfileTable::new(Platform::prototype(vec![compression()]));
-    let call = Path::FunctionCall;
-    let mut of = |flows: &[Traffic]| {
-        let context = Context::new(flows);
-        table.capacity(&context).unwrap().gbit_per_s
-    };
-    let alone = of(&[traffic(call, 16_384, 1.0)]);
-    // In 200 us one flow in a hundred has no message of 16 KiB.
-    let mix = of(&[traffic(call, 16_384, 0.99), traffic(call, 16_384, 0.01)]);
-    assert!((mix / alone - 1.0).abs() < 0.02, "{mix} of {alone}");
 }
 
 #[test]

@@ -33,7 +33,9 @@ mod _native {
     #[pymodule_export]
     use crate::bind::arcus::experiments::{arcus_experiment, arcus_experiments};
     #[pymodule_export]
-    use crate::bind::arcus::plan::{arcus_plan, arcus_plan_names, arcus_profile};
+    use crate::bind::arcus::plan::{
+        arcus_plan, arcus_plan_refusal, arcus_plan_schema, arcus_profile,
+    };
 
     #[pymodule_export]
     use crate::bind::models::cerebros::{

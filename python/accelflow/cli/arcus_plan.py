@@ -149,25 +149,44 @@ def _promises(flow: dict[str, Any]) -> list[str]:
 
 @click.command("profile")
 @_FILE
+@click.option(
+    "--size",
+    "sizes",
+    type=int,
+    multiple=True,
+    metavar="BYTES",
+    help="Also profile messages of this size, of tenants that are not known yet. Repeat for more.",
+)
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    metavar="PATH",
+    help="With --size: a path of such tenants. Repeat for more; default: all paths.",
+)
 @click.option("--most", type=int, default=2, show_default=True, help="Most flows in a combination.")
+@click.option("--threads", type=int, default=1, show_default=True, help="Parallel simulations.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the table here, for `plan --profiles`."
 )
 @_AS_JSON
-def profile(file: Path, most: int, out: Path | None, as_json: bool) -> None:
-    """Profile every combination of the flows of FILE, over all their routes.
+def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Profile the contexts of the flows of FILE, over all their routes.
 
-    A combination is SLO-Friendly if the platform meets the SLOs of all its flows at once, and
-    otherwise SLO-Violating.
+    A combination of flows is SLO-Friendly if the platform meets the SLOs of all of them at once,
+    and otherwise SLO-Violating. With --size, FILE may have no flows: the table serves tenants that
+    come later.
     """
     with busy(Console(stderr=True), "simulating"):
-        table = arcus.profile(arcus.read_plan(file), most=most)
+        table = arcus.profile(arcus.read_plan(file), **options)
     text = json.dumps(table, indent=2) + "\n"
     if out is not None:
         write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
     if as_json:
         click.echo(text, nl=False)
         return
+    contexts = len(table["entries"])
+    click.echo(f"{contexts:,} contexts of messages of {', '.join(map(str, table['sizes']))} bytes")
     click.echo(f"{'SLOs':>10}{'capacity':>10}  {'Gbit/s':14}flows")
     for row in table["combinations"]:
         flows = " + ".join(_route(flow) for flow in row["flows"])

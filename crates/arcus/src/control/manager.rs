@@ -1,25 +1,26 @@
 //! Admission, capacity planning and path selection; the table of flows.
 
-use accelflow_units::Bytes;
-
-use super::ProfileTable;
+use super::acc_table::{AccEntry, entries, routes};
+use super::oversubscribed::{allocation, at_least_a_trickle};
+use super::profile::{ProfileTable, Tag};
 use super::request::{AdmissionRequest, ServiceClass};
-use super::route::RouteEntry;
-use super::status::{FlowStatus, Output};
-use super::thresholds::{SEGMENT_LOSS, SMALLEST_SEGMENT};
-use crate::{Arrivals, Egress, Flow, Mechanism, Path, Platform, PlatformError};
+use super::rest;
+use super::room::Beside;
+use super::route::{RouteEntry, Traffic};
+use super::shaping::{Shaping, output, shapings};
+use super::status::{FlowStatus, parts, promised};
+use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 
-/// An entry of the AccTable: an accelerator by name, and where it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AccEntry {
-    /// The name that requests use.
-    pub name: String,
-    /// The numbers of its instances on the platform; empty for the storage.
-    pub instances: Vec<usize>,
+/// A route that a flow could take instead of its own, classified beside all present promises.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// The route.
+    pub route: RouteEntry,
+    /// Whether all promises can be kept if the flow takes it.
+    pub tag: Tag,
+    /// The largest promise that the flow could have there, in gigabits per second.
+    pub left_gbit_per_s: f64,
 }
-
-/// The name, in requests, of the route to the storage without an accelerator.
-pub const STORAGE: &str = "storage";
 
 /// The control plane of one server.
 #[derive(Clone, Debug)]
@@ -27,50 +28,27 @@ pub struct Manager {
     profiles: ProfileTable,
     accelerators: Vec<AccEntry>,
     flows: Vec<FlowStatus>,
+    /// By flow: its other routes, classified since the last flow came, left or moved.
+    classified: Vec<Option<Vec<Alternative>>>,
     /// The factor of over-subscription: promises may add up to this many times the capacity.
     oversubscription: f64,
     /// The fraction of their rates on their own accelerators that opportunistic flows get, given
     /// the resources that all flows share.
-    pub(super) rest: f64,
+    rest: f64,
     /// Whether results of accelerators are shaped before they are written to the storage.
     shapes_results: bool,
 }
 
-/// A candidate shaping of a flow: its route, and the segments that its messages are cut to.
-#[derive(Clone, Debug)]
-pub(super) struct Shaping {
-    pub(super) route: RouteEntry,
-    pub(super) segment: Bytes,
-}
-
 impl Manager {
     /// Creates a control plane without flows. The AccTable has every accelerator of the platform by
-    /// name. Accelerators of the same name are instances of one entry, and every DMA engine reaches
-    /// each. The platform's storage is in the table as [`STORAGE`].
+    /// name; every DMA engine reaches each. The platform's storage is in the table as
+    /// [`super::STORAGE`].
     pub fn new(platform: Platform) -> Manager {
-        let mut accelerators: Vec<AccEntry> = Vec::new();
-        for (number, part) in platform.accelerators.iter().enumerate() {
-            match accelerators
-                .iter_mut()
-                .find(|entry| entry.name == part.name)
-            {
-                Some(entry) => entry.instances.push(number),
-                None => accelerators.push(AccEntry {
-                    name: part.name.clone(),
-                    instances: vec![number],
-                }),
-            }
-        }
-        if platform.storage.is_some() {
-            accelerators.push(AccEntry {
-                name: STORAGE.to_owned(),
-                instances: Vec::new(),
-            });
-        }
         Manager {
+            accelerators: entries(&platform),
             profiles: ProfileTable::new(platform),
-            accelerators,
             flows: Vec::new(),
+            classified: Vec::new(),
             oversubscription: 1.0,
             rest: 1.0,
             shapes_results: true,
@@ -111,12 +89,12 @@ impl Manager {
         self.oversubscription
     }
 
-    /// The AccTable.
+    /// The accelerators of the platform by name: ARCUS's AccTable.
     pub fn accelerators(&self) -> &[AccEntry] {
         &self.accelerators
     }
 
-    /// The PerFlowStatusTable, in the order of registration.
+    /// The registered flows in order of registration: ARCUS's PerFlowStatusTable.
     pub fn flows(&self) -> &[FlowStatus] {
         &self.flows
     }
@@ -125,13 +103,16 @@ impl Manager {
         &mut self.flows
     }
 
-    /// The ProfileTable.
+    /// The capacities of contexts: ARCUS's ProfileTable.
     pub fn profiles(&mut self) -> &mut ProfileTable {
         &mut self.profiles
     }
 
-    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). Among
-    /// routes that can keep the promise, the one with the most remaining capacity is chosen.
+    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). Contexts
+    /// that are tagged [`Tag::SloViolating`] are avoided; of the others, the one with the most
+    /// remaining capacity is chosen. On each route messages are cut to the smallest segments that
+    /// the accelerators process without loss. If no route is then SLO-Friendly, messages stay whole,
+    /// which is cheapest for accelerators. The routes of all flows are classified anew.
     ///
     /// # Errors
     /// [`PlatformError::NotAdmitted`] with the remaining capacity;
@@ -146,14 +127,14 @@ impl Manager {
         {
             return Err(PlatformError::DuplicateFlow(request.name));
         }
-        let routes = self.routes(&request)?;
         let shaping = match request.class {
-            ServiceClass::Opportunistic => self.roomiest(&request, routes)?,
-            _ => self.admit(&request, routes)?,
+            ServiceClass::Opportunistic => self.roomiest(&request)?,
+            _ => self.admit(&request)?,
         };
         let status = self.plan(request, shaping)?;
         let route = status.route.clone();
         self.flows.push(status);
+        self.forget_classes();
         self.share_rest(&route)?;
         self.allocate()?;
         Ok(&self.flows[self.flows.len() - 1])
@@ -167,79 +148,95 @@ impl Manager {
         let found = self.flows.iter().position(|flow| flow.request.name == name);
         let unknown = || PlatformError::UnknownFlow(name.to_owned());
         let released = self.flows.remove(found.ok_or_else(unknown)?);
+        self.forget_classes();
         self.share_rest(&released.route)?;
         self.allocate()?;
         Ok(released)
     }
 
-    /// Plans the shaping of a new flow. On each route its messages are split into the smallest
-    /// segments that the accelerator processes without loss. Among routes whose context is then
-    /// SLO-friendly, the one with the most remaining capacity is chosen. If there is no such route,
-    /// messages stay whole, which is cheapest for accelerators.
-    fn admit(
-        &mut self,
-        request: &AdmissionRequest,
-        routes: Vec<RouteEntry>,
-    ) -> Result<Shaping, PlatformError> {
+    /// Returns the largest SLO with which this flow could be admitted on any route, in gigabits per
+    /// second. It does not depend on the requested SLO.
+    ///
+    /// # Errors
+    /// [`PlatformError::UnknownAccelerator`], and the errors of [`Platform::check`].
+    pub fn left(&mut self, request: &AdmissionRequest) -> Result<f64, PlatformError> {
+        let (cut, whole) = self.shapings(request)?;
+        let mut best: f64 = 0.0;
+        for shaping in cut.into_iter().chain(whole) {
+            best = best.max(self.room(request, &shaping)?);
+        }
+        Ok(best)
+    }
+
+    /// Chooses the shaping of a new flow among SLO-Friendly contexts.
+    fn admit(&mut self, request: &AdmissionRequest) -> Result<Shaping, PlatformError> {
         let asked = request.asked_gbit_per_s().unwrap_or(0.0);
-        let mut most = 0.0;
-        let (cut, whole) = self.shapings(request, routes);
-        for candidates in [cut, whole] {
-            match self.most_left(request, candidates)? {
-                Some((shaping, left)) if asked <= left => return Ok(shaping),
-                Some((_, left)) => most = f64::max(most, left),
-                None => {}
+        let (cut, whole) = self.shapings(request)?;
+        for candidates in [&cut, &whole] {
+            let mut friendly = Vec::new();
+            for shaping in candidates {
+                let beside = self.beside(request, shaping);
+                if beside.tag(&mut self.profiles, asked)? == Tag::SloFriendly {
+                    friendly.push(shaping.clone());
+                }
+            }
+            if friendly.len() <= 1 {
+                match friendly.pop() {
+                    Some(only) => return Ok(only),
+                    None => continue,
+                }
+            }
+            if let Some((shaping, _)) = self.most_left(request, friendly)? {
+                return Ok(shaping);
             }
         }
+        let left = self.most_left(request, [cut, whole].concat())?;
         Err(PlatformError::NotAdmitted {
             name: request.name.clone(),
             accelerator: request.accelerator.clone(),
             asked,
-            left: most,
+            left: left.map_or(0.0, |most| most.1),
         })
     }
 
-    /// The candidates for a shaping: on each route with messages cut to the best segment, and whole
-    /// where that differs.
-    pub(super) fn shapings(
+    /// The candidates for a shaping, with messages cut and whole.
+    fn shapings(
         &self,
         request: &AdmissionRequest,
-        routes: Vec<RouteEntry>,
-    ) -> (Vec<Shaping>, Vec<Shaping>) {
+    ) -> Result<(Vec<Shaping>, Vec<Shaping>), PlatformError> {
+        let routes = self.routes(request)?;
         let largest = request.sizes.largest();
-        let cut = routes.into_iter().map(|route| Shaping {
-            segment: self.segment(&route, largest),
-            route,
-        });
-        let cut: Vec<Shaping> = cut.collect();
-        let longer = cut.iter().filter(|shaping| shaping.segment < largest);
-        let whole = longer.map(|shaping| Shaping {
-            route: shaping.route.clone(),
-            segment: largest,
-        });
-        let whole = whole.collect();
-        (cut, whole)
+        Ok(shapings(self.profiles.platform(), largest, routes))
+    }
+
+    fn routes(&self, request: &AdmissionRequest) -> Result<Vec<RouteEntry>, PlatformError> {
+        let engines = self.profiles.platform().dma.engines;
+        routes(&self.accelerators, engines, request)
     }
 
     /// The route with the most capacity left for one more opportunistic flow.
-    fn roomiest(
-        &mut self,
-        request: &AdmissionRequest,
-        routes: Vec<RouteEntry>,
-    ) -> Result<Shaping, PlatformError> {
+    fn roomiest(&mut self, request: &AdmissionRequest) -> Result<Shaping, PlatformError> {
+        let (cut, _) = self.shapings(request)?;
         let mut best: Option<(Shaping, f64)> = None;
-        for shaping in self.shapings(request, routes).0 {
+        for shaping in cut {
             let left = self.room(request, &shaping)?;
-            let left = left / (1 + self.opportunistic_on(&shaping.route).len()) as f64;
+            let sharers = rest::opportunistic_on(&self.flows, &shaping.route).len();
+            let left = left / (1 + sharers) as f64;
             if best.as_ref().is_none_or(|found| left > found.1) {
                 best = Some((shaping, left));
             }
         }
         best.map(|found| found.0)
-            .ok_or_else(|| self.unknown_accelerator(request, &request.accelerator))
+            .ok_or_else(|| PlatformError::NotAdmitted {
+                name: request.name.clone(),
+                accelerator: request.accelerator.clone(),
+                asked: 0.0,
+                left: 0.0,
+            })
     }
 
-    pub(super) fn most_left(
+    /// The candidate with the most room, and its room in gigabits per second.
+    fn most_left(
         &mut self,
         request: &AdmissionRequest,
         candidates: Vec<Shaping>,
@@ -254,25 +251,87 @@ impl Manager {
         Ok(best)
     }
 
-    /// Finds another route that has room for a flow in addition to its present promises (line 18):
-    /// another instance, accelerator, DMA engine or path that the flow's request allows.
+    /// A flow with this request and shaping, beside the promises of all others.
+    fn beside(&self, request: &AdmissionRequest, shaping: &Shaping) -> Beside {
+        Beside {
+            own: parts(&request.sizes, &shaping.route, shaping.segment, 1.0),
+            others: promised(&self.flows, &request.name),
+            share: request.class.admitted_share() * self.oversubscription,
+        }
+    }
+
+    /// The largest promise with one shaping, in gigabits per second.
+    fn room(
+        &mut self,
+        request: &AdmissionRequest,
+        shaping: &Shaping,
+    ) -> Result<f64, PlatformError> {
+        let beside = self.beside(request, shaping);
+        beside.room(&mut self.profiles)
+    }
+
+    /// The room of an admitted flow, as it is shaped now.
+    pub(super) fn room_of(&mut self, number: usize) -> Result<f64, PlatformError> {
+        let status = &self.flows[number];
+        let shaping = Shaping {
+            route: status.route.clone(),
+            segment: status.segment,
+        };
+        self.room(&status.request.clone(), &shaping)
+    }
+
+    /// Returns the other routes that the request of flow `number` allows, classified beside the
+    /// present promises. The classes hold until a flow comes, leaves or moves.
+    ///
+    /// # Errors
+    /// The errors of [`Platform::check`].
+    pub fn alternatives(&mut self, number: usize) -> Result<&[Alternative], PlatformError> {
+        if self.classified[number].is_none() {
+            let status = self.flows[number].clone();
+            let mut found = Vec::new();
+            for route in self.routes(&status.request)? {
+                if route == status.route {
+                    continue;
+                }
+                // The hardware queue still cuts messages as before: a flow keeps its segment size
+                // when it moves.
+                let shaping = Shaping {
+                    route,
+                    segment: status.segment,
+                };
+                let beside = self.beside(&status.request, &shaping);
+                found.push(Alternative {
+                    tag: beside.tag(&mut self.profiles, status.counted_gbit_per_s())?,
+                    left_gbit_per_s: beside.room(&mut self.profiles)?,
+                    route: shaping.route,
+                });
+            }
+            self.classified[number] = Some(found);
+        }
+        Ok(self.classified[number].as_deref().unwrap_or_default())
+    }
+
+    fn forget_classes(&mut self) {
+        self.classified = vec![None; self.flows.len()];
+    }
+
+    /// Finds another route for a flow in addition to the present promises (line 18): of the
+    /// SLO-Friendly alternatives the one with the most capacity left.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
     pub fn select_path(&mut self, number: usize) -> Result<Option<RouteEntry>, PlatformError> {
-        let status = self.flows[number].clone();
-        let mut routes = self.routes(&status.request)?;
-        routes.retain(|route| *route != status.route);
-        let candidates = routes.into_iter().map(|route| Shaping {
-            route,
-            // The hardware queue still cuts messages as before: a flow keeps its segment size when
-            // it moves.
-            segment: status.segment,
-        });
-        let most = self.most_left(&status.request, candidates.collect())?;
-        Ok(most
-            .filter(|most| status.counted_gbit_per_s() <= most.1)
-            .map(|most| most.0.route))
+        let friendly = self
+            .alternatives(number)?
+            .iter()
+            .filter(|one| one.tag == Tag::SloFriendly);
+        let mut best: Option<&Alternative> = None;
+        for other in friendly {
+            if best.is_none_or(|found| other.left_gbit_per_s > found.left_gbit_per_s) {
+                best = Some(other);
+            }
+        }
+        Ok(best.map(|best| best.route.clone()))
     }
 
     /// Returns the registered flows with these arrivals, and the mechanism ARCUS with their
@@ -283,89 +342,42 @@ impl Manager {
         (flows, Mechanism::arcus(shaping))
     }
 
-    /// All routes that a request allows: paths, accelerators and their instances, DMA engines.
-    pub(super) fn routes(
+    /// Returns the candidates of a sweep: the traffic of a flow at its SLO on each possible route,
+    /// with messages cut. Empty without an SLO.
+    ///
+    /// # Errors
+    /// [`PlatformError::UnknownAccelerator`], and the errors of an invalid request.
+    pub fn candidates(
         &self,
         request: &AdmissionRequest,
-    ) -> Result<Vec<RouteEntry>, PlatformError> {
-        let mut places: Vec<Vec<usize>> = Vec::new();
-        for name in std::iter::once(&request.accelerator).chain(&request.instead) {
-            places.extend(self.places(request, name)?);
-        }
-        for name in &request.then {
-            let next = self.places(request, name)?;
-            let longer = places
-                .iter()
-                .flat_map(|place| next.iter().map(|more| [&place[..], &more[..]].concat()));
-            places = longer.collect();
-        }
-        let mut routes = Vec::new();
-        for &path in std::iter::once(&request.path).chain(&request.other_paths) {
-            if places.iter().any(Vec::is_empty) && !path.uses_storage() {
-                let (name, path) = (request.name.clone(), path.name());
-                return Err(PlatformError::NeedsAccelerator { name, path });
-            }
-            for place in &places {
-                for engine in 0..self.profiles.platform().dma.engines {
-                    routes.push(RouteEntry {
-                        accelerators: place.clone(),
-                        engine,
-                        path,
-                    });
-                }
-            }
-        }
-        Ok(routes)
-    }
-
-    /// The instances of one name, each as the beginning of a route.
-    fn places(
-        &self,
-        request: &AdmissionRequest,
-        name: &str,
-    ) -> Result<Vec<Vec<usize>>, PlatformError> {
-        let found = self.accelerators.iter().find(|entry| entry.name == name);
-        let entry = found.ok_or_else(|| self.unknown_accelerator(request, name))?;
-        Ok(match entry.instances.is_empty() {
-            true => vec![Vec::new()],
-            false => entry
-                .instances
-                .iter()
-                .map(|instance| vec![*instance])
-                .collect(),
-        })
-    }
-
-    fn unknown_accelerator(&self, request: &AdmissionRequest, accelerator: &str) -> PlatformError {
-        let known = self.accelerators.iter().map(|entry| entry.name.as_str());
-        PlatformError::UnknownAccelerator {
-            name: request.name.clone(),
-            accelerator: accelerator.to_owned(),
-            known: known.collect::<Vec<&str>>().join(", "),
-        }
-    }
-
-    /// The segment size to which messages of `size` are cut (`ReshapeDecision`): the smallest power
-    /// of two, from 1 KiB on, that costs no accelerator on the route more than 3 % of its rate.
-    fn segment(&self, route: &RouteEntry, size: Bytes) -> Bytes {
-        let known = &self.profiles.platform().accelerators;
-        let curves = || {
-            route
-                .accelerators
-                .iter()
-                .map(|accelerator| &known[*accelerator].curve)
+    ) -> Result<Vec<(RouteEntry, Vec<Traffic>)>, PlatformError> {
+        request.check()?;
+        let asked = request.asked_gbit_per_s().unwrap_or(0.0);
+        let cut = match asked > 0.0 {
+            true => self.shapings(request)?.0,
+            false => Vec::new(),
         };
-        if route.accelerators.is_empty() {
-            return size; // an operation of the storage is one
-        }
-        let sizes = (SMALLEST_SEGMENT.get().ilog2()..26).map(|power| Bytes(1 << power));
-        let mut good = sizes.filter(|smaller| {
-            *smaller < size
-                && curves().all(|curve| {
-                    curve.gbit_per_s(*smaller) >= (1.0 - SEGMENT_LOSS) * curve.gbit_per_s(size)
-                })
-        });
-        good.next().unwrap_or(size)
+        let candidate = |Shaping { route, segment }| {
+            let traffic = parts(&request.sizes, &route, segment, asked);
+            (route, traffic)
+        };
+        Ok(cut.into_iter().map(candidate).collect())
+    }
+
+    /// Returns the patterns of a request in profiles: each route with each size of the units that
+    /// reach it, with messages cut and whole.
+    ///
+    /// # Errors
+    /// [`PlatformError::UnknownAccelerator`], and the errors of an invalid request.
+    pub fn patterns(
+        &self,
+        request: &AdmissionRequest,
+    ) -> Result<Vec<(RouteEntry, accelflow_units::Bytes)>, PlatformError> {
+        request.check()?;
+        let (cut, whole) = self.shapings(request)?;
+        let of = |shaping: &Shaping| parts(&request.sizes, &shaping.route, shaping.segment, 1.0);
+        let all = cut.iter().chain(&whole).flat_map(of);
+        Ok(all.map(|traffic| (traffic.route, traffic.size)).collect())
     }
 
     fn plan(
@@ -380,46 +392,17 @@ impl Manager {
         };
         let gbit_per_s = match promised {
             Some(promised) => promised,
-            None => self.alone(&request.sizes, segment, &route)?,
+            None => {
+                let alone = parts(&request.sizes, &route, segment, 1.0);
+                self.profiles.capacity_of(&alone)?
+            }
         };
-        let output = self.output(&request, &route, segment);
+        let platform = self.profiles.platform();
+        let output = match self.shapes_results {
+            true => output(platform, &request.sizes, &route, segment),
+            false => None,
+        };
         FlowStatus::planned(request, route, segment, output, gbit_per_s)
-    }
-
-    /// The output of the accelerators on a route to the storage; `None` on other routes, and if
-    /// there is no output.
-    fn output(
-        &self,
-        request: &AdmissionRequest,
-        route: &RouteEntry,
-        segment: Bytes,
-    ) -> Option<Output> {
-        let inline = route.path == Path::StorageWrite && !route.accelerators.is_empty();
-        if !inline || !self.shapes_results {
-            return None;
-        }
-        let known = &self.profiles.platform().accelerators;
-        // A digest belongs to the whole message, so its last segment carries it.
-        let of =
-            |input: Bytes, last: bool| {
-                let passed = route.accelerators.iter().fold(input, |data, number| {
-                    match known[*number].egress {
-                        Egress::Fixed(_) if !last => Bytes(0),
-                        egress => egress.of(data),
-                    }
-                });
-                passed.get()
-            };
-        let (mut mean, mut largest) = (0.0, 0);
-        for (size, share) in request.sizes.shares() {
-            let before = (size.get() - 1) / segment.get();
-            let rest = Bytes(size.get() - before * segment.get());
-            let (each, end) = (of(segment, false), of(rest, true));
-            mean += share * (before * each + end) as f64;
-            largest = largest.max(end).max(if before > 0 { each } else { 0 });
-        }
-        let largest = Bytes(largest);
-        (mean > 0.0).then_some(Output { mean, largest })
     }
 
     /// Moves a flow to another route.
@@ -429,12 +412,109 @@ impl Manager {
         route: RouteEntry,
     ) -> Result<(), PlatformError> {
         let status = &self.flows[number];
-        let output = self.output(&status.request, &route, status.segment);
-        self.flows[number].reroute(route, output)
+        let platform = self.profiles.platform();
+        let output = match self.shapes_results {
+            true => output(platform, &status.request.sizes, &route, status.segment),
+            false => None,
+        };
+        self.flows[number].reroute(route, output)?;
+        self.forget_classes();
+        Ok(())
     }
 
-    /// Sets a flow's rate to `gbit_per_s`. Returns its new registers.
+    /// Sets a flow's rate to `gbit_per_s`, with new registers.
     pub(super) fn reshape(&mut self, number: usize, gbit_per_s: f64) -> Result<(), PlatformError> {
         self.flows[number].reshape(gbit_per_s)
+    }
+
+    /// Plans the opportunistic flows of a route: they share in equal parts the capacity that the
+    /// promised flows leave when these use all of theirs. The runtime gives them more while the
+    /// others use less.
+    fn share_rest(&mut self, route: &RouteEntry) -> Result<(), PlatformError> {
+        let before = self.rest;
+        self.rest = 1.0;
+        let here = rest::opportunistic_on(&self.flows, route);
+        self.divide(&here, route)?;
+        self.rest = rest::fitting(&mut self.profiles, &self.flows)?;
+        if self.rest < 1.0 || before < 1.0 {
+            for number in 0..self.flows.len() {
+                if self.flows[number].request.class == ServiceClass::Opportunistic {
+                    let route = self.flows[number].route.clone();
+                    self.divide(&[number], &route)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shapes these opportunistic flows of a route to their parts.
+    fn divide(&mut self, numbers: &[usize], route: &RouteEntry) -> Result<(), PlatformError> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let free = self.unused(route, |_, flow| flow.counted_gbit_per_s())?;
+        for &number in numbers {
+            let part = self.part_of_rest(number, free)?;
+            self.reshape(number, part)?;
+        }
+        Ok(())
+    }
+
+    /// The share of a route's accelerators that flows with promises leave unused. `used` is their
+    /// use in gigabits per second.
+    pub(super) fn unused(
+        &mut self,
+        route: &RouteEntry,
+        used: impl Fn(usize, &FlowStatus) -> f64,
+    ) -> Result<f64, PlatformError> {
+        rest::unused(&mut self.profiles, &self.flows, route, used)
+    }
+
+    /// The rate of an opportunistic flow if this share of its route is left, in gigabits per second.
+    pub(super) fn part_of_rest(&mut self, number: usize, free: f64) -> Result<f64, PlatformError> {
+        rest::part(&mut self.profiles, &self.flows, number, free, self.rest)
+    }
+
+    /// The rate of a flow alone on its route, in gigabits per second.
+    pub(super) fn alone_of(&mut self, number: usize) -> Result<f64, PlatformError> {
+        rest::alone(&mut self.profiles, &self.flows[number])
+    }
+
+    /// The rates that the profiles predict if all flows with promises use them in full, in gigabits
+    /// per second, by flow number. A rate below the promise is a predicted violation, which can
+    /// occur only with over-subscription.
+    ///
+    /// # Errors
+    /// The errors of [`Platform::check`].
+    pub fn predicted(&mut self) -> Result<Vec<f64>, PlatformError> {
+        let promises = self.flows.iter().map(FlowStatus::counted_gbit_per_s);
+        let promises: Vec<f64> = promises.collect();
+        self.allocation(&promises)
+    }
+
+    /// The rates that flows with these demands get, in gigabits per second, by flow number.
+    /// Priorities are served one after the other; flows of one priority get equal parts of their
+    /// demands. A flow's rate is reduced only if a resource that it uses is short.
+    ///
+    /// # Errors
+    /// The errors of [`Platform::check`].
+    pub fn allocation(&mut self, demands: &[f64]) -> Result<Vec<f64>, PlatformError> {
+        allocation(&mut self.profiles, &self.flows, demands)
+    }
+
+    /// With over-subscription, shapes all flows with promises to the rates that they get if all use
+    /// their promises in full.
+    fn allocate(&mut self) -> Result<(), PlatformError> {
+        if self.oversubscription <= 1.0 {
+            return Ok(());
+        }
+        let rates = self.predicted()?;
+        for (number, rate) in rates.into_iter().enumerate() {
+            if self.flows[number].request.class != ServiceClass::Opportunistic {
+                let rate = at_least_a_trickle(&self.flows[number], rate);
+                self.reshape(number, rate)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -1,7 +1,12 @@
 //! ARCUS's control plane (section 4.3): profiles, admission, planning of registers, and adjustment
 //! while flows run.
 
+mod acc_table;
+mod combination;
+mod context;
+mod kept;
 mod manager;
+mod measure;
 mod oversubscribed;
 mod periods;
 mod profile;
@@ -11,12 +16,17 @@ mod rest;
 mod room;
 mod route;
 mod runtime;
+mod shaping;
 mod status;
 pub(crate) mod thresholds;
 mod verdict;
 
-pub use manager::{AccEntry, Manager, STORAGE};
-pub use profile::{Capacity, Combination, Context, Pattern, ProfileTable, Tag};
+pub use acc_table::{AccEntry, STORAGE};
+pub use combination::{Candidate, Combination, combinations};
+pub(crate) use context::GRID_POINTS;
+pub use context::{Capacity, Context, Pattern};
+pub use manager::{Alternative, Manager};
+pub use profile::{ProfileTable, Sweep, Tag};
 pub use registers::{Rate, registers_for, registers_for_bursts};
 pub use request::{AdmissionRequest, Availability, LatencySlo, ServiceClass};
 pub use route::{RouteEntry, Traffic};

@@ -1,83 +1,14 @@
-//! The profile table: Capacity(t, X, N) by context.
+//! The profile table: Capacity(t, X, N) by context, and the tags of contexts.
 
 use std::collections::BTreeMap;
 
 use accelflow_units::Bytes;
 
-use super::route::{RouteEntry, Traffic};
-use super::thresholds::{
-    ENOUGH, FEW, LEAST_PERMILLE, LONGEST, MESSAGES, MOST, WATCHED, WATCHED_STORAGE,
-};
-use crate::{
-    Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings, simulate,
-};
-
-/// A flow in a context.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pattern {
-    /// Its route.
-    pub route: RouteEntry,
-    /// The size of the units that reach the accelerators: messages or segments.
-    pub size: Bytes,
-    /// Its part of the traffic of the context, in thousandths. At least 10, since smaller parts
-    /// take long to measure and have little effect.
-    pub permille: u32,
-}
-
-/// A context: all flows that share the platform.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Context {
-    patterns: Vec<Pattern>,
-}
-
-impl Context {
-    /// The context of this traffic, in the proportions of its rates.
-    pub fn new(flows: &[Traffic]) -> Context {
-        let total: f64 = flows.iter().map(|flow| flow.gbit_per_s).sum();
-        let pattern = |flow: &Traffic| Pattern {
-            route: flow.route.clone(),
-            size: flow.size,
-            permille: ((flow.gbit_per_s / total * 1_000.0).round() as u32).max(LEAST_PERMILLE),
-        };
-        Context::of(flows.iter().map(pattern).collect())
-    }
-
-    /// The context of these patterns.
-    pub fn of(mut patterns: Vec<Pattern>) -> Context {
-        patterns.sort();
-        Context { patterns }
-    }
-
-    /// The flows as a profile runs them, each with a backlog.
-    fn flows(&self) -> Vec<Flow> {
-        let flow = |(vm, pattern): (usize, &Pattern)| {
-            let path = pattern.route.path;
-            let flow = Flow::new(vm, path, pattern.size, Arrivals::Backlogged);
-            let flow = Flow {
-                queue_limit: 64,
-                port: (path == Path::InlineTx).then_some(0),
-                ..flow
-            };
-            flow.through(&pattern.route.accelerators)
-                .by_engine(pattern.route.engine)
-                .with_weight(f64::from(pattern.permille))
-        };
-        self.patterns.iter().enumerate().map(flow).collect()
-    }
-
-    /// The flows, sorted.
-    pub fn patterns(&self) -> &[Pattern] {
-        &self.patterns
-    }
-}
-
-/// The capacity of a context.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Capacity {
-    /// The total rate of all flows in the proportions of the context, each with a backlog, in
-    /// gigabits per second.
-    pub gbit_per_s: f64,
-}
+use super::context::{Capacity, Context, Pattern, corners};
+use super::measure::{measure, unshaped};
+use super::route::{RouteEntry, Traffic, add};
+use super::thresholds::CONTEXT_PATTERNS;
+use crate::{Platform, PlatformError};
 
 /// The tag of a context: whether it can keep its promises (section 4.3, 1 bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,45 +20,70 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// The name in reports.
+    /// Both tags.
+    pub const ALL: [Tag; 2] = [Tag::SloFriendly, Tag::SloViolating];
+
+    /// The name in reports and files.
     pub const fn name(self) -> &'static str {
         match self {
             Tag::SloFriendly => "SLO-Friendly",
             Tag::SloViolating => "SLO-Violating",
         }
     }
+
+    fn of(fits: bool) -> Tag {
+        match fits {
+            true => Tag::SloFriendly,
+            false => Tag::SloViolating,
+        }
+    }
 }
 
-/// A combination of flows in a sweep.
+/// The patterns that a sweep combines: every route with every size.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Combination {
-    /// The indices of its flows in the list of candidates.
-    pub members: Vec<usize>,
-    /// The sum of its flows' rates, in gigabits per second.
-    pub asked_gbit_per_s: f64,
-    /// The capacity of the platform for this combination.
-    pub capacity: Capacity,
-    /// Whether the capacity is enough.
-    pub tag: Tag,
+pub struct Sweep {
+    /// Routes and sizes of the units that reach the accelerators.
+    pub patterns: Vec<(RouteEntry, Bytes)>,
+    /// The largest number of patterns that share the platform in a context.
+    pub most: usize,
 }
 
-/// The capacity of each context on a platform, found by simulation in advance or on demand.
+/// Traffic in a form that can be compared: route, size, and rate in kilobits per second.
+type TagKey = Vec<(RouteEntry, Bytes, u64)>;
+
+/// The capacity of each context on a platform, found by simulation in advance or on demand, and the
+/// tags of traffic that was classified in advance.
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
     platform: Platform,
     entries: BTreeMap<Context, Capacity>,
+    tags: BTreeMap<TagKey, Tag>,
+    sizes: Vec<Bytes>,
+    simulated: u64,
 }
 
 impl ProfileTable {
-    /// The largest number of combinations of one sweep, including the empty one.
-    pub const MOST_COMBINATIONS: usize = 2_000;
+    /// The largest number of contexts of one sweep.
+    pub const MOST_CONTEXTS: usize = 20_000;
 
     /// Creates an empty table for `platform`.
     pub fn new(platform: Platform) -> ProfileTable {
         ProfileTable {
             platform,
             entries: BTreeMap::new(),
+            tags: BTreeMap::new(),
+            sizes: Vec::new(),
+            simulated: 0,
         }
+    }
+
+    /// Sets the sizes of a sweep. A unit whose size is between two of them counts as the one of the
+    /// two whose messages have the lower rate, so that tenants with other sizes need no simulation.
+    #[must_use]
+    pub fn of_sizes(self, mut sizes: Vec<Bytes>) -> ProfileTable {
+        sizes.sort_unstable();
+        sizes.dedup();
+        ProfileTable { sizes, ..self }
     }
 
     /// The platform.
@@ -140,55 +96,79 @@ impl ProfileTable {
         self.entries.iter()
     }
 
+    /// The number of contexts that this table has simulated, which excludes inserted ones.
+    pub fn simulated(&self) -> u64 {
+        self.simulated
+    }
+
     /// Adds a capacity that was measured before on an equal platform.
     pub fn insert(&mut self, context: Context, capacity: Capacity) {
         self.entries.insert(context, capacity);
     }
 
-    /// The offline sweep: profiles every combination of up to `most` candidates, in the proportions
-    /// of their rates. A candidate is the traffic of a flow on one route. Candidates for which
-    /// `together` is false, such as two routes of one flow, are not combined.
+    /// Adds the tag of traffic that was classified before. Admission and path selection use it
+    /// instead of the capacity.
+    pub fn insert_tag(&mut self, flows: &[Traffic], tag: Tag) {
+        self.tags.insert(key(flows), tag);
+    }
+
+    /// The offline sweep: profiles every context of up to `most` patterns at the points of a grid
+    /// of shares, on several threads. [`ProfileTable::capacity_of`] needs no others for traffic of
+    /// these patterns.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_COMBINATIONS`], and the
-    /// errors of [`Platform::check`].
-    pub fn sweep(
-        &mut self,
-        candidates: &[Vec<Traffic>],
-        most: usize,
-        together: impl Fn(usize, usize) -> bool,
-    ) -> Result<Vec<Combination>, PlatformError> {
-        let mut chosen: Vec<Vec<usize>> = vec![Vec::new()];
-        let mut next = 0;
-        while next < chosen.len() {
-            let members = chosen[next].clone();
-            let from = members.last().map_or(0, |last| last + 1);
-            let longer = (from..candidates.len()).filter(|more| {
-                members.len() < most && members.iter().all(|member| together(*member, *more))
-            });
-            chosen.extend(longer.map(|more| [&members[..], &[more]].concat()));
-            next += 1;
-            let count = chosen.len() as f64;
-            let good = chosen.len() <= ProfileTable::MOST_COMBINATIONS;
-            PlatformError::unless(good, "combinations", count, "at most 2000: lower --most")?;
+    /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_CONTEXTS`] contexts, and
+    /// the errors of [`Platform::check`].
+    pub fn sweep(&mut self, sweep: &Sweep, threads: usize) -> Result<(), PlatformError> {
+        let mut patterns = Vec::new();
+        for (route, size) in &sweep.patterns {
+            let traffic = Traffic {
+                route: route.clone(),
+                size: *size,
+                gbit_per_s: 1.0,
+            };
+            add(&mut patterns, traffic);
         }
-        let combined = chosen.into_iter().skip(1);
-        combined
-            .map(|members| {
-                let all = members
-                    .iter()
-                    .flat_map(|member| candidates[*member].clone());
-                let traffic: Vec<Traffic> = all.collect();
-                let context = Context::new(&traffic);
-                let asked_gbit_per_s = traffic.iter().map(|flow| flow.gbit_per_s).sum();
-                Ok(Combination {
-                    members,
-                    asked_gbit_per_s,
-                    capacity: self.capacity(&context)?,
-                    tag: self.tag(&context, asked_gbit_per_s)?,
+        let patterns: Vec<(RouteEntry, Bytes)> = self
+            .in_order(patterns)?
+            .into_iter()
+            .map(|traffic| (traffic.route, traffic.size))
+            .collect();
+        let most = sweep.most.min(CONTEXT_PATTERNS);
+        let contexts = Context::all(&patterns, most, ProfileTable::MOST_CONTEXTS);
+        let contexts = contexts.ok_or(PlatformError::OutOfRange {
+            name: "contexts of the sweep",
+            value: ProfileTable::MOST_CONTEXTS as f64 + 1.0,
+            allowed: "at most 20000: combine fewer sizes, paths or flows at a time",
+        })?;
+        let missing: Vec<&Context> = contexts
+            .iter()
+            .filter(|context| !self.entries.contains_key(context))
+            .collect();
+        let each = missing.len().div_ceil(threads.max(1)).max(1);
+        let platform = &self.platform;
+        let measured = std::thread::scope(|scope| {
+            let work = missing.chunks(each).map(|part| {
+                scope.spawn(move || {
+                    let found = part.iter().map(|context| measure(platform, context));
+                    found.collect::<Result<Vec<Capacity>, PlatformError>>()
                 })
-            })
-            .collect()
+            });
+            let work: Vec<_> = work.collect();
+            let joined = work.into_iter().map(|part| match part.join() {
+                Ok(found) => found,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            joined.collect::<Result<Vec<_>, PlatformError>>()
+        })?;
+        self.simulated += missing.len() as u64;
+        let found: Vec<(Context, Capacity)> = missing
+            .into_iter()
+            .cloned()
+            .zip(measured.into_iter().flatten())
+            .collect();
+        self.entries.extend(found);
+        Ok(())
     }
 
     /// Returns the capacity of a context from the table, or else simulates it now.
@@ -199,21 +179,10 @@ impl ProfileTable {
         if let Some(known) = self.entries.get(context) {
             return Ok(*known);
         }
-        let measured = self.measure(context)?;
+        let measured = measure(&self.platform, context)?;
+        self.simulated += 1;
         self.entries.insert(context.clone(), measured);
         Ok(measured)
-    }
-
-    /// Whether a context delivers `total` gigabits per second in its proportions.
-    ///
-    /// # Errors
-    /// The errors of [`Platform::check`].
-    pub fn tag(&mut self, context: &Context, total: f64) -> Result<Tag, PlatformError> {
-        let capacity = self.capacity(context)?.gbit_per_s;
-        Ok(match total <= capacity {
-            true => Tag::SloFriendly,
-            false => Tag::SloViolating,
-        })
     }
 
     /// Returns the rates of a context's flows without shaping, with round robin by message, in
@@ -222,67 +191,125 @@ impl ProfileTable {
     /// # Errors
     /// The errors of [`Platform::check`].
     pub fn unshaped(&self, context: &Context) -> Result<Vec<f64>, PlatformError> {
-        let turns = self.watch(context, &Mechanism::NoShaping)?;
-        Ok(rates(&turns).collect())
+        unshaped(&self.platform, context)
     }
 
-    fn measure(&self, context: &Context) -> Result<Capacity, PlatformError> {
-        // Rates are in proportion, so the flow that falls furthest behind its share limits all.
-        let order = Order::InProportion;
-        let buffer = 1 << 16;
-        let fair = self.watch(context, &Mechanism::Panic { order, buffer })?;
-        let shares = context
-            .patterns
-            .iter()
-            .map(|pattern| f64::from(pattern.permille));
-        let total: f64 = shares.clone().sum();
-        let limits = rates(&fair)
-            .zip(shares)
-            .map(|(rate, share)| rate * total / share);
-        let gbit_per_s = limits.fold(f64::MAX, f64::min);
-        Ok(Capacity { gbit_per_s })
-    }
-
-    /// Simulates a context until each flow has passed enough messages.
-    fn watch(&self, context: &Context, mechanism: &Mechanism) -> Result<RunResult, PlatformError> {
-        let flows = context.flows();
-        let (warmup, least) = match flows.iter().any(|flow| flow.path.uses_storage()) {
-            true => (WATCHED_STORAGE, WATCHED_STORAGE),
-            false => (WATCHED / 10, WATCHED),
-        };
-        let longest = least * LONGEST;
-        let mut duration = least;
-        loop {
-            let settings = Settings {
-                warmup,
-                ..Settings::lasting(duration)
+    /// The capacity of the platform for traffic in these proportions, in gigabits per second in
+    /// all. The time for a bit is interpolated linearly between the points of a grid of shares, so
+    /// a finite table serves all shares. Where the bottleneck changes between two
+    /// contexts, the true capacity is higher. Traffic of more than four patterns is not
+    /// interpolated.
+    ///
+    /// # Errors
+    /// The errors of [`Platform::check`].
+    pub fn capacity_of(&mut self, flows: &[Traffic]) -> Result<f64, PlatformError> {
+        let mut merged: Vec<Traffic> = Vec::new();
+        for flow in flows {
+            let size = self.counted_as(flow)?;
+            add(
+                &mut merged,
+                Traffic {
+                    size,
+                    ..flow.clone()
+                },
+            );
+        }
+        if merged.len() > CONTEXT_PATTERNS {
+            return Ok(self.capacity(&Context::new(&merged))?.gbit_per_s);
+        }
+        let merged = self.in_order(merged)?;
+        let total: f64 = merged.iter().map(|flow| flow.gbit_per_s).sum();
+        let shares: Vec<f64> = merged.iter().map(|flow| flow.gbit_per_s / total).collect();
+        let mut time = 0.0;
+        for (parts, weight) in corners(&shares) {
+            let pattern = |(flow, permille): (&Traffic, u32)| Pattern {
+                route: flow.route.clone(),
+                size: flow.size,
+                permille,
             };
-            let result = simulate(&self.platform, &flows, mechanism, &settings)?;
-            let passed = result.flows.iter().map(|flow| flow.completions.len());
-            let (total, fewest) = (passed.clone().sum::<usize>(), passed.min().unwrap_or(0));
-            let most = if fewest >= FEW { ENOUGH } else { MOST };
-            if fewest >= MESSAGES || 2 * total > most || duration >= longest {
-                return Ok(result);
-            }
-            // The time that the slowest flow needs at its present rate, and a quarter more.
-            let needed = (MESSAGES * 5 / 4).div_ceil(fewest.max(1));
-            let factor = needed.min(most / total.max(1)).max(2);
-            duration = (duration * factor as u64).min(longest);
+            let there = merged.iter().zip(parts).filter(|part| part.1 > 0);
+            let context = Context::of(there.map(pattern).collect());
+            time += weight / self.capacity(&context)?.gbit_per_s;
+        }
+        Ok(1.0 / time)
+    }
+
+    /// The load: the share of the platform's capacity that this traffic takes; 0 without traffic.
+    ///
+    /// # Errors
+    /// The errors of [`Platform::check`].
+    pub fn load(&mut self, flows: &[Traffic]) -> Result<f64, PlatformError> {
+        let total: f64 = flows.iter().map(|flow| flow.gbit_per_s).sum();
+        match total > 0.0 {
+            true => Ok(total / self.capacity_of(flows)?),
+            false => Ok(0.0),
+        }
+    }
+
+    /// Classifies traffic: whether the platform delivers it with a load of at most `most`. A tag
+    /// that was inserted for equal traffic has precedence.
+    ///
+    /// # Errors
+    /// The errors of [`Platform::check`].
+    pub fn classify(&mut self, flows: &[Traffic], most: f64) -> Result<Tag, PlatformError> {
+        if let Some(known) = self.tags.get(&key(flows)) {
+            return Ok(*known);
+        }
+        Ok(Tag::of(self.load(flows)? <= most))
+    }
+
+    /// The traffic in the order of the grid: by its capacity alone, the lowest first, since the
+    /// dearest traffic has the smallest shares, and the grid is finest there.
+    fn in_order(&mut self, flows: Vec<Traffic>) -> Result<Vec<Traffic>, PlatformError> {
+        let mut keyed = Vec::with_capacity(flows.len());
+        for flow in flows {
+            keyed.push((self.alone(&flow.route, flow.size)?, flow));
+        }
+        keyed.sort_by(|(a, one), (b, other)| {
+            a.total_cmp(b)
+                .then_with(|| (&one.route, one.size).cmp(&(&other.route, other.size)))
+        });
+        Ok(keyed.into_iter().map(|keyed| keyed.1).collect())
+    }
+
+    /// The rate of units of this size alone on a route, in gigabits per second.
+    fn alone(&mut self, route: &RouteEntry, size: Bytes) -> Result<f64, PlatformError> {
+        let pattern = Pattern {
+            route: route.clone(),
+            size,
+            permille: 1_000,
+        };
+        Ok(self.capacity(&Context::of(vec![pattern]))?.gbit_per_s)
+    }
+
+    /// The size as which a flow's units are profiled.
+    fn counted_as(&mut self, flow: &Traffic) -> Result<Bytes, PlatformError> {
+        let place = match self.sizes.binary_search(&flow.size) {
+            Ok(_) => return Ok(flow.size),
+            Err(place) => place,
+        };
+        if place == 0 || place == self.sizes.len() {
+            return Ok(flow.size);
+        }
+        let (smaller, larger) = (self.sizes[place - 1], self.sizes[place]);
+        match self.alone(&flow.route, smaller)? <= self.alone(&flow.route, larger)? {
+            true => Ok(smaller),
+            false => Ok(larger),
         }
     }
 }
 
-/// The rate of each flow in gigabits per second, from the end of its first measured message to that
-/// of its last, so that only whole messages count.
-fn rates(result: &RunResult) -> impl Iterator<Item = f64> {
-    result.flows.iter().map(|flow| {
-        let [Some(first), Some(last)] = [flow.completions.first(), flow.completions.last()] else {
-            return 0.0;
-        };
-        let time = last.at.saturating_sub(first.at).as_ns_f64();
-        match time > 0.0 {
-            true => (flow.bytes() - first.size.get()) as f64 * 8.0 / time,
-            false => 0.0,
-        }
-    })
+/// Traffic as a key, in canonical order.
+fn key(flows: &[Traffic]) -> TagKey {
+    let mut merged: Vec<Traffic> = Vec::new();
+    for flow in flows {
+        add(&mut merged, flow.clone());
+    }
+    let kilobits = |flow: Traffic| {
+        let rate = (flow.gbit_per_s * 1e6).round() as u64;
+        (flow.route, flow.size, rate)
+    };
+    let mut found: TagKey = merged.into_iter().map(kilobits).collect();
+    found.sort();
+    found
 }

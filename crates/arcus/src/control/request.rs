@@ -46,7 +46,7 @@ impl ServiceClass {
     }
 
     /// The share of a capacity into which a flow of this class is admitted.
-    pub(super) fn admitted_share(self) -> f64 {
+    pub(crate) fn admitted_share(self) -> f64 {
         match self {
             ServiceClass::Reserved | ServiceClass::Opportunistic => ServiceClass::RESERVED_SHARE,
             ServiceClass::OnDemand | ServiceClass::ManagedBurst { .. } => 1.0,

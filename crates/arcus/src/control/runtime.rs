@@ -2,10 +2,12 @@
 
 use accelflow_units::Time;
 
+use super::kept::Kept;
 use super::manager::Manager;
+use super::oversubscribed::at_least_a_trickle;
 use super::request::{AdmissionRequest, ServiceClass};
 use super::status::FlowStatus;
-use super::thresholds::{CATCH_UP, SMOOTHING, TOLERANCE, WORTH};
+use super::thresholds::{CATCH_UP, MARGIN_WORTH, SMOOTHING, TOLERANCE, WORTH};
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
 /// Commands to the runtime while flows run.
@@ -53,6 +55,8 @@ struct Seat {
     violations: u64,
     /// The smoothed change of its measured rate per period, in gigabits per second.
     slope: f64,
+    /// The periods of its promise, if its rate is promised in a percentage of them.
+    kept: Kept,
 }
 
 /// The runtime of one server: a control plane, and the state of its flows.
@@ -68,6 +72,7 @@ pub struct Runtime {
     /// Number of periods that violations are predicted ahead; 0 turns prediction off.
     ahead: u32,
     predicted: u64,
+    moves: u64,
     /// With over-subscription: the last demands of all flows, in gigabits per second, and their
     /// allocation.
     demands: Vec<f64>,
@@ -87,6 +92,7 @@ impl Runtime {
             violations: 0,
             ahead: 0,
             predicted: 0,
+            moves: 0,
             demands: Vec::new(),
             allocated: Vec::new(),
         }
@@ -125,6 +131,16 @@ impl Runtime {
     /// Number of periods in which a flow got its SLO, but was predicted to miss it.
     pub fn predicted_violations(&self) -> u64 {
         self.predicted
+    }
+
+    /// The number of times that a flow was moved to another route.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// The number of contexts that the control plane has simulated.
+    pub fn simulated_contexts(&mut self) -> u64 {
+        self.manager.profiles().simulated()
     }
 
     /// The number of periods in which the flow `name` missed its promised rate; `None` if no flow of
@@ -284,12 +300,12 @@ impl Runtime {
         let spare = self.unused(flow)? * self.manager.alone_of(flow)?;
         // Flows on other accelerators also limit it, through the resources that all flows share.
         let flows = self.manager.flows();
-        let status = flows[flow].clone();
-        if flows.iter().all(|other| other.route.meets(&status.route)) {
+        let (route, promise) = (&flows[flow].route, flows[flow].counted_gbit_per_s());
+        if flows.iter().all(|other| other.route.meets(route)) {
             return Ok(spare);
         }
-        let room = self.manager.room_of(&status)?;
-        Ok(spare.min((room - status.counted_gbit_per_s()).max(0.0)))
+        let room = self.manager.room_of(flow)?;
+        Ok(spare.min((room - promise).max(0.0)))
     }
 
     /// With over-subscription, updates the allocation for the flows' present demands: their
@@ -320,63 +336,111 @@ impl Runtime {
         if let Ok(rates) = self.manager.allocation(&demands) {
             let rates = rates.into_iter().enumerate();
             self.allocated = rates
-                .map(|(flow, rate)| self.manager.at_least_a_trickle(flow, rate))
+                .map(|(flow, rate)| at_least_a_trickle(&self.manager.flows()[flow], rate))
                 .collect();
             self.demands = demands;
         }
     }
 
-    /// Lines 4, 5 and 17 to 21 of Algorithm 1 for one flow.
-    fn adjust(&mut self, flow: usize, now: Time, period: Time, counters: Counters) -> Vec<Action> {
+    /// Checks a flow's SLO (line 4 of Algorithm 1): whether it is violated, or predicted to be, and
+    /// the rate that it is expected to have without a change, in gigabits per second.
+    fn check(&mut self, flow: usize, period: Time, counters: Counters) -> Checked {
         let status = &self.manager.flows()[flow];
-        let (slo, shaped) = (status.counted_gbit_per_s(), status.shaped_gbit_per_s);
+        let (slo, availability) = (status.counted_gbit_per_s(), status.request.availability);
         let measured = status.measured_gbit_per_s.unwrap_or(0.0);
+        let seat = &mut self.seats[flow];
         // A sender whose queue runs dry limits itself.
         let waiting = counters.waiting > 1;
         // An opportunistic flow has no promise to miss.
         let least = slo * (1.0 - TOLERANCE);
-        let violated = waiting && measured < least;
-        let trend = measured + f64::from(self.ahead) * self.seats[flow].slope;
+        let violated = match availability {
+            Some(promised) => {
+                let passed = (period, counters.bytes.get());
+                let missed = seat.kept.count(promised, slo, passed, counters.waiting > 0);
+                missed.unwrap_or(false)
+            }
+            None => waiting && measured < least,
+        };
+        let trend = measured + f64::from(self.ahead) * seat.slope;
         let foreseen = waiting && !violated && self.ahead > 0 && trend < least;
-        let late = violated || foreseen;
-        let expected = if foreseen { trend } else { measured };
-        let mut actions = Vec::new();
+        seat.violations += u64::from(violated);
+        // The margin makes up for single missed periods, as far as it goes.
+        let late = match availability {
+            Some(_) => foreseen || seat.kept.exhausted(),
+            None => violated || foreseen,
+        };
         self.violations += u64::from(violated);
-        self.seats[flow].violations += u64::from(violated);
         self.predicted += u64::from(foreseen);
-        if late
-            && let Ok(Some(new)) = self.manager.select_path(flow)
-            && self.manager.reroute(flow, new.clone()).is_ok()
-        {
-            actions.push(Action::Route {
-                flow: self.seats[flow].flow,
-                accelerators: new.accelerators.clone(),
-                engine: new.engine,
-                path: new.path,
-            });
-            let results = self.manager.flows()[flow].results;
-            let number = self.seats[flow].flow;
-            actions.extend(results.map(|registers| Action::WriteResults(number, registers)));
-            // The trend was the old route's.
-            self.seats[flow].slope = 0.0;
+        Checked {
+            waiting,
+            late,
+            expected: if foreseen { trend } else { measured },
         }
+    }
+
+    /// Lines 5 and 17 to 21 of Algorithm 1 for one flow: another route, or other registers.
+    fn adjust(&mut self, flow: usize, now: Time, period: Time, checked: &Checked) -> Vec<Action> {
+        let status = &self.manager.flows()[flow];
+        let (slo, shaped) = (status.counted_gbit_per_s(), status.shaped_gbit_per_s);
+        let in_periods = status.request.availability.is_some();
+        let mut actions = match checked.late {
+            true => self.move_flow(flow),
+            false => Vec::new(),
+        };
         // Flows that cannot be profiled were refused at registration.
-        let target = self.target(flow, now, period, waiting);
+        let target = self.target(flow, now, period, checked.waiting);
         let mut target = target.unwrap_or(shaped);
-        if late && actions.is_empty() && measured > 0.0 && target >= slo {
-            let factor = if expected > 0.0 {
-                slo / expected
-            } else {
-                CATCH_UP
+        let mut worth = WORTH;
+        if in_periods && target >= slo {
+            target = target.max(slo * self.seats[flow].kept.factor());
+            worth = MARGIN_WORTH;
+        } else if checked.late && actions.is_empty() && checked.expected != 0.0 && target >= slo {
+            let factor = match checked.expected > 0.0 {
+                true => slo / checked.expected,
+                false => CATCH_UP,
             };
             target = target.max(slo * factor.min(CATCH_UP));
         }
-        if (target / shaped - 1.0).abs() > WORTH && self.manager.reshape(flow, target).is_ok() {
+        if (target / shaped - 1.0).abs() > worth && self.manager.reshape(flow, target).is_ok() {
             let number = self.seats[flow].flow;
             actions.extend(written(number, &self.manager.flows()[flow]));
         }
         actions
     }
+
+    /// Moves a flow to another route with capacity, if there is one.
+    fn move_flow(&mut self, flow: usize) -> Vec<Action> {
+        let Ok(Some(new)) = self.manager.select_path(flow) else {
+            return Vec::new();
+        };
+        if self.manager.reroute(flow, new.clone()).is_err() {
+            return Vec::new();
+        }
+        self.moves += 1;
+        let number = self.seats[flow].flow;
+        let mut actions = vec![Action::Route {
+            flow: number,
+            accelerators: new.accelerators,
+            engine: new.engine,
+            path: new.path,
+        }];
+        let results = self.manager.flows()[flow].results;
+        actions.extend(results.map(|registers| Action::WriteResults(number, registers)));
+        // The trend was the old route's.
+        self.seats[flow].slope = 0.0;
+        actions
+    }
+}
+
+/// The outcome of the check of a flow's SLO.
+struct Checked {
+    /// Whether messages wait to pass.
+    waiting: bool,
+    /// Whether something must change.
+    late: bool,
+    /// The rate to expect without a change, in gigabits per second; not positive if the trend ends
+    /// at nothing.
+    expected: f64,
 }
 
 /// All registers of the run's flow `number`.
@@ -405,7 +469,8 @@ impl Controller for Runtime {
             if std::mem::take(&mut self.seats[flow].new) {
                 continue;
             }
-            actions.extend(self.adjust(flow, now, period, counted));
+            let checked = self.check(flow, period, counted);
+            actions.extend(self.adjust(flow, now, period, &checked));
         }
         actions.extend(self.obey(now, counters.len()));
         actions
@@ -420,6 +485,7 @@ impl Seat {
             burst: (Time::ZERO, Time::ZERO),
             violations: 0,
             slope: 0.0,
+            kept: Kept::default(),
         }
     }
 }

@@ -6,8 +6,8 @@ use accelflow_units::Bytes;
 use super::Rate;
 use super::registers::{registers_for, registers_for_bursts};
 use super::request::{AdmissionRequest, ServiceClass};
-use super::route::{RouteEntry, Traffic};
-use super::thresholds::RESULTS_ABOVE;
+use super::route::{RouteEntry, Traffic, add};
+use super::thresholds::{RESULTS_ABOVE, TOLERANCE};
 use crate::{Arrivals, Flow, Path, PlatformError, Sizes};
 
 /// A row of the PerFlowStatusTable.
@@ -131,6 +131,20 @@ impl FlowStatus {
     }
 }
 
+/// The promised traffic of all flows, without the one of the name `but`.
+pub(super) fn promised(flows: &[FlowStatus], but: &str) -> Vec<Traffic> {
+    let mut found = Vec::new();
+    for flow in flows {
+        let promised = flow.counted_gbit_per_s();
+        if promised > 0.0 && flow.request.name != but {
+            for traffic in flow.traffic(promised) {
+                add(&mut found, traffic);
+            }
+        }
+    }
+    found
+}
+
 /// The traffic of messages of these sizes on a route, cut to segments: each size by its part of the
 /// bytes.
 pub(super) fn parts(
@@ -152,7 +166,7 @@ pub(super) fn parts(
             let part = |size: &(Bytes, f64)| of(size.0, gbit_per_s * bytes(size) / total);
             let mut found = Vec::new();
             for traffic in mix.iter().map(part) {
-                super::route::add(&mut found, traffic);
+                add(&mut found, traffic);
             }
             found
         }
@@ -193,11 +207,23 @@ fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
     }
 }
 
+/// The messages that may pass at once after a pause. A flow whose rate is promised in periods keeps
+/// the tokens of the allowed shortfall of a period, so that it loses none of its rate while its queue
+/// is empty for a moment.
+fn burst(request: &AdmissionRequest) -> u32 {
+    let kept = request.availability.zip(request.asked_gbit_per_s());
+    let kept = kept.map_or(0.0, |(promised, gbit_per_s)| {
+        let messages = gbit_per_s / 8.0 / request.sizes.mean() * promised.period.as_ns_f64();
+        TOLERANCE * messages
+    });
+    request.burst.max(kept.min(f64::from(u16::MAX)) as u32)
+}
+
 /// Number of segments that may pass at once: those of the messages of a burst, or one for a flow
 /// without bursts, whose large messages pass segment by segment.
 fn burst_segments(request: &AdmissionRequest, segment: Bytes) -> u32 {
     let largest = request.sizes.largest().get().div_ceil(segment.get());
-    match request.burst {
+    match burst(request) {
         0 | 1 => 1,
         burst => burst.saturating_mul(u32::try_from(largest).unwrap_or(u32::MAX)),
     }

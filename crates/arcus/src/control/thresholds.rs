@@ -10,6 +10,11 @@ pub(crate) const NOISE: f64 = 0.005;
 /// The largest load of flows that share no resource.
 pub(crate) const FULL: f64 = 1.02;
 
+/// The largest number of patterns of a context that is interpolated between contexts of the table.
+pub(crate) const CONTEXT_PATTERNS: usize = 4;
+/// Number of bisection steps in the search for the largest promise: to a millionth of the capacity.
+pub(crate) const ROOM_HALVINGS: u32 = 20;
+
 /// The least that a flow without a part of the rest is shaped to, as a share of its promise, or of
 /// its rate alone on the route if it has none: a rate cannot be zero.
 pub(crate) const TRICKLE: f64 = 0.001;
@@ -31,6 +36,11 @@ pub(crate) const SMOOTHING: f64 = 0.25;
 pub(crate) const WORTH: f64 = 0.02;
 /// The largest factor by which a rate is raised above the SLO to make up for a shortfall.
 pub(crate) const CATCH_UP: f64 = 1.05;
+
+/// The rise of a flow's margin above its SLO after a missed period, as a share of the SLO.
+pub(crate) const MARGIN_STEP: f64 = 0.004;
+/// The smallest relative change of a margin that is worth a register write.
+pub(crate) const MARGIN_WORTH: f64 = 0.000_5;
 
 /// The allowed shortfall of a flow: the paper's 1 %.
 pub(crate) const TOLERANCE: f64 = 0.01;

@@ -42,6 +42,13 @@ pub struct Periods {
     pub missed: u64,
 }
 
+impl Periods {
+    /// The percentage of periods that were not missed; 0 without periods.
+    pub fn kept_percent(self) -> f64 {
+        100.0 * (self.all - self.missed) as f64 / self.all.max(1) as f64
+    }
+}
+
 impl FlowStatus {
     /// Returns the worst verdict of `run` on the promises to this flow, whose number is `number`. A
     /// flow that sends less than its SLO must get only what it sends.

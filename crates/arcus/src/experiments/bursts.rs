@@ -6,7 +6,7 @@ use accelflow_units::{Bytes, Time};
 use super::protocol::{Admitted, Tenant};
 use super::report::{Report, Row, Series};
 use crate::control::Rate;
-use crate::parameters::{PANIC_BUFFER, datapath};
+use crate::parameters::{PANIC_BUFFER, STREAM_GBIT_PER_S, TINY_BURST, TINY_EVERY_NS, datapath};
 use crate::{
     Arrivals, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings, Sizes,
 };
@@ -18,8 +18,6 @@ const SLICES: usize = 50;
 /// Episodes of one seed, each starting on an idle platform: a slice of one episode has about 50 of
 /// the tiny messages, too few for a 99th percentile.
 const EPISODES: u64 = 50;
-/// Messages of a burst of VM1.
-const BURST: u32 = 4;
 /// The time when VM2 begins to send less than it was promised.
 const CALMER: Time = Time::from_us(200);
 /// Part of the figure's time.
@@ -133,16 +131,16 @@ fn p99_us(mut latencies: Samples) -> f64 {
 }
 
 fn tenants() -> [Tenant; 2] {
-    // Bursts of 2.5 Gbit/s in all; the bucket has room for two of them.
+    // The bucket has room for two bursts.
     let tiny = Arrivals::Bursts {
-        burst: BURST,
-        every: Time::from_ns(819),
+        burst: TINY_BURST,
+        every: Time::from_ns(TINY_EVERY_NS),
     };
     let every = |gbit_per_s: f64| Time::from_ns_f64(1_500.0 * 8.0 / gbit_per_s);
     let large = Arrivals::PoissonStep {
-        before: every(48.0),
+        before: every(STREAM_GBIT_PER_S[0]),
         at: CALMER,
-        after: every(28.0),
+        after: every(STREAM_GBIT_PER_S[1]),
     };
     let tenant = |name, size, gbit_per_s| {
         let sizes = Sizes::Fixed(Bytes(size));
@@ -154,7 +152,7 @@ fn tenants() -> [Tenant; 2] {
             .over_port(0)
             .sending(tiny)
             .within(99.0, Time::from_us(1))
-            .in_bursts(2 * BURST),
+            .in_bursts(2 * TINY_BURST),
         tenant("VM2", 1_500, 32.0)
             .of_vm(1)
             .over_port(1)

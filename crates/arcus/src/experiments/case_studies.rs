@@ -3,15 +3,11 @@
 use accelflow_units::{Bytes, Time};
 
 use super::report::{Report, Row, Series};
-use crate::parameters::{PANIC_BUFFER, ipsec, synthetic};
+use crate::parameters::{MESSAGES_PER_S_AT_FULL_LOAD, PANIC_BUFFER, ipsec, synthetic};
 use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Settings, simulate};
 
 /// Loads of VM2.
 const LOADS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
-/// Messages per second at a load of 1: one per cycle of the on-board generator. The paper does not
-/// define the load; with this definition, its fair point of pattern 4 (0.1 and 0.3) and the 26 to
-/// 75 % of VM1 come out.
-const CYCLES_PER_S: f64 = 250e6;
 
 /// The four patterns of messages, and the two pairs of paths.
 pub(super) fn fig3(seed: u64) -> Result<Report, PlatformError> {
@@ -62,7 +58,7 @@ fn pattern_points(
     let settings = Settings::lasting(Time::from_us(1_000)).seeded(seed);
     let point = |load: f64| {
         let flow = |vm, size, load: f64| {
-            let arrivals = Arrivals::poisson_per_s(load * CYCLES_PER_S);
+            let arrivals = Arrivals::poisson_per_s(load * MESSAGES_PER_S_AT_FULL_LOAD);
             Flow::new(vm, Path::InlineRx, Bytes(size), arrivals)
         };
         let flows = [flow(0, size1, 0.1), flow(1, size2, load)];

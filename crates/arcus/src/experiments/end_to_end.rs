@@ -6,7 +6,10 @@ use super::protocol::{Admitted, Tenant};
 use super::report::{Report, Row};
 use super::{key_value, raid};
 use crate::control::Rate;
-use crate::parameters::{checksum, compression};
+use crate::parameters::{
+    ROCKSDB_EXT4, ROCKSDB_RUNTIME_CORES, ROCKSDB_THREADS, checksum, compression,
+    rocksdb_core_s_per_mb,
+};
 use crate::{Arrivals, Path, Platform, PlatformError, Settings, Sizes};
 
 /// Both panels. Under ARCUS every user is admitted and runs through the whole protocol.
@@ -19,15 +22,6 @@ pub(super) fn fig11(seed: u64) -> Result<Report, PlatformError> {
     })
 }
 
-/// RocksDB's background threads, two for each of the VM's eight cores (assumed).
-const THREADS: f64 = 16.0;
-/// Megabytes a second and cores without the accelerator (Table 4): an input here.
-const SOFTWARE: (f64, f64) = (161.7, 5.23);
-/// Megabytes per second and cores with the accelerator (Table 4): an input here, from which the
-/// cost per megabyte follows.
-const OFFLOADED: (f64, f64) = (231.2, 2.15);
-/// Cores of ARCUS's own software (section 5.4).
-const RUNTIME_CORES: f64 = 0.175;
 /// The runtime's period.
 const PERIOD: Time = Time::from_us(10_000);
 /// Bytes that a thread compresses at once.
@@ -43,13 +37,13 @@ const FROM_THE_SAME_ROW: &str = "No prediction: what a megabyte costs a core wit
 /// disk follows from the paper's throughput. The throughput with the accelerators is simulated: the
 /// threads call them in a closed loop.
 pub(super) fn table4(seed: u64) -> Result<Report, PlatformError> {
-    let (throughput, cores) = SOFTWARE;
-    let core_s_per_mb = (OFFLOADED.1 - RUNTIME_CORES) / OFFLOADED.0;
-    let waiting_s_per_mb = (THREADS - cores) / throughput;
+    let (throughput, cores) = ROCKSDB_EXT4;
+    let core_s_per_mb = rocksdb_core_s_per_mb();
+    let waiting_s_per_mb = (f64::from(ROCKSDB_THREADS) - cores) / throughput;
     let megabytes = BLOCK.get() as f64 / 1e6;
     let think = Time::from_s_f64(megabytes * (core_s_per_mb + waiting_s_per_mb));
     let platform = Platform::prototype(vec![compression(), checksum()]);
-    let clients = THREADS as u32;
+    let clients = ROCKSDB_THREADS;
     let (sizes, rate) = (Sizes::Fixed(BLOCK), Rate::GbitPerS(10.0));
     let calls = Tenant::new("RocksDB", "compression", Path::FunctionCall, sizes, rate);
     let arrivals = Arrivals::Closed { clients, think };
@@ -57,7 +51,7 @@ pub(super) fn table4(seed: u64) -> Result<Report, PlatformError> {
     let settings = Settings::lasting(Time::from_us(1_000_000)).seeded(seed);
     let result = Admitted::new(&platform, &[calls])?.run(&settings, PERIOD)?;
     let ours = result.per_s(0) * megabytes;
-    let used = ours * core_s_per_mb + RUNTIME_CORES;
+    let used = ours * core_s_per_mb + ROCKSDB_RUNTIME_CORES;
     let row = |key: &str, what: &str, unit, ours| {
         Row::new(format!("arcus.rocksdb.{key}"), "Arcus", what, unit, ours)
     };

@@ -5,7 +5,7 @@ use accelflow_units::{Bytes, Time};
 use super::protocol::{Admitted, Tenant, highest};
 use super::report::Row;
 use crate::control::{Context, Manager, Rate, ServiceClass};
-use crate::parameters::{PANIC_BUFFER, aes_cbc, sha1_hmac};
+use crate::parameters::{MICA_CLIENTS, PANIC_BUFFER, aes_cbc, sha1_hmac};
 use crate::{
     Arrivals, FRAME_OVERHEAD, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings,
     Sizes,
@@ -20,7 +20,7 @@ const KEY: u64 = 16;
 /// Dropped arrivals would also change the mixture: room is found by the message that ends next at
 /// the port, more likely a long one. With Poisson arrivals above the SLO the device would get longer
 /// messages than admission counted on, and 15 % fewer of them.
-const CLIENTS: u32 = PANIC_BUFFER as u32 / 2;
+const CLIENTS: u32 = MICA_CLIENTS;
 /// The criterion of section 5.4: the 99th percentile is below this multiple of the mean.
 const MOST_OVER_MEAN: f64 = 10.0;
 /// The share of the largest promise that the users request: admission searches in whole percents.

@@ -5,6 +5,7 @@ use accelflow_units::{Bytes, Time};
 use super::protocol::{Admitted, Tenant, highest};
 use super::report::Row;
 use crate::control::{Rate, STORAGE};
+use crate::parameters::RAID_CLIENTS;
 use crate::{
     Arrivals, Mechanism, Path, Platform, PlatformError, RunResult, Settings, Sizes, StorageConfig,
 };
@@ -12,8 +13,6 @@ use crate::{
 /// The users: their operations, their promises in operations per second, and the bytes of an
 /// operation.
 const USERS: [(&str, f64, u64); 2] = [("reads", 2e6, 1_024), ("writes", 25e3, 4_096)];
-/// The operations that each user keeps in flight.
-const DEPTHS: [u32; 2] = [512, 40];
 /// The highest load of the writer that is tried: the rate that its clients would write at if writes
 /// took no time, over its promise. Clients without think time would be held back only by the SSDs'
 /// buffers, and some writes would wait for a whole wave of programs.
@@ -32,7 +31,7 @@ fn tenants(load: f64) -> [Tenant; 2] {
         let (name, slo, size) = USERS[user];
         let path = [Path::StorageRead, Path::StorageWrite][user];
         let sizes = Sizes::Fixed(Bytes(size));
-        let clients = DEPTHS[user];
+        let clients = RAID_CLIENTS[user];
         let think = match path {
             Path::StorageWrite => Time::from_s_f64(f64::from(clients) / (load * slo)),
             _ => Time::ZERO,

@@ -5,6 +5,7 @@ use accelflow_units::{Bytes, Time};
 use super::protocol::{Admitted, Tenant, closed};
 use super::report::{Report, Row, Series};
 use crate::control::{Rate, STORAGE};
+use crate::parameters::SSD_CLIENTS;
 use crate::{
     Mechanism, Path, Platform, PlatformError, RunResult, Settings, Sizes, SoftwareConfig,
     SoftwareRate, StorageConfig,
@@ -12,9 +13,6 @@ use crate::{
 
 /// The promises to the users, in operations a second.
 const SLOS: [f64; 2] = [300e3, 200e3];
-/// Their requests in flight, in proportion to the rates: slightly more than the rates need at the
-/// SSD's latency.
-const CLIENTS: [u32; 2] = [21, 14];
 /// Requests of a sample of throughput.
 const SAMPLE: usize = 500;
 const PERCENTS: [f64; 4] = [25.0, 50.0, 75.0, 99.0];
@@ -35,7 +33,7 @@ fn runs(seed: u64) -> Result<Vec<(&'static str, RunResult)>, PlatformError> {
         let sample = Time::from_s_f64(SAMPLE as f64 / SLOS[user]);
         tenant
             .of_vm(user)
-            .sending(closed(CLIENTS[user]))
+            .sending(closed(SSD_CLIENTS[user]))
             .promised_in(99.0, sample)
     };
     let admitted = Admitted::new(&platform, &[tenant(0), tenant(1)])?;

@@ -2,6 +2,8 @@
 
 use accelflow_kernel::Stream;
 use accelflow_units::{Bandwidth, Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::PlatformError;
 
@@ -99,7 +101,9 @@ fn between(points: &[(Bytes, Time)], size: Bytes) -> Time {
 
 /// How the compute times of equal messages vary (section 5.3.1: "Bi-modal, Poison, and Uniform", without
 /// values; those here are assumed). The mean is that of the [`Curve`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Law {
     /// Not at all.
     #[default]
@@ -109,6 +113,7 @@ pub enum Law {
     /// A Poisson-distributed number of cycles of 4 ns.
     Poisson,
     /// Half the mean for nine messages of ten, and 5.5 times the mean for the tenth.
+    #[serde(rename = "bi-modal")]
     Bimodal,
 }
 

@@ -4,7 +4,7 @@ use accelflow_parameters::{Provenance, Row};
 
 use super::table::fixed;
 use crate::Platform;
-use crate::control::{ServiceClass, thresholds};
+use crate::control::{GRID_POINTS, ServiceClass, thresholds};
 
 pub(super) const ROWS: &[Row<Platform>] = &[
     fixed(
@@ -39,6 +39,30 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         Provenance::Assumed,
         "the profiles' uncertainty: the load of resources that flows do not share may be counted so far above 1",
         |_| thresholds::FULL,
+    ),
+    fixed(
+        "control.context_points",
+        25.0,
+        "",
+        Provenance::Assumed,
+        "mixtures of two patterns in a table, a twentieth apart and finer near the ends: the time for a bit is linear between them unless the bottleneck changes, which costs the admitted capacity at most a few percent",
+        |_| GRID_POINTS as f64,
+    ),
+    fixed(
+        "control.context_patterns",
+        4.0,
+        "",
+        Provenance::Assumed,
+        "larger contexts are simulated with their own shares: a table of all would be too large",
+        |_| thresholds::CONTEXT_PATTERNS as f64,
+    ),
+    fixed(
+        "control.room_halvings",
+        20.0,
+        "",
+        Provenance::Derived,
+        "the largest promise to a millionth of the capacity, finer than the tolerance of anything printed",
+        |_| f64::from(thresholds::ROOM_HALVINGS),
     ),
     fixed(
         "control.trickle",
@@ -111,6 +135,22 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         Provenance::Assumed,
         "the most that a late flow is shaped to, over its SLO, so that it takes little from others",
         |_| thresholds::CATCH_UP,
+    ),
+    fixed(
+        "control.margin_step",
+        0.004,
+        "",
+        Provenance::Assumed,
+        "a missed period of a promise raises the flow's rate by it: below half of control.tolerance, so that few periods are enough",
+        |_| thresholds::MARGIN_STEP,
+    ),
+    fixed(
+        "control.margin_worth",
+        0.000_5,
+        "",
+        Provenance::Derived,
+        "an eighth of control.margin_step",
+        |_| thresholds::MARGIN_WORTH,
     ),
     fixed(
         "control.tolerance",

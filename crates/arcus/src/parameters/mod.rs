@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod control;
+mod loads;
 mod table;
 
 use accelflow_parameters::Table;
@@ -12,8 +13,12 @@ pub use catalogue::{
     ALMS_OF_A_FLOW, CORES_OF_A_FLOW, PANIC_BUFFER, aes_cbc, catalogue, checksum, compression,
     datapath, ipsec, sha1_hmac, sha3_512, synthetic,
 };
+pub use loads::{
+    MESSAGES_PER_S_AT_FULL_LOAD, MICA_CLIENTS, RAID_CLIENTS, ROCKSDB_EXT4, ROCKSDB_OFFLOADED,
+    ROCKSDB_RUNTIME_CORES, ROCKSDB_THREADS, SSD_CLIENTS, STREAM_GBIT_PER_S, TINY_BURST,
+    TINY_EVERY_NS, rocksdb_core_s_per_mb,
+};
 
-/// Every number of the platform and of its control plane that is not an input of an experiment,
-/// bound to the prototype's host. They are constants of the model: experiments set what they vary
-/// directly.
-pub const PARAMETERS: Table<Platform> = Table::new(&[table::ROWS, control::ROWS]);
+/// Every number of the platform and of its control plane, and the inputs of experiments that the
+/// paper does not print. They are bound to the prototype's host and are constants of the model.
+pub const PARAMETERS: Table<Platform> = Table::new(&[table::ROWS, control::ROWS, loads::ROWS]);

@@ -1,0 +1,150 @@
+//! The inputs of experiments that the paper does not print.
+
+use accelflow_parameters::{Provenance, Row};
+
+use super::table::fixed;
+use crate::Platform;
+
+/// Messages per second at a load of 1 in Table 1: one per cycle of the on-board generator.
+pub const MESSAGES_PER_S_AT_FULL_LOAD: f64 = 250e6;
+/// Requests in flight of the two users of Fig. 6, in proportion to their rates.
+pub const SSD_CLIENTS: [u32; 2] = [21, 14];
+/// Messages of a burst of the 64-byte flow of Fig. 9.
+pub const TINY_BURST: u32 = 4;
+/// Mean time between the bursts of that flow, in nanoseconds.
+pub const TINY_EVERY_NS: u64 = 819;
+/// What the 1500-byte flow of Fig. 9 sends at first and from 200 us on, in gigabits per second.
+pub const STREAM_GBIT_PER_S: [f64; 2] = [48.0, 28.0];
+/// Clients of each user of Fig. 11(a), each with one message in flight.
+pub const MICA_CLIENTS: u32 = super::PANIC_BUFFER as u32 / 2;
+/// Operations that the reader and the writer of Fig. 11(b) keep in flight.
+pub const RAID_CLIENTS: [u32; 2] = [512, 40];
+/// Background threads of RocksDB in Table 4.
+pub const ROCKSDB_THREADS: u32 = 16;
+/// Megabytes per second, and cores, of RocksDB without accelerators (Table 4).
+pub const ROCKSDB_EXT4: (f64, f64) = (161.7, 5.23);
+/// Megabytes per second, and cores, of RocksDB with accelerators (Table 4).
+pub const ROCKSDB_OFFLOADED: (f64, f64) = (231.2, 2.15);
+/// Cores of ARCUS's own software beside RocksDB (section 5.4).
+pub const ROCKSDB_RUNTIME_CORES: f64 = 0.175;
+
+/// The time of a core for a megabyte with accelerators, in seconds.
+pub fn rocksdb_core_s_per_mb() -> f64 {
+    let (throughput, cores) = ROCKSDB_OFFLOADED;
+    (cores - ROCKSDB_RUNTIME_CORES) / throughput
+}
+
+pub(super) const ROWS: &[Row<Platform>] = &[
+    fixed(
+        "load.messages_at_full_load",
+        250e6,
+        "1/s",
+        Provenance::Derived,
+        "ARCUS, section 3.1: pattern 4 is equal at 0.1 and 0.3, and VM1 has 26 to 75 %, if a load is a share of the generator's cycles",
+        |_| MESSAGES_PER_S_AT_FULL_LOAD,
+    ),
+    fixed(
+        "load.ssd_clients",
+        35.0,
+        "requests",
+        Provenance::Assumed,
+        "of both users in proportion to their rates: few more than the rates need; with ARCUS's tail latencies of section 5.2 in view",
+        |_| f64::from(SSD_CLIENTS.iter().sum::<u32>()),
+    ),
+    fixed(
+        "load.tiny_burst",
+        4.0,
+        "messages",
+        Provenance::Assumed,
+        "bursts of 64 B, with Fig. 9 in view",
+        |_| f64::from(TINY_BURST),
+    ),
+    fixed(
+        "load.tiny_every",
+        819.0,
+        "ns",
+        Provenance::Assumed,
+        "2.5 Gbit/s in bursts of four, with Fig. 9 in view",
+        |_| TINY_EVERY_NS as f64,
+    ),
+    fixed(
+        "load.stream_before",
+        48.0,
+        "Gbit/s",
+        Provenance::Assumed,
+        "what a port takes of 1500 B, since Fig. 9 says only that the stream has more than 32",
+        |_| STREAM_GBIT_PER_S[0],
+    ),
+    fixed(
+        "load.stream_after",
+        28.0,
+        "Gbit/s",
+        Provenance::Assumed,
+        "below the promise of 32, since Fig. 9 says only that the stream becomes stable",
+        |_| STREAM_GBIT_PER_S[1],
+    ),
+    fixed(
+        "load.mica_clients",
+        128.0,
+        "clients",
+        Provenance::Assumed,
+        "of each user: both fill PANIC's buffer, and no message is lost, as by the paper's network",
+        |_| f64::from(MICA_CLIENTS),
+    ),
+    fixed(
+        "load.raid_reads",
+        512.0,
+        "operations",
+        Provenance::Assumed,
+        "in flight, enough to keep four SSDs busy; with Fig. 11(b) in view",
+        |_| f64::from(RAID_CLIENTS[0]),
+    ),
+    fixed(
+        "load.raid_writes",
+        40.0,
+        "operations",
+        Provenance::Assumed,
+        "in flight, with Fig. 11(b) in view",
+        |_| f64::from(RAID_CLIENTS[1]),
+    ),
+    fixed(
+        "rocksdb.threads",
+        16.0,
+        "threads",
+        Provenance::Assumed,
+        "two for each core of the VM, with Table 4 in view",
+        |_| f64::from(ROCKSDB_THREADS),
+    ),
+    fixed(
+        "rocksdb.ext4_throughput",
+        161.7,
+        "MB/s",
+        Provenance::Paper,
+        "ARCUS, Table 4, which gives a thread's time for a megabyte",
+        |_| ROCKSDB_EXT4.0,
+    ),
+    fixed(
+        "rocksdb.ext4_cores",
+        5.23,
+        "cores",
+        Provenance::Paper,
+        "ARCUS, Table 4, which gives a core's time for a megabyte",
+        |_| ROCKSDB_EXT4.1,
+    ),
+    fixed(
+        "rocksdb.runtime_cores",
+        0.175,
+        "cores",
+        Provenance::Paper,
+        "ARCUS, section 5.4",
+        |_| ROCKSDB_RUNTIME_CORES,
+    ),
+    fixed(
+        "rocksdb.offloaded",
+        0.008_542_387_543_252_595,
+        "s/MB",
+        Provenance::Derived,
+        "ARCUS, Table 4: a core's time for a megabyte with accelerators, (2.15 - 0.175) cores at 231.2 MB/s",
+        |_| rocksdb_core_s_per_mb(),
+    ),
+];

@@ -1,0 +1,267 @@
+//! Tables of profiles as files.
+
+use accelflow_parameters::Refusal;
+use accelflow_units::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::check::CheckedPlan;
+use super::error::PlanError;
+use super::file::{AcceleratorTable, PlatformTable, StorageTable};
+use crate::control::{
+    Capacity, Combination, Context, Pattern, ProfileTable, RouteEntry, Tag, Traffic,
+};
+use crate::{Path, Platform};
+
+/// The name and version of the object.
+pub const PROFILES_SCHEMA: &str = "accelflow.arcus.profiles/2";
+
+/// A table of profiles with the platform that it is of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileFile {
+    /// [`PROFILES_SCHEMA`].
+    pub schema: String,
+    /// The version of accelflow that measured it.
+    pub version: String,
+    /// The platform as its plan describes it.
+    pub platform: ProfiledPlatform,
+    /// The sizes of messages and segments in bytes; other sizes between them count as one of them.
+    pub sizes: Vec<u64>,
+    /// The contexts and their capacities.
+    pub entries: Vec<Entry>,
+    /// The combinations of the plan's flows, with their tags.
+    pub combinations: Vec<TaggedCombination>,
+    /// The number of contexts that were simulated.
+    pub simulated: u64,
+}
+
+/// The parts of a plan that describe its platform.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfiledPlatform {
+    accelerators: Vec<String>,
+    accelerator: Vec<AcceleratorTable>,
+    platform: PlatformTable,
+    storage_devices: u32,
+    storage: StorageTable,
+}
+
+impl ProfiledPlatform {
+    pub(super) fn of(plan: &CheckedPlan) -> ProfiledPlatform {
+        let file = &plan.file;
+        let names = plan.platform.accelerators.iter();
+        ProfiledPlatform {
+            accelerators: names.map(|accelerator| accelerator.name.clone()).collect(),
+            accelerator: file.accelerator.clone(),
+            platform: file.platform.clone(),
+            storage_devices: file.storage_devices,
+            storage: file.storage.clone(),
+        }
+    }
+}
+
+/// A context and its capacity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    flows: Vec<EntryFlow>,
+    gbit_per_s: f64,
+}
+
+/// A flow of a context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryFlow {
+    path: Path,
+    /// Numbers of accelerators.
+    accelerators: Vec<usize>,
+    engine: usize,
+    message_bytes: u64,
+    permille: u32,
+}
+
+/// A combination of flows of a plan on their routes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaggedCombination {
+    /// The flows, each with its route in names.
+    pub flows: Vec<RoutedFlow>,
+    /// The traffic of the flows at their SLOs.
+    traffic: Vec<TaggedTraffic>,
+    /// The sum of the SLOs.
+    pub asked_gbit_per_s: f64,
+    /// What the platform delivers in these proportions.
+    pub gbit_per_s: f64,
+    /// The tag.
+    pub tag: String,
+}
+
+/// A flow on one of its routes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoutedFlow {
+    /// Its name.
+    pub flow: String,
+    /// Its path.
+    pub path: Path,
+    /// Its accelerators, as name#number.
+    pub accelerators: Vec<String>,
+    /// Its DMA engine.
+    pub engine: usize,
+    /// The sizes of the pieces that its messages are cut to.
+    pub piece_bytes: Vec<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaggedTraffic {
+    path: Path,
+    accelerators: Vec<usize>,
+    engine: usize,
+    message_bytes: u64,
+    gbit_per_s: f64,
+}
+
+impl TaggedCombination {
+    pub(super) fn of(found: &Combination, flows: Vec<RoutedFlow>) -> TaggedCombination {
+        let traffic = found.traffic.iter().map(|traffic| TaggedTraffic {
+            path: traffic.route.path,
+            accelerators: traffic.route.accelerators.clone(),
+            engine: traffic.route.engine,
+            message_bytes: traffic.size.get(),
+            gbit_per_s: traffic.gbit_per_s,
+        });
+        TaggedCombination {
+            flows,
+            traffic: traffic.collect(),
+            asked_gbit_per_s: found.asked_gbit_per_s,
+            gbit_per_s: found.gbit_per_s,
+            tag: found.tag.name().to_owned(),
+        }
+    }
+}
+
+/// The entries of a table.
+pub(super) fn entries(table: &ProfileTable) -> Vec<Entry> {
+    let flow = |pattern: &Pattern| EntryFlow {
+        path: pattern.route.path,
+        accelerators: pattern.route.accelerators.clone(),
+        engine: pattern.route.engine,
+        message_bytes: pattern.size.get(),
+        permille: pattern.permille,
+    };
+    let each = table.entries().map(|(context, capacity)| Entry {
+        flows: context.patterns().iter().map(flow).collect(),
+        gbit_per_s: capacity.gbit_per_s,
+    });
+    each.collect()
+}
+
+impl ProfileFile {
+    /// Reads a table from a JSON object.
+    ///
+    /// # Errors
+    /// [`PlanError`] for something else, and for another version of accelflow.
+    pub fn from_json(value: &Value, version: &str) -> Result<ProfileFile, PlanError> {
+        let text = |field: &str| match value.get(field) {
+            Some(Value::String(text)) => accelflow_parameters::quoted(text),
+            Some(other) => other.to_string(),
+            None => "left out".to_owned(),
+        };
+        let refuse = |field: &str, allowed: String| {
+            let refusal = Refusal::new(format!("profiles: {field}"), text(field), allowed);
+            PlanError::of(Vec::new(), refusal)
+        };
+        if value.get("schema").and_then(Value::as_str) != Some(PROFILES_SCHEMA) {
+            return Err(refuse("schema", format!("must be {PROFILES_SCHEMA}")));
+        }
+        if value.get("version").and_then(Value::as_str) != Some(version) {
+            let again = "run `accelflow arcus profile` again";
+            return Err(refuse("version", format!("must be {version}: {again}")));
+        }
+        serde_json::from_value(value.clone())
+            .map_err(|error| PlanError::of(Vec::new(), format!("profiles: {error}")))
+    }
+
+    /// The table for the platform of a plan.
+    ///
+    /// # Errors
+    /// [`PlanError`] for a table of another platform, and for entries that do not fit it.
+    pub fn table(&self, plan: &CheckedPlan) -> Result<ProfileTable, PlanError> {
+        if self.platform != ProfiledPlatform::of(plan) {
+            let message =
+                "profiles: must be of the plan's platform: run `accelflow arcus profile` again";
+            return Err(PlanError::of(Vec::new(), message));
+        }
+        let sizes = self.sizes.iter().copied().map(Bytes).collect();
+        let mut table = ProfileTable::new(plan.platform.clone()).of_sizes(sizes);
+        for (number, entry) in self.entries.iter().enumerate() {
+            let place = format!("profiles: entries[{number}]");
+            let context = context(&plan.platform, entry, &place)?;
+            let gbit_per_s = entry.gbit_per_s;
+            table.insert(context, Capacity { gbit_per_s });
+        }
+        for (number, combination) in self.combinations.iter().enumerate() {
+            let place = format!("profiles: combinations[{number}]: tag");
+            let tag = Tag::ALL
+                .into_iter()
+                .find(|tag| tag.name() == combination.tag);
+            let tag = tag.ok_or_else(|| {
+                let known = Tag::ALL.map(Tag::name);
+                PlanError::of(Vec::new(), Refusal::unknown(place, &combination.tag, known))
+            })?;
+            let traffic = combination.traffic.iter().map(|traffic| Traffic {
+                route: route(traffic.path, &traffic.accelerators, traffic.engine),
+                size: Bytes(traffic.message_bytes),
+                gbit_per_s: traffic.gbit_per_s,
+            });
+            table.insert_tag(&traffic.collect::<Vec<Traffic>>(), tag);
+        }
+        Ok(table)
+    }
+}
+
+fn route(path: Path, accelerators: &[usize], engine: usize) -> RouteEntry {
+    RouteEntry {
+        accelerators: accelerators.to_vec(),
+        engine,
+        path,
+    }
+}
+
+/// The context of an entry, if its flows can run on the platform.
+fn context(platform: &Platform, entry: &Entry, place: &str) -> Result<Context, PlanError> {
+    let refuse = |field: &str, value: String, allowed: &str| {
+        let refusal = Refusal::new(format!("{place}: {field}"), value, allowed);
+        Err(PlanError::of(Vec::new(), refusal))
+    };
+    if entry.flows.is_empty() {
+        return refuse("flows", "[]".to_owned(), "must have at least one");
+    }
+    if !(entry.gbit_per_s.is_finite() && entry.gbit_per_s >= 0.0) {
+        let value = accelflow_parameters::number_text(entry.gbit_per_s);
+        return refuse("gbit_per_s", value, "must be at least 0");
+    }
+    let count = platform.accelerators.len();
+    for flow in &entry.flows {
+        let unknown = flow.accelerators.iter().find(|number| **number >= count);
+        if let Some(number) = unknown {
+            let allowed = format!("must be below {count}, the platform's number of them");
+            return refuse("accelerators", number.to_string(), &allowed);
+        }
+        if flow.engine >= platform.dma.engines || flow.message_bytes == 0 || flow.permille == 0 {
+            return refuse(
+                "flows",
+                format!("{flow:?}"),
+                "must be of the platform, with parts above 0",
+            );
+        }
+    }
+    let patterns = entry.flows.iter().map(|flow| Pattern {
+        route: route(flow.path, &flow.accelerators, flow.engine),
+        size: Bytes(flow.message_bytes),
+        permille: flow.permille,
+    });
+    Ok(Context::of(patterns.collect()))
+}

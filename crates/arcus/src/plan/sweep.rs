@@ -1,0 +1,122 @@
+//! The sweep of profiles: of the flows of a plan, and of sizes and paths before tenants are known.
+
+use accelflow_units::Bytes;
+
+use super::check::CheckedPlan;
+use super::error::PlanError;
+use super::profiles::{
+    PROFILES_SCHEMA, ProfileFile, ProfiledPlatform, RoutedFlow, TaggedCombination, entries,
+};
+use crate::control::{
+    AdmissionRequest, Candidate, Manager, ProfileTable, Rate, RouteEntry, STORAGE, Sweep,
+    combinations,
+};
+use crate::{Path, Platform};
+
+/// What a sweep combines beside the flows of its plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepOptions {
+    /// Sizes of messages of tenants that are not known yet; empty to sweep the plan's flows only.
+    pub sizes: Vec<Bytes>,
+    /// The paths of such tenants; empty for all that the platform has.
+    pub paths: Vec<Path>,
+    /// The largest number of flows in a combination, and of patterns in a context.
+    pub most: usize,
+    /// Simulations at a time.
+    pub threads: usize,
+}
+
+/// Profiles the contexts of a plan's flows and of the sizes and paths of `options`, and classifies the
+/// combinations of the flows. `version` is written into the table.
+///
+/// # Errors
+/// [`PlanError`] for more contexts or combinations than allowed, and for flows that cannot be.
+pub fn profile(
+    plan: &CheckedPlan,
+    options: &SweepOptions,
+    version: &str,
+) -> Result<ProfileFile, PlanError> {
+    let mut manager = plan.manager(ProfileTable::new(plan.platform.clone()))?;
+    let mut patterns = unknown_tenants(&manager, &plan.platform, options)?;
+    for flow in &plan.flows {
+        patterns.extend(manager.patterns(&flow.request)?);
+    }
+    let most = options.most;
+    let sizes: Vec<Bytes> = patterns.iter().map(|pattern| pattern.1).collect();
+    manager
+        .profiles()
+        .sweep(&Sweep { patterns, most }, options.threads)?;
+    let mut candidates = Vec::new();
+    let mut routed = Vec::new();
+    for (number, flow) in plan.flows.iter().enumerate() {
+        for (route, traffic) in manager.candidates(&flow.request)? {
+            let pieces = traffic.iter().map(|piece| piece.size.get());
+            routed.push(RoutedFlow {
+                flow: flow.request.name.clone(),
+                path: route.path,
+                accelerators: named(&plan.platform, &route),
+                engine: route.engine,
+                piece_bytes: pieces.collect(),
+            });
+            candidates.push(Candidate {
+                flow: number,
+                traffic,
+                share: flow.request.class.admitted_share() * plan.file.oversubscription,
+            });
+        }
+    }
+    let found = combinations(manager.profiles(), &candidates, most)?;
+    let tagged = found.iter().map(|combination| {
+        let flows = combination.members.iter();
+        let flows = flows.map(|member| routed[*member].clone()).collect();
+        TaggedCombination::of(combination, flows)
+    });
+    let mut sizes: Vec<u64> = sizes.into_iter().map(Bytes::get).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(ProfileFile {
+        schema: PROFILES_SCHEMA.to_owned(),
+        version: version.to_owned(),
+        platform: ProfiledPlatform::of(plan),
+        sizes,
+        combinations: tagged.collect(),
+        simulated: manager.profiles().simulated(),
+        entries: entries(manager.profiles()),
+    })
+}
+
+/// The accelerators of a route as name#number.
+fn named(platform: &Platform, route: &RouteEntry) -> Vec<String> {
+    let places = route.accelerators.iter();
+    let named = places.map(|place| format!("{}#{place}", platform.accelerators[*place].name));
+    named.collect()
+}
+
+/// Every size on every route through one accelerator, or to the storage, that the paths allow, with
+/// messages cut and whole.
+fn unknown_tenants(
+    manager: &Manager,
+    platform: &Platform,
+    options: &SweepOptions,
+) -> Result<Vec<(RouteEntry, Bytes)>, PlanError> {
+    let paths: Vec<Path> = match options.paths.is_empty() {
+        true => Path::ALL.to_vec(),
+        false => options.paths.clone(),
+    };
+    let possible = |name: &str, path: Path| match path {
+        Path::StorageRead | Path::StorageWrite => platform.storage.is_some(),
+        Path::InlineTx => name != STORAGE && !platform.ports.is_empty(),
+        Path::FunctionCall | Path::InlineRx => name != STORAGE,
+    };
+    let mut found = Vec::new();
+    for path in paths {
+        for entry in manager.accelerators() {
+            for size in options.sizes.iter().filter(|_| possible(&entry.name, path)) {
+                let any = Rate::GbitPerS(1.0);
+                let request = AdmissionRequest::new("any", &entry.name, path, *size, any);
+                found.extend(manager.patterns(&request)?);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,289 @@
+//! Plan files: fields, refusals with their places, storage, tables of profiles.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use accelflow_arcus::control::ProfileTable;
+use accelflow_arcus::plan::{
+    CheckedPlan, Key, PlanError, ProfileFile, SweepOptions, plan, plan_schema, profile,
+};
+use accelflow_arcus::{Law, Path};
+use accelflow_units::{Bytes, Time};
+use serde_json::{Value, json};
+
+const VERSION: &str = "1.2.3";
+
+fn flow(change: Value) -> Value {
+    let mut flow = json!({
+        "name": "a", "accelerator": "ipsec", "path": "inline_rx", "message_bytes": 1500,
+        "slo_gbit_per_s": 10,
+    });
+    merge(&mut flow, change);
+    flow
+}
+
+/// Adds fields; null removes one.
+fn merge(table: &mut Value, change: Value) {
+    let Value::Object(fields) = change else {
+        panic!("an object");
+    };
+    for (key, value) in fields {
+        match value {
+            Value::Null => table.as_object_mut().unwrap().remove(&key),
+            value => table.as_object_mut().unwrap().insert(key, value),
+        };
+    }
+}
+
+fn refused(document: &Value) -> PlanError {
+    CheckedPlan::from_json(document).unwrap_err()
+}
+
+#[test]
+fn names_in_files_are_those_of_reports() {
+    for path in Path::ALL {
+        assert_eq!(serde_json::to_value(path).unwrap(), json!(path.name()));
+    }
+    for law in Law::ALL {
+        assert_eq!(serde_json::to_value(law).unwrap(), json!(law.name()));
+    }
+}
+
+#[test]
+fn refusals_name_table_field_value_and_rule_and_lead_to_the_value() {
+    let name = |name: &str| Key::Name(name.to_owned());
+    let cases = [
+        (
+            json!({"polcy": "reserved"}),
+            "flow 'a': field = 'polcy': must be ",
+            vec![name("polcy")],
+        ),
+        (
+            json!({"message_bytes": 0}),
+            "flow 'a': message_bytes = 0: must be from 1 to 67,108,864",
+            vec![name("message_bytes")],
+        ),
+        (
+            json!({"slo_gbit_per_s": -1.5}),
+            "flow 'a': slo_gbit_per_s = -1.5: must be above 0",
+            vec![name("slo_gbit_per_s")],
+        ),
+        (
+            json!({"message_bytes": null, "sizes": [[64, 0]]}),
+            "flow 'a': sizes = 0: must be above 0, at most 1,000,000,000,000",
+            vec![name("sizes")],
+        ),
+        (
+            json!({"message_bytes": null, "sizes": [[64]]}),
+            "flow 'a': sizes = [64]: must be a pair [bytes, number], both above 0",
+            vec![name("sizes")],
+        ),
+        (
+            json!({"then": ["nobody"]}),
+            "flow 'a': then = 'nobody': must be ipsec, ",
+            vec![name("then")],
+        ),
+        (
+            json!({"from_us": 5, "until_us": 5}),
+            "flow 'a': until_us = 5: must be above from_us = 5",
+            vec![name("until_us")],
+        ),
+        (
+            json!({"message_bytes": 1.5}),
+            "flow 'a': message_bytes = 1.5: must be a whole number",
+            vec![name("message_bytes")],
+        ),
+        (
+            json!({"instead": "ipsec"}),
+            "flow 'a': instead = 'ipsec': must be a list of texts",
+            vec![name("instead")],
+        ),
+    ];
+    for (change, message, field) in cases {
+        let error = refused(&json!({"flow": [flow(change)]}));
+        assert!(error.message.starts_with(message), "{error}");
+        assert_eq!(
+            error.keys,
+            [vec![name("flow"), Key::Index(0)], field].concat()
+        );
+    }
+}
+
+#[test]
+fn refusals_of_tables_and_choices_say_what_is_allowed() {
+    let name = |name: &str| Key::Name(name.to_owned());
+    let error = refused(&json!({"flow": [flow(json!({"path": "inline_xr"}))]}));
+    assert!(
+        error.message.contains(", did you mean inline_rx or"),
+        "{error}"
+    );
+    let error = refused(&json!({"flow": [1]}));
+    assert_eq!(error.message, "flow 0 = 1: must be an object");
+    assert_eq!(refused(&json!({})).message, "plan: flow is missing");
+    let lanes = json!({"platform": {"pcie_lanes": 3}, "flow": []});
+    let error = refused(&lanes);
+    assert_eq!(
+        error.message,
+        "platform: pcie_lanes = 3: must be 1, 2, 4, 8 or 16"
+    );
+    assert_eq!(error.keys, [name("platform"), name("pcie_lanes")]);
+}
+
+#[test]
+fn the_storage_of_a_plan_is_the_users() {
+    let fields = json!({
+        "units": 16, "read_median_us": 80, "read_sigma": 0.1, "write_ack_us": 5,
+        "write_busy_us": 500, "write_buffer": 8, "queue_depth": 64, "link_gbit_per_s": 32,
+    });
+    let read = json!({
+        "name": "r", "accelerator": "storage", "path": "storage_read", "message_bytes": 4096,
+        "slo_operations_per_s": 100_000,
+    });
+    let document = json!({"storage_devices": 2, "storage": fields, "flow": [read]});
+    let checked = CheckedPlan::from_json(&document).unwrap();
+    let storage = checked.platform.storage.unwrap();
+    assert_eq!(
+        (storage.devices, storage.units, storage.write_buffer),
+        (2, 16, 8)
+    );
+    assert_eq!(storage.read_median, Time::from_us(80));
+    assert_eq!(storage.write_busy, Time::from_us(500));
+    assert_eq!(storage.bandwidth.as_bytes_per_s(), 4_000_000_000);
+    // Fewer units serve fewer reads than the paper's SSDs.
+    let left = |document: &Value| {
+        let checked = CheckedPlan::from_json(document).unwrap();
+        let table = ProfileTable::new(checked.platform.clone());
+        let mut manager = checked.manager(table).unwrap();
+        manager.left(&checked.flows[0].request).unwrap()
+    };
+    let papers = json!({"storage_devices": 2, "flow": document["flow"]});
+    assert!(left(&document) < 0.4 * left(&papers));
+    let error = refused(&json!({"storage": {"units": 16}, "flow": []}));
+    assert!(
+        error
+            .message
+            .contains("must be left out unless storage_devices"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_plan_simulates_nothing_that_its_table_has() {
+    let flows = json!([
+        flow(json!({})),
+        flow(
+            json!({"name": "b", "path": "function_call", "message_bytes": 512, "slo_gbit_per_s": 5})
+        ),
+    ]);
+    let checked = CheckedPlan::from_json(&json!({"flow": flows})).unwrap();
+    let options = SweepOptions {
+        sizes: Vec::new(),
+        paths: Vec::new(),
+        most: 2,
+        threads: 2,
+    };
+    let table = profile(&checked, &options, VERSION).unwrap();
+    assert_eq!(table.simulated, table.entries.len() as u64);
+    let text = serde_json::to_string(&table).unwrap();
+    let again = ProfileFile::from_json(&serde_json::from_str(&text).unwrap(), VERSION).unwrap();
+    assert_eq!(again, table);
+    let none = ProfileTable::new(checked.platform.clone());
+    let without = plan(&checked, none).unwrap();
+    let with = plan(&checked, again.table(&checked).unwrap()).unwrap();
+    assert!(without.simulated_contexts > 0);
+    assert_eq!(with.simulated_contexts, 0);
+    assert_eq!(
+        (with.admitted, with.rejected),
+        (without.admitted, without.rejected)
+    );
+    // Threads change nothing.
+    let alone = SweepOptions {
+        threads: 1,
+        ..options
+    };
+    assert_eq!(profile(&checked, &alone, VERSION).unwrap(), table);
+}
+
+#[test]
+fn a_table_may_be_swept_before_there_are_flows() {
+    let empty = json!({"accelerators": ["ipsec"], "flow": []});
+    let options = SweepOptions {
+        sizes: [256, 1_024, 1_500].map(Bytes).to_vec(),
+        paths: vec![Path::InlineRx],
+        most: 2,
+        threads: 2,
+    };
+    let before = CheckedPlan::from_json(&empty).unwrap();
+    let table = profile(&before, &options, VERSION).unwrap();
+    assert_eq!(table.sizes, [256, 1_024, 1_500]);
+    assert!(table.combinations.is_empty());
+    let flows = json!([
+        flow(json!({"slo_gbit_per_s": 9})),
+        flow(json!({"name": "b", "message_bytes": 300, "slo_gbit_per_s": 4})),
+    ]);
+    let later = CheckedPlan::from_json(&json!({"accelerators": ["ipsec"], "flow": flows})).unwrap();
+    let result = plan(&later, table.table(&later).unwrap()).unwrap();
+    assert_eq!(result.simulated_contexts, 0);
+    let verdicts: Vec<&str> = result
+        .admitted
+        .iter()
+        .map(|flow| flow.verdict.arcus)
+        .collect();
+    assert_eq!(verdicts, ["kept", "kept"]);
+}
+
+#[test]
+fn a_table_of_something_else_is_refused() {
+    let checked = CheckedPlan::from_json(&json!({"flow": [flow(json!({}))]})).unwrap();
+    let options = SweepOptions {
+        sizes: Vec::new(),
+        paths: Vec::new(),
+        most: 1,
+        threads: 1,
+    };
+    let table = serde_json::to_value(profile(&checked, &options, VERSION).unwrap()).unwrap();
+    let changed = |change: Value| {
+        let mut table = table.clone();
+        merge(&mut table, change);
+        let read = ProfileFile::from_json(&table, VERSION);
+        read.and_then(|file| file.table(&checked))
+            .unwrap_err()
+            .message
+    };
+    let text = changed(json!({"schema": "x"}));
+    assert!(text.starts_with("profiles: schema = 'x': must be accelflow.arcus.profiles/2"));
+    let text = changed(json!({"version": null}));
+    assert!(
+        text.starts_with("profiles: version = left out: must be 1.2.3"),
+        "{text}"
+    );
+    let text = changed(json!({"entries": [{"flows": [], "gbit_per_s": 1}]}));
+    assert!(
+        text.starts_with("profiles: entries[0]: flows = []: must have"),
+        "{text}"
+    );
+    let other = json!({"platform": {"pcie_lanes": 4}, "flow": [flow(json!({}))]});
+    let other = CheckedPlan::from_json(&other).unwrap();
+    let file = ProfileFile::from_json(&table, VERSION).unwrap();
+    let text = file.table(&other).unwrap_err().message;
+    assert!(
+        text.starts_with("profiles: must be of the plan's platform"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_schema_states_names_ranges_and_defaults() {
+    let schema: Value = serde_json::from_str(&plan_schema()).unwrap();
+    let flow = &schema["properties"]["flow"]["items"];
+    assert_eq!(flow["required"], json!(["name", "accelerator", "path"]));
+    assert_eq!(
+        flow["properties"]["message_bytes"]["maximum"],
+        json!(1 << 26)
+    );
+    assert_eq!(
+        flow["properties"]["message_bytes"]["type"],
+        json!("integer")
+    );
+    assert_eq!(schema["properties"]["duration_us"]["default"], json!(2_000));
+    assert_eq!(schema["required"], json!(["flow"]));
+}

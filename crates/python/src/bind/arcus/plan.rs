@@ -1,0 +1,91 @@
+//! ARCUS's plans and tables of profiles, for `accelflow.arcus`: JSON in and out.
+
+use accelflow_arcus::Path;
+use accelflow_arcus::control::ProfileTable;
+use accelflow_arcus::plan::{self, CheckedPlan, PlanError, ProfileFile, SweepOptions};
+use accelflow_parameters::Refusal;
+use accelflow_units::Bytes;
+use pyo3::prelude::*;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::errors::AccelflowError;
+
+fn failure(error: impl std::fmt::Display) -> PyErr {
+    AccelflowError::new_err(error.to_string())
+}
+
+fn value(text: &str) -> PyResult<Value> {
+    serde_json::from_str(text).map_err(failure)
+}
+
+/// A result as JSON, with its fields in the order of their names.
+fn json_text(result: &impl Serialize) -> PyResult<String> {
+    let value = serde_json::to_value(result).map_err(failure)?;
+    Ok(value.to_string())
+}
+
+/// The refusal of a plan (JSON) as JSON: the message, and the keys that lead to the value. None for a
+/// plan that is allowed.
+#[pyfunction]
+pub(crate) fn arcus_plan_refusal(request: &str) -> PyResult<Option<String>> {
+    Ok(match CheckedPlan::from_json(&value(request)?) {
+        Ok(_) => None,
+        Err(PlanError { message, keys }) => {
+            Some(json!({"message": message, "keys": keys}).to_string())
+        }
+    })
+}
+
+/// Runs a plan (JSON), with the capacities of a table of profiles (JSON) if there is one. Returns the
+/// result as JSON. Raises AccelflowError for a value that is not allowed.
+#[pyfunction]
+#[pyo3(signature = (request, profiles=None))]
+pub(crate) fn arcus_plan(
+    py: Python<'_>,
+    request: &str,
+    profiles: Option<&str>,
+) -> PyResult<String> {
+    let checked = CheckedPlan::from_json(&value(request)?).map_err(failure)?;
+    let table = match profiles {
+        Some(text) => ProfileFile::from_json(&value(text)?, env!("CARGO_PKG_VERSION"))
+            .and_then(|file| file.table(&checked))
+            .map_err(failure)?,
+        None => ProfileTable::new(checked.platform.clone()),
+    };
+    let result = py.detach(|| plan::plan(&checked, table));
+    json_text(&result.map_err(failure)?)
+}
+
+/// Profiles the contexts of up to `most` flows: those of a plan (JSON), and of messages of `sizes`
+/// bytes on `paths`. Returns the table as JSON. Raises AccelflowError like `arcus_plan`.
+#[pyfunction]
+pub(crate) fn arcus_profile(
+    py: Python<'_>,
+    request: &str,
+    sizes: Vec<u64>,
+    paths: Vec<String>,
+    most: usize,
+    threads: usize,
+) -> PyResult<String> {
+    let checked = CheckedPlan::from_json(&value(request)?).map_err(failure)?;
+    let path = |name: &String| {
+        let found = Path::ALL.into_iter().find(|path| path.name() == name);
+        found.ok_or_else(|| failure(Refusal::unknown("path", name, Path::ALL.map(Path::name))))
+    };
+    let options = SweepOptions {
+        sizes: sizes.into_iter().map(Bytes).collect(),
+        paths: paths.iter().map(path).collect::<PyResult<_>>()?,
+        most,
+        threads,
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let table = py.detach(|| plan::profile(&checked, &options, version));
+    json_text(&table.map_err(failure)?)
+}
+
+/// The JSON Schema of plan files, as text.
+#[pyfunction]
+pub(crate) fn arcus_plan_schema() -> String {
+    plan::plan_schema()
+}
