@@ -8,7 +8,7 @@
 
 from accelflow.findings.estimate import Estimate
 from accelflow.findings.finding import TOLERANCE, Finding, Verdict
-from accelflow.findings.reasons import Reason, reasons
+from accelflow.findings.reasons import Reason, notes, reasons
 from accelflow.findings.targets import Reported, Target, printed_figures, targets, uncovered
 from accelflow.findings.text import NO_REASON, counts_text, number
 
@@ -22,6 +22,7 @@ __all__ = [
     "Target",
     "Verdict",
     "counts_text",
+    "notes",
     "number",
     "printed_figures",
     "reasons",

@@ -12,7 +12,7 @@ from typing import Any, Final
 from accelflow.errors import InputError, refused
 from accelflow.findings.targets import DATA, targets
 
-__all__ = ["CLASSES", "Reason", "read_reason", "reasons"]
+__all__ = ["CLASSES", "Reason", "notes", "read_reason", "reasons"]
 
 #: The source of a difference. ``contradiction``: other printed figures rule this one out, as a
 #: proof shows. ``definition``: it depends on what is meant, and ours by other definitions is shown
@@ -105,6 +105,21 @@ def reasons() -> Mapping[str, Reason]:
         if key not in targets():
             raise InputError(f"reasons.toml: there is no row '{key}'")
         found[key] = read_reason(content, f"reasons.toml: {key}")
+    return found
+
+
+@cache
+def notes() -> Mapping[str, str]:
+    """Return the remarks on our figures, by key: ``experiments/notes.toml``.
+
+    Raises InputError for a remark that is not a sentence.
+    """
+    text = resources.files(DATA).joinpath("notes.toml").read_text("utf-8")
+    found: dict[str, str] = {}
+    for number, content in enumerate(tomllib.loads(text).get("note", [])):
+        place = f"notes.toml: note {number}"
+        for key in _names(content, "rows", place):
+            found[key] = _text(content, "text", place)
     return found
 
 

@@ -42,7 +42,18 @@ BOUNDS: Final = ("above", "at_least", "at_most")
 _ROUNDING: Final = 1e-9
 
 #: The keys of a section that are not names of figures.
-_ABOUT: Final = ("kind", "use", "unit", "units", "uses", "changes", "ours_per_printed", "cut_off")
+_ABOUT: Final = (
+    "kind",
+    "use",
+    "uses",
+    "changes",
+    "unit",
+    "units",
+    "ours_per_printed",
+    "cut_off",
+    "fits",
+    "places",
+)
 
 
 @dataclass(frozen=True)
@@ -158,7 +169,9 @@ class Target:
     :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures, and otherwise None. An empty
     `unit` means a fraction. Our value is divided by `ours_per_printed` before its digits are
     compared with the printed digits. A `change` is a ratio that is compared by its difference from
-    1: 1.005 is far from 1.14.
+    1: 1.005 is far from 1.14. `fits` has the parameters that
+    were chosen with the figure in view: a figure with such a parameter is no check. `places` says
+    where the paper has it.
     """
 
     key: str
@@ -168,6 +181,8 @@ class Target:
     unit: str = ""
     ours_per_printed: float = 1.0
     change: bool = False
+    fits: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
     @property
     def value(self) -> float:
@@ -180,23 +195,34 @@ class Target:
 @cache
 def targets() -> Mapping[str, Target]:
     """Return all reported figures by key, in file order; each element of a list has a key."""
-    return {
-        key: Target(
+    found = {}
+    for key, name, figure, about in _figures():
+        fits = _own(about.get("fits", {}), name, ())
+        fitted = "fit" if fits else about.get("use")
+        found[key] = Target(
             key,
             figure,
             about["kind"],
-            _own(about.get("uses", {}), name, about.get("use")),
+            _own(about.get("uses", {}), name, fitted),
             _own(about.get("units", {}), name, about.get("unit", "")),
             float(about.get("ours_per_printed", 1.0)),
             name in about.get("changes", ()),
+            tuple(fits),
+            tuple(about.get("places", ())),
         )
-        for key, name, figure, about in _figures()
-    }
+    return found
 
 
-def _own(by_name: Mapping[str, str], name: str, default: Any) -> Any:
-    """A section's entry for the figure `name`, or for the part of its name before a dot."""
-    return by_name.get(name, by_name.get(name.partition(".")[0], default))
+def _own(by_name: Mapping[str, Any], name: str, default: Any) -> Any:
+    """A section's entry for the figure `name`, or for the part of its name before a dot or place.
+
+    TOML reads a dotted name as a table; its parts are looked up one after the other.
+    """
+    first, _, rest = name.partition(".")
+    entry = by_name.get(name, by_name.get(first.partition("[")[0]))
+    if isinstance(entry, Mapping):
+        entry = entry.get(rest)
+    return default if entry is None else entry
 
 
 @cache

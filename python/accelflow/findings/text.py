@@ -23,6 +23,7 @@ __all__ = [
     "ours_text",
     "own_cells",
     "paper_text",
+    "predictions_text",
     "reasons_text",
     "verdict_text",
 ]
@@ -96,6 +97,14 @@ def counts_text(findings: Iterable[Finding]) -> str:
     return (
         f"{agree} {'row agrees' if agree == 1 else 'rows agree'}, {off} off, {undecided} undecided"
     )
+
+
+def predictions_text(findings: Sequence[Finding]) -> str:
+    """The numbers of predictions among the rows, which are those of use ``check``, as text."""
+    used = [finding for finding in findings if finding.use is not None]
+    predicted = [finding for finding in used if finding.use == "check"]
+    others = counts_text(finding for finding in used if finding.use != "check")
+    return f"Predictions (`check`): {counts_text(predicted)}. `fit` and `input`: {others}."
 
 
 def ours_text(finding: Finding) -> str:
