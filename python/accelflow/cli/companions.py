@@ -10,6 +10,7 @@ from rich.console import Console
 from accelflow import companions as papers
 from accelflow.cli.output import Output, busy, check_place
 from accelflow.companions import live, together
+from accelflow.companions.precision import MOST_SEEDS, Precision, parse_share
 from accelflow.findings import counts_text
 from accelflow.findings.terminal import print_findings
 
@@ -38,6 +39,25 @@ _DEFAULT: Final = Path("out") / "companions"
     help="Number of parallel simulations; does not change results.",
 )
 @click.option(
+    "--precision",
+    metavar="SHARE",
+    help="Run each section with more seeds until half of every 95 % interval is at most this share"
+    " of its figure, such as 5%.",
+)
+@click.option(
+    "--most-seeds",
+    type=click.IntRange(2, 1_000),
+    default=MOST_SEEDS,
+    show_default=True,
+    help="With --precision: the most seeds of a section.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Simulate nothing: write page and pictures again from DIR/results.json, compared with the"
+    " figures and reasons of this version.",
+)
+@click.option(
     "--measure",
     is_flag=True,
     help="With together: measure the live server on this machine first, for two minutes, and keep "
@@ -54,13 +74,24 @@ def companions(**options: Any) -> None:
     paper, seed, threads = options["paper"], options["seed"], options["threads"]
     out, as_json = options["directory"] or _DEFAULT / paper, options["as_json"]
     check_place(out)
+    precision = options["precision"]
+    asked = Precision(
+        share=None if precision is None else parse_share(precision),
+        most_seeds=options["most_seeds"],
+    )
     if paper == _TOGETHER:
+        for name in ("precision", "again"):
+            if options[name]:
+                raise click.UsageError(f"--{name}: must not be given with {_TOGETHER}")
         _together(out, seed, threads, as_json=as_json, measures=options["measure"])
         return
     if options["measure"]:
         raise click.UsageError(f"--measure: must be given with {_TOGETHER}")
-    with busy(Console(stderr=True), "simulating"):
-        outcome = papers.run(paper, seed=seed, threads=threads)
+    if options["again"]:
+        outcome = papers.read(out / "results.json")
+    else:
+        with busy(Console(stderr=True), "simulating"):
+            outcome = papers.run(paper, seed=seed, threads=threads, precision=asked)
     if as_json:
         click.echo(json.dumps(papers.to_json(outcome), indent=1, allow_nan=False))
     else:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.companions.outcome import PaperResult
 from accelflow.companions.page import markdown
-from accelflow.errors import InputError
-from accelflow.files import free_suffix, holds_another, why, write_whole
-from accelflow.findings.results import to_dict
+from accelflow.companions.precision import Precision, Seeds
+from accelflow.errors import InputError, refused
+from accelflow.files import free_suffix, holds_another, parse_json, read_text, why, write_whole
+from accelflow.findings import Estimate, Finding, notes, reasons, targets
+from accelflow.findings.results import from_dict, to_dict
 
-__all__ = ["SCHEMA", "to_json", "write"]
+__all__ = ["SCHEMA", "read", "to_json", "write"]
 
 #: The name and version of the object in ``results.json``.
-SCHEMA: Final = "accelflow.companions/1"
+SCHEMA: Final = "accelflow.companions/2"
 
 
 def to_json(outcome: PaperResult) -> dict[str, Any]:
@@ -25,17 +29,61 @@ def to_json(outcome: PaperResult) -> dict[str, Any]:
         "schema": SCHEMA,
         "paper": outcome.paper,
         "seed": outcome.seed,
+        "precision": asdict(outcome.precision),
+        "sections": {name: seeds.to_dict() for name, seeds in outcome.sections.items()},
         "findings": [to_dict(finding) for finding in outcome.findings],
         "results": outcome.results,
     }
 
 
+def read(path: Path) -> PaperResult:
+    """Read a file that :func:`write` wrote, and compare its figures with today's targets.
+
+    Raises InputError for a file that cannot be read or is something else.
+    """
+    try:
+        found = parse_json(read_text(path))
+        if not isinstance(found, Mapping) or found.get("schema") != SCHEMA:
+            schema = found.get("schema") if isinstance(found, Mapping) else found
+            raise refused(f"{path}: schema", schema, f"must be {SCHEMA}")
+        return PaperResult(
+            found["paper"],
+            found["seed"],
+            tuple(_finding(row) for row in found["findings"]),
+            found["results"],
+            Precision(**found["precision"]),
+            {name: Seeds(**seeds) for name, seeds in found["sections"].items()},
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: must be a file of `accelflow companions`") from error
+
+
+def _finding(row: Mapping[str, Any]) -> Finding:
+    key = row["key"]
+    target = targets().get(key)
+    if target is not None:
+        return replace(
+            from_dict(row, target, reasons().get(key), row["experiment"]), note=notes().get(key, "")
+        )
+    return Finding(
+        key=key,
+        kind=row["kind"],
+        unit=row["unit"],
+        ours=Estimate.from_json(row),
+        experiment=row["experiment"],
+        label=row["label"],
+        note=notes().get(key, ""),
+    )
+
+
 def write(outcome: PaperResult, directory: Path) -> list[Path]:
     """Write `comparison.md`, `results.json` and the pictures of `outcome` into `directory`.
 
-    If the folder has results of another paper or seed, all names get the next free number. All
-    files are complete before the first one appears, and equal outcomes give equal bytes. Returns
-    the paths. Raises InputError if a file cannot be written.
+    If the folder has results of another paper, seed or precision, all names get the next
+    free number. All files are complete before the first one appears, and equal outcomes give equal
+    bytes. Returns the paths. Raises InputError if a file cannot be written.
     """
     suffix = free_suffix(lambda suffix: _is_another(outcome, directory, suffix))
     try:
@@ -52,7 +100,12 @@ def _is_another(outcome: PaperResult, directory: Path, suffix: str) -> bool:
     results = directory / f"results{suffix}.json"
     if not results.exists():
         return (directory / f"comparison{suffix}.md").exists()
-    mine = {"schema": SCHEMA, "paper": outcome.paper, "seed": outcome.seed}
+    mine = {
+        "schema": SCHEMA,
+        "paper": outcome.paper,
+        "seed": outcome.seed,
+        "precision": asdict(outcome.precision),
+    }
     return holds_another(results, mine)
 
 

@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from accelflow import arcus, cerebros, chip
+from accelflow.cerebros.replications import mean_bars
 from accelflow.companions import ensemble
 from accelflow.companions.accelerometer_rows import accelerometer_findings, accelerometer_results
+from accelflow.companions.arcus_rows import arcus_findings, merged_report
+from accelflow.companions.precision import Precision, Seeds, replicate
 from accelflow.errors import one_of
-from accelflow.findings import Estimate, Finding, Reason, reasons, targets
+from accelflow.findings import Estimate, Finding, reasons, targets
+from accelflow.findings.results import to_dict
+from accelflow.findings.statistics import estimate
 
 __all__ = ["PAPERS", "PaperResult", "run"]
 
 
 @dataclass(frozen=True)
 class PaperResult:
-    """All findings of a paper, with the figures and tables of the engines."""
+    """All findings of a paper, with the figures and tables of the engines.
+
+    `sections` has the seeds and the precision of each section of simulations, by experiment.
+    """
 
     paper: str
     seed: int
     findings: tuple[Finding, ...]
     results: Mapping[str, Any]
+    precision: Precision = field(default_factory=Precision)
+    sections: Mapping[str, Seeds] = field(default_factory=dict)
 
 
-def run(paper: str, *, seed: int = 1, threads: int = 1) -> PaperResult:
+def run(
+    paper: str, *, seed: int = 1, threads: int = 1, precision: Precision | None = None
+) -> PaperResult:
     """Compute all reported figures of `paper`, one of :data:`PAPERS`.
 
-    Equal seeds give equal outcomes. Raises InputError for another paper.
+    With a `precision`, simulations get seeds until their figures are as precise. Equal seeds give
+    equal outcomes for any number of threads. Raises InputError for another paper.
     """
-    findings, results = PAPERS[one_of("paper", paper, PAPERS)](seed, threads)
-    return PaperResult(paper, seed, tuple(findings), results)
+    asked = precision or Precision()
+    findings, results, seeds = PAPERS[one_of("paper", paper, PAPERS)](seed, threads, asked)
+    return PaperResult(paper, seed, tuple(findings), results, asked, seeds)
 
 
-_Found = tuple[list[Finding], Mapping[str, Any]]
+#: Findings, the results of the engines, and the seeds of each section of simulations.
+_Found = tuple[list[Finding], Mapping[str, Any], Mapping[str, Seeds]]
 
 
 def _computed(experiment: str, figures: Mapping[str, float]) -> list[Finding]:
@@ -50,11 +66,11 @@ def _computed(experiment: str, figures: Mapping[str, float]) -> list[Finding]:
     ]
 
 
-def _accelerometer(_seed: int, _threads: int) -> _Found:
-    return accelerometer_findings(), accelerometer_results()
+def _accelerometer(_seed: int, _threads: int, _precision: Precision) -> _Found:
+    return accelerometer_findings(), accelerometer_results(), {}
 
 
-def _cerebros(seed: int, threads: int) -> _Found:
+def _cerebros(seed: int, threads: int, precision: Precision) -> _Found:
     layer = cerebros.designs()
     by_name = {design["design"]: design for design in layer["designs"]}
     offload, coalesced = layer["cycles_per_offload"], layer["coalesced_cycles_per_offload"]
@@ -73,12 +89,36 @@ def _cerebros(seed: int, threads: int) -> _Found:
     findings = _computed("model", {f"{section}.{name}": value for name, value in closed.items()})
     findings += _computed("offloads", _offloads(layer, by_name))
     findings += _computed("places", _places())
-    figures = cerebros.figures(seed=seed)
-    for row in figures["rows"]:
-        simulated = cerebros.Row(row["key"], row["figure"], row["what"], row["ours"])
-        findings.append(simulated.finding(row["half_width"]))
+    replicated = replicate(
+        lambda one: cerebros.figures(seed=one, replications=1),
+        _cerebros_rows,
+        seeds=(seed, cerebros.REPLICATIONS),
+        precision=precision,
+        threads=threads,
+    )
+    findings += _cerebros_rows(replicated.runs)
+    figures = {
+        **replicated.runs[0],
+        "replications": replicated.seeds.count,
+        "rows": [to_dict(finding) for finding in _cerebros_rows(replicated.runs)],
+        "bars": mean_bars([one["bars"] for one in replicated.runs]),
+    }
     together = ensemble.compare(seed=seed, threads=threads)
-    return findings, {"designs": layer, "figures": figures, "ensemble": together}
+    results = {"designs": layer, "figures": figures, "ensemble": together}
+    return findings, results, dict.fromkeys(_experiments(figures["rows"]), replicated.seeds)
+
+
+def _cerebros_rows(runs: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """The rows of several seeds, each a mean with its interval."""
+    found = []
+    for same in zip(*(one["rows"] for one in runs), strict=True):
+        row = cerebros.Row(same[0]["key"], same[0]["figure"], same[0]["what"], same[0]["ours"])
+        found.append(replace(row.finding(None), ours=estimate([one["ours"] for one in same])))
+    return found
+
+
+def _experiments(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(row["experiment"] for row in rows))
 
 
 def _offloads(layer: Mapping[str, Any], by_name: Mapping[str, Any]) -> dict[str, float]:
@@ -113,33 +153,30 @@ def _over_shared(result: Mapping[str, Any]) -> dict[str, float]:
     return {row["place"]: row["over_shared_ratio"] for row in result["rpc_accelerators"]}
 
 
-def _arcus(seed: int, threads: int) -> _Found:
+def _arcus(seed: int, threads: int, precision: Precision) -> _Found:
     table2 = arcus.table2()
-    reports = {
-        name: arcus.experiment(name, seed=seed, threads=threads) for name in arcus.experiments()
-    }
     findings = _computed("table2", {row["key"]: row["gbit_per_s"] for row in table2["rows"]})
-    for name, report in reports.items():
-        findings += [_of_row(name, row) for row in report["rows"]]
-    return findings, {"table2": table2, "reports": reports}
+    reports, seeds = {}, {}
+    for name in arcus.experiments():
+        replicated = replicate(
+            partial(_arcus_run, name),
+            arcus_findings,
+            seeds=(seed, arcus.replications(name)),
+            precision=precision,
+            threads=threads,
+        )
+        findings += arcus_findings(replicated.runs)
+        reports[name] = merged_report(replicated.runs)
+        seeds[name] = replicated.seeds
+    return findings, {"table2": table2, "reports": reports}, seeds
 
 
-def _of_row(experiment: str, row: Mapping[str, Any]) -> Finding:
-    """A row of an experiment of ARCUS; its reason is recorded, or else the engine's."""
-    key = row["key"]
-    ours = Estimate(row["ours"], row["half_width"])
-    about: dict[str, Any] = {"experiment": experiment, "label": row["what"]}
-    if row["why"]:
-        about |= {"why": Reason(kind="", text=row["why"]), "note": row["why"]}
-    if key in reasons():
-        about["why"] = reasons()[key]
-    if key in targets():
-        return Finding.of(targets()[key], ours, **about)
-    return Finding(key=key, kind="dynamic", unit=row["unit"], ours=ours, **about)
+def _arcus_run(name: str, seed: int) -> Mapping[str, Any]:
+    return arcus.experiment(name, seed=seed, replications=1)
 
 
-#: The papers, and how what they report is computed with a seed and a number of threads.
-PAPERS: Final[Mapping[str, Callable[[int, int], _Found]]] = {
+#: The papers, and the functions that compute their figures: of seed, threads and precision.
+PAPERS: Final[Mapping[str, Callable[[int, int, Precision], _Found]]] = {
     "accelerometer": _accelerometer,
     "cerebros": _cerebros,
     "arcus": _arcus,

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from accelflow.companions.live_server import live_server_lines
 from accelflow.companions.outcome import PaperResult, sections
-from accelflow.findings import Finding
+from accelflow.companions.precision import Precision, Seeds
+from accelflow.findings import Finding, targets
 from accelflow.findings.page import (
     definitions,
     largest,
@@ -16,6 +17,7 @@ from accelflow.findings.page import (
     table,
     whys,
 )
+from accelflow.findings.text import predictions_text
 
 __all__ = ["markdown"]
 
@@ -43,10 +45,6 @@ _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-#: Experiments that nothing is drawn for, which have no seeds.
-_CLOSED: Final = ("model", "offloads", "places", "table2")
-
-
 def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
     """Return the page of `outcome`; `pictures` has the files by figure name."""
     about = [
@@ -59,7 +57,14 @@ def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
             "Black marks in pictures are what the paper's text says; its bars and curves are not "
             "in the text."
         )
-    body = [*largest(outcome.findings), *_sections(outcome, pictures)]
+    about.append(predictions_text(outcome.findings))
+    if outcome.precision.share is not None:
+        about.append(
+            f"Asked precision: half of each 95 % interval at most {outcome.precision.share:.3g} of"
+            f" the larger of our figure and the paper's (of 1 where the paper prints 0), with at"
+            f" most {outcome.precision.most_seeds} seeds."
+        )
+    body = [*largest(outcome.findings), *_sections(outcome, pictures), *_chosen(outcome)]
     if "ensemble" in outcome.results:
         body += _ensemble(outcome.results["ensemble"])
     if "live_server" in outcome.results:
@@ -80,17 +85,48 @@ def _section(
     outcome: PaperResult, experiment: str, findings: Sequence[Finding], pictures: Mapping[str, str]
 ) -> list[str]:
     """A heading, the seeds and the picture if there are any, and the table."""
-    result: Mapping[str, Any] | None = outcome.results.get("figures")
     heading, name = _HEADINGS.get(experiment, ("", experiment))
     if not heading:
-        result = outcome.results["reports"][experiment]
-        heading = result["title"]
+        heading = outcome.results["reports"][experiment]["title"]
     lines = [f"## {heading}", ""]
-    if result is not None and experiment not in _CLOSED:
-        lines += [_seeds(result), ""]
+    if experiment in outcome.sections:
+        lines += [_precision_text(outcome.sections[experiment], outcome.precision), ""]
     if name in pictures:
         lines += [f"![{heading.partition(':')[0]}]({pictures[name]})", ""]
     return [*lines, *table(findings)]
+
+
+def _chosen(outcome: PaperResult) -> list[str]:
+    """The parameters that were chosen with reported figures in view, by the figures' rows."""
+    rows: dict[str, list[str]] = {}
+    for finding in outcome.findings:
+        target = targets().get(finding.key)
+        for key in target.fits if target else ():
+            rows.setdefault(key, []).append(f"`{finding.short_key}`")
+    if not rows:
+        return []
+    return [
+        "## Parameters that were chosen with rows in view",
+        "",
+        *markdown_table(
+            ("parameter", "rows"), [(f"`{key}`", ", ".join(named)) for key, named in rows.items()]
+        ),
+    ]
+
+
+def _precision_text(seeds: Seeds, asked: Precision) -> str:
+    """The seeds of a section and the precision that its figures have with them."""
+    text = f"Seeds {seeds.first} to {seeds.first + seeds.count - 1}"
+    if seeds.reached is None:
+        return f"{text}; no figure depends on the seed."
+    if asked.share is None:
+        return f"{text}. The widest interval is ± {seeds.reached:.2g} of its figure."
+    if not seeds.beyond:
+        return f"{text}; every figure is within ± {seeds.reached:.1%}."
+    beyond = ", ".join(
+        f"`{key.partition('.')[2]}` (± {share:.1%})" for key, share in seeds.beyond.items()
+    )
+    return f"{text}, the most allowed; wider than ± {asked.share:.2g} of its figure: {beyond}."
 
 
 def _seeds(result: Mapping[str, Any]) -> str:

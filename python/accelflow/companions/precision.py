@@ -1,0 +1,142 @@
+"""Replications of simulations until each figure is known to a stated precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from accelflow.errors import InputError, whole_number
+from accelflow.findings import Finding
+
+__all__ = [
+    "MOST_SEEDS",
+    "Precision",
+    "Replicated",
+    "Seeds",
+    "parse_share",
+    "replicate",
+    "scale_of",
+]
+
+#: The largest number of seeds of a section, unless a precision states another.
+MOST_SEEDS: Final = 100
+
+Run = TypeVar("Run")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """The precision that is asked for: half of each figure's 95 % interval, as a share of a figure.
+
+    With a `share`, a section gets seeds until all its figures are as precise, at most
+    `most_seeds`. Without one it gets its own number of seeds.
+    """
+
+    share: float | None = None
+    most_seeds: int = MOST_SEEDS
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a share outside of 0.1 % to 50 %, or a bound on seeds below 2."""
+        if self.share is not None and not 0.001 <= self.share <= 0.5:
+            raise InputError(f"precision = {self.share:.6g}: must be a share from 0.001 to 0.5")
+        whole_number("most_seeds", self.most_seeds, 2, 1_000)
+
+
+def parse_share(text: str) -> float:
+    """Read a share such as ``5%`` or ``0.05``. Raises InputError for another text."""
+    number = text.strip().removesuffix("%")
+    try:
+        share = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0.001 <= share <= 0.5:
+        raise InputError(f"--precision = {text!r}: must be a share from 0.1% to 50%, such as 5%")
+    return share
+
+
+def scale_of(finding: Finding) -> float:
+    """The figure that the interval of `finding` is compared with.
+
+    It is the larger of ours and the paper's. Where the paper has 0, it is at least 1, since such
+    figures are shares of 1.
+    """
+    ours = abs(finding.ours.mean) if finding.ours is not None else 0.0
+    if finding.paper is None:
+        return ours
+    printed = max(map(abs, finding.paper.finite_ends))
+    return max(ours, printed or 1.0)
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """The seeds of a section, and the precision of its figures.
+
+    `reached` is the widest half interval over its figure; None if no figure depends on the seed.
+    `beyond` has those that are wider than the asked precision, by key.
+    """
+
+    first: int
+    count: int
+    reached: float | None = None
+    beyond: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to an object for JSON."""
+        return {**asdict(self), "beyond": dict(self.beyond)}
+
+
+@dataclass(frozen=True)
+class Replicated(Generic[Run]):
+    """The runs of a section with successive seeds."""
+
+    runs: tuple[Run, ...]
+    seeds: Seeds
+
+
+def replicate(
+    run: Callable[[int], Run],
+    findings: Callable[[Sequence[Run]], Sequence[Finding]],
+    *,
+    seeds: tuple[int, int],
+    precision: Precision,
+    threads: int = 1,
+) -> Replicated[Run]:
+    """Run `run` with successive seeds until its figures are precise enough.
+
+    `seeds` has the first seed, and the number of seeds that are enough without a stated precision.
+    With one, the number is doubled, or raised to what the widest interval needs if that is less, up
+    to the bound of the precision. `findings` makes the figures of some runs. Results do not depend
+    on `threads`, the number of runs at a time.
+    """
+    runs: list[Run] = []
+    seed, wanted = seeds
+    with ThreadPoolExecutor(threads) as pool:
+        while True:
+            runs += pool.map(run, range(seed + len(runs), seed + wanted))
+            shares = _shares(findings(runs))
+            reached = max(shares.values(), default=None)
+            asked = precision.share or math.inf
+            beyond = {key: share for key, share in shares.items() if share > asked}
+            if not beyond or len(runs) >= precision.most_seeds:
+                return Replicated(tuple(runs), Seeds(seed, len(runs), reached, beyond))
+            wanted = _more(len(runs), max(beyond.values()) / asked, precision.most_seeds)
+
+
+def _more(seeds: int, times_too_wide: float, most: int) -> int:
+    """The number of seeds to try next; an interval shrinks with the root of their number."""
+    needed = int(1.1 * seeds * times_too_wide**2) + 1
+    return min(max(needed, seeds + 1), 2 * seeds, most)
+
+
+def _shares(findings: Sequence[Finding]) -> dict[str, float]:
+    """Half of each random figure's interval over :func:`scale_of`, by key."""
+    found = {}
+    for finding in findings:
+        half = finding.ours.half_width if finding.ours is not None else None
+        scale = scale_of(finding)
+        if half and scale:
+            found[finding.key] = half / scale
+    return found
