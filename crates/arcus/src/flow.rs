@@ -166,6 +166,8 @@ pub enum Arrivals {
         /// From an answer to the client's next message.
         think: Time,
     },
+    /// The answers to another flow's messages ([`Flow::answers`]).
+    Answers,
 }
 
 impl Arrivals {
@@ -193,13 +195,13 @@ impl Arrivals {
             }
             Arrivals::Paced(every) => Some(every),
             Arrivals::Bursts { every, .. } => Some(stream.exponential_time(every)),
-            Arrivals::Backlogged | Arrivals::Closed { .. } => None,
+            Arrivals::Backlogged | Arrivals::Closed { .. } | Arrivals::Answers => None,
         }
     }
 
     fn check(self) -> Result<(), PlatformError> {
         let (good, value) = match self {
-            Arrivals::Backlogged => (true, 0.0),
+            Arrivals::Backlogged | Arrivals::Answers => (true, 0.0),
             Arrivals::Poisson(every) | Arrivals::Paced(every) => (every > Time::ZERO, 0.0),
             Arrivals::PoissonStep { before, after, .. } => {
                 (before > Time::ZERO && after > Time::ZERO, 0.0)
@@ -213,6 +215,26 @@ impl Arrivals {
         };
         let allowed = "an interval above 0, a burst above 0, 1 to 65536 clients";
         PlatformError::unless(good, "flow arrivals", value, allowed)
+    }
+}
+
+/// The answers of the host to a flow's messages, which another flow carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answers {
+    /// The number of the flow that carries them; its arrivals are [`Arrivals::Answers`]. Its latencies
+    /// count from the sending of the message that is answered.
+    pub by: usize,
+    /// The host's time from a message to its answer.
+    pub service: Time,
+    /// The size of the answer by that of the message; other messages have answers of the last size.
+    pub sizes: Vec<(Bytes, Bytes)>,
+}
+
+impl Answers {
+    /// The size of the answer to a message.
+    pub(crate) fn size(&self, message: Bytes) -> Bytes {
+        let found = self.sizes.iter().find(|sizes| sizes.0 == message);
+        found.or(self.sizes.last()).map_or(message, |sizes| sizes.1)
     }
 }
 
@@ -244,6 +266,8 @@ pub struct Flow {
     /// accelerators are written to the storage (section 4.1, inline mode, "PatternC"). `None`
     /// without a second shaper. Other mechanisms and other paths ignore it.
     pub results: Option<Registers>,
+    /// The answers to its messages, if it has any: a closed loop's clients then wait for them.
+    pub answers: Option<Answers>,
 }
 
 impl Flow {
@@ -262,6 +286,7 @@ impl Flow {
             priority: 0,
             weight: 1.0,
             results: None,
+            answers: None,
         }
     }
 

@@ -42,7 +42,7 @@ mod results;
 
 pub use engine::{Action, Controller, Counters, Settings, simulate, simulate_with};
 pub use error::PlatformError;
-pub use flow::{Arrivals, Flow, Path, Sizes};
+pub use flow::{Answers, Arrivals, Flow, Path, Sizes};
 pub use hardware::{
     Accelerator, Begun, Curve, Direction, Egress, Generation, Law, Operation, Packet, PcieConfig,
     Sent, SoftwareConfig, SoftwareRate, Storage, StorageConfig, Transfer,

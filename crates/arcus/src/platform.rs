@@ -3,7 +3,7 @@
 use accelflow_units::{Bandwidth, Bytes};
 
 use crate::PlatformError;
-use crate::flow::{Flow, Path};
+use crate::flow::{Arrivals, Flow, Path};
 use crate::hardware::{Accelerator, Generation, PcieConfig, StorageConfig};
 use crate::rate::bandwidth;
 
@@ -114,12 +114,12 @@ impl Platform {
         }
         for (number, flow) in flows.iter().enumerate() {
             flow.check()?;
-            self.check_parts(number, flow)?;
+            self.check_parts(number, flow, flows)?;
         }
         Ok(())
     }
 
-    fn check_parts(&self, flow: usize, spec: &Flow) -> Result<(), PlatformError> {
+    fn check_parts(&self, flow: usize, spec: &Flow, flows: &[Flow]) -> Result<(), PlatformError> {
         let exists = |part, number: usize, count: usize| match number < count {
             true => Ok(()),
             false => Err(PlatformError::UnknownPart {
@@ -136,8 +136,15 @@ impl Platform {
         if let Some(port) = spec.port {
             exists("port", port, self.ports.len())?;
         }
+        if let Some(answers) = &spec.answers {
+            exists("flow of answers", answers.by, flows.len())?;
+        }
         let path = spec.path.name();
         let incomplete = |needs| Err(PlatformError::PathIncomplete { flow, path, needs });
+        let carrier = spec.answers.as_ref().map(|answers| &flows[answers.by]);
+        if carrier.is_some_and(|carrier| carrier.arrivals != Arrivals::Answers) {
+            return incomplete("a flow for its answers whose arrivals are answers");
+        }
         match spec.path {
             Path::InlineTx if spec.port.is_none() => incomplete("a port"),
             path if path.uses_storage() && self.storage.is_none() => incomplete("storage"),

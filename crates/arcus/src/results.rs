@@ -9,7 +9,7 @@ pub struct Completion {
     /// The time of its completion.
     pub at: Time,
     /// The time from its arrival: at the port for a message from the network, in the flow's queue
-    /// for all others.
+    /// for all others. For an answer, the time since the client sent the message that it answers.
     pub latency: Time,
     /// Its size on arrival.
     pub size: Bytes,

@@ -192,7 +192,7 @@ impl Controller for Once {
 fn a_flow_that_comes_late_is_owed_no_service_and_what_cannot_come_is_refused() {
     let platform = Platform::prototype(vec![synthetic("one")]);
     let flow = Flow::new(0, Path::InlineRx, Bytes(4_096), Arrivals::Backlogged);
-    let come = |flow: &Flow, shaping| Once(Some(Action::Add(flow.clone(), shaping)));
+    let come = |flow: &Flow, shaping| Once(Some(Action::Add(Box::new(flow.clone()), shaping)));
     let fair = Mechanism::Panic {
         order: Order::WeightedFair,
         buffer: 1 << 16,

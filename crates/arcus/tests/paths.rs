@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::{
-    Accelerator, Arrivals, Curve, Egress, FRAME_OVERHEAD, Flow, Mechanism, Path, Platform,
-    Settings, StorageConfig, simulate,
+    Accelerator, Answers, Arrivals, Curve, Egress, FRAME_OVERHEAD, Flow, Mechanism, Order, Path,
+    Platform, PlatformError, Settings, StorageConfig, simulate,
 };
 use accelflow_shaping::{FlowConfig, Registers, Unit};
 use accelflow_units::{Bandwidth, Bytes, Time};
@@ -189,6 +189,71 @@ fn storage_reads_and_writes_cross_the_link() {
         write,
         wire(&platform, &[256, 256], 24) + Time::from_ns(100) + Time::from_us(20)
     );
+}
+
+#[test]
+fn a_client_waits_for_the_answer_to_come_back_through_the_accelerator() {
+    let platform = Platform::prototype(vec![accelerator(Egress::Ratio(1.0))]);
+    let (asking, answering) = (
+        flow(Path::InlineRx, 300),
+        flow(Path::InlineTx, 64).over_port(0),
+    );
+    let (service, think) = (Time::from_ns(500), Time::from_us(1));
+    let there = alone(&platform, asking.clone(), &none());
+    let back = alone(&platform, answering.clone(), &none());
+    let answered = |by| Flow {
+        arrivals: Arrivals::Closed { clients: 1, think },
+        answers: Some(Answers {
+            by,
+            service,
+            sizes: vec![(Bytes(300), Bytes(64))],
+        }),
+        ..asking.clone()
+    };
+    let answering = Flow {
+        arrivals: Arrivals::Answers,
+        ..answering
+    };
+    let settings = Settings::lasting(Time::from_us(2_000));
+    let run = |by| {
+        let flows = [answered(by), answering.clone()];
+        simulate(&platform, &flows, &none(), &settings)
+    };
+    let result = run(1).unwrap();
+    let answers = &result.flows[1].completions;
+    let whole = there + service + back;
+    assert!(answers.len() > 10);
+    for pair in answers.windows(2) {
+        assert_eq!((pair[1].latency, pair[1].size), (whole, Bytes(64)));
+        assert_eq!(pair[1].at - pair[0].at, whole + think);
+    }
+    // Only a flow of answers can carry them.
+    assert!(matches!(run(2), Err(PlatformError::UnknownPart { .. })));
+    assert!(run(0).is_err());
+}
+
+#[test]
+fn the_network_of_a_closed_loop_loses_no_message_of_a_full_buffer() {
+    let platform = Platform::prototype(vec![accelerator(Egress::Ratio(1.0))]);
+    let panic = Mechanism::Panic {
+        order: Order::WeightedFair,
+        buffer: 4,
+    };
+    let sending = |clients| {
+        let think = Time::ZERO;
+        let arrivals = Arrivals::Closed { clients, think };
+        let flow = Flow {
+            arrivals,
+            ..flow(Path::InlineRx, 300).over_port(0)
+        };
+        let settings = Settings::lasting(Time::from_us(2_000));
+        simulate(&platform, &[flow], &panic, &settings).unwrap()
+    };
+    let (few, many) = (sending(4), sending(64));
+    for result in [&few, &many] {
+        assert_eq!(result.flows[0].dropped, 0);
+    }
+    assert!((many.per_s(0) / few.per_s(0) - 1.0).abs() < 0.01);
 }
 
 #[test]

@@ -215,7 +215,7 @@ impl Runtime {
             ..Seat::new(flow)
         });
         self.demands.clear();
-        let mut actions = vec![Action::Add(spec, Some(shaping))];
+        let mut actions = vec![Action::Add(Box::new(spec), Some(shaping))];
         actions.extend(self.replanned(Some(flow)));
         Ok((CommandOutcome::Admitted(status), actions))
     }

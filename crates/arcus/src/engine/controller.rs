@@ -26,7 +26,7 @@ pub enum Action {
     /// ([`Flow::results`]). A flow without one gets one.
     WriteResults(usize, Registers),
     /// Adds a flow with its shaping under ARCUS. The flow gets the next number.
-    Add(Flow, Option<FlowConfig>),
+    Add(Box<Flow>, Option<FlowConfig>),
     /// Ends the arrivals of a flow. Messages that have arrived are still served.
     Remove(usize),
     /// Sets a new route for a flow's messages: its accelerators, its DMA engine and its path. A

@@ -63,16 +63,20 @@ impl<'a> Run<'a> {
                 injection.add(Time::ZERO, flow.results)?;
             }
         }
+        let states = flows.iter().zip(0..);
+        let states = states.map(|(flow, number)| FlowState::new(flow, number, settings.seed));
+        let mut states: Vec<FlowState> = states.collect();
+        for (number, flow) in flows.iter().enumerate() {
+            if let Some(answers) = &flow.answers {
+                states[answers.by].asker = Some(number);
+            }
+        }
         Ok(Run {
             platform,
             mechanism,
             settings,
             calendar: Calendar::new(),
-            flows: flows
-                .iter()
-                .zip(0..)
-                .map(|(flow, number)| FlowState::new(flow, number, settings.seed))
-                .collect(),
+            flows: states,
             messages: Slab::default(),
             jobs: Slab::default(),
             up: Direction::new(&platform.pcie, 2 * engines),
@@ -171,6 +175,7 @@ impl<'a> Run<'a> {
             Event::Arrive(flow) => self.arrive(now, flow)?,
             Event::Send(flow) if !self.flows[flow].present => {}
             Event::Send(flow) => self.send(now, flow)?,
+            Event::Answer(flow, size, sent) => self.answer(now, flow, size, sent)?,
             Event::Ported(flow, message) => self.ported(now, flow, message)?,
             Event::Round => self.round(now),
             Event::Known(flow, message) => self.known(now, flow, message),
@@ -216,8 +221,16 @@ impl<'a> Run<'a> {
                 size,
             });
         }
-        if let Arrivals::Closed { think, .. } = state.spec.arrivals {
-            self.at(now + think, Event::Send(flow));
+        if let Some(answers) = &state.spec.answers {
+            let answer = Event::Answer(answers.by, answers.size(size), arrived);
+            let at = now + answers.service;
+            self.at(at, answer);
+            return;
+        }
+        // A client waits for the answer, if there are answers.
+        let client = state.asker.unwrap_or(flow);
+        if let Arrivals::Closed { think, .. } = self.flows[client].spec.arrivals {
+            self.at(now + think, Event::Send(client));
         }
     }
 }

@@ -18,6 +18,7 @@ impl Run<'_> {
                 }
                 Ok(())
             }
+            Arrivals::Answers => Ok(()),
             _ => {
                 self.schedule_arrival(now, flow);
                 Ok(())
@@ -55,27 +56,73 @@ impl Run<'_> {
         self.at(due.max(free).max(now), Event::Arrive(flow));
     }
 
-    /// Sends a message to its port, or to its queue.
+    /// Sends a message to its port, or to its queue. The network loses no message of a closed loop:
+    /// without room in the device's buffer, the message waits.
     pub(super) fn send(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
-        let state = &mut self.flows[flow];
-        let size = state.spec.sizes.draw(&mut state.sizes);
-        state.result.arrived += 1;
+        if self.holds_back(flow) {
+            self.flows[flow].held_back.push_back(now);
+            return Ok(());
+        }
+        self.transmit(now, flow, now)
+    }
+
+    /// Sends the host's answer of `size` bytes to a message that was sent at `sent`.
+    pub(super) fn answer(
+        &mut self,
+        now: Time,
+        flow: usize,
+        size: Bytes,
+        sent: Time,
+    ) -> Result<(), PlatformError> {
+        if !self.flows[flow].present {
+            return Ok(());
+        }
+        let message = self.new_message(flow, sent, size);
+        self.enqueue(now, flow, message)
+    }
+
+    fn new_message(&mut self, flow: usize, arrived: Time, size: Bytes) -> InFlight {
+        self.flows[flow].result.arrived += 1;
         let sequence = self.sequence;
         self.sequence += 1;
-        let message = InFlight {
-            arrived: now,
+        InFlight {
+            arrived,
             size,
             sequence,
             jobs: 0,
             whole: false,
+        }
+    }
+
+    /// Whether a closed loop's next message has no room in PANIC's buffer, nor behind the messages on
+    /// their way there.
+    fn holds_back(&self, flow: usize) -> bool {
+        let Mechanism::Panic { buffer, .. } = self.mechanism else {
+            return false;
         };
+        let from_network = |state: &&FlowState| state.spec.path == Path::InlineRx;
+        let closed = matches!(self.flows[flow].spec.arrivals, Arrivals::Closed { .. });
+        closed && from_network(&&self.flows[flow]) && {
+            let waiting = self.flows.iter().filter(from_network);
+            waiting
+                .map(|state| state.queued + state.in_port)
+                .sum::<usize>()
+                >= *buffer
+        }
+    }
+
+    /// Sends a message whose client sent it at `sent`.
+    fn transmit(&mut self, now: Time, flow: usize, sent: Time) -> Result<(), PlatformError> {
+        let state = &mut self.flows[flow];
+        let size = state.spec.sizes.draw(&mut state.sizes);
+        let message = self.new_message(flow, sent, size);
         let Some(port) = self.incoming_port(flow) else {
             return self.enqueue(now, flow, message);
         };
         let wire = self.platform.ports[port].transfer(size + FRAME_OVERHEAD);
         let through = self.port_in[port].max(now) + wire;
         self.port_in[port] = through;
-        self.flows[flow].in_port = true;
+        self.flows[flow].in_port += 1;
         let number = self.messages.insert(message);
         self.at(through, Event::Ported(flow, number));
         Ok(())
@@ -87,16 +134,16 @@ impl Run<'_> {
         flow: usize,
         message: u32,
     ) -> Result<(), PlatformError> {
-        let arrived = self.messages.remove(message);
-        self.flows[flow].in_port = false;
-        self.enqueue(
-            now,
-            flow,
-            InFlight {
-                arrived: now,
-                ..arrived
-            },
-        )?;
+        let message = self.messages.remove(message);
+        let state = &mut self.flows[flow];
+        state.in_port -= 1;
+        // Latencies of messages from the network count from the port, and those of answers from the
+        // client.
+        let arrived = match state.spec.answers {
+            Some(_) => message.arrived,
+            None => now,
+        };
+        self.enqueue(now, flow, InFlight { arrived, ..message })?;
         self.top_up(now, flow)
     }
 
@@ -106,13 +153,19 @@ impl Run<'_> {
         while self.flows[flow].present
             && self.flows[flow].spec.arrivals == Arrivals::Backlogged
             && self.flows[flow].queued < self.flows[flow].spec.queue_limit
-            && !self.flows[flow].in_port
+            && self.flows[flow].in_port == 0
             && !self.is_full(flow)
         {
             self.send(now, flow)?;
             if port {
                 break;
             }
+        }
+        while self.flows[flow].present && !self.holds_back(flow) {
+            let Some(sent) = self.flows[flow].held_back.pop_front() else {
+                break;
+            };
+            self.transmit(now, flow, sent)?;
         }
         Ok(())
     }
@@ -161,7 +214,10 @@ impl Run<'_> {
                 shared.map(|flow| flow.queued).sum::<usize>() >= *buffer
             }
             // A client whose ring is full waits: its message is not lost.
-            _ => *queued >= spec.queue_limit && !matches!(spec.arrivals, Arrivals::Closed { .. }),
+            _ => {
+                let waits = matches!(spec.arrivals, Arrivals::Closed { .. } | Arrivals::Answers);
+                *queued >= spec.queue_limit && !waits
+            }
         }
     }
 

@@ -17,6 +17,8 @@ pub(super) enum Event {
     Arrive(usize),
     /// A client of a flow sends its next message.
     Send(usize),
+    /// The host's answer of this size to a message that was sent at this time.
+    Answer(usize, Bytes, Time),
     /// A message is through its port.
     Ported(usize, u32),
     /// The software thread's next round.
@@ -119,8 +121,12 @@ pub(super) struct FlowState {
     pub(super) due: Time,
     /// Messages that have arrived and are not fully dispatched.
     pub(super) queued: usize,
-    /// Whether a message of this flow is in the port.
-    pub(super) in_port: bool,
+    /// Messages of this flow in the port.
+    pub(super) in_port: usize,
+    /// When messages were sent that wait in the network for room in the device's buffer.
+    pub(super) held_back: VecDeque<Time>,
+    /// The flow whose messages this flow's messages answer.
+    pub(super) asker: Option<usize>,
     /// Messages that the host's software holds.
     pub(super) held: VecDeque<u32>,
     pub(super) ready: VecDeque<Ready>,
@@ -148,7 +154,9 @@ impl FlowState {
             times: stream(1),
             due: Time::ZERO,
             queued: 0,
-            in_port: false,
+            in_port: 0,
+            held_back: VecDeque::new(),
+            asker: None,
             held: VecDeque::new(),
             ready: VecDeque::new(),
             finish: 0.0,
