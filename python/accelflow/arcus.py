@@ -22,7 +22,7 @@ from accelflow.errors import (
     texts,
     whole_number,
 )
-from accelflow.findings import TOLERANCE, Reported, targets
+from accelflow.findings import TOLERANCE, Reported, notes, reasons, targets
 from accelflow.plans import STORAGE, plan_json, plans_place, read_json, read_toml
 
 __all__ = [
@@ -189,8 +189,9 @@ def experiment(
 
 def _beside_paper(row: dict[str, Any]) -> dict[str, Any]:
     """A row with the paper's figure, the difference, and a remark on it."""
-    why, note = row.pop("why"), row.pop("note")
-    target = targets().get(row["key"])
+    key = row["key"]
+    note, why = notes().get(key, ""), reasons().get(key)
+    target = targets().get(key)
     if target is None:
         return {**row, "paper": None, "difference": None, "why": note}
     nearest = target.figure.nearest(row["ours"])
@@ -202,7 +203,7 @@ def _beside_paper(row: dict[str, Any]) -> dict[str, Any]:
         **row,
         "paper": _reported(target.figure),
         "difference": gap if share else gap / nearest,
-        "why": note or (why if far else ""),
+        "why": note or (why.text if why is not None and far else ""),
     }
 
 

@@ -53,8 +53,13 @@ struct Seat {
     /// The start of its current window of bursts, and the burst time used in it.
     burst: (Time, Time),
     violations: u64,
+    predicted: u64,
     /// The smoothed change of its measured rate per period, in gigabits per second.
     slope: f64,
+    /// Its rate in the last period, in gigabits per second.
+    now: f64,
+    /// Whether messages waited at the beginning of that period.
+    waited: bool,
     /// The periods of its promise, if its rate is promised in a percentage of them.
     kept: Kept,
 }
@@ -146,11 +151,19 @@ impl Runtime {
     /// The number of periods in which the flow `name` missed its promised rate; `None` if no flow of
     /// this name is registered.
     pub fn violations_of(&self, name: &str) -> Option<u64> {
-        let flows = self.manager.flows();
-        let place = flows
-            .iter()
-            .position(|status| status.request.name == name)?;
-        Some(self.seats[place].violations)
+        Some(self.seat(name)?.violations)
+    }
+
+    /// The number of periods in which the flow `name` was predicted to miss its promised rate; `None`
+    /// if no flow of this name is registered.
+    pub fn predicted_violations_of(&self, name: &str) -> Option<u64> {
+        Some(self.seat(name)?.predicted)
+    }
+
+    fn seat(&self, name: &str) -> Option<&Seat> {
+        let mut flows = self.manager.flows().iter();
+        let place = flows.position(|status| status.request.name == name)?;
+        self.seats.get(place)
     }
 
     /// The executed commands, in order.
@@ -349,8 +362,10 @@ impl Runtime {
         let (slo, availability) = (status.counted_gbit_per_s(), status.request.availability);
         let measured = status.measured_gbit_per_s.unwrap_or(0.0);
         let seat = &mut self.seats[flow];
-        // A sender whose queue runs dry limits itself.
         let waiting = counters.waiting > 1;
+        // A sender whose queue runs dry limits itself.
+        let waited = std::mem::replace(&mut seat.waited, waiting);
+        let owed = waited && waiting;
         // An opportunistic flow has no promise to miss.
         let least = slo * (1.0 - TOLERANCE);
         let violated = match availability {
@@ -359,11 +374,12 @@ impl Runtime {
                 let missed = seat.kept.count(promised, slo, passed, counters.waiting > 0);
                 missed.unwrap_or(false)
             }
-            None => waiting && measured < least,
+            None => owed && measured < least && seat.now < least,
         };
         let trend = measured + f64::from(self.ahead) * seat.slope;
-        let foreseen = waiting && !violated && self.ahead > 0 && trend < least;
+        let foreseen = owed && !violated && self.ahead > 0 && trend < least;
         seat.violations += u64::from(violated);
+        seat.predicted += u64::from(foreseen);
         // The margin makes up for single missed periods, as far as it goes.
         let late = match availability {
             Some(_) => foreseen || seat.kept.exhausted(),
@@ -461,6 +477,7 @@ impl Controller for Runtime {
             let change = SMOOTHING * (now - before);
             status.measured_gbit_per_s = Some(before + change);
             seat.slope += SMOOTHING * (change - seat.slope);
+            seat.now = now;
         }
         self.allocate(counters);
         let mut actions = Vec::new();
@@ -484,7 +501,10 @@ impl Seat {
             new: false,
             burst: (Time::ZERO, Time::ZERO),
             violations: 0,
+            predicted: 0,
             slope: 0.0,
+            now: 0.0,
+            waited: false,
             kept: Kept::default(),
         }
     }

@@ -1,16 +1,18 @@
 //! Fig. 7: heterogeneous accelerators, numbers of flows, and fairness.
 
+use accelflow_shaping::Timing;
 use accelflow_units::{Bytes, Time};
 
 use super::protocol::{Admitted, Tenant};
 use super::report::{Report, Row, Series};
 use crate::control::Rate;
 use crate::parameters::{
-    ALMS_OF_A_FLOW, CORES_OF_A_FLOW, aes_cbc, compression, datapath, ipsec, sha1_hmac, sha3_512,
+    ALMS_OF_A_FLOW, CORES_OF_A_FLOW, aes_cbc, compression, datapath, decompression, ipsec,
+    sha1_hmac, sha3_512,
 };
 use crate::{
-    Accelerator, Arrivals, Flow, Mechanism, Path, Platform, PlatformError, Settings, Sizes,
-    simulate,
+    Accelerator, Arrivals, Curve, Flow, Mechanism, Path, Platform, PlatformError, Settings, Sizes,
+    SoftwareConfig, simulate,
 };
 
 pub(super) fn fig7(seed: u64) -> Result<Report, PlatformError> {
@@ -33,22 +35,28 @@ fn settings(seed: u64) -> Settings {
     Settings::lasting(Time::from_us(500)).seeded(seed)
 }
 
-/// Panel (a): throughput against message size.
+/// Panel (a): throughput against message size. The paper shows three types of curve, "logarithmically,
+/// exponentially, and uniquely ad-hoc", without values.
 fn curves() -> Vec<Series> {
     let sizes = || (5..=14).map(|power| 1 << power);
-    let of = |accelerator: Accelerator| Series {
-        points: sizes()
-            .map(|size: u32| {
-                (
-                    f64::from(size),
-                    accelerator.curve.gbit_per_s(Bytes(size.into())),
-                )
-            })
-            .collect(),
-        name: accelerator.name,
-        x: "message bytes",
-        y: "Gbit/s",
-        ..Series::default()
+    let of = |accelerator: Accelerator| {
+        let kind = match accelerator.curve {
+            Curve::Saturating { .. } => "logarithmic",
+            Curve::Blocks { .. } => "exponential",
+            Curve::Points(_) => "ad hoc",
+        };
+        let points = sizes().map(|size: u32| {
+            let rate = accelerator.curve.gbit_per_s(Bytes(size.into()));
+            (f64::from(size), rate)
+        });
+        Series {
+            points: points.collect(),
+            name: format!("{} ({kind})", accelerator.name),
+            panel: "curves".to_owned(),
+            x: "message bytes",
+            y: "Gbit/s",
+            ..Series::default()
+        }
     };
     [ipsec(), aes_cbc(), sha1_hmac(), compression()]
         .map(of)
@@ -103,8 +111,10 @@ fn flow_numbers(seed: u64) -> Result<(Vec<Series>, Vec<Row>), PlatformError> {
         rows.push(Row::new(key, "Arcus", what, "times", got / most));
         shaped.push((f64::from(count), got));
     }
-    let curve = |name: &str, points| Series {
-        name: name.to_owned(),
+    let curve = |system: &'static str, points| Series {
+        name: system.to_owned(),
+        panel: "flows".to_owned(),
+        system,
         x: "flows",
         y: "Gbit/s",
         points,
@@ -142,10 +152,15 @@ fn shaped_total(
 fn shares(seed: u64) -> Result<(Vec<Series>, Row), PlatformError> {
     let (rx, tx, call) = (Path::InlineRx, Path::InlineTx, Path::FunctionCall);
     let cases = [
-        ("RX beside RX", rx, rx, datapath()),
-        ("RX beside calls", rx, call, datapath()),
-        ("TX beside RX", tx, rx, datapath()),
-        ("RX beside calls, compression", rx, call, compression()),
+        ("RX beside RX, one path", rx, rx, datapath()),
+        ("RX beside calls, two paths", rx, call, datapath()),
+        ("TX beside RX, two paths", tx, rx, datapath()),
+        (
+            "RX beside calls, compression, two paths",
+            rx,
+            call,
+            compression(),
+        ),
     ];
     let mut series = Vec::new();
     for (name, first, second, accelerator) in cases {
@@ -157,6 +172,7 @@ fn shares(seed: u64) -> Result<(Vec<Series>, Row), PlatformError> {
         let points = [1, 2, 4, 8, 16, 32].map(point).into_iter();
         series.push(Series {
             name: name.to_owned(),
+            panel: "shares".to_owned(),
             x: "flows of VM1",
             y: "VM1 over VM2",
             points: points.collect::<Result<_, _>>()?,
@@ -194,41 +210,56 @@ fn share(
     Ok(of(0..count) / of(count..count + 4))
 }
 
-/// The paper's costs of a flow, times 16 flows, the whole FPGA, and a period of the runtime.
+/// The paper's costs of a flow, which no simulation checks: the share of the FPGA is of a synthesis,
+/// and the cores are a measurement of its driver. The latencies are parameters of the shaper and of
+/// the software.
 fn cost_rows(period: Time) -> Vec<Row> {
-    let note = "Arithmetic on the paper's 0.97 % of the ALMs and 0.05 cores a flow, which no simulation \
-                checks: the first is a synthesis for an FPGA, the second a measurement of its driver. \
-                docs/arcus.md has the time of our own control plane.";
-    let row = |key: &str, what: &str, unit, ours| {
+    let row = |key: &str, system, what: &str, unit, ours| {
         let key = format!("arcus.cost.{key}");
-        Row::new(key, "Arcus", what, unit, ours).noting(note)
+        Row::new(key, system, what, unit, ours)
     };
-    let flows = *COUNTS.last().unwrap_or(&1);
     let (alms, cores) = (ALMS_OF_A_FLOW, CORES_OF_A_FLOW);
+    let timing = Timing::default();
+    let software = SoftwareConfig::REFLEX.period.as_us_f64();
+    let reconfiguration = timing.reconfiguration.as_us_f64();
+    let time = cores * period.as_us_f64();
     vec![
-        row(
-            "alms_of_16_flows",
-            "of the ALMs, 16 flows",
-            "",
-            f64::from(flows) * alms,
-        ),
+        row("alms", "Arcus", "of the ALMs, a flow", "", alms),
         row(
             "flows_of_all_alms",
+            "Arcus",
             "flows that fill the FPGA",
             "",
             (1.0 / alms).floor(),
         ),
-        row(
-            "cores_of_16_flows",
-            "of the host, 16 flows",
-            "cores",
-            f64::from(flows) * cores,
-        ),
+        row("cores", "Arcus", "of the host, a flow", "cores", cores),
         row(
             "time_of_a_flow",
+            "Arcus",
             "of a core, for a flow in each period of the runtime",
             "us",
-            cores * period.as_us_f64(),
+            time,
+        ),
+        row(
+            "shaping_latency",
+            "Arcus",
+            "latency of the shaper",
+            "ns",
+            timing.shaping_latency.as_ns_f64(),
+        ),
+        row(
+            "software_latency",
+            "Host_TS_reflex",
+            "latency of software shaping",
+            "us",
+            software,
+        ),
+        row(
+            "reconfiguration",
+            "Arcus",
+            "new registers",
+            "us",
+            reconfiguration,
         ),
     ]
 }
@@ -244,7 +275,7 @@ fn egress_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
         let ratio = result.up_bytes.get() as f64 / result.down_bytes.get() as f64;
         Ok(Row::new(key, "", what, "", ratio))
     };
-    [sha3_512(), compression(), aes_cbc()]
+    [sha3_512(), compression(), aes_cbc(), decompression()]
         .into_iter()
         .map(row)
         .collect()

@@ -18,7 +18,7 @@ const WRITES_PER_S: f64 = 5e3;
 /// Messages of a burst of the writer. It may send a burst at once: its first shaper has the tokens.
 const BURST: u32 = 128;
 /// The load of the writer, of its promise.
-const LOAD: f64 = 0.5;
+const LOAD: f64 = 0.2;
 /// The runtime's period: ten writes.
 const PERIOD: Time = Time::from_us(2_000);
 
@@ -45,7 +45,7 @@ fn tenants() -> [Tenant; 2] {
 pub(super) fn inline_storage(seed: u64) -> Result<Report, PlatformError> {
     let mut platform = Platform::prototype(vec![compression()]);
     platform.storage = Some(StorageConfig::paper(1));
-    let settings = Settings::lasting(Time::from_us(400_000)).seeded(seed);
+    let settings = Settings::lasting(Time::from_us(2_000_000)).seeded(seed);
     let twice = Admitted::new(&platform, &tenants())?;
     let once = Admitted::shaped_once(&platform, &tenants())?;
     let none = Mechanism::NoShaping;
@@ -61,10 +61,7 @@ pub(super) fn inline_storage(seed: u64) -> Result<Report, PlatformError> {
     let tail = |number: usize| p99(&runs[number].2, 0).as_us_f64();
     let what = "reader's 99th percentile, shaped twice over once";
     let key = "arcus.inline_storage.reads_p99_twice_over_once.Arcus";
-    rows.push(Row::new(key, "Arcus", what, "times", tail(2) / tail(1)).noting(
-        "The first shaper lets the writer's bursts through to the accelerator. Without the second, \
-         they reach the SSD, and reads wait behind their programming.",
-    ));
+    rows.push(Row::new(key, "Arcus", what, "times", tail(2) / tail(1)));
     Ok(Report {
         rows,
         ..Report::default()
@@ -76,11 +73,15 @@ fn measured(system: &'static str, how: &str, result: &RunResult) -> Vec<Row> {
         let key = format!("arcus.inline_storage.{name}.{}", how.replace(' ', "_"));
         Row::new(key, system, format!("{how}: {what}"), unit, ours)
     };
-    let us = |flow: usize| p99(result, flow).as_us_f64();
+    let writer = &result.flows[1];
+    let mean = writer.latencies().mean_ps().unwrap_or(0.0) / 1e6;
+    let served = writer.arrived - writer.dropped - writer.under_way;
+    let served = served as f64 / writer.arrived.max(1) as f64;
+    let tail = p99(result, 0).as_us_f64();
     vec![
-        row("reads_p99", "reader's 99th percentile", "us", us(0)),
-        row("writes_p99", "writer's 99th percentile", "us", us(1)),
-        row("writes_per_s", "writes", "K/s", result.per_s(1) / 1e3),
+        row("reads_p99", "reader's 99th percentile", "us", tail),
+        row("writes_mean", "writer's mean latency", "us", mean),
+        row("writes_served", "writes served, of those sent", "", served),
     ]
 }
 

@@ -89,20 +89,12 @@ pub(super) fn table2(_seed: u64) -> Result<Report, PlatformError> {
                 break;
             }
         }
-        let why = "The bucket of 512 caps what an interval adds: any refill from 512 on gives the same rate.";
         let row = |key: &str, what: &str, unit, ours| {
             let key = format!("arcus.table2_by_method.{key}.{slo}");
             Row::new(key, "", format!("{what}, {slo} Gbit/s"), unit, ours)
         };
-        rows.push(
-            row(
-                "refill",
-                "smallest refill that keeps it",
-                "bytes",
-                found.0 as f64,
-            )
-            .because(why),
-        );
+        let what = "smallest refill that keeps it";
+        rows.push(row("refill", what, "bytes", found.0 as f64));
         rows.push(row("rate", "measured with it", "Gbit/s", found.1));
     }
     Ok(Report {

@@ -11,6 +11,7 @@ mod heterogeneity;
 mod inline_storage;
 mod key_value;
 mod limiters;
+mod prediction;
 mod protocol;
 mod raid;
 mod replications;
@@ -18,91 +19,97 @@ mod report;
 mod storage_users;
 mod use_cases;
 
-pub use report::{Experiment, Report, Row, Series};
+pub use report::{PaperExperiment, Report, Row, Series};
 
 use crate::PlatformError;
 
 /// All experiments: name, description, and function.
-pub const EXPERIMENTS: [Experiment; 14] = [
-    Experiment {
+pub const EXPERIMENTS: [PaperExperiment; 15] = [
+    PaperExperiment {
         name: "fig3",
         title: "Table 1 and Fig. 3: what two tenants get without traffic shaping",
         replications: 5,
         run: case_studies::fig3,
     },
-    Experiment {
+    PaperExperiment {
         name: "fig6",
         title: "Fig. 6: throughput of two users of an SSD, promised 300 K and 200 K operations a second",
         replications: 5,
         run: storage_users::fig6,
     },
-    Experiment {
+    PaperExperiment {
         name: "table3",
         title: "Table 3: deviation of VM1's throughput from its rate, over 500 requests each",
         replications: 5,
         run: storage_users::table3,
     },
-    Experiment {
+    PaperExperiment {
         name: "tail",
         title: "Section 5.2: tail latency of the users of Fig. 6",
         replications: 5,
         run: storage_users::tail,
     },
-    Experiment {
+    PaperExperiment {
         name: "fig7",
         title: "Fig. 7: accelerators against message size, flows, and the share of two VMs",
         replications: 2,
         run: heterogeneity::fig7,
     },
-    Experiment {
+    PaperExperiment {
         name: "fig8",
         title: "Fig. 8: 4 KB messages beside messages of 1 to 512 KB",
         replications: 2,
         run: use_cases::fig8,
     },
-    Experiment {
+    PaperExperiment {
         name: "fig9",
         title: "Fig. 9: bursts of 64 B beside 1500 B",
         replications: 5,
         run: bursts::fig9,
     },
-    Experiment {
+    PaperExperiment {
         name: "fig11",
         title: "Fig. 11: key-value stores beside a live migration; reads beside writes of a RAID-0",
         replications: 5,
         run: end_to_end::fig11,
     },
-    Experiment {
+    PaperExperiment {
         name: "table4",
         title: "Table 4: RocksDB with and without compression and checksum on accelerators",
         replications: 2,
         run: end_to_end::table4,
     },
-    Experiment {
+    PaperExperiment {
         name: "compute_times",
         title: "Section 5.3.1: accelerators whose compute times vary by several laws",
         replications: 5,
         run: compute_times::compute_times,
     },
-    Experiment {
+    PaperExperiment {
         name: "paths",
         title: "Section 5.3: flows of one VM, and of VMs on different paths",
         replications: 2,
         run: compute_times::paths,
     },
-    Experiment {
+    PaperExperiment {
         name: "inline_storage",
         title: "Section 4.1: inline mode with storage, results shaped once and twice",
         replications: 5,
         run: inline_storage::inline_storage,
     },
-    Experiment {
+    PaperExperiment {
+        name: "prediction",
+        title: "Section 4.3, scenario 3: violations that the runtime predicts from falling rates",
+        replications: 5,
+        run: prediction::prediction,
+    },
+    PaperExperiment {
         name: "table2_by_method",
         title: "Table 2 as it was found: the bucket fixed, the refill swept",
         replications: 2,
         run: limiters::table2,
     },
-    Experiment {
+    PaperExperiment {
         name: "limiters",
         title: "Section 4.2: token bucket, leaky bucket, fixed window, sliding log",
         replications: 5,
@@ -131,13 +138,13 @@ pub fn replicate(
     Some(report.map(|report| named(found, seed, count, report)))
 }
 
-fn find(name: &str) -> Option<&'static Experiment> {
+fn find(name: &str) -> Option<&'static PaperExperiment> {
     EXPERIMENTS
         .iter()
         .find(|experiment| experiment.name == name)
 }
 
-fn named(experiment: &Experiment, seed: u64, replications: u64, report: Report) -> Report {
+fn named(experiment: &PaperExperiment, seed: u64, replications: u64, report: Report) -> Report {
     Report {
         name: experiment.name,
         title: experiment.title,

@@ -6,8 +6,8 @@ use crate::control::{
     AdmissionRequest, Availability, FlowStatus, LatencySlo, Manager, Rate, Runtime, ServiceClass,
 };
 use crate::{
-    Arrivals, Flow, Mechanism, Path, Platform, PlatformError, RunResult, Settings, Sizes, simulate,
-    simulate_with,
+    Answers, Arrivals, Flow, Mechanism, Path, Platform, PlatformError, RunResult, Settings, Sizes,
+    simulate, simulate_with,
 };
 
 /// A flow that requests admission, and its arrivals.
@@ -18,6 +18,8 @@ pub(super) struct Tenant {
     port: Option<usize>,
     /// Its weight under PANIC.
     weight: f64,
+    /// The answers to its messages, if there are any.
+    answers: Option<Answers>,
 }
 
 impl Tenant {
@@ -32,7 +34,14 @@ impl Tenant {
             arrivals: Arrivals::Backlogged,
             port: None,
             weight: 1.0,
+            answers: None,
         }
+    }
+
+    /// Has the messages answered.
+    pub(super) fn answered(self, answers: Answers) -> Self {
+        let answers = Some(answers);
+        Tenant { answers, ..self }
     }
 
     /// Lets the messages arrive on an Ethernet port.
@@ -78,6 +87,12 @@ impl Tenant {
     /// Lets `burst` messages pass at once.
     pub(super) fn in_bursts(mut self, burst: u32) -> Self {
         self.request.burst = burst;
+        self
+    }
+
+    /// Allows other accelerators.
+    pub(super) fn instead(mut self, accelerators: &[&str]) -> Self {
+        self.request.instead = accelerators.iter().map(|name| (*name).to_owned()).collect();
         self
     }
 
@@ -163,6 +178,7 @@ impl Admitted {
         for (flow, tenant) in flows.iter_mut().zip(tenants) {
             flow.port = tenant.port.or(flow.port);
             flow.weight = tenant.weight;
+            flow.answers = tenant.answers.clone();
         }
         Ok(Admitted {
             platform: platform.clone(),
@@ -192,18 +208,35 @@ impl Admitted {
         settings: &Settings,
         period: Time,
     ) -> Result<RunResult, PlatformError> {
+        Ok(self.run_predicting(settings, period, 0)?.0)
+    }
+
+    /// [`Admitted::run`], with a runtime that predicts violations so many periods ahead, and the
+    /// runtime after the run.
+    pub(super) fn run_predicting(
+        &self,
+        settings: &Settings,
+        period: Time,
+        ahead: u32,
+    ) -> Result<(RunResult, Runtime), PlatformError> {
         let settings = Settings {
             control_period: period,
             ..*settings
         };
-        let mut runtime = Runtime::new(self.manager.clone());
-        simulate_with(
+        let mut runtime = Runtime::new(self.manager.clone()).predicting(ahead);
+        let result = simulate_with(
             &self.platform,
             &self.flows,
             &self.arcus,
             &settings,
             &mut runtime,
-        )
+        )?;
+        Ok((result, runtime))
+    }
+
+    /// The row of a flow in the table of flows.
+    pub(super) fn status(&self, flow: usize) -> &FlowStatus {
+        &self.manager.flows()[flow]
     }
 
     /// The name of ARCUS in reports.

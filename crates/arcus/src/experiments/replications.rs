@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use accelflow_kernel::ConfidenceInterval;
 
-use super::report::{Experiment, Report, Row, Series};
+use super::report::{PaperExperiment, Report, Row, Series};
 use crate::PlatformError;
 
 /// Runs an experiment with the seeds from `seed` on, on so many threads. Each number is the mean over the
 /// replications with half its 95 % interval, whatever the number of threads.
 pub(super) fn replicate(
-    experiment: &Experiment,
+    experiment: &PaperExperiment,
     seed: u64,
     replications: u64,
     threads: usize,

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::PlatformError;
 
-/// An experiment.
+/// An experiment of the paper, or on a part of it that the paper does not measure.
 #[derive(Clone, Copy, Debug)]
-pub struct Experiment {
+pub struct PaperExperiment {
     /// Its name on the command line.
     pub name: &'static str,
     /// Its description, in a line.
@@ -28,6 +28,10 @@ pub struct Row {
     pub key: String,
     /// The system; empty if the row does not belong to one.
     pub system: &'static str,
+    /// The user or VM that it is of, from 1; `None` if it is not of one.
+    pub user: Option<u32>,
+    /// The percentile that it is, if it is one.
+    pub percentile: Option<f64>,
     /// Its description.
     pub what: String,
     /// Its unit; empty for a ratio.
@@ -36,14 +40,10 @@ pub struct Row {
     pub ours: f64,
     /// Half the 95 % interval of that mean; `None` for a single run.
     pub half_width: Option<f64>,
-    /// The reason for a difference from the paper's value, shown only if they differ; may be empty.
-    pub why: &'static str,
-    /// A remark that is always shown; may be empty.
-    pub note: &'static str,
 }
 
 impl Row {
-    /// A row without reason and remark.
+    /// A row of no user.
     pub fn new(
         key: impl Into<String>,
         system: &'static str,
@@ -54,25 +54,27 @@ impl Row {
         Row {
             key: key.into(),
             system,
+            user: None,
+            percentile: None,
             what: what.into(),
             unit,
             ours,
             half_width: None,
-            why: "",
-            note: "",
         }
     }
 
-    /// Sets the reason for a difference, if there should be one.
+    /// Sets the user, from 1.
     #[must_use]
-    pub fn because(self, why: &'static str) -> Row {
-        Row { why, ..self }
+    pub fn of_user(self, user: usize) -> Row {
+        let user = u32::try_from(user).ok();
+        Row { user, ..self }
     }
 
-    /// Adds a remark.
+    /// Sets the percentile.
     #[must_use]
-    pub fn noting(self, note: &'static str) -> Row {
-        Row { note, ..self }
+    pub fn at_percentile(self, percentile: f64) -> Row {
+        let percentile = Some(percentile);
+        Row { percentile, ..self }
     }
 }
 
@@ -81,6 +83,12 @@ impl Row {
 pub struct Series {
     /// The curve's name.
     pub name: String,
+    /// The panel of the figure that it belongs to.
+    pub panel: String,
+    /// The system; empty if it does not belong to one.
+    pub system: &'static str,
+    /// The user or VM that it is of, from 1; `None` if it is not of one.
+    pub user: Option<u32>,
     /// The quantity of the x axis.
     pub x: &'static str,
     /// The quantity of the y axis.

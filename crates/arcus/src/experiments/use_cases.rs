@@ -47,9 +47,18 @@ pub(super) fn fig8(seed: u64) -> Result<Report, PlatformError> {
         }
     }
     let rows = fig8_rows(&curves);
-    let names = ["Host_noTS VM1", "Host_noTS VM2", "Arcus VM1", "Arcus VM2"];
-    let series = names.into_iter().zip(curves).map(|(name, points)| Series {
-        name: name.to_owned(),
+    let names = [
+        ("Host_noTS", 1),
+        ("Host_noTS", 2),
+        ("Arcus", 1),
+        ("Arcus", 2),
+    ];
+    let series = names.into_iter().zip(curves);
+    let series = series.map(|((system, user), points)| Series {
+        name: format!("VM{user}"),
+        panel: "shares".to_owned(),
+        system,
+        user: Some(user),
         x: "message KiB of VM2",
         y: "share of capacity",
         points,

@@ -88,6 +88,15 @@ pub fn compression() -> Accelerator {
     }
 }
 
+/// Decompression to twice the input: R above 1 (section 2).
+pub fn decompression() -> Accelerator {
+    Accelerator {
+        name: "decompression".to_owned(),
+        egress: Egress::Ratio(2.0),
+        ..compression()
+    }
+}
+
 /// A checksum over each message, which passes unchanged: one word of the datapath per cycle.
 pub fn checksum() -> Accelerator {
     let curve = Curve::Saturating {
@@ -107,6 +116,7 @@ pub fn catalogue() -> Vec<Accelerator> {
         sha1_hmac(),
         sha3_512(),
         compression(),
+        decompression(),
         checksum(),
     ]
 }

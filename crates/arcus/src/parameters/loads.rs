@@ -15,8 +15,14 @@ pub const TINY_BURST: u32 = 4;
 pub const TINY_EVERY_NS: u64 = 819;
 /// What the 1500-byte flow of Fig. 9 sends at first and from 200 us on, in gigabits per second.
 pub const STREAM_GBIT_PER_S: [f64; 2] = [48.0, 28.0];
-/// Clients of each user of Fig. 11(a), each with one message in flight.
-pub const MICA_CLIENTS: u32 = super::PANIC_BUFFER as u32 / 2;
+/// The size of a key of MICA in Fig. 11(a), in bytes.
+pub const MICA_KEY_BYTES: u64 = 16;
+/// The size of the answer to a SET, in bytes.
+pub const MICA_ACK_BYTES: u64 = 16;
+/// The host's time from a request to its answer, in nanoseconds.
+pub const MICA_SERVICE_NS: u64 = 500;
+/// The SLO of the users of Fig. 11(a), over the largest that both can be promised as reserved flows.
+pub const MICA_SLO_SHARE: f64 = 0.9;
 /// Operations that the reader and the writer of Fig. 11(b) keep in flight.
 pub const RAID_CLIENTS: [u32; 2] = [512, 40];
 /// Background threads of RocksDB in Table 4.
@@ -84,12 +90,36 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         |_| STREAM_GBIT_PER_S[1],
     ),
     fixed(
-        "load.mica_clients",
-        128.0,
-        "clients",
+        "load.mica_key",
+        16.0,
+        "bytes",
+        Provenance::Paper,
+        "Lim and others, MICA, NSDI 2014: the key of the data set with small values",
+        |_| MICA_KEY_BYTES as f64,
+    ),
+    fixed(
+        "load.mica_ack",
+        16.0,
+        "bytes",
         Provenance::Assumed,
-        "of each user: both fill PANIC's buffer, and no message is lost, as by the paper's network",
-        |_| f64::from(MICA_CLIENTS),
+        "the answer to a SET: as large as a key",
+        |_| MICA_ACK_BYTES as f64,
+    ),
+    fixed(
+        "load.mica_service",
+        500.0,
+        "ns",
+        Provenance::Assumed,
+        "from a request in the host's memory to its answer: some accesses of the memory",
+        |_| MICA_SERVICE_NS as f64,
+    ),
+    fixed(
+        "load.mica_slo_share",
+        0.9,
+        "",
+        Provenance::Assumed,
+        "of the largest SLO that both users can be promised, so that the live migration has something left",
+        |_| MICA_SLO_SHARE,
     ),
     fixed(
         "load.raid_reads",

@@ -11,12 +11,12 @@ use crate::Platform;
 
 pub use catalogue::{
     ALMS_OF_A_FLOW, CORES_OF_A_FLOW, PANIC_BUFFER, aes_cbc, catalogue, checksum, compression,
-    datapath, ipsec, sha1_hmac, sha3_512, synthetic,
+    datapath, decompression, ipsec, sha1_hmac, sha3_512, synthetic,
 };
 pub use loads::{
-    MESSAGES_PER_S_AT_FULL_LOAD, MICA_CLIENTS, RAID_CLIENTS, ROCKSDB_EXT4, ROCKSDB_OFFLOADED,
-    ROCKSDB_RUNTIME_CORES, ROCKSDB_THREADS, SSD_CLIENTS, STREAM_GBIT_PER_S, TINY_BURST,
-    TINY_EVERY_NS, rocksdb_core_s_per_mb,
+    MESSAGES_PER_S_AT_FULL_LOAD, MICA_ACK_BYTES, MICA_KEY_BYTES, MICA_SERVICE_NS, MICA_SLO_SHARE,
+    RAID_CLIENTS, ROCKSDB_EXT4, ROCKSDB_OFFLOADED, ROCKSDB_RUNTIME_CORES, ROCKSDB_THREADS,
+    SSD_CLIENTS, STREAM_GBIT_PER_S, TINY_BURST, TINY_EVERY_NS, rocksdb_core_s_per_mb,
 };
 
 /// Every number of the platform and of its control plane, and the inputs of experiments that the

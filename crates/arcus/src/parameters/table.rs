@@ -350,6 +350,14 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         |_| peak_gbit_per_s(&catalogue::compression()),
     ),
     fixed(
+        "decompression.rate",
+        40.0,
+        "Gbit/s",
+        Provenance::Assumed,
+        "not printed; of its input, as compression's",
+        |_| peak_gbit_per_s(&catalogue::decompression()),
+    ),
+    fixed(
         "checksum.rate",
         64.0,
         "Gbit/s",

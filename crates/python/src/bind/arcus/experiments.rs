@@ -14,7 +14,7 @@ fn failure(error: impl std::fmt::Display) -> PyErr {
 /// The paper's experiments as a JSON list: name, title and default number of seeds.
 #[pyfunction]
 pub(crate) fn arcus_experiments() -> String {
-    let row = |experiment: &experiments::Experiment| {
+    let row = |experiment: &experiments::PaperExperiment| {
         json!({
             "name": experiment.name,
             "title": experiment.title,
