@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -29,6 +29,11 @@ __all__ = ["figures"]
 #: Rows of an experiment by key, without the paper's name.
 _Rows = Mapping[str, Mapping[str, Any]]
 
+_DOTTED: Final[dict[str, Any]] = {"color": "black", "linewidth": 0.9, "linestyle": ":"}
+_BAR: Final[dict[str, Any]] = {"edgecolor": "black", "linewidth": 0.4}
+#: The colours of two tenants, where all curves and bars are of one system.
+_TENANTS: Final = ("#0072B2", "#E69F00")
+
 
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
     """The figures by name, from the reports of the experiments."""
@@ -36,12 +41,13 @@ def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
     drawn: dict[str, Callable[[Mapping[str, Any]], Figure]] = {
         "fig3": _fig3,
         "fig6": _fig6,
-        "table3": partial(_percentiles, label="deviation from the SLO", share=True),
-        "tail": partial(_percentiles, label="latency, us"),
+        "table3": partial(_percentiles, section="table3", label="deviation from the SLO"),
+        "tail": partial(_percentiles, section="tail_latency_us", label="latency, us"),
         "fig7": _fig7,
         "fig8": _fig8,
         "fig9": _fig9,
         "fig11": _fig11,
+        "prediction": _prediction,
     }
     return {name: draw(reports[name]) for name, draw in drawn.items()}
 
@@ -54,134 +60,150 @@ def _paper(key: str) -> float:
     return targets()[f"arcus.{key}"].value
 
 
-def _groups(groups: Mapping[str, _Rows], axes: Axes, *, label: str) -> None:
-    """Bars of ours with the paper's marks: groups by their names, each with a bar a system."""
-    systems = list(
-        dict.fromkeys(row["system"] for rows in groups.values() for row in rows.values())
-    )
+def _curves(report: Mapping[str, Any], panel: str, **only: Any) -> list[Curve]:
+    """The curves of a panel with these fields, named by their systems or else by their names."""
+    return [
+        (series["system"] or series["name"], series["points"], series["half_widths"])
+        for series in report["series"]
+        if series["panel"] == panel and all(series[key] == value for key, value in only.items())
+    ]
+
+
+def _bar(axes: Axes, at: float, row: Mapping[str, Any], width: float, **look: Any) -> None:
+    """Draw a row with its interval and the paper's mark."""
+    axes.bar(at, row["ours"], width, **{**_BAR, **look})
+    interval_mark(axes, at, row["ours"], row["half_width"])
+    paper_mark(axes, at, row["key"])
+
+
+def _groups(groups: Mapping[str, Sequence[Mapping[str, Any]]], axes: Axes, *, label: str) -> None:
+    """Groups of bars by their names, each with a bar a system."""
+    systems = list(dict.fromkeys(row["system"] for rows in groups.values() for row in rows))
     width = 0.8 / len(systems)
     for at, rows in enumerate(groups.values()):
-        for key, row in rows.items():
+        for row in rows:
             place = at + width * (systems.index(row["system"]) - (len(systems) - 1) / 2)
-            axes.bar(
-                place,
-                row["ours"],
-                width * 0.92,
-                color=SYSTEMS[row["system"]][0],
-                edgecolor="black",
-                linewidth=0.4,
-                label=row["system"],
-            )
-            interval_mark(axes, place, row["ours"], row["half_width"])
-            paper_mark(axes, place, f"arcus.{key}")
+            color = SYSTEMS[row["system"]][0]
+            _bar(axes, place, row, width * 0.92, color=color, label=row["system"])
     axes.axhline(0, color="black", linewidth=0.6)
     axes.set_xticks(range(len(groups)), list(groups), fontsize=8)
     axes.tick_params(axis="x", length=0)
     axes.set_ylabel(label)
 
 
-def _of(report: Mapping[str, Any], begin: str = "", x: str | None = None) -> list[Curve]:
-    """The curves over `x` whose names begin so, named by what follows."""
-    return [
-        (series["name"].removeprefix(begin).strip(), series["points"], series["half_widths"])
-        for series in report["series"]
-        if series["name"].startswith(begin) and x in (None, series["x"])
-    ]
+def _slo(axes: Axes, height: float, color: str = "black") -> None:
+    axes.axhline(height, label="SLO", **{**_DOTTED, "color": color})
+
+
+#: The sizes of both VMs' messages in Table 1, by pattern, and their SLOs in Gbit/s.
+_PATTERNS: Final = {1: (256, 64), 2: (256, 512), 3: (128, 512), 4: (1500, 512)}
+_SLOS_GBIT_PER_S: Final = (10.0, 20.0)
 
 
 def _fig3(report: Mapping[str, Any]) -> Figure:
-    sizes = {1: (256, 64), 2: (256, 512), 3: (128, 512), 4: (1500, 512)}
-    rows = _rows(report)
+    panels: dict[str, Callable[[Axes], None]] = {"(a) ideal": _ideal}
+    for (number, (size, other)), letter in zip(_PATTERNS.items(), "bcde", strict=True):
+        title = f"({letter}) pattern {number}: {size} B, {other} B"
+        panels[title] = partial(_pattern, report, number)
+    panels["(f) both VMs on PCIe"] = partial(_pcie_paths, _rows(report))
+    return panels_figure(panels, columns=3, height=2.3)
 
-    def pattern(number: int, axes: Axes) -> None:
-        curves = _of(report, f"CaseT_pattern{number} ")
-        draw_lines(curves, axes, x="load of VM2", y="Gbit/s")
-        axes.set_ylim(bottom=0)
-        fair = f"fig3.pattern_{number}_fair_load_of_vm2"
-        if fair in rows:
-            look: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": ":"}
-            axes.axvline(_paper(fair), label="paper: equal", **look)
 
-    def paths(axes: Axes) -> None:
-        heights = {name: rows[f"fig3.{name}"]["ours"] for name in ("same_path", "multi_path")}
-        names = [name.replace("_", " ") for name in heights]
-        axes.bar(names, list(heights.values()), 0.5, color="#56B4E9")
-        # The paper gives the multi path as a share of the ideal 100 Gbit/s.
-        multi = 100 * _paper("fig3.multi_path_share_of_ideal")
-        paper_mark(axes, 0, "arcus.fig3.same_path_over_multi_path", of=multi)
-        paper_mark(axes, 1, "arcus.fig3.multi_path_share_of_ideal", of=100)
-        axes.set_ylabel("Gbit/s")
+def _ideal(axes: Axes) -> None:
+    """Fig. 3(a): each VM has its SLO, whatever the other sends."""
+    loads = (0.1, 0.9)
+    for user, (color, slo) in enumerate(zip(_TENANTS, _SLOS_GBIT_PER_S, strict=True), start=1):
+        axes.plot(loads, (slo, slo), color=color, linewidth=1.6, label=f"VM{user}")
+    axes.set_xlabel("load of VM2", fontsize=8)
+    axes.set_ylabel("Gbit/s")
+    axes.set_ylim(0, 32)
 
-    panels: dict[str, Callable[[Axes], None]] = {
-        f"pattern {number}: {size} B beside {other} B": partial(pattern, number)
-        for number, (size, other) in sizes.items()
-    }
-    return panels_figure({**panels, "both VMs on PCIe": paths}, columns=3, height=2.3)
+
+def _pattern(report: Mapping[str, Any], number: int, axes: Axes) -> None:
+    """Fig. 3(b) to (e): what both VMs get of one accelerator."""
+    for user, color in enumerate(_TENANTS, start=1):
+        for _, points, half_widths in _curves(report, f"pattern_{number}", user=user):
+            curve = [(f"VM{user}", points, half_widths)]
+            draw_lines(curve, axes, x="load of VM2", y="Gbit/s", color=color)
+        _slo(axes, _SLOS_GBIT_PER_S[user - 1], color)
+    axes.set_ylim(0, 32)
+    fair = targets().get(f"arcus.fig3.pattern_{number}_fair_load_of_vm2")
+    if fair is not None:
+        axes.axvline(fair.value, label="paper: equal", color="black", linewidth=0.9)
+
+
+def _pcie_paths(rows: _Rows, axes: Axes) -> None:
+    """Fig. 3(f): both VMs on one path of PCIe, and on two."""
+    for at, name in enumerate(("same_path", "multi_path")):
+        below = 0.0
+        for user, color in enumerate(_TENANTS, start=1):
+            height = rows[f"fig3.{name}_vm{user}"]["ours"]
+            axes.bar(at, height, 0.5, bottom=below, color=color, label=f"VM{user}", **_BAR)
+            below += height
+        interval_mark(axes, at, below, rows[f"fig3.{name}"]["half_width"])
+    axes.set_xticks((0, 1), ("same path", "multi path"))
+    # The paper gives the multi path as a share of the ideal 100 Gbit/s, and the same path as a
+    # share of that, of which VM1 has four fifths.
+    multi = 100 * _paper("fig3.multi_path_share_of_ideal")
+    same = multi * _paper("fig3.same_path_over_multi_path")
+    ratio = _paper("fig3.same_path_vm1_over_vm2")
+    for at, height in ((0, same), (0, same * ratio / (1 + ratio)), (1, multi)):
+        paper_line(axes, at, height)
+    axes.set_ylabel("Gbit/s")
+    axes.set_ylim(0, 100)
 
 
 def _fig6(report: Mapping[str, Any]) -> Figure:
-    def cdf(user: int, axes: Axes) -> None:
-        curves = [
-            (
-                series["name"].removesuffix(f" user {user}"),
-                [(x / 1e3, y) for x, y in series["points"]],
-                (),
-            )
-            for series in report["series"]
-            if series["name"].endswith(f" user {user}")
+    def cdf(user: int, slo: float, axes: Axes) -> None:
+        curves: list[Curve] = [
+            (name, [(x / 1e3, y) for x, y in points], ())
+            for name, points, _ in _curves(report, "cdf", user=user)
         ]
         draw_lines(curves, axes, x="1,000 operations a second", y="share of samples")
-        axes.axvline((300, 200)[user - 1], color="black", linewidth=0.9, linestyle=":", label="SLO")
+        axes.axvline(slo, label="SLO", **_DOTTED)
 
-    panels = {f"user {user}": partial(cdf, user) for user in (1, 2)}
+    slos = {1: 300.0, 2: 200.0}
+    panels = {f"({'ab'[user - 1]}) user {user}": partial(cdf, user, slos[user]) for user in slos}
     return panels_figure(panels, columns=2)
 
 
-def _percentiles(report: Mapping[str, Any], *, label: str, share: bool = False) -> Figure:
-    groups: dict[str, dict[str, Mapping[str, Any]]] = {}
+def _percentiles(report: Mapping[str, Any], *, section: str, label: str) -> Figure:
+    groups: dict[str, list[Mapping[str, Any]]] = {}
     for key, row in _rows(report).items():
-        name, _, rest = row["what"].partition(" percentile")
-        if not rest:
-            groups.setdefault(name, {})[key] = row
+        if key.startswith(f"{section}."):
+            groups.setdefault(f"{row['percentile']:g}th", []).append(row)
 
     def draw(axes: Axes) -> None:
         _groups(groups, axes, label=label)
         axes.set_xlabel("percentile", fontsize=8)
-        if share:
+        if section == "table3":
             percent(axes)
 
     title = report["title"].partition(": ")[2]
     return panels_figure({title[:1].upper() + title[1:]: draw}, columns=1)
 
 
-#: The curve of Fig. 7(c) whose two VMs share a path.
-_ONE_PATH: Final = ("RX beside RX",)
-
-
 def _fig7(report: Mapping[str, Any]) -> Figure:
     def curves(axes: Axes) -> None:
-        draw_lines(_of(report, x="message bytes"), axes, x="message, bytes", y="Gbit/s")
+        found = _curves(report, "curves")
+        draw_lines(found, axes, x="message, bytes", y="Gbit/s")
         powers_of_two(axes)
 
     def flows(axes: Axes) -> None:
-        found = _of(report, x="flows")
+        found = _curves(report, "flows")
         draw_lines(found, axes, x="flows of 4 KB", y="Gbit/s, all flows")
         # The paper: near-full throughput with one flow.
         paper_mark(axes, 1, "arcus.fig7.one_flow_of_16", of=found[0][1][-1][1])
         axes.set_xticks([int(point[0]) for point in found[0][1]])
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 60)
 
     def shares(axes: Axes) -> None:
-        # Flows take turns on their own path, so their number matters only if the VMs share it.
-        found = [
-            (f"{name}, {'one path' if name in _ONE_PATH else 'two paths'}", points, half_widths)
-            for name, points, half_widths in _of(report, x="flows of VM1")
-        ]
+        found = _curves(report, "shares")
         draw_lines(found, axes, x="flows of 1 KB of VM1, beside 4 of 4 KB of VM2", y="VM1 over VM2")
         powers_of_two(axes)
         axes.set_yscale("log", base=2)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.axhline(1, color="black", linewidth=0.9, linestyle=":", label="half each")
+        axes.axhline(1, label="half each", **_DOTTED)
         paper_mark(axes, 16, "arcus.fig7.vm1_over_vm2")
         axes.set_ylim(0.04, 1024)  # room for the legend
 
@@ -192,8 +214,8 @@ def _fig7(report: Mapping[str, Any]) -> Figure:
             for key, row in _rows(report).items()
             if key.startswith(begin)
         }
-        look: dict[str, Any] = {"color": "#56B4E9", "edgecolor": "black", "lw": 0.4}
-        axes.bar(list(heights), list(heights.values()), 0.6, **look)
+        axes.bar(list(heights), list(heights.values()), 0.6, color="#56B4E9", **_BAR)
+        axes.axhline(1, label="R = 1", **_DOTTED)
         axes.set_ylabel("bytes out for a byte in")
         axes.tick_params(axis="x", labelsize=7, length=0)
 
@@ -208,7 +230,10 @@ def _fig7(report: Mapping[str, Any]) -> Figure:
 
 def _fig8(report: Mapping[str, Any]) -> Figure:
     def system(name: str, axes: Axes) -> None:
-        draw_lines(_of(report, name), axes, x="message of VM2, KiB", y="share of capacity")
+        for user, color in enumerate(_TENANTS, start=1):
+            for _, points, half_widths in _curves(report, "shares", system=name, user=user):
+                curve = [(f"VM{user}", points, half_widths)]
+                draw_lines(curve, axes, x="message of VM2, KiB", y="share of capacity", color=color)
         powers_of_two(axes)
         axes.set_ylim(0, 1)
         percent(axes)
@@ -219,7 +244,7 @@ def _fig8(report: Mapping[str, Any]) -> Figure:
             axes.fill_between((8, 512), *rest, color="#DDDDDD", label="paper: VM1 beyond 4 KB")
             paper_line(axes, 1, (1 - _paper(f"fig8.vm2_loss_with_1_kb.{name}")) / 2)
         else:
-            axes.axhline(0.5, color="black", linewidth=0.9, linestyle=":", label="paper: half each")
+            axes.axhline(0.5, label="paper: half each", **_DOTTED)
 
     return panels_figure(
         {name: partial(system, name) for name in ("Host_noTS", "Arcus")}, columns=2
@@ -229,41 +254,94 @@ def _fig8(report: Mapping[str, Any]) -> Figure:
 def _fig9(report: Mapping[str, Any]) -> Figure:
     systems = ("Bypassed_noTS_panic", "Arcus")
 
-    def panel(what: str, key: str, y: str, slo: float, axes: Axes) -> None:
-        found = (_of(report, f"{name} {what}")[0] for name in systems)
-        curves = [
-            (name, points, half) for name, (_, points, half) in zip(systems, found, strict=True)
-        ]
-        draw_lines(curves, axes, x="us; VM2 sends 48 Gbit/s until 200 us, then 28", y=y)
-        axes.axhline(slo, color="black", linewidth=0.9, linestyle=":", label="SLO")
+    def panel(name: str, key: str, y: str, slo: float | None, axes: Axes) -> None:
+        draw_lines(_curves(report, name), axes, x="us", y=y)
+        if slo is not None:
+            _slo(axes, slo)
         axes.axvline(200, color="#999999", linewidth=0.8)
-        for place, name in zip((90, 110), systems, strict=True):
-            paper_mark(axes, place, f"arcus.fig9.{key}.{name}")
+        for place, system in zip((90, 110), systems, strict=True):
+            paper_mark(axes, place, f"arcus.fig9.{key}.{system}")
         axes.set_ylim(bottom=0)
 
-    tail = partial(panel, "64 B 99th percentile", "burst_p99", "99th percentile of 10 us, us", 1.0)
-    rate = partial(panel, "1500 B", "burst_1500_b", "Gbit/s", 32.0)
-    return panels_figure({"64 B": tail, "1500 B": rate}, columns=2)
+    tail, rate = "P99 of 10 us, us", "Gbit/s"
+    panels: Panels = {
+        "(a) 64 B: 99th percentile": partial(panel, "tiny_p99", "burst_p99", tail, 1.0),
+        "(b) 64 B: throughput": partial(panel, "tiny_rate", "burst_64_b", rate, None),
+        "(c) 1500 B: throughput": partial(panel, "large_rate", "burst_1500_b", rate, 32.0),
+        "(d) 1500 B: 99th percentile": partial(panel, "large_p99", "", tail, None),
+    }
+    return panels_figure(panels, columns=2)
 
 
 def _fig11(report: Mapping[str, Any]) -> Figure:
     rows = _rows(report)
-
-    def group(name: str) -> _Rows:
-        return {key: row for key, row in rows.items() if key.startswith(f"fig11.{name}.")}
-
-    stores = {f"user {user}": group(f"user_{user}_over_slo") for user in (1, 2)}
-    raid = {name: group(f"raid_{name}_over_slo") for name in ("reads", "writes")}
-
-    def network(axes: Axes) -> None:
-        _groups(stores, axes, label="over the SLO")
-        percent(axes)
-
-    ratio = partial(_groups, {"": group("user_1_over_user_2")}, label="user 1 over user 2")
-    storage = partial(_groups, raid, label="times the SLO")
     panels: Panels = {
-        "(a) key-value stores": network,
-        "(a) without an SLO": ratio,
-        "(b) RAID-0": storage,
+        "(a) MICA": partial(_stores, rows),
+        "(a) migration": partial(
+            _users, rows, {"live migration": "live_migration"}, {}, label="Gbit/s"
+        ),
+        "(b) reads": partial(_raid, rows, "reads"),
+        "(b) writes": partial(_raid, rows, "writes"),
     }
-    return panels_figure(panels, columns=3)
+    return panels_figure(panels, columns=4, width=9.0)
+
+
+def _users(
+    rows: _Rows, names: Mapping[str, str], slos: Mapping[str, str], axes: Axes, *, label: str
+) -> None:
+    """Bars by user and system, with a line for the SLO of each user; the keys are of Fig. 11."""
+    first = next(iter(names.values()))
+    systems = dict.fromkeys(row["system"] for row in rows.values())
+    here = [name for name in systems if f"fig11.{first}.{name}" in rows]
+    width = 0.8 / len(here)
+    for at, (user, key) in enumerate(names.items()):
+        for number, system in enumerate(here):
+            place = at + width * (number - (len(here) - 1) / 2)
+            row = rows[f"fig11.{key}.{system}"]
+            _bar(axes, place, row, width * 0.92, color=SYSTEMS[system][0], label=system)
+        if user in slos:
+            slo = rows[f"fig11.{slos[user]}.Arcus"]["ours"]
+            axes.plot((at - 0.45, at + 0.45), (slo, slo), label="SLO", **_DOTTED)
+    axes.set_xticks(range(len(names)), list(names), fontsize=8)
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel(label)
+
+
+def _stores(rows: _Rows, axes: Axes) -> None:
+    """Fig. 11(a): the users of key-value stores."""
+    names = {"user 1": "user_1_mops", "user 2": "user_2_mops"}
+    _users(rows, names, dict.fromkeys(names, "slo"), axes, label="million operations a second")
+    # The paper gives the users' rates as shares of an SLO that it does not print.
+    slo = rows["fig11.slo.Arcus"]["ours"]
+    for at, user in enumerate((1, 2)):
+        for place, system in zip((-0.2, 0.2), ("Bypassed_noTS_panic", "Arcus"), strict=True):
+            over = _paper(f"fig11.user_{user}_over_slo.{system}")
+            paper_line(axes, at + place, slo * (1 + over))
+
+
+def _raid(rows: _Rows, kind: str, axes: Axes) -> None:
+    """Fig. 11(b): the reads or the writes of a RAID-0."""
+    key = f"raid_{kind}"
+    _users(
+        rows, {kind: f"{key}_kiops"}, {kind: f"{key}_slo"}, axes, label="1,000 operations a second"
+    )
+    slo = rows[f"fig11.{key}_slo.Arcus"]["ours"]
+    for place, system in zip((-0.2, 0.2), ("Host_noTS", "Arcus"), strict=True):
+        paper_line(axes, place, slo * _paper(f"fig11.{key}_over_slo.{system}"))
+
+
+def _prediction(report: Mapping[str, Any]) -> Figure:
+    """Missed and predicted periods, against how far ahead the runtime looks."""
+
+    def panel(name: str, y: str, axes: Axes) -> None:
+        draw_lines(_curves(report, name), axes, x="predicted ahead, us", y=y)
+        axes.set_ylim(bottom=0)
+
+    return panels_figure(
+        {
+            "a neighbour that overloads": partial(panel, "missed", "periods below the SLO"),
+            "honest neighbours": partial(panel, "false_alarms", "false alarms"),
+        },
+        columns=2,
+        own_legends=True,
+    )

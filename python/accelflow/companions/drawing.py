@@ -116,16 +116,18 @@ def interval_mark(axes: Axes, at: float, mean: float, half_width: float | None) 
 Curve = tuple[str, Sequence[Sequence[float]], Sequence[float]]
 
 
-def draw_lines(curves: Iterable[Curve], axes: Axes, *, x: str, y: str) -> None:
-    """Draw curves with bands for their intervals, each system in its own colour."""
+def draw_lines(
+    curves: Iterable[Curve], axes: Axes, *, x: str, y: str, color: str | None = None
+) -> None:
+    """Draw curves with bands for their intervals, each system in its own colour, or all in one."""
     for number, (name, points, half_widths) in enumerate(curves):
         other = (PALETTE[(0, 5, 2, 4)[number % 4]], ("-", "--", "-.", ":")[number % 4])
-        color, line = SYSTEMS.get(name, other)
+        own, line = SYSTEMS.get(name, other) if color is None else (color, "-")
         at, mean = ([point[place] for point in points] for place in (0, 1))
         axes.plot(
             at,
             mean,
-            color=color,
+            color=own,
             linestyle=line,
             marker="o" if len(points) < 30 else None,
             markersize=2.5,
@@ -136,7 +138,7 @@ def draw_lines(curves: Iterable[Curve], axes: Axes, *, x: str, y: str) -> None:
                 [value + sign * half for value, half in zip(mean, half_widths, strict=True)]
                 for sign in (-1, 1)
             )
-            axes.fill_between(at, low, high, color=color, alpha=0.25, linewidth=0)
+            axes.fill_between(at, low, high, color=own, alpha=0.25, linewidth=0)
     axes.set_xlabel(x, fontsize=8)
     axes.set_ylabel(y)
 
