@@ -361,6 +361,7 @@ impl Runtime {
         let status = &self.manager.flows()[flow];
         let (slo, availability) = (status.counted_gbit_per_s(), status.request.availability);
         let measured = status.measured_gbit_per_s.unwrap_or(0.0);
+        let largest = status.request.sizes.largest();
         let seat = &mut self.seats[flow];
         let waiting = counters.waiting > 1;
         // A sender whose queue runs dry limits itself.
@@ -371,7 +372,8 @@ impl Runtime {
         let violated = match availability {
             Some(promised) => {
                 let passed = (period, counters.bytes.get());
-                let missed = seat.kept.count(promised, slo, passed, counters.waiting > 0);
+                let waits = counters.waiting > 0;
+                let missed = seat.kept.count(promised, (slo, largest), passed, waits);
                 missed.unwrap_or(false)
             }
             None => owed && measured < least && seat.now < least,
