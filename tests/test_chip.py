@@ -176,7 +176,7 @@ def test_the_simulated_servers_size_is_the_powers() -> None:
 
 
 def test_a_system_that_took_no_part_is_named_with_those_that_did() -> None:
-    with pytest.raises(InputError, match="no system 'ideal' in the results; they have non_acc"):
+    with pytest.raises(InputError, match="orchestrator = 'ideal': must be non_acc"):
         chip.energy(comparison(), "ideal")
 
 

@@ -144,7 +144,7 @@ def test_a_recording_says_what_it_lacks() -> None:
     assert _native.recording_lacks(recording(core_us=1.0, client_us=1.0)) == []
     lacks = _native.recording_lacks(recording())
     assert [each.split(":")[0] for each in lacks] == ["UniqId", "UniqId"]
-    with pytest.raises(AccelflowError, match="not a recording"):
+    with pytest.raises(AccelflowError, match="must be the JSON of a recording"):
         _native.recording_lacks("[]")
 
 
@@ -226,7 +226,7 @@ def test_wrong_options_are_refused_before_anything_runs(tmp_path: Path) -> None:
         return str(done.exception)
 
     named = ("--service", "Ladder.Short=Short")
-    assert "--service Short: must be FUNCTION=NAME" in refusal("--service", "Short")
+    assert "--service = 'Short': must be FUNCTION=NAME" in refusal("--service", "Short")
     assert "--loads = 'many': must be percents" in refusal(*named, "--loads", "many")
     assert "loads = 2" in refusal(*named, "--loads", "200")
     assert "seconds = -1" in refusal(*named, "--seconds", "-1")

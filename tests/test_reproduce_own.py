@@ -192,7 +192,7 @@ def test_sizes_are_those_of_the_workload() -> None:
     ("arguments", "said"),
     [
         (["fig16", "--workload", "shop.toml"], "experiment 'fig16': makes no sense with --workl"),
-        (["fig99", "--workload", "shop.toml"], "experiment = 'fig99': must be "),
+        (["fig99", "--workload", "shop.toml"], "EXPERIMENT = 'fig99': must be "),
         (["fig11", "--workload", "nowhere.toml"], "--workload = 'nowhere.toml': must be"),
         (["fig11", "--workload", "shopp"], "workload = 'shopp': must be socialnetwork, "),
         (
@@ -204,7 +204,10 @@ def test_sizes_are_those_of_the_workload() -> None:
             ["fig11", "--workload", "shop.toml", "--config", "drawn.toml"],
             "scenario.facts = 'drawn': must be left out with a workload of your own",
         ),
-        (["--page", "out", "--workload", "shop.toml"], "--page simulates nothing"),
+        (
+            ["--page", "out", "--workload", "shop.toml"],
+            "must be left out with --page, which simulates nothing",
+        ),
     ],
 )
 def test_bad_input_is_one_line(

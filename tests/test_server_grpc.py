@@ -330,7 +330,7 @@ def test_interfaces_that_are_none_are_refused(tmp_path: Path) -> None:
     absent = tmp_path / "absent.proto"
     with pytest.raises(AccelflowError) as it:
         Server(absent)
-    assert str(it.value) == f"{absent}: No such file or directory (os error 2)"
+    assert str(it.value) == f"{absent}: No such file or directory"
     path.write_text(INTERFACE, encoding="utf-8")
     server = Server(path)
     with pytest.raises(AccelflowError, match="method = 'Sell': must be"):

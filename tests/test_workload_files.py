@@ -105,7 +105,7 @@ def test_a_new_file_runs_and_is_not_overwritten(
     assert "must be 1 to 64 letters, digits, - and _" in messages
     code, _, messages = invoke(capsys, "service", "new", "usuite")
     assert code == 2
-    assert "name = 'usuite': must be another name than those of the suites" in messages
+    assert "NAME = 'usuite': must be another name than those of the suites" in messages
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "shop.toml"]
 
 

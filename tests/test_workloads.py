@@ -101,7 +101,7 @@ def test_serverless_functions_have_a_rate_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("netflix",), ("workload = 'netflix'", "hotelreservation")),
+        (("netflix",), ("WORKLOAD = 'netflix'", "hotelreservation")),
         (
             ("trainticket", "--rates", "alibaba"),
             ("rates = 'alibaba'", "equal for trainticket"),

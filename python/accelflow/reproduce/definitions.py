@@ -188,7 +188,7 @@ def names() -> list[str]:
     """The names of all experiments: tables and figures by number, then the others."""
     files = resources.files("accelflow.experiments").iterdir()
     found = [file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")]
-    return sorted(set(found) - {"paper-targets", "reasons", "uncovered"}, key=_rank)
+    return sorted(set(found) - {"notes", "paper-targets", "reasons", "uncovered"}, key=_rank)
 
 
 def _rank(name: str) -> tuple[int, int, str]:
