@@ -234,7 +234,8 @@ def test_wrong_options_are_refused_before_anything_runs(tmp_path: Path) -> None:
     empty.write_text("\n", encoding="utf-8")
     assert "must have a JSON object" in refusal(*named, "--arguments", str(empty))
     empty.write_text("[1]\n", encoding="utf-8")
-    assert f"{empty}:1: must be a JSON object" in refusal(*named, "--arguments", str(empty))
+    wrong = refusal(*named, "--arguments", str(empty))
+    assert f"--arguments = '{empty}:1': must be a JSON object" in wrong
     assert "must be a .thrift file" in refusal(*named, "--interface", "a.proto")
     assert "must be in a folder that exists" in refusal(
         *named, "--out", str(tmp_path / "none" / "a.json")

@@ -207,11 +207,12 @@ def test_what_a_handler_has_echoed_over_grpc_is_gone(
     with serving(proto) as served:
         marker, text = marked(100_000)
         echo_grpc(served.port, text, compression)
-        assert served.copies_of(marker) == 0
+        # One or two copies remain (docs/server-reasons.md); without overwriting, thousands.
+        assert served.copies_of(marker) <= 4
 
 
 def test_without_overwriting_the_interpreter_leaves_texts_behind(proto: Path) -> None:
     with serving(proto, overwrites=False) as served:
         marker, text = marked(100_000)
         echo_grpc(served.port, text, grpc.Compression.NoCompression)
-        assert served.copies_of(marker) > 0
+        assert served.copies_of(marker) > 1_000
