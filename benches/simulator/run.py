@@ -38,7 +38,7 @@ def main() -> None:
     found: dict[str, dict[str, Counts]] = {}
     for sizes in SIZES:
         found[sizes] = {}
-        for system in SYSTEMS:
+        for system in options.systems:
             print(f"{sizes}: {system}", file=sys.stderr)
             found[sizes][system] = measure(binary, [sizes, system], options)
     if options.save:
@@ -59,6 +59,7 @@ def exact(counts: Counts) -> Counts:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Count what a simulation takes.")
     parser.add_argument("--requests", type=at_least_one, default=300, help="of each service")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
     parser.add_argument("--rounds", type=at_least_one, default=3, help="of which the best counts")
     parser.add_argument("--binary", help="an executable of the example, instead of building it")
     parser.add_argument("--save", metavar="COMMIT", help="make these the counts of the release")
