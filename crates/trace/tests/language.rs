@@ -255,7 +255,7 @@ fn joins_that_cannot_be_are_errors() {
     let error = refused(joined(&[&["Cmp"], &["Encr"]], &[])).to_string();
     assert_eq!(
         error,
-        "the end follows a join: must be an accelerator, since the arms meet in an input queue"
+        "step after a join = the end: must be an accelerator, since the arms meet in an input queue"
     );
     let meet = vec![accel("Ser").unwrap(), Node::Meet, accel("Encr").unwrap()];
     assert_eq!(refused(meet), CheckError::Meet);

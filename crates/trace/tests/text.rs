@@ -65,19 +65,19 @@ fn errors_name_the_line() {
     let said = |written: &str| text::parse(written).unwrap_err().to_string();
     assert_eq!(
         said("TCP\n"),
-        "line 1: 'TCP': must be 'trace NAME:', which begins a trace"
+        "line 1: statement = 'TCP': must be 'trace NAME:', which begins a trace"
     );
     assert!(said("trace a:\n  TPC\n").starts_with("line 2: "));
     assert!(said("trace a:\n  TPC\n").contains("TPC"));
     let indented = said("trace a:\n  TCP\n    Decr\n");
     assert!(
-        indented.starts_with("line 3: 'Decr': must be an accelerator, branch"),
+        indented.starts_with("line 3: statement = 'Decr': must be an accelerator, branch"),
         "{indented}"
     );
     let bare = said("trace a:\n  TCP\n  branch out['hit'] == 1\n  Decr\n");
     assert_eq!(
         bare,
-        "line 3: branch: must have arms below it, indented more"
+        "line 3: statement = branch: must have arms below it, indented more"
     );
     assert!(
         said("trace a:\n  branch out['hit'] ==\n    on true:\n      Cmp\n").starts_with("line 2: ")
@@ -85,7 +85,7 @@ fn errors_name_the_line() {
     assert!(said("trace a:\n  trans JSON>JSON\n").contains("the two formats must differ"));
     let twice =
         "trace a:\n  branch out['hit'] == 1\n    on true:\n      Cmp\n    on true:\n      Cmp\n";
-    assert!(said(twice).starts_with("line 5: 'on true:'"));
+    assert!(said(twice).starts_with("line 5: statement = 'on true:'"));
     let mut deep = "trace a:\n".to_owned();
     for depth in 1..200 {
         let pad = " ".repeat(depth * 2);

@@ -102,7 +102,7 @@ fn recorded_requests_must_be_those_of_their_service() {
     );
     assert_eq!(
         refusal(&say("T5", "hot")),
-        "request 1: service Login, phase 2, chain 0: field 'hot' of trace T5: must be tested by a \
+        "request 1: service Login, phase 2, chain 0: fact = 'T5.hot': must be tested by a \
          branch"
     );
     let many = |requests: &mut Vec<RecordedRequest>| *requests = vec![requests[0].clone(); 4_097];

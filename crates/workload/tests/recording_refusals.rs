@@ -75,15 +75,15 @@ fn wrong_phases_and_services_are_named() {
     let others = "ReadH, StoreP, Follow, Login, CUrls, UniqId, RegUsr";
     assert_eq!(
         refusal(|recording| recording.services[0].service = "Compose".to_owned()),
-        format!("service CPost: must be in the recording, which has Compose, {others}")
+        format!("service = 'CPost': must be in the recording, which has Compose, {others}")
     );
     assert_eq!(
         refusal(|recording| recording.services.clear()),
-        "service CPost: must be in the recording, which has none"
+        "service = 'CPost': must be in the recording, which has none"
     );
     assert_eq!(
         refusal(|recording| recording.services.push(recording.services[0].clone())),
-        "service CPost: must be in the recording only once"
+        "service = 'CPost': must be in the recording only once"
     );
     assert_eq!(
         refusal(|recording| drop(recording.services[6].phases.pop())),
@@ -133,7 +133,7 @@ fn wrong_files_are_named() {
     );
     let error = refusal("{\"format\": \"accelflow-recording\",\n \"version\": 1}");
     assert!(
-        error.starts_with("not a recording: missing field `machine`"),
+        error.starts_with("recording: must be the JSON of a recording: missing field `machine`"),
         "{error}"
     );
     let misspelt = recording()
