@@ -127,7 +127,7 @@ def test_priorities_decide_who_gets_less_than_was_promised() -> None:
 
 def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
     file = tmp_path / "profiles.json"
-    done = accelflow("profile", str(LINK), "--most=3", "--out", str(file), "--json")
+    done = accelflow("profile", str(LINK), "--threads=2", "--out", str(file), "--json")
     assert done.returncode == 0, done.stderr
     table = arcus.read_profiles(file)
     assert table == json.loads(done.stdout)
@@ -140,20 +140,21 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
     assert tags[(both[0], ("reader", "inline_tx"))] == "SLO-Friendly"
     plan = arcus.read_plan(LINK) | {"duration_us": 1_000}
     read, anew = arcus.plan(plan, profiles=table), arcus.plan(plan)
-    assert read["simulated_contexts"] <= anew["simulated_contexts"]
+    # The sweep has contexts of two patterns; those of more are simulated when a plan needs them.
+    assert read["simulated_contexts"] < anew["simulated_contexts"]
     assert {**read, "simulated_contexts": 0} == {**anew, "simulated_contexts": 0}
-    # What the table says counts: accelerators that were profiled as slower have less left.
+    assert [flow["name"] for flow in read["rejected"]] == ["backup"]
+    # What the table says counts: the gateway has less left beside an accelerator that was profiled
+    # as slower.
     slower = [row | {"gbit_per_s": 0.5 * row["gbit_per_s"]} for row in table["entries"]]
     untagged: dict[str, Any] = {"entries": slower, "combinations": []}
     planned = arcus.plan(plan, profiles=table | untagged)
-    assert [it["name"] for it in planned["rejected"]] == ["reader", "backup"]
-    # So do its tags: combinations that are tagged as violating are avoided.
-    for tag in ("SLO-Violating", "SLO-Friendly"):
+    assert [flow["name"] for flow in planned["rejected"]] == ["gateway", "reader", "backup"]
+    # So do its tags: the tagged combinations have the gateway's messages cut, and are avoided.
+    for tag, segment in (("SLO-Violating", 1_500), ("SLO-Friendly", 1_024)):
         tagged = [row | {"tag": tag} for row in table["combinations"]]
         planned = arcus.plan(plan, profiles=table | {"combinations": tagged})
-        assert [flow["name"] for flow in planned["admitted"]] == (
-            [] if tag == "SLO-Violating" else ["gateway", "reader", "backup"]
-        )
+        assert planned["admitted"][0]["segment_bytes"] == segment
     with pytest.raises(InputError, match="must be of the plan's platform"):
         arcus.plan(plan | {"platform": {"pcie_lanes": 4}}, profiles=table)
     with pytest.raises(InputError, match=r"profiles: version = '0.0': must be"):
@@ -166,7 +167,7 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
         arcus.read_profiles(file)
 
 
-def test_tenants_that_come_after_the_sweep_are_planned_with_it(tmp_path: Path) -> None:
+def test_tenants_that_come_after_the_sweep_need_no_simulation(tmp_path: Path) -> None:
     platform = tmp_path / "platform.toml"
     platform.write_text("accelerators = ['ipsec']\n")
     file = tmp_path / "profiles.json"
@@ -178,7 +179,8 @@ def test_tenants_that_come_after_the_sweep_are_planned_with_it(tmp_path: Path) -
     second = flow | {"name": "b", "message_bytes": 1500}
     plan = {"accelerators": ["ipsec"], "flow": [flow, second]}
     planned = arcus.plan(plan, profiles=arcus.read_profiles(file))
-    assert planned["simulated_contexts"] <= arcus.plan(plan)["simulated_contexts"]
+    assert planned["simulated_contexts"] == 0
+    assert arcus.plan(plan)["simulated_contexts"] > 0
     assert [flow["verdict"]["Arcus"] for flow in planned["admitted"]] == ["kept", "kept"]
     with pytest.raises(InputError, match="path = 'inline_xr': must be function_call"):
         arcus.profile(plan, sizes=[64], paths=["inline_xr"])

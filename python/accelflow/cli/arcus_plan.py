@@ -164,7 +164,13 @@ def _promises(flow: dict[str, Any]) -> list[str]:
     metavar="PATH",
     help="With --size: a path of such tenants. Repeat for more; default: all paths.",
 )
-@click.option("--most", type=int, default=2, show_default=True, help="Most flows in a combination.")
+@click.option(
+    "--most",
+    type=int,
+    default=2,
+    show_default=True,
+    help="Most flows in a combination, and most patterns (a route with a size) in a context.",
+)
 @click.option("--threads", type=int, default=1, show_default=True, help="Parallel simulations.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the table here, for `plan --profiles`."

@@ -105,7 +105,7 @@ def _refusing(kind: click.ParamType[Any]) -> click.ParamType[Any]:
 
 
 def _refusal(place: str, value: Any, kind: click.ParamType[Any]) -> InputError | None:
-    """The refusal of `value`, which is not of `kind`; None for a kind that is not known here."""
+    """Build the refusal of `value` for an option of type `kind`. Return None for other types."""
     if isinstance(kind, click.Choice):
         return refused(place, value, known=[str(choice) for choice in kind.choices])
     allowed = _rule(kind, value)

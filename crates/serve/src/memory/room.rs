@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::wipe::Wiped;
 
 /// The smallest reservation for a response, in bytes: enough for most responses. By default a
-/// connection has room for 512 of them, as many as it may have streams.
+/// connection has room for 512 of them: a connection may have 512 streams.
 const LEAST: usize = 64 * 1024;
 
 /// The number of recent responses of a method that count: at least this many, at most twice as

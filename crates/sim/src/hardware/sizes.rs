@@ -1,6 +1,6 @@
 use accelflow_units::Bytes;
 
-/// What is derived from a size, for the sizes that came last.
+/// Values derived from sizes, kept for the sizes that came last.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes<T> {
     /// By the lower bits of the size.
@@ -11,14 +11,14 @@ pub(super) struct Sizes<T> {
 const PLACES: usize = 64;
 
 impl<T: Copy> Sizes<T> {
-    /// Knows only `size`.
+    /// Keeps the value of `size` only.
     pub(super) fn new(size: Bytes, derived: T) -> Sizes<T> {
         Sizes {
             known: Box::new([(size, derived); PLACES]),
         }
     }
 
-    /// What is derived from `size`, by `derive` if it is not known.
+    /// Returns the value of `size`. Calls `derive` if the value is not kept.
     #[inline(always)]
     pub(super) fn get(&mut self, size: Bytes, derive: impl FnOnce(Bytes) -> T) -> &T {
         let known = &mut self.known[size.get() as usize % PLACES];

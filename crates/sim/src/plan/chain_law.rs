@@ -1,4 +1,4 @@
-//! The laws of the operations of a chain.
+//! Laws of the costs of a chain's operations.
 
 use accelflow_trace::{Accel, AtmAddress};
 
@@ -6,8 +6,8 @@ use super::ChainPlan;
 use super::law::Law;
 
 impl ChainPlan {
-    /// The law of an operation; `None` if there is none, since its cost is drawn, its payload was
-    /// recorded, or it has no cost.
+    /// Returns the law of an operation's cost, or `None` if the cost is drawn, the payload was
+    /// recorded, or the operation has no cost.
     pub(crate) fn law(&self, trace: AtmAddress, accel: Accel, receives: bool) -> Option<Law> {
         let slot = self.slot(trace, accel, receives);
         let plan = self.operations.get(slot).copied().flatten()?;
