@@ -243,9 +243,9 @@ def test_exceptions_of_a_users_module_are_reported_with_their_place(
     (tmp_path / "worse.py").write_text("1 / 0\n")
     (tmp_path / "syntax.py").write_text("def setup(:\n")
     for text, words in [
-        ("breaks:setup", "'breaks:setup' raised ValueError: no database ("),
-        ("worse:setup", "importing worse raised ZeroDivisionError: division by zero ("),
-        ("syntax:setup", "importing syntax raised SyntaxError: "),
+        ("breaks:setup", "breaks:setup raised ValueError: no database ("),
+        ("worse:setup", "it raised ZeroDivisionError: division by zero ("),
+        ("syntax:setup", "it raised SyntaxError: "),
     ]:
         done = record(
             text, "--service", ADD, *served, "--out", str(tmp_path / "x.json"), folder=tmp_path

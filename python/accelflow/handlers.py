@@ -41,7 +41,11 @@ def find_setup(text: str) -> Callable[[Server], object]:
             f"must be a module that can be imported: it raised {_raised(error)}",
         ) from error
     if not callable(found):
-        raise refused("MODULE:FUNCTION", text, f"must be a function of {module}, which has no such")
+        raise refused(
+            "MODULE:FUNCTION",
+            text,
+            f"must name a function of {module}; {module} has no function {name!r}",
+        )
     setup: Callable[[Server], object] = found
     return setup
 
