@@ -176,6 +176,7 @@ fn service_json(result: &ServiceResult) -> Value {
     let spent = result.tenant.accelerator_time;
     if spent > Time::ZERO {
         row["tenant"]["accelerator_us"] = json!(spent.as_us_f64());
+        row["tenant"]["charged_us"] = json!(result.tenant.charged_time.as_us_f64());
     }
     add_calls(&mut row, result);
     row

@@ -294,8 +294,11 @@ pub struct TenantStats {
     pub shaped: u64,
     /// The sum of their times in the shaper, each at least the shaper's latency.
     pub shaping_time: Time,
-    /// Time of processing elements for its traces, if it is limited in that.
+    /// Time of processing elements for its traces, if it is limited in that: with the preparation of
+    /// elements that other tenants used, and with waits for memory.
     pub accelerator_time: Time,
+    /// The time that its traces paid for: that of their operations on idle elements.
+    pub charged_time: Time,
 }
 
 /// The resource that limits a saturated server.

@@ -114,6 +114,60 @@ fn one_limit_holds_against_small_huge_bursty_and_mixed_floods() {
 }
 
 #[test]
+fn a_promise_holds_beside_another_tenant_whose_scratchpads_are_wiped() {
+    let config = Config::default();
+    for (bytes, us) in [(64, 4.0), (65_536, 60.0)] {
+        let plan = beside(receives(bytes, us), receives(4_096, 30.0));
+        let alone = |service: usize| {
+            let load = Load::new(service, poisson(100.0), 400, 0);
+            let load = load.shaped_in_time(limit(100.0, 1.0));
+            let outcome = run(&config, &plan, "accelflow", &[load], 1);
+            outcome.tenants[0].charged_time.as_s_f64() / 400.0
+        };
+        let (each, promised) = (alone(0), 0.5);
+        // The flooder asks for three times its promise; the other tenant uses elements in between.
+        let flooder = Load::new(0, poisson(3.0 * promised / each), 20_000, 4_000)
+            .of_tenant(1)
+            .shaped_in_time(limit(promised, 50.0 * each));
+        let victim = Load::new(1, poisson(1.0 / alone(1)), 20_000, 0);
+        let outcome = run(&config, &plan, "accelflow", &[flooder, victim], 7);
+        let service = &outcome.services[0];
+        let window = service
+            .measured
+            .map_or(1.0, |(from, to)| (to - from).as_s_f64());
+        let got = service.completed_in_window as f64 / window * each / promised;
+        assert!((got - 1.0).abs() < 0.03, "{bytes} B: {got} of the promise");
+        // What others cost it is not on its bill.
+        let tenant = outcome
+            .tenants
+            .iter()
+            .find(|tenant| tenant.tenant == 1)
+            .unwrap();
+        assert!(
+            tenant.accelerator_time > tenant.charged_time.scale(1.02),
+            "{bytes} B"
+        );
+    }
+}
+
+#[test]
+fn tokens_that_come_back_while_a_large_trace_waits_are_not_lost() {
+    // Small traces are paid in full before they take less; the large ones take ten buckets.
+    let plan = beside(receives(512, 2.0), receives(400_000, 2_000.0));
+    let large = time_of_one(&plan, 1).as_s_f64();
+    let small = time_of_one(&plan, 0).as_s_f64();
+    let share = 0.5;
+    let both = |service, rate: f64, count| {
+        let load = Load::new(service, poisson(rate), count, count / 5);
+        load.shaped_in_time(limit(share, large / 10.0))
+    };
+    let loads = [both(0, share / small, 30_000), both(1, share / large, 30)];
+    let outcome = run(&config(), &plan, "accelflow", &loads, 5);
+    let served = served_s_per_s(&plan, &outcome);
+    assert!((served / share - 1.0).abs() < 0.03, "{served} of {share}");
+}
+
+#[test]
 fn a_trace_passes_when_what_others_of_its_size_took_is_paid() {
     let plan = receives(1_000, 40.0);
     let took_ns = time_of_one(&plan, 0).as_ps().div_ceil(1_000);

@@ -27,7 +27,7 @@ _LARGEST: Final = ("number", "peak_running_traces")
 #: Response times of single requests or of bins.
 _TAILS: Final = ("tail_us", "tail_bins")
 #: Times that are sums over a run, like counts.
-_SUMS: Final = ("waiting_us", "shaping_us", "accelerator_us")
+_SUMS: Final = ("waiting_us", "shaping_us", "accelerator_us", "charged_us")
 #: The measures of a service that are kept without each seed in turn.
 _LEFT_OUT: Final = ("mean_us", "p99_us")
 #: The measures of a system, computed from those of its services.

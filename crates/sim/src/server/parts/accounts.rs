@@ -45,21 +45,19 @@ impl TimeLimit {
             left: predicted,
         };
         let mut bill = *self.bill.get_or_insert(new);
-        let most = u64::from(self.bucket.registers().bucket());
-        // A trace that takes more than the bucket holds empties it several times.
-        while let Ok(true) = self.bucket.take(bill.left.min(most), cycle) {
-            bill.left -= bill.left.min(most);
-            if bill.left == 0 {
-                self.bill = None;
-                return Some(bill.predicted);
-            }
-        }
-        self.bill = Some(bill);
-        None
+        // Tokens are paid as they come. If the first trace waited for a full bucket, tokens that others give
+        // back meanwhile would not fit and be lost.
+        let part = bill.left.min(self.bucket.tokens(cycle));
+        // Nothing passes while tokens are owed.
+        let pays = self.bucket.take(part, cycle) == Ok(true);
+        bill.left -= if pays { part } else { 0 };
+        let paid = pays && bill.left == 0;
+        self.bill = (!paid).then_some(bill);
+        paid.then_some(bill.predicted)
     }
 
-    /// The first cycle, at or after `cycle`, in which [`TimeLimit::pay`] gets on; `None` if nothing is to be
-    /// paid.
+    /// The first cycle, at or after `cycle`, in which the first trace in line can pay the rest of its bill,
+    /// or a bucket of it; `None` if nothing is to be paid.
     pub(super) fn ready(&self, cycle: Cycles) -> Option<Cycles> {
         let most = u64::from(self.bucket.registers().bucket());
         let next = self.bill?.left.min(most);
@@ -92,6 +90,10 @@ pub(super) struct Accounts {
 }
 
 /// The account of a trace, which it shares with the arms of its forks.
+///
+/// A trace pays for what its operations take on idle elements. What other tenants cost it is not on its
+/// bill: wiping scratchpads between tenants, and waiting for memory that others use. A promise in
+/// accelerator time then holds whoever else is there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Account {
     /// The number of the tenant's queue.
@@ -136,7 +138,7 @@ impl Accounts {
         }
     }
 
-    /// Adds time of a processing element. Returns the queue of the tenant that it is accounted to.
+    /// Adds the time of an operation on an idle element. Returns the queue of the tenant that it is accounted to.
     pub(super) fn spend(&mut self, job: JobId, time: Time) -> Option<usize> {
         let index = self.of(job)?;
         let account = &mut self.accounts[index];

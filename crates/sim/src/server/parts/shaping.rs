@@ -215,8 +215,8 @@ impl Shaping {
         self.in_time
     }
 
-    /// Accounts time of a processing element to a trace. Returns the index of its tenant, if that is limited
-    /// in accelerator time.
+    /// Accounts the time of an operation on an idle element to a trace. Returns the index of its tenant, if
+    /// that is limited in accelerator time.
     pub(super) fn spend(&mut self, job: JobId, time: Time) -> Option<usize> {
         let queue = self.accounts.spend(job, time)?;
         Some(self.queues[queue].tenant)

@@ -147,18 +147,20 @@ impl Tenancy {
         self.shaping.share(trace, arm);
     }
 
-    /// Accounts time of a processing element to a trace, if its tenant is limited in accelerator time.
+    /// Whether a tenant is limited in accelerator time.
     #[inline(always)]
-    pub(crate) fn spend(&mut self, job: JobId, time: Time) {
-        if self.shaping.limits_time() {
-            self.account(job, time);
-        }
+    pub(crate) fn limits_time(&self) -> bool {
+        self.shaping.limits_time()
     }
 
+    /// Accounts time of a processing element to a trace, if its tenant is limited in accelerator time. The
+    /// trace pays `due` for it.
     #[inline(never)]
-    fn account(&mut self, job: JobId, time: Time) {
-        if let Some(tenant) = self.shaping.spend(job, time) {
-            self.tenants[tenant].stats.accelerator_time += time;
+    pub(crate) fn spend(&mut self, job: JobId, time: Time, due: Time) {
+        if let Some(tenant) = self.shaping.spend(job, due) {
+            let stats = &mut self.tenants[tenant].stats;
+            stats.accelerator_time += time;
+            stats.charged_time += due;
         }
     }
 

@@ -50,7 +50,10 @@ impl Engine<'_> {
         let work = loaded + compute + written;
         let ends = now + work;
         job.run.ends = ends;
-        self.tenancy.spend(id, work);
+        if self.tenancy.limits_time() {
+            // Nothing delays this operation: the element is as if idle.
+            self.tenancy.spend(id, work, work);
+        }
         self.measures.add_work(work);
         let station = self.ensemble.station_mut(unit);
         station.runs_until(ends);
@@ -127,7 +130,11 @@ impl Engine<'_> {
         };
         self.jobs.get_mut(id).run.ends = ends;
         self.measures.add_work(until - now);
-        self.tenancy.spend(id, until - now);
+        if self.tenancy.limits_time() {
+            // The operation alone: not the element's preparation for another tenant, nor waits for memory.
+            let due = self.operation_time(self.jobs.get(id));
+            self.tenancy.spend(id, until - now, due);
+        }
         self.ensemble.station_mut(unit).runs_until(ends);
     }
 
@@ -139,7 +146,9 @@ impl Engine<'_> {
         let emptied = self.write_beyond(id, now).max(entry_written);
         let written = emptied + self.timing.more_pieces(&self.uncore, unit.accel, output);
         self.measures.add_work(written - now);
-        self.tenancy.spend(id, written - now);
+        if self.tenancy.limits_time() {
+            self.tenancy.spend(id, written - now, Time::ZERO);
+        }
         self.schedule(written, Event::Operated(id));
     }
 
