@@ -35,6 +35,9 @@ const INTERVAL: Cycles = Cycles(1_250);
 const INTERVAL_S: f64 = 5e-6;
 const BYTES_OF_A_TRACE: u64 = 8_192;
 
+/// The time between draws of a bursty flood's rate: a run has many.
+const DRAWS: Time = Time::from_us(1_000);
+
 /// A bucket holds so many traces, their bytes or their time.
 const BUCKET: u64 = 16;
 
@@ -66,9 +69,9 @@ const FLOODS: [Flood; 3] = [
     Flood {
         name: "bursty",
         what: "sizes of the fleet (mean 8.0 KB), ten times the rate for a tenth of the time, else \
-               nothing; 5 ms between draws",
+               nothing; 1 ms between draws",
         bytes: None,
-        rate_rps: 100_000.0,
+        rate_rps: 300_000.0,
         bursts: true,
     },
 ];
@@ -330,7 +333,7 @@ fn scenario(flood: &Flood, requests: u64, tcp_us: u64) -> Result<Scenario, Failu
 
 /// The mean accelerator time of a request of a service alone, in seconds.
 fn time_of_a_request(plan: &Plan, service: ServicePlan) -> Result<f64, Failure> {
-    const REQUESTS: u64 = 2_000;
+    const REQUESTS: u64 = 20_000;
     let mut plan = plan.clone();
     plan.services = vec![service];
     let arrivals = ArrivalProcess::Poisson { rate_rps: 1_000.0 };
@@ -338,12 +341,8 @@ fn time_of_a_request(plan: &Plan, service: ServicePlan) -> Result<f64, Failure> 
         Registers::for_accelerator_time(Registers::MAX_ACCELERATOR_S_PER_S, None, Clock::PAPER)?;
     let load = Load::new(0, arrivals, REQUESTS, 0).shaped_in_time(most);
     let outcome = run(&plan, "accelflow", &Config::default(), &[load], 1)?;
-    let spent = outcome
-        .tenants
-        .first()
-        .ok_or("there is no tenant")?
-        .accelerator_time;
-    Ok(spent.as_s_f64() / REQUESTS as f64)
+    let tenant = outcome.tenants.first().ok_or("there is no tenant")?;
+    Ok(tenant.charged_time.as_s_f64() / REQUESTS as f64)
 }
 
 fn run(
@@ -387,7 +386,7 @@ fn cell_of(
             false => poisson(flood.rate_rps),
             true => ArrivalProcess::Bursty {
                 rate_rps: flood.rate_rps,
-                modulation: Modulation::new(&[(10.0, 0.1), (0.0, 0.9)], Time::from_us(5_000))?,
+                modulation: Modulation::new(&[(10.0, 0.1), (0.0, 0.9)], DRAWS)?,
             },
         };
         // It floods for as long as the victim has requests.
