@@ -6,7 +6,7 @@ use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
 use accelflow_sim::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
 use accelflow_trace::Accel;
-use accelflow_units::Time;
+use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
     OperationProfile, PhaseProfile, ServiceProfile, WaitDistribution,
 };
@@ -134,7 +134,7 @@ fn demand(
         let of = found.operations.entry(name).or_default();
         of.count += 1;
         of.core_ns += operation.cost.mean().as_ns_f64();
-        of.accelerator_ns += on_accelerator(operation, server, whole);
+        of.accelerator_ns += on_accelerator(operation, mean_message(plan), server, whole);
     }
     for (phase, costs) in profile.phases().iter().enumerate() {
         let PhaseProfile::Traces(chains) = costs else {
@@ -153,11 +153,21 @@ fn demand(
             .filter(|(_, chain)| !chain.detached);
         let demands = waited.map(|(chain, planned)| {
             let answered = phase == 0 || planned.calls.is_some();
-            demand_of(chain, answered, server, whole, wait)
+            let message = planned.message(0, 0, 0).mean;
+            demand_of(chain, message, answered, server, whole, wait)
         });
         found.phases.push(demands.collect());
     }
     found
+}
+
+/// The mean size of a service's messages, by its first chain.
+fn mean_message(plan: &ServicePlan) -> Bytes {
+    let chains = plan.phases.iter().find_map(|phase| match phase {
+        PhasePlan::Chains(chains) => chains.first(),
+        _ => None,
+    });
+    chains.map_or(Bytes(0), |chain| chain.message(0, 0, 0).mean)
 }
 
 /// The mean of times; 0 without any.
@@ -165,10 +175,11 @@ fn mean_ns(times: Option<&WaitDistribution>) -> f64 {
     times.map_or(0.0, |times| times.mean().as_ns_f64())
 }
 
-/// The demands of `chain`. A chain that is `answered` has no wait of its own: it receives the
-/// request, or a simulated service answers it.
+/// The demands of `chain`, whose messages have the mean size `message`. A chain that is `answered` has no
+/// wait of its own: it receives the request, or a simulated service answers it.
 fn demand_of(
     chain: &[OperationProfile],
+    message: Bytes,
     answered: bool,
     server: &Config,
     plan: &Plan,
@@ -179,7 +190,7 @@ fn demand_of(
         let call = &operation.operation;
         found.operations += 1;
         found.core_ns += operation.cost.mean().as_ns_f64();
-        found.accelerator_ns += on_accelerator(operation, server, plan);
+        found.accelerator_ns += on_accelerator(operation, message, server, plan);
         if call.accel == Accel::Tcp && call.receives && !answered {
             found.remote_ns += wait(&call.trace).as_ns_f64();
         }
@@ -187,11 +198,18 @@ fn demand_of(
     found
 }
 
-fn on_accelerator(operation: &OperationProfile, server: &Config, plan: &Plan) -> f64 {
+/// The time of an operation on its accelerator; without a measured size its input has `message`.
+fn on_accelerator(
+    operation: &OperationProfile,
+    message: Bytes,
+    server: &Config,
+    plan: &Plan,
+) -> f64 {
     let (accel, on_core) = (operation.operation.accel, operation.cost.mean());
+    let input = operation.payload.map_or(message, |payload| payload.input);
     let time = match plan.own_speedup(accel) {
         Some(speedup) => on_core.scale(1.0 / speedup),
-        None => server.accelerated(accel, on_core),
+        None => server.accelerated_input(accel, on_core, input),
     };
     time.as_ns_f64()
 }

@@ -217,15 +217,21 @@ fn called_json(called: &CalledResult) -> Value {
     })
 }
 
-/// The number of operations that ran on a core instead, by reason. The reasons "no accelerator" and
-/// "core sooner" are listed only if they occurred.
+/// The number of operations that ran on a core instead, by reason. Reasons that only some settings allow
+/// are listed only if they occurred.
 fn fallbacks_json(result: &ServiceResult) -> Value {
     let count = |reason: &Fallback| {
         let count = result.fallbacks.get(reason).copied().unwrap_or(0);
         (reason.name(), count)
     };
     let counts = Fallback::ALL.iter().map(count);
-    let rare = [Fallback::NoAccelerator, Fallback::CoreSooner].map(Fallback::name);
+    let rare = [
+        Fallback::NoAccelerator,
+        Fallback::CoreSooner,
+        Fallback::UnknownFunction,
+        Fallback::Nack,
+    ]
+    .map(Fallback::name);
     let counts: BTreeMap<&str, u64> = counts
         .filter(|(reason, count)| *count > 0 || !rare.contains(reason))
         .collect();

@@ -22,17 +22,23 @@ pub enum Fallback {
     TimedOut,
     /// The chip does not have the next accelerator.
     NoAccelerator,
+    /// The schema map of the RPC processor does not have the function.
+    UnknownFunction,
+    /// The RPC processor had no memory for a message. Its sender sends it again, or gives up.
+    Nack,
 }
 
 impl Fallback {
     /// All reasons.
-    pub const ALL: [Fallback; 6] = [
+    pub const ALL: [Fallback; 8] = [
         Fallback::EnqueueDenied,
         Fallback::OverflowFull,
         Fallback::CoreSooner,
         Fallback::Exception,
         Fallback::TimedOut,
         Fallback::NoAccelerator,
+        Fallback::UnknownFunction,
+        Fallback::Nack,
     ];
 
     /// The name in results.
@@ -44,6 +50,8 @@ impl Fallback {
             Fallback::Exception => "exception",
             Fallback::TimedOut => "timed_out",
             Fallback::NoAccelerator => "no_accelerator",
+            Fallback::UnknownFunction => "unknown_function",
+            Fallback::Nack => "nack",
         }
     }
 }

@@ -184,7 +184,11 @@ fn every_row_says_why_and_names_its_unit() {
     for parameter in PARAMETERS.parameters() {
         let key = parameter.key;
         match parameter.provenance {
-            Provenance::Paper => assert!(parameter.source.contains("AccelFlow"), "{key}"),
+            Provenance::Paper => {
+                let papers = ["AccelFlow", "Cerebros"];
+                let named = papers.iter().any(|paper| parameter.source.contains(paper));
+                assert!(named, "{key}");
+            }
             _ => assert!(!parameter.why.is_empty(), "{key} has no reason"),
         }
         // A key ends with its unit, unless it counts something.

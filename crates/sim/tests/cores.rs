@@ -258,6 +258,36 @@ fn affinity_gives_a_service_the_core_that_has_its_code() {
     assert_eq!(by_turns(5.0), 6 * 100 + 2 * 10);
 }
 
+/// In us, what three services whose requests arrive one by one, in turn, spend on two cores with affinity
+/// that remembers so many services of each.
+fn three_by_turns(depth: f64) -> u64 {
+    let mut plan = fixed_plan(&uniq_id(), 100e3, 0, &|_| NOTHING_NS);
+    let one = plan.services[0].clone();
+    plan.services.extend([one.clone(), one]);
+    let config = server(&[
+        ("core.count", 2.0),
+        ("core.balancing", 5.0),
+        ("core.function_map_depth", depth),
+        ("core.cold_code_ns", 10_000.0),
+    ]);
+    let at = |service: usize| {
+        let times = (0..4).map(|n| Time::from_us(1_000 * (1 + 3 * n + service as u64)));
+        Load::new(service, ArrivalProcess::Trace(times.collect()), 4, 0)
+    };
+    let outcome = run(&config, &plan, "ideal", &[at(0), at(1), at(2)], 1);
+    let cpu = |stats: &accelflow_sim::stats::ServiceStats| stats.spent.of(Part::Cpu);
+    let spent: Time = outcome.services.iter().map(cpu).sum();
+    spent.as_ps() / 1_000_000
+}
+
+#[test]
+fn a_deeper_function_map_keeps_a_service_at_its_core() {
+    // With one service remembered, the third takes the core of the first, and all go on in circles.
+    assert_eq!(three_by_turns(1.0), 12 * 110);
+    // With two, each goes back to its core; only the core that two share is cold for them.
+    assert_eq!(three_by_turns(2.0), 12 * 100 + 9 * 10);
+}
+
 #[test]
 fn a_time_slice_lets_short_tasks_past_long_ones() {
     // The long one runs from 1 us: a switch and its logic, to 10,002 us.

@@ -42,6 +42,13 @@ const SCARCE: &[(&str, f64)] = &[
 const ONE_ELEMENT: &[(&str, f64)] = &[("accelerator.pes", 1.0)];
 const REUSED: &[(&str, f64)] = &[("accelerator.pes", 1.0), ("accelerator.reuse", 1.0)];
 const WHOLE: &[(&str, f64)] = &[("accelerator.rpc_processor", 1.0)];
+/// Memory for a few messages.
+const LITTLE_MEMORY: &[(&str, f64)] = &[
+    ("accelerator.rpc_processor", 1.0),
+    ("accelerator.rpc_memory_bytes", 30_000.0),
+];
+/// Affinity, and code that leaves the caches.
+const AFFINITY: &[(&str, f64)] = &[("core.balancing", 5.0), ("core.cold_code_ns", 100.0)];
 const FEW_CORES: &[(&str, f64)] = &[("core.count", 4.0)];
 const NEWER: &[(&str, f64)] = &[("core.generation", 3.0)];
 const EXCEPTIONS: &[(&str, f64)] = &[("exception.per_million", 50_000.0)];
@@ -80,6 +87,25 @@ const ROWS: &[Row] = &[
     ("accelerator.rpc_processor", 0.0, 1.0, AF, NONE),
     ("accelerator.rpc_payload_ns", 3.0, 4.0, AF, WHOLE),
     ("accelerator.rpc_payload_gb_per_s", 16.0, 15.0, AF, WHOLE),
+    ("accelerator.rpc_field_ns", 0.25, 0.5, AF, WHOLE),
+    ("accelerator.rpc_field_bytes", 11.0, 10.0, AF, WHOLE),
+    ("accelerator.rpc_schema_map_entries", 64.0, 4.0, AF, WHOLE),
+    ("accelerator.rpc_memory_bytes", 0.0, 30_000.0, AF, WHOLE),
+    (
+        "accelerator.rpc_reservation_ratio",
+        4.0,
+        8.0,
+        AF,
+        LITTLE_MEMORY,
+    ),
+    (
+        "accelerator.rpc_retry_after_ns",
+        10_000.0,
+        11_000.0,
+        AF,
+        LITTLE_MEMORY,
+    ),
+    ("accelerator.rpc_retries", 3.0, 0.0, AF, LITTLE_MEMORY),
     ("accelerator.reuse", 0.0, 1.0, AF, ONE_ELEMENT),
     ("accelerator.reuse_speed", 1.0, 0.9, AF, REUSED),
     ("accelerator.fallback", 0.0, 1.0, AF, ONE_ELEMENT),
@@ -105,6 +131,7 @@ const ROWS: &[Row] = &[
     ("core.clock_ghz", 2.4, 2.5, AF, NONE),
     ("core.enqueue_ns", 50.0, 51.0, AF, NONE),
     ("core.cold_code_ns", 0.0, 100.0, AF, NONE),
+    ("core.function_map_depth", 1.0, 4.0, AF, AFFINITY),
     ("core.notice_ns", 50.0, 51.0, AF, NONE),
     ("core.context_switch_ns", 1_000.0, 1_001.0, AF, NONE),
     ("core.interrupt_ns", 1_333.0, 1_334.0, "cpu_centric", NONE),

@@ -77,6 +77,15 @@ impl Config {
         self.fixed(accel).unwrap_or_else(by_speedup)
     }
 
+    /// Returns the time of an operation on `accel` that takes `on_core` on a core, and reads `input`. A
+    /// whole RPC processor takes a time for payloads that depends on their size alone.
+    pub fn accelerated_input(&self, accel: Accel, on_core: Time, input: Bytes) -> Time {
+        match self.element_of(accel) == accel {
+            true => self.accelerated(accel, on_core),
+            false => self.accelerator.rpc_payload_time(input),
+        }
+    }
+
     /// Returns the time that a dispatcher's transformation engine takes for `payload`.
     pub fn transformation(&self, payload: Bytes) -> Time {
         let rate = self.dispatcher.transform_rate;

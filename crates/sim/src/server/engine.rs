@@ -9,7 +9,8 @@ use super::activity::Wait;
 use super::error::{Failure, SimError};
 use super::parts::{
     Arrivals, Buffers, Calls, Cores, Deadlines, Dispatchers, Ensemble, Exceptions, Joins, Manager,
-    Measures, Policies, Requests, Retries, Tenancy, Timing, Usage, Watching, unloaded_phases,
+    Measures, Policies, Processor, Requests, Retries, Tenancy, Timing, Usage, Watching,
+    unloaded_phases,
 };
 use super::run::{Run, Watch};
 use super::state::{Event, Job, JobId, RequestId, Slab, Start};
@@ -37,6 +38,8 @@ pub(crate) struct Engine<'r> {
     pub ensemble: Ensemble,
     pub dispatchers: Dispatchers,
     pub manager: Manager,
+    /// Cerebros, if it is in the place of the RPC accelerator.
+    pub processor: Processor,
     pub joins: Joins,
     /// The calls to other services.
     pub calls: Calls,
@@ -88,6 +91,7 @@ impl<'r> Engine<'r> {
             tenancy,
             dispatchers: Dispatchers::new(config),
             manager: Manager::new(config, &properties, unloaded),
+            processor: Processor::new(run),
             joins: Joins::new(),
             calls,
             retries: Retries::new(plan.has_retries()),
@@ -241,6 +245,7 @@ impl<'r> Engine<'r> {
             Event::Notified(job) => return self.notified(job, now),
             Event::Grants => return self.grant_due(now),
             Event::Released(by, job) => return self.released(Start { job, by }, now),
+            Event::Resent(by, job) => return self.resent(Start { job, by }, now),
             Event::CoreDone(core, number) => return self.core_done(core, number, now),
             Event::Invoked(index) => return self.invoked(index, now),
             Event::Returned(call) => return self.returned(call, now),

@@ -44,8 +44,23 @@ pub struct AcceleratorConfig {
     pub rpc_processor: RpcProcessor,
     /// The RPC processor's fixed time for a payload, in addition to that of its bytes.
     pub rpc_payload: Time,
-    /// The rate at which an element of the RPC processor transforms payloads.
+    /// The rate at which an element of the RPC processor moves the words of a payload.
     pub rpc_payload_bandwidth: Bandwidth,
+    /// The RPC processor's time for the type of each field of a payload.
+    pub rpc_field: Time,
+    /// The mean size of a payload's fields.
+    pub rpc_field_size: Bytes,
+    /// Functions in the schema map of the RPC processor, those with most requests; a core executes the
+    /// RPC operations of all others.
+    pub rpc_schema_map_entries: usize,
+    /// Memory of the NIC for messages and their payloads; 0 for no limit.
+    pub rpc_memory: Bytes,
+    /// The memory that is reserved for a payload, as a multiple of its message's size.
+    pub rpc_reservation_ratio: f64,
+    /// The time after which a sender repeats a message that found no memory.
+    pub rpc_retry_after: Time,
+    /// The number of times that it does; the request is then terminated.
+    pub rpc_retries: u64,
     /// Speedup of each accelerator over a core, by [`Accel::index`].
     pub speedup: [f64; Accel::MOST],
     /// Whether idle elements execute operations of other accelerators.
@@ -71,6 +86,13 @@ impl AcceleratorConfig {
             true => own.instances.unwrap_or(self.instances),
             false => 0,
         }
+    }
+
+    /// The RPC processor's time for a payload of `size` bytes: its access to the memory, its fields and
+    /// its words.
+    pub fn rpc_payload_time(&self, size: Bytes) -> Time {
+        let fields = size.get().div_ceil(self.rpc_field_size.get().max(1));
+        self.rpc_payload + self.rpc_field * fields + self.rpc_payload_bandwidth.transfer(size)
     }
 
     /// Whether the chip has `accel`.

@@ -25,6 +25,8 @@ pub struct CoreConfig {
     pub transform_per_kib: Time,
     /// How LdB chooses the core of a request.
     pub balancing: Balancing,
+    /// The number of services that affinity remembers for each core.
+    pub function_map_depth: usize,
     /// How a core that executes LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
     /// Additional time of application logic on a core whose last request belonged to another

@@ -133,7 +133,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
                 Choice::named(
                     5.0,
                     "affinity",
-                    "of the cores with the fewest requests in flight, one whose last request was of the same service (Cerebros, section 4.3)",
+                    "of the cores with the fewest requests in flight, one that the function map has for the service (Cerebros, section 4.3)",
                 ),
             ]),
             default: 2.0,
@@ -143,6 +143,19 @@ pub(super) const ROWS: &[Row<Config>] = &[
         },
         get: |config| config.core.balancing as usize as f64,
         set: |config, value| config.core.balancing = Balancing::ALL[value as usize],
+    },
+    Row {
+        parameter: Parameter {
+            key: "core.function_map_depth",
+            unit: "services",
+            kind: Kind::whole(1.0, 1000.0),
+            default: 1.0,
+            provenance: Provenance::Paper,
+            source: "Cerebros, MICRO 2021, section 4.3; deeper maps are its open question",
+            why: "The services of its last requests that balancing by affinity remembers for each core: a service of a workload is a function. Code of older ones may be gone, so core.cold_code_ns looks at the last request alone.",
+        },
+        get: |config| config.core.function_map_depth as f64,
+        set: |config, value| config.core.function_map_depth = value as usize,
     },
     Row {
         parameter: Parameter {

@@ -1,18 +1,49 @@
 //! The cores, their run queues and their software queues.
 
+use std::collections::VecDeque;
+
 use accelflow_units::Time;
 
 use crate::config::{Balancing, Config, InterruptPolicy};
 use crate::hardware::{Core, SliceEnd, Slices, SoftQueue, TaskStart};
 use crate::server::state::{CoreId, CoreMessage, Task};
 
+/// For each core the services of the requests that LdB has assigned to it last, the latest first
+/// (Cerebros, section 4.3).
+struct FunctionMap {
+    recent: Vec<VecDeque<u16>>,
+    depth: usize,
+}
+
+impl FunctionMap {
+    fn new(cores: usize, depth: usize) -> FunctionMap {
+        FunctionMap {
+            recent: vec![VecDeque::with_capacity(depth + 1); cores],
+            depth,
+        }
+    }
+
+    /// Whether the map has `service` for `core`.
+    fn has(&self, core: usize, service: u16) -> bool {
+        self.recent[core].contains(&service)
+    }
+
+    /// Adds `service` to the list of `core`. Returns the one before it.
+    fn note(&mut self, core: usize, service: u16) -> Option<u16> {
+        let recent = &mut self.recent[core];
+        let before = recent.front().copied();
+        recent.push_front(service);
+        recent.truncate(self.depth);
+        before
+    }
+}
+
 /// The cores of the server.
 pub(crate) struct Cores {
     cores: Vec<Core<Task>>,
     /// By core, the queue in memory that accelerators write to; empty if the orchestrator has none.
     software_queues: Vec<SoftQueue<CoreMessage>>,
-    /// By core, the service of the request that LdB has assigned to it last.
-    recent: Vec<Option<u16>>,
+    recent: FunctionMap,
     /// Number of requests that LdB has assigned to cores.
     balanced: u64,
     balancing: Balancing,
@@ -31,7 +62,7 @@ impl Cores {
         Cores {
             cores: vec![Core::new(slices); config.core.count],
             software_queues: (0..queues).map(queue).collect(),
-            recent: vec![None; config.core.count],
+            recent: FunctionMap::new(config.core.count, config.core.function_map_depth),
             balanced: 0,
             balancing: config.core.balancing,
             interrupt_policy: config.core.interrupt_policy,
@@ -59,7 +90,7 @@ impl Cores {
         };
         self.balanced += 1;
         self.cores[core].own();
-        let before = self.recent[core].replace(service);
+        let before = self.recent.note(core, service);
         (core as CoreId, before == Some(service))
     }
 
@@ -187,12 +218,12 @@ impl Cores {
 ///
 /// Cerebros, section 4.3: of the cores that have just executed the function, that with the fewest
 /// requests. There, the network card gives messages only to cores that are available.
-fn affine<T: Copy>(cores: &[Core<T>], recent: &[Option<u16>], service: u16, turn: u64) -> usize {
+fn affine<T: Copy>(cores: &[Core<T>], recent: &FunctionMap, service: u16, turn: u64) -> usize {
     let first = (turn % cores.len().max(1) as u64) as usize;
     let in_turn = (0..cores.len()).map(|place| (first + place) % cores.len());
     let key = |&core: &usize| {
         let (requests, tasks) = cores[core].committed();
-        (requests, recent[core] != Some(service), tasks)
+        (requests, !recent.has(core, service), tasks)
     };
     in_turn.min_by_key(key).unwrap_or(0)
 }

@@ -152,7 +152,7 @@ impl<'r> Timing<'r> {
         let hardware = &self.config.accelerator;
         let mean = match self.laws[accel.index()] {
             Law::Payload => {
-                return hardware.rpc_payload + hardware.rpc_payload_bandwidth.transfer(size);
+                return hardware.rpc_payload_time(size);
             }
             Law::Fixed(fixed) => return fixed,
             Law::Core(share) => on_core.scale(share),

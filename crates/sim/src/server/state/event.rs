@@ -53,6 +53,8 @@ pub(crate) enum Event {
     Grants,
     /// A trace has passed the traffic shaper.
     Released(By, JobId),
+    /// A message for which the RPC processor had no memory comes again.
+    Resent(By, JobId),
     /// A core has completed a task or its time slice; the number is that of the task's start.
     CoreDone(CoreId, u32),
 }

@@ -35,7 +35,7 @@ impl Engine<'_> {
     }
 
     /// The bytes that the first operation of a trace reads.
-    fn first_input(&self, start: Start) -> Result<Bytes, Failure> {
+    pub(crate) fn first_input(&self, start: Start) -> Result<Bytes, Failure> {
         let mut job = *self.jobs.get(start.job);
         if start.by == By::Answer {
             self.requests.read(&mut job, &mut Vec::new())?;

@@ -19,13 +19,14 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), Failure> {
         if message {
-            return match self.may_start(
-                Start {
-                    job,
-                    by: By::Message,
-                },
-                now,
-            )? {
+            let start = Start {
+                job,
+                by: By::Message,
+            };
+            if !self.has_memory(start, now)? {
+                return Ok(());
+            }
+            return match self.may_start(start, now)? {
                 true => self.admit_message(job, now),
                 false => Ok(()),
             };
@@ -62,6 +63,10 @@ impl Engine<'_> {
         let instances = self.ensemble.instances_of(accel) as u64;
         if instances == 0 {
             self.count_fallback(request, Fallback::NoAccelerator);
+            return self.run_software(id, running, now);
+        }
+        if !self.knows_function(request, accel) {
+            self.count_fallback(request, Fallback::UnknownFunction);
             return self.run_software(id, running, now);
         }
         let instance = ((u64::from(core) + u64::from(attempts)) % instances) as u8;
@@ -135,7 +140,8 @@ impl Engine<'_> {
         let unit = self.host_for(id, accel);
         let job = self.jobs.get_mut(id);
         (job.accel, job.unit, job.entry.missing) = (accel, unit, 1);
-        if !self.has(unit.accel) {
+        let request = job.request;
+        if !self.has(unit.accel) || !self.knows_function(request, unit.accel) {
             return None;
         }
         let station = self.ensemble.station_mut(unit);

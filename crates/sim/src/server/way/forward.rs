@@ -155,11 +155,13 @@ impl Engine<'_> {
 
     /// Counts that `unit` has turned away an operation of a request.
     pub(crate) fn count_turned_away(&mut self, request: RequestId, unit: Unit) {
-        if self.has(unit.accel) {
+        if !self.has(unit.accel) {
+            self.count_fallback(request, Fallback::NoAccelerator);
+        } else if !self.knows_function(request, unit.accel) {
+            self.count_fallback(request, Fallback::UnknownFunction);
+        } else {
             self.count_fallback(request, Fallback::OverflowFull);
             self.ensemble.station_mut(unit).turned_away += 1;
-        } else {
-            self.count_fallback(request, Fallback::NoAccelerator);
         }
     }
 

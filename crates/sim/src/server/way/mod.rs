@@ -25,6 +25,7 @@ mod notify;
 mod phases;
 mod placement;
 mod polling;
+mod reserve;
 mod respond;
 mod retries;
 mod software;

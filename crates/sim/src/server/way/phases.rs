@@ -218,6 +218,7 @@ impl Engine<'_> {
             self.cores.unassign(request.core);
         }
         self.free_thread_buffers(id);
+        self.processor.release(id);
         self.requests.remove(id);
     }
 }

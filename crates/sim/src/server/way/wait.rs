@@ -64,7 +64,7 @@ impl Engine<'_> {
     }
 
     /// Gives up the entry in which a job has waited.
-    fn release_held(&mut self, id: JobId, now: Time) {
+    pub(crate) fn release_held(&mut self, id: JobId, now: Time) {
         let unit = self.tcp_of(id);
         match (self.jobs.get(id).entry.held, self.manager.queue()) {
             (Held::Input, Some(queue)) => {
@@ -132,6 +132,18 @@ impl Engine<'_> {
         self.show(request, now, |engine| {
             Happening::Answered(engine.awaited(engine.jobs.get(id)))
         });
+        let start = Start {
+            job: id,
+            by: By::Answer,
+        };
+        match self.has_memory(start, now)? {
+            true => self.answer_came(id, now),
+            false => Ok(()),
+        }
+    }
+
+    /// The answer to a parked job is in the server.
+    pub(crate) fn answer_came(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let at_core = self.jobs.get(id).entry.held == Held::Core;
         if !at_core
             && !self.may_start(
