@@ -97,13 +97,15 @@ def test_every_outcome_of_a_simulation_has_its_interval(
             assert finding.ours.half_width is not None, finding
     figures = outcomes["cerebros"].results["figures"]
     reports = outcomes["arcus"].results["reports"]
-    for result in (figures, *reports.values()):
+    for result in reports.values():
         assert result["replications"] > 1
         assert all(row["half_width"] is not None for row in result["rows"])
+    assert figures["replications"] > 1
+    assert all(bar["half_width"] is not None for bar in figures["bars"])
     # What is drawn differs from seed to seed.
     for name in ("fig3", "fig6", "table3", "tail", "fig9", "fig11"):
         assert any(row["half_width"] for row in reports[name]["rows"]), name
-    assert any(row["half_width"] for row in figures["rows"])
+    assert any(bar["half_width"] for bar in figures["bars"])
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,7 @@ def test_pages_and_pictures_are_written_and_equal(
         assert found["schema"] == "accelflow.companions/2"
         assert [one["key"] for one in found["findings"]] == [one.key for one in outcome.findings]
     cerebros = {path.name for path in (tmp_path / "one" / "cerebros").glob("*.png")}
-    assert cerebros == {f"fig{number}.png" for number in (2, 6, 7, 8, 9)}
+    assert cerebros == {f"fig{number}.png" for number in (2, 5, 6, 7, 8, 9)}
     arcus = {path.stem for path in (tmp_path / "one" / "arcus").glob("*.png")}
     assert arcus == {
         *(f"fig{number}" for number in (3, 6, 7, 8, 9, 11)),
@@ -280,10 +282,13 @@ def test_cerebros_in_the_ensemble_has_a_row_for_each_reading_and_place() -> None
             "Cerebros",
             "Cerebros, cold code",
             "Cerebros, affinity",
+            "Cerebros, affinity, depth 4",
+            "Cerebros, map of 4 functions",
+            "Cerebros, scarce memory",
         )
     ]
     assert ensemble.compare(requests=100) == result
-    own, headers, whole, cold, affinity = result["rows"][:5]
+    own, headers, whole, cold, affinity, _, few, _ = result["rows"][:8]
     # 6 ns a message is less than any software takes over 20.5.
     assert headers["rpc_utilization"]["mean"] < own["rpc_utilization"]["mean"]
     # Payloads are its own too, and no engine moves them from their headers.
@@ -291,6 +296,19 @@ def test_cerebros_in_the_ensemble_has_a_row_for_each_reading_and_place() -> None
     assert whole["mean_us"]["mean"] < headers["mean_us"]["mean"]
     # Another service's code costs something, and affinity takes it back.
     assert cold["mean_us"]["mean"] > max(whole["mean_us"]["mean"], affinity["mean_us"]["mean"])
+    # Half of the services are left to cores.
+    assert few["mean_us"]["mean"] > whole["mean_us"]["mean"]
+    assert few["rpc_utilization"]["mean"] < whole["rpc_utilization"]["mean"]
+
+
+def test_the_committed_ensemble_is_of_the_present_simulator() -> None:
+    committed = ROOT / "docs" / "results" / "cerebros" / "results.json"
+    kept = json.loads(committed.read_text(encoding="utf-8"))["results"]["ensemble"]
+    (row,) = [row for row in kept["rows"] if (row["tcp_cost_us"], row["rpc"]) == (7.0, "Cerebros")]
+    run = ensemble.run_one(
+        7.0, ensemble.WHOLE, seed=kept["seed"], threads=2, requests=kept["requests"]
+    )
+    assert {key: row[key]["values"][0] for key in run} == run, "renew by: accelflow companions"
 
 
 def test_what_each_paper_adds_on_one_server(tmp_path: Path) -> None:

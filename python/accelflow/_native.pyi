@@ -54,7 +54,7 @@ __all__ = [
     "area_model",
     "arrivals_dwell_us",
     "cerebros_designs",
-    "cerebros_parameters",
+    "cerebros_names",
     "cerebros_services",
     "cerebros_simulate",
     "check_recording",
@@ -214,8 +214,8 @@ def energy_model(request: str) -> str:
     Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
     """
 
-def cerebros_parameters() -> str:
-    """Return the parameters of the simulated RPC server with their origins, as JSON."""
+def cerebros_names() -> tuple[list[str], list[str]]:
+    """Return the names of the services and of the designs, in the paper's order."""
 
 def cerebros_services() -> str:
     """Return the services of the Cerebros paper, as JSON."""

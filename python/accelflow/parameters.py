@@ -24,6 +24,7 @@ __all__ = [
     "accelerators",
     "checked",
     "configured",
+    "engine",
     "engines",
     "flattened",
     "parameters",
@@ -114,10 +115,22 @@ def engines(tcp_cost_ns: float) -> list[Engine]:
     return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
 
+def engine(name: str) -> Engine:
+    """Return the engine `name` with its parameters. Raises InputError for an unknown name."""
+    known = _known()
+    if name not in known:
+        raise refused("engine", name, known=known)
+    return known[name]
+
+
+@cache
+def _known() -> Mapping[str, Engine]:
+    return {found.engine: found for found in _engines(_native.parameters())}
+
+
 @cache
 def _simulation() -> tuple[Parameter, ...]:
-    known = {engine.engine: engine.parameters for engine in _engines(_native.parameters())}
-    return known["simulation"]
+    return _known()["simulation"].parameters
 
 
 def _engines(text: str) -> Iterator[Engine]:

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use accelflow_accel::protobuf;
 use accelflow_accel::thrift;
 use accelflow_parameters::Refusal;
-use accelflow_workload::profile::{
-    Direction, RecordedPhase, RecordedService, RecordedStep, Recording,
-};
+use accelflow_workload::profile::{RecordedPhase, RecordedService, RecordedStep, Recording};
+use serde::Deserialize;
 
+use crate::platform::Platform;
 use crate::schema::Message;
 use crate::services::{Call, Function, Service};
 use crate::shape::{Shape, filled, opaque, proto_shape, thrift_arguments, thrift_result};
@@ -30,6 +30,63 @@ pub struct Code {
     pub shared_blocks: u32,
     /// Instructions of each function alone, in blocks.
     pub own_blocks: u32,
+}
+
+/// The largest number of blocks of a part of the code.
+const MOST_BLOCKS: f64 = 1e6;
+
+impl Code {
+    /// The clock and the code sizes of `platform`.
+    pub fn of(platform: &Platform) -> Code {
+        let blocks = |bytes: f64| (bytes / platform.l1i_block_bytes).min(MOST_BLOCKS) as u32;
+        Code {
+            clock_hz: platform.clock_hz,
+            rpc_blocks: blocks(platform.own_rpc_code_bytes),
+            shared_blocks: blocks(platform.own_shared_code_bytes),
+            own_blocks: blocks(platform.own_function_code_bytes),
+        }
+    }
+}
+
+/// The files of a user-defined service.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// The `.thrift` or `.proto` file.
+    pub interface: PathBuf,
+    /// The recording of the service's server.
+    pub recording: PathBuf,
+    /// Folders of included files.
+    pub include_dirs: Vec<PathBuf>,
+}
+
+impl Files {
+    /// Creates the service `name`, and its server: `platform` with the recorded cost of headers,
+    /// unless that was set by the user.
+    ///
+    /// # Errors
+    /// A message as from [`own`], and for a platform that is not allowed.
+    pub fn served(
+        &self,
+        name: &str,
+        mut platform: Platform,
+        header_is_set: bool,
+    ) -> Result<(Service, Platform), String> {
+        platform.check().map_err(|refusal| refusal.to_string())?;
+        let code = Code::of(&platform);
+        let found = own(
+            name,
+            &self.interface,
+            &self.include_dirs,
+            &self.recording,
+            &code,
+        )?;
+        if let (Some(cycles), false) = (found.header_cycles, header_is_set) {
+            platform.software_header_cycles = cycles;
+            platform.check().map_err(|refusal| refusal.to_string())?;
+        }
+        Ok((found.service, platform))
+    }
 }
 
 /// A user-defined service, and the recorded cost of headers on its cores.
@@ -154,9 +211,10 @@ struct Payload {
 /// The payloads of a service: those that Dser reads and Ser writes, in the order of the path.
 fn payloads(service: &RecordedService, code: &Code) -> Vec<Payload> {
     let payload = |step: &RecordedStep| {
-        let incoming = match (step.accelerator.as_str(), step.direction) {
-            ("Dser", Direction::Receive) => true,
-            ("Ser", Direction::Send) => false,
+        // The direction of the step is that of its connection, which gRPC's streams share.
+        let incoming = match step.accelerator.as_str() {
+            "Dser" => true,
+            "Ser" => false,
             _ => return None,
         };
         let bytes = if incoming {

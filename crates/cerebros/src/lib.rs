@@ -7,6 +7,7 @@
 //! * [`interface`]: user-defined services, from an interface and a recording.
 //! * [`platform`]: every parameter, with its origin.
 //! * [`registration`], [`buffers`], [`pipelines`], [`steering`], [`icache`]: the components.
+//! * [`summary`], [`catalogue`]: results of runs, and the services, in cycles, for people and files.
 //! * [`simulate`] simulates requests of a service under a design; [`analytic`] is the paper's
 //!   closed-form model of the same function, with which the simulation of one request at a time
 //!   agrees.
@@ -26,6 +27,7 @@
 //! ```
 
 pub mod buffers;
+pub mod catalogue;
 pub mod icache;
 pub mod interface;
 mod load;
@@ -41,6 +43,7 @@ mod server;
 pub mod services;
 mod shape;
 pub mod steering;
+pub mod summary;
 
 pub use accelflow_model::cerebros::{Design, RpcLayer};
 pub use load::{Arrivals, Load};
@@ -50,3 +53,4 @@ pub use program::{Breakdown, Kind, analytic, breakdown};
 pub use run::simulate;
 pub use schema::Message;
 pub use steering::Steering;
+pub use summary::Summary;

@@ -4,6 +4,8 @@ use accelflow_model::cerebros::RpcLayer;
 use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 use accelflow_units::{Bytes, Time};
 
+use crate::schema::{Message, header_wire};
+
 /// The largest value of any parameter: above it, sums of times could overflow.
 const MOST: f64 = 1e12;
 
@@ -110,6 +112,8 @@ platform! {
     own_shared_code_bytes = 16384.0, "B", 0.0, whole, Assumed, "as CP's; Cerebros, section 5: most microservices are similar to SG and CP";
     "Instructions of each function of a service of the user, in bytes."
     own_function_code_bytes = 4096.0, "B", 0.0, whole, Assumed, "CP's functions have 2 KB each, USR's up to 56";
+    "Other instructions, such as the operating system's, that pass through a core's cache between two requests, in bytes."
+    other_code_bytes = 0.0, "B", 0.0, whole, Assumed, "the paper does not print it; docs/cerebros.md shows what it changes";
     "Headers' share of the RPC layer's instructions."
     header_code_ratio = 0.25, "", 0.0, number, Assumed, "one format for all messages";
     "Dispatch's share of them; the rest is payloads', a part for each message."
@@ -171,6 +175,14 @@ impl Platform {
     /// buffer.
     pub fn reservation(&self, wire: Bytes) -> Bytes {
         Bytes(wire.get() + (wire.get() as f64 * self.reservation_ratio).ceil() as u64)
+    }
+
+    /// Whether the payload of a call of `name` and its address schema fit the memory reserved for
+    /// them.
+    pub fn fits(&self, name: &str, payload: &Message) -> bool {
+        let wire = header_wire(name) + payload.wire();
+        let needed = payload.application() + payload.address_schema();
+        needed.get() <= self.reservation(wire).get() - wire.get()
     }
 
     /// The analytic model with the costs of this server, before the layer's tasks are added.

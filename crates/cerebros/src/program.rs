@@ -270,11 +270,8 @@ impl Builder<'_> {
         self.platform.reservation(wire)
     }
 
-    /// Whether the payload and its address schema fit the memory reserved for them.
     fn fits(&self, transfer: &Transfer<'_>) -> bool {
-        let wire = header_wire(transfer.name) + transfer.payload.wire();
-        let needed = transfer.payload.application() + transfer.payload.address_schema();
-        needed.get() <= self.reservation(transfer).get() - wire.get()
+        self.platform.fits(transfer.name, transfer.payload)
     }
 
     /// Cerebros's time for a message: header, dispatch if it comes in, and payload if its schema

@@ -54,6 +54,8 @@ pub struct Registration {
     known: Vec<bool>,
     /// By function, the type schemata of its request and its response.
     schemata: Vec<[TypeSchema; 2]>,
+    /// By function, its request.
+    requests: Vec<Message>,
     capacity: usize,
 }
 
@@ -80,6 +82,11 @@ impl Registration {
                 .functions
                 .iter()
                 .map(|f| [types(&f.call.request), types(&f.call.response)])
+                .collect(),
+            requests: service
+                .functions
+                .iter()
+                .map(|f| f.call.request.clone())
                 .collect(),
             capacity,
         })
@@ -112,10 +119,11 @@ impl Registration {
     /// Returns the size of schemata for `messages` concurrent requests per function, with split
     /// schemata and with whole ones.
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
-        let registered = self.known.iter().zip(&self.schemata);
+        let schemata = self.schemata.iter().zip(&self.requests);
+        let registered = self.known.iter().zip(schemata);
         let each = registered
             .filter(|(known, _)| **known)
-            .map(|(_, schemata)| schemata[0].storage(messages));
+            .map(|(_, (schemata, request))| schemata[0].storage(request, messages));
         each.fold((Bytes(0), Bytes(0)), |sum, storage| {
             (
                 Bytes(sum.0.get() + storage.0.get()),

@@ -340,11 +340,17 @@ impl TypeSchema {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
 
-    /// Returns the size of schemata for this many concurrent messages, with a split schema and with
-    /// a whole one per message. Section 4.3: the split "roughly halves" it.
-    pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
-        let column = self.type_bytes().get();
-        (Bytes(column * (messages + 1)), Bytes(2 * column * messages))
+    /// Returns the size of schemata for this many concurrent messages like `message`, with a split
+    /// schema and with a whole one per message. Section 4.3: the split "roughly halves" it.
+    ///
+    /// Each row of a whole schema has a type and an address (Fig. 5b), a word each. A split schema
+    /// has the types once.
+    pub fn storage(&self, message: &Message, messages: u64) -> (Bytes, Bytes) {
+        let addresses = message.address_schema().get() * messages;
+        (
+            Bytes(self.type_bytes().get() + addresses),
+            Bytes(2 * addresses),
+        )
     }
 }
 

@@ -42,6 +42,8 @@ const SATURATED_BACKLOG: usize = 32;
 const SATURATED_ONE_IN: usize = 20;
 /// Cores count as waiting for pipelines if these are busy for this share of the time.
 const PIPELINES_BUSY: f64 = 0.95;
+/// The first block of other code, beyond all blocks of services.
+const OTHER_CODE: u32 = 1 << 24;
 
 struct Core {
     cache: InstructionCache,
@@ -372,6 +374,10 @@ impl<'r> Server<'r> {
             *running = Some((request, 0));
             *started += 1;
             self.busy.begin(now);
+            let other = self.platform.other_code_bytes / self.platform.l1i_block_bytes;
+            self.cores[core]
+                .cache
+                .sweep(OTHER_CODE..OTHER_CODE + other as u32);
             self.step(now, core);
         }
     }

@@ -59,6 +59,15 @@ impl Design {
             Design::Full => "Full",
         }
     }
+
+    /// The design of this name.
+    ///
+    /// # Errors
+    /// [`Refusal`] for an unknown name.
+    pub fn named(name: &str) -> Result<Design, Refusal> {
+        let found = Design::ALL.into_iter().find(|design| design.name() == name);
+        found.ok_or_else(|| Refusal::unknown("design", name, Design::ALL.map(Design::name)))
+    }
 }
 
 impl RpcLayer {
@@ -136,6 +145,11 @@ impl RpcLayer {
     /// Cycles of the layer for one request.
     pub fn total_cycles(&self, design: Design) -> f64 {
         self.software_cycles(design) + self.offload_cycles(design) + self.accelerator_cycles(design)
+    }
+
+    /// How many times the cycles of [`Design::Full`] the layer takes under `design`.
+    pub fn over_full(&self, design: Design) -> f64 {
+        self.total_cycles(design) / self.total_cycles(Design::Full)
     }
 
     /// The speedup over [`Design::None`]: its cycles over those of `design`.

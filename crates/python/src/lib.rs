@@ -39,7 +39,7 @@ mod _native {
 
     #[pymodule_export]
     use crate::bind::models::cerebros::{
-        cerebros_designs, cerebros_parameters, cerebros_services, cerebros_simulate,
+        cerebros_designs, cerebros_names, cerebros_services, cerebros_simulate,
     };
 
     #[pymodule_export]

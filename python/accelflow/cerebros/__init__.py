@@ -6,7 +6,16 @@ Cerebros (:func:`simulate`), and the paper's figures beside ours (:func:`figures
 """
 
 from accelflow.cerebros.analytic import PAPER_SPEEDUPS, SCHEMA, designs
-from accelflow.cerebros.figures import LOAD_RATIO, REPLICATIONS, Row, figures
+from accelflow.cerebros.figures import (
+    REPLICATIONS,
+    REQUESTS,
+    Figures,
+    Seed,
+    combined,
+    figures,
+    one_seed,
+)
+from accelflow.cerebros.measured import LOAD_RATIO
 from accelflow.cerebros.server import (
     DESIGNS,
     SERVICES,
@@ -22,13 +31,17 @@ __all__ = [
     "LOAD_RATIO",
     "PAPER_SPEEDUPS",
     "REPLICATIONS",
+    "REQUESTS",
     "SCHEMA",
     "SERVICES",
+    "Figures",
     "Load",
     "OwnService",
-    "Row",
+    "Seed",
+    "combined",
     "designs",
     "figures",
+    "one_seed",
     "parameters",
     "services",
     "simulate",

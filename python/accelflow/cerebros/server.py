@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -18,24 +18,27 @@ from accelflow.errors import (
     texts,
     whole_number,
 )
-from accelflow.parameters import checked
+from accelflow.parameters import Parameter, checked, engine
 
 #: The name and version of the object that :func:`simulate` returns.
 SCHEMA: Final = "accelflow.cerebros-server/1"
 
-SERVICES: Final = ("UID", "USR", "URL", "SG", "CP")
+_NAMES: Final = _native.cerebros_names()
+
+#: The five services of the paper, by its abbreviations.
+SERVICES: Final = tuple(_NAMES[0])
 
 #: The largest number that can be passed to the engine; the engine checks the allowed range.
 _MOST: Final = 2**64 - 1
 
 #: The bars of Fig. 6, and the case that section 6.1 adds.
-DESIGNS: Final = ("None", "OP: P-Only", "P+H", "P+H coalesced", "P+H_PV", "Full")
+DESIGNS: Final = tuple(_NAMES[1])
 
 
-def parameters() -> list[dict[str, Any]]:
-    """Return name, default, bounds and origin of each parameter of the server."""
-    rows: list[dict[str, Any]] = json.loads(_native.cerebros_parameters())
-    return rows
+def parameters() -> tuple[Parameter, ...]:
+    """Return the parameters of the server, by the names that :func:`simulate` takes."""
+    found = engine("cerebros").parameters
+    return tuple(replace(row, key=row.key.removeprefix("cerebros.")) for row in found)
 
 
 def services() -> list[dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -13,7 +14,7 @@ from accelflow import cerebros as model
 from accelflow.cli.assignments import read_assignments
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.findings import targets
+from accelflow.findings import Estimate, Finding, Verdict, targets
 from accelflow.page import command_line
 from accelflow.reports.cerebros import designs_page, figures_page, simulation_page
 
@@ -258,11 +259,16 @@ def _saturated(run: dict[str, Any], requests: int) -> str:
     )
 
 
-_ROLES: Final = {"input": "in", "fitted": "fit", "result": ""}
+_ROLES: Final = {"input": "in", "fit": "fit"}
 
 
 @cerebros.command("figures")
-@click.option("--requests", default=6_000, show_default=True, help="Requests of each run.")
+@click.option(
+    "--requests",
+    default=model.REQUESTS,
+    show_default=True,
+    help="Requests of each run; those of USR have ten times as many.",
+)
 @click.option("--seed", default=1, show_default=True, help="First seed of arrivals and functions.")
 @click.option("--replications", default=model.REPLICATIONS, show_default=True, help="Seeds.")
 @REPORT
@@ -281,21 +287,35 @@ def figures(
     with busy(Console(stderr=True), "simulating"):
         result = model.figures(**settings)
     if report_file is not None:
-        written(figures_page(result, settings, command_line(sys.argv)), report_file)
+        written(figures_page(result.findings, settings, command_line(sys.argv)), report_file)
     if as_json:
-        click.echo(json.dumps(result, indent=2))
+        click.echo(json.dumps(result.to_dict(), indent=2))
         return
-    click.echo(f"{'Fig.':5}{'':44}{'paper':>13}{'ours':>12}{'+/-':>9}{'off by':>8}")
-    for row in result["rows"]:
-        sure = "" if row["half_width"] is None else f"{row['half_width']:.2g}"
-        low, high = f"{row['low']:g}", f"{row['high']:g}"
-        paper = low if low == high else f"{low} to {high}"
-        click.echo(
-            f"{row['figure']:5}{row['what']:44}{paper:>13}{row['ours']:12.4g}{sure:>9}"
-            f"{row['difference_ratio']:8.0%} {_ROLES[row['role']]}".rstrip()
-        )
-        if row["reason"] is not None:
-            click.echo(f"     because: {row['reason']}")
+    click.echo(f"{'':55}{'paper':>13}{'ours':>12}{'+/-':>9}{'off by':>8}")
+    for finding in result.findings:
+        for line in _lines(finding):
+            click.echo(line)
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    """A row of the table, ours by other definitions, and the reason if the row is off."""
+    place = finding.experiment.removeprefix("Fig. ").removesuffix("services")
+    paper = "-" if finding.paper is None else finding.paper.text
+    off = "" if finding.difference is None else f"{abs(finding.difference):8.0%}"
+    role = _ROLES.get(finding.use or "", "")
+    yield f"{place:5}{finding.label:50}{paper:>13}{_ours(finding.ours)}{off} {role}".rstrip()
+    for says, ours in finding.also:
+        yield f"{'':7}{says:48}{'':13}{_ours(ours)}".rstrip()
+    if finding.verdict is Verdict.OFF and finding.why is not None:
+        yield f"     because: {finding.why.text}"
+
+
+def _ours(ours: Estimate | None) -> str:
+    """Our figure and half its interval, in columns."""
+    if ours is None:
+        return f"{'-':>12}{'':9}"
+    sure = "" if ours.half_width is None else f"{ours.half_width:.2g}"
+    return f"{ours.mean:12.4g}{sure:>9}"
 
 
 @cerebros.command("parameters")
@@ -304,7 +324,7 @@ def parameters(as_json: bool) -> None:
     """List the simulated server's parameters with default, provenance and source."""
     rows = model.parameters()
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
         return
     for row in rows:
-        click.echo(f"{row['name']:28}{row['default']:>12g}  {row['provenance']:8} {row['source']}")
+        click.echo(f"{row.key:28}{row.default:>12g}  {row.provenance:8} {row.source}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from accelflow.cerebros import PAPER_SPEEDUPS
-from accelflow.companions.drawing import interval_mark, panels_figure, paper_mark, percent
+from accelflow.companions.drawing import (
+    interval_mark,
+    panels_figure,
+    paper_line,
+    paper_mark,
+    paper_range,
+    percent,
+)
 from accelflow.findings import targets
 from accelflow.reproduce.pictures import PALETTE
 
@@ -76,84 +84,133 @@ def _designs(bars: _Bars, axes: Axes) -> None:
     axes.set_ylim(0, totals[0] * 1.18)
 
 
+def _total(bar: Mapping[str, Any]) -> float:
+    return math.fsum(bar["parts"].values())
+
+
+def _pairs(bars: _Bars) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """The bars of CPU and Cerebros of each service."""
+    return list(zip(bars[::2], bars[1::2], strict=True))
+
+
+def _printed(key: str) -> float:
+    """A number of the paper."""
+    return targets()[f"cerebros.{key}"].value
+
+
 def _cycles(bars: _Bars, axes: Axes) -> None:
-    """Fig. 7 of Cerebros: how much fewer cycles, of what."""
-    # SG and CP take tens of times the cycles of UID: each service in relation to its own.
-    before = {bar["group"]: sum(bar["parts"].values()) for bar in bars[::2]}
-    scaled = [
-        {
-            **bar,
-            "parts": {part: cycles / before[bar["group"]] for part, cycles in bar["parts"].items()},
-            "half_width": (bar["half_width"] or 0.0) / before[bar["group"]],
-        }
-        for bar in bars
-    ]
-    _stacks(scaled, axes, label="share of the CPU's cycles", share=True)
-    for place, (cpu, cerebros) in enumerate(zip(bars[::2], bars[1::2], strict=True)):
-        most, least = (sum(bar["parts"].values()) for bar in (cpu, cerebros))
-        over_cpu, over = ((bar["half_width"] or 0.0) / most for bar in (cpu, cerebros))
+    """Fig. 7 of Cerebros: cycles a request, with marks where the paper has Cerebros's bars."""
+    _stacks(bars, axes, label="cycles a request")
+    fewer = [_total(cpu) / _total(cerebros) for cpu, cerebros in _pairs(bars)]
+    most = fewer.index(max(fewer))
+    for place, (cpu, cerebros) in enumerate(_pairs(bars)):
         layer = cpu["parts"]["RPC layer"] / cerebros["parts"]["RPC layer"]
-        axes.text(
-            place - 0.2, 1.015 + over_cpu, f"{most:,.0f}", ha="center", va="bottom", fontsize=7
+        said = f"{_total(cerebros):,.0f}\n{fewer[place]:.1f}x fewer\nlayer {layer:.0f}x"
+        height = _total(cerebros) + (cerebros["half_width"] or 0.0)
+        axes.annotate(
+            said,
+            (place + 0.02, height),
+            xytext=(0, 4),
+            textcoords="offset points",
+            va="bottom",
+            fontsize=7,
         )
-        # From the bar's left edge to the right, where there is room, and not over the CPU's bar.
-        said = f"layer {layer:.0f}x\n{most / least:.1f}x fewer\n{least:,.0f}"
-        axes.text(place + 0.03, least / most + over + 0.02, said, va="bottom", fontsize=7)
-    axes.set_ylim(0, 1.15)
-    least_all, most_all, least_layer, most_layer = (
+    for place, name in ((0, "per_request_min"), (most, "per_request_max")):
+        cpu, _ = _pairs(bars)[place]
+        paper_line(axes, place + 0.2, _total(cpu) / _printed(f"cycles_reduction.{name}"))
+    least_layer, most_layer = (
         targets()[f"cerebros.cycles_reduction.{name}"].figure.text
-        for name in ("per_request_min", "per_request_max", "rpc_layer_min", "rpc_layer_max")
+        for name in ("rpc_layer_min", "rpc_layer_max")
     )
     axes.set_xlabel(
-        "left CPU, right (hatched) Cerebros; above them cycles a request. "
-        f"Paper: {least_all} to {most_all}x fewer, layer {least_layer} to {most_layer}x",
+        f"left CPU, right (hatched) Cerebros. Paper: layer {least_layer} to {most_layer}x fewer",
         fontsize=7.5,
     )
 
 
+def _working_sets(bars: _Bars, axes: Axes) -> None:
+    """Fig. 8a: marks at the sizes that the text has, and at three caches for the largest."""
+    _stacks(bars, axes, label="instructions, KB")
+    cache_kb = 64.0
+    axes.axhline(cache_kb, color="black", linewidth=0.8, linestyle="--", label="cache, 64 KB")
+    paper_mark(axes, 0.2, "cerebros.working_set.UID_function_kb")
+    paper_mark(axes, 1.2, "cerebros.working_set.USR_functions_kb")
+    paper_mark(axes, 0.8, "cerebros.working_set.most_over_cache", cache_kb)
+    for place, name in ((3, "SG"), (4, "CP")):
+        cpu, _ = _pairs(bars)[place]
+        saved = targets()[f"cerebros.working_set_reduction.{name}"].figure
+        ends = [_total(cpu) * (1 - float(share)) for share in (saved.high, saved.low)]
+        paper_range(axes, place + 0.2, *ends)
+
+
+def _misses(bars: _Bars, axes: Axes) -> None:
+    """Fig. 8b: marks at what the text says is left of the misses, least and most."""
+    _stacks(bars, axes, label="misses / 1,000 instructions")
+    left = [_total(cerebros) / _total(cpu) for cpu, cerebros in _pairs(bars)]
+    for place, name in ((left.index(min(left)), "most"), (left.index(max(left)), "least")):
+        cpu, _ = _pairs(bars)[place]
+        saved = _printed(f"instruction_misses.stall_reduction_{name}")
+        paper_line(axes, place + 0.2, _total(cpu) * (1 - saved))
+
+
+def _functions(bars: _Bars, axes: Axes) -> None:
+    """Fig. 9: marks at the least and most stalled function, and at F3 to F5 with affinity."""
+    _stacks(bars, axes, label="share of the function's cycles", share=True)
+    plain = [bar for bar in bars if bar["bar"] == "C"]
+    stalled = [bar["parts"]["instruction misses"] for bar in plain]
+    for name, choose in (("least", min), ("most", max)):
+        place = stalled.index(choose(stalled))
+        share = _printed(f"functions_of_USR.stalled_share_{name}")
+        paper_line(axes, place - 0.2, 1 - share)
+    for place in (3, 4, 5):
+        faster = targets()["cerebros.functions_of_USR.f3_f5_speedup_most"].figure
+        paper_range(axes, place + 0.2, 1 / float(faster.high), 1 / float(faster.low))
+    axes.set_xlabel("left Cerebros, right (hatched) with steering by affinity", fontsize=7.5)
+
+
+def _shares(bars: _Bars, axes: Axes) -> None:
+    """Fig. 2a, with marks for the ranges of the text."""
+    _stacks(bars, axes, label="share of cycles", share=True)
+    for place, bar in enumerate(bars):
+        paper_mark(axes, place, f"cerebros.rpc_layer_share.{bar['group']}")
+
+
+def _modules(bars: _Bars, axes: Axes) -> None:
+    """Fig. 2b in cycles, with a mark for payloads' share, which the text has for all together."""
+    ordered = [
+        {**bar, "parts": {part: bar["parts"][part] for part in ("payload", "header", "dispatch")}}
+        for bar in bars
+    ]
+    _stacks(ordered, axes, label="cycles a request", first_color=3)
+    share = "cerebros.payload_share_of_layer.five_services"
+    paper_mark(axes, len(ordered) - 1, share, _total(ordered[-1]))
+
+
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
-    """The figures by name, from what :func:`accelflow.cerebros.figures` returns."""
+    """The figures by name, from :meth:`accelflow.cerebros.Figures.to_dict`."""
     figures = results["figures"]
     bars = {
         name: [bar for bar in figures["bars"] if bar["figure"] == name]
-        for name in ("2a", "2b", "6", "7", "8a", "8b", "9")
+        for name in ("2a", "2b", "5", "6", "7", "8a", "8b", "9")
     }
-
-    def shares(axes: Axes) -> None:
-        _stacks(bars["2a"], axes, label="share of cycles", share=True)
-        for place, bar in enumerate(bars["2a"]):
-            paper_mark(axes, place, f"cerebros.rpc_layer_share.{bar['group']}")
-
-    def modules(axes: Axes) -> None:
-        # Payloads are at the bottom, since the paper's text has their share.
-        ordered = [
-            {
-                **bar,
-                "parts": {part: bar["parts"][part] for part in ("payload", "header", "dispatch")},
-            }
-            for bar in bars["2b"]
-        ]
-        _stacks(ordered, axes, label="share of the RPC layer", share=True, first_color=3)
-        # What the text prints is of all services together.
-        paper_mark(axes, len(ordered) - 1, "cerebros.payload_share_of_layer.five_services")
-
-    def sets(axes: Axes) -> None:
-        _stacks(bars["8a"], axes, label="instructions, KB")
-        axes.axhline(64, color="black", linewidth=0.8, linestyle="--", label="cache, 64 KB")
-
-    def functions(axes: Axes) -> None:
-        _stacks(bars["9"], axes, label="share of the function's cycles", share=True)
-        axes.set_xlabel("left Cerebros, right (hatched) with steering by affinity", fontsize=7.5)
-
-    misses = partial(_stacks, bars["8b"], label="misses / 1,000 instructions")
+    models = partial(_stacks, bars["5"], label="1,000 requests / s")
     return {
         "fig2": panels_figure(
-            {"(a) on-CPU time": shares, "(b) the RPC layer, by module": modules}, columns=2
+            {
+                "(a) on-CPU time": partial(_shares, bars["2a"]),
+                "(b) the RPC layer, by module": partial(_modules, bars["2b"]),
+            },
+            columns=2,
         ),
+        "fig5": panels_figure({"capacity of the server": models}, columns=1),
         "fig6": panels_figure({"RPC layer": partial(_designs, bars["6"])}, columns=1, height=3.0),
         "fig7": panels_figure({"on-server cycles": partial(_cycles, bars["7"])}, columns=1),
         "fig8": panels_figure(
-            {"(a) working set": sets, "(b) misses of the instruction cache": misses}, columns=2
+            {
+                "(a) working set": partial(_working_sets, bars["8a"]),
+                "(b) misses of the instruction cache": partial(_misses, bars["8b"]),
+            },
+            columns=2,
         ),
-        "fig9": panels_figure({"USR": functions}, columns=1),
+        "fig9": panels_figure({"USR": partial(_functions, bars["9"])}, columns=1),
     }

@@ -89,7 +89,11 @@ def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
             allowed = "v" if target.figure.bound_kind == "at_most" else "^"
             axes.plot([at], ends, **{**_PAPER, "marker": allowed, "markersize": 4})
         return
-    low, high = ends
+    paper_range(axes, at, *ends)
+
+
+def paper_range(axes: Axes, at: float, low: float, high: float) -> None:
+    """Mark a range of the paper."""
     axes.errorbar(
         at,
         (low + high) / 2,

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accelflow import simulation
+from accelflow.findings import Estimate
 from accelflow.findings.statistics import estimate
 
 #: The name and version of the object that :func:`compare` returns.
-SCHEMA: Final = "accelflow.cerebros-ensemble/1"
+SCHEMA: Final = "accelflow.cerebros-ensemble/2"
 
 #: Cerebros's pipeline for a header and its function: 12.4 cycles of 2 GHz (docs/cerebros.md).
 CEREBROS_MESSAGE_NS: Final = 6.1875
@@ -17,16 +18,27 @@ WHOLE: Final = {**_HEADERS, "accelerator.rpc_processor": 1.0, "pes.RPC": 7.0}
 #: What a core's cache loses to another service's code: 24 KB at 2 cycles of 2 GHz a block.
 COLD_CODE_NS: Final = 384.0
 _COLD: Final = {"core.cold_code_ns": COLD_CODE_NS}
+#: Memory of the NIC for messages that now and then is all in use.
+SCARCE_BYTES: Final = 131_072.0
 #: By the number of a policy in ``core.balancing``, that of Cerebros's section 4.3.
 _AFFINITY: Final = 5.0
-#: The processor in that place, and the parameters of the server. The last two count what a core
-#: pays for another service's code, which AccelFlow does not model.
+#: The processor in that place, and the parameters of the server. Cold code and affinity count what
+#: a core pays for another service's code, which AccelFlow does not model. The last two leave some
+#: functions, or some messages, without room.
 _PLACES: Final[Mapping[str, Mapping[str, float]]] = {
     "AccelFlow's own": {},
     "Cerebros, headers": _HEADERS,
     "Cerebros": WHOLE,
     "Cerebros, cold code": {**WHOLE, **_COLD},
     "Cerebros, affinity": {**WHOLE, **_COLD, "core.balancing": _AFFINITY},
+    "Cerebros, affinity, depth 4": {
+        **WHOLE,
+        **_COLD,
+        "core.balancing": _AFFINITY,
+        "core.function_map_depth": 4.0,
+    },
+    "Cerebros, map of 4 functions": {**WHOLE, "accelerator.rpc_schema_map_entries": 4.0},
+    "Cerebros, scarce memory": {**WHOLE, "accelerator.rpc_memory_bytes": SCARCE_BYTES},
 }
 
 #: The two readings of TCP's cost on a core (docs/results/readings.md), in microseconds.
@@ -46,13 +58,13 @@ def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dic
     for reading in READINGS_US:
         for place, config in _PLACES.items():
             runs = [
-                _run(reading, config, seed + number, threads, requests)
+                run_one(reading, config, seed=seed + number, threads=threads, requests=requests)
                 for number in range(REPLICATIONS)
             ]
             row: dict[str, Any] = {"tcp_cost_us": reading, "rpc": place}
             for measure in runs[0]:
                 found = estimate([run[measure] for run in runs])
-                row[measure] = found and {"mean": found.mean, "half_width": found.half_width}
+                row[measure] = found and Estimate.to_json(found)
             rows.append(row)
     return {
         "schema": SCHEMA,
@@ -63,9 +75,10 @@ def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dic
     }
 
 
-def _run(
-    tcp_cost_us: float, config: Mapping[str, float], seed: int, threads: int, requests: int
+def run_one(
+    tcp_cost_us: float, config: Mapping[str, float], *, seed: int, threads: int, requests: int
 ) -> dict[str, float | None]:
+    """Run one seed with one cost of TCP and one RPC processor, by its parameters."""
     experiment = simulation.Scenario(
         orchestrators=("accelflow",),
         profile="paper",

@@ -74,7 +74,9 @@ def _finding(row: Mapping[str, Any]) -> Finding:
         ours=Estimate.from_json(row),
         experiment=row["experiment"],
         label=row["label"],
+        requests=row["requests"],
         note=notes().get(key, ""),
+        also=tuple((other["says"], Estimate.from_json(other)) for other in row["also"]),
     )
 
 

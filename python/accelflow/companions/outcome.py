@@ -8,15 +8,12 @@ from functools import partial
 from typing import Any, Final
 
 from accelflow import arcus, cerebros, chip
-from accelflow.cerebros.replications import mean_bars
 from accelflow.companions import ensemble
 from accelflow.companions.accelerometer_rows import accelerometer_findings, accelerometer_results
 from accelflow.companions.arcus_rows import arcus_findings, merged_report
 from accelflow.companions.precision import Precision, Seeds, replicate
 from accelflow.errors import one_of
 from accelflow.findings import Estimate, Finding, reasons, targets
-from accelflow.findings.results import to_dict
-from accelflow.findings.statistics import estimate
 
 __all__ = ["PAPERS", "PaperResult", "run"]
 
@@ -87,54 +84,42 @@ def _cerebros(seed: int, threads: int, precision: Precision) -> _Found:
     }
     section = "cerebros.rpc_layer_speedup"
     findings = _computed("model", {f"{section}.{name}": value for name, value in closed.items()})
-    findings += _computed("offloads", _offloads(layer, by_name))
+    findings += _offloads(layer, by_name)
     findings += _computed("places", _places())
     replicated = replicate(
-        lambda one: cerebros.figures(seed=one, replications=1),
-        _cerebros_rows,
+        cerebros.one_seed,
+        lambda runs: cerebros.combined(runs, seed=seed).findings,
         seeds=(seed, cerebros.REPLICATIONS),
         precision=precision,
         threads=threads,
     )
-    findings += _cerebros_rows(replicated.runs)
-    figures = {
-        **replicated.runs[0],
-        "replications": replicated.seeds.count,
-        "rows": [to_dict(finding) for finding in _cerebros_rows(replicated.runs)],
-        "bars": mean_bars([one["bars"] for one in replicated.runs]),
-    }
+    figures = cerebros.combined(replicated.runs, seed=seed)
+    findings += figures.findings
+    drawn = {key: value for key, value in figures.to_dict().items() if key != "findings"}
     together = ensemble.compare(seed=seed, threads=threads)
-    results = {"designs": layer, "figures": figures, "ensemble": together}
-    return findings, results, dict.fromkeys(_experiments(figures["rows"]), replicated.seeds)
+    results = {"designs": layer, "figures": drawn, "ensemble": together}
+    random = [finding for finding in figures.findings if finding.ours and finding.ours.half_width]
+    return findings, results, dict.fromkeys(sections(random), replicated.seeds)
 
 
-def _cerebros_rows(runs: Sequence[Mapping[str, Any]]) -> list[Finding]:
-    """The rows of several seeds, each a mean with its interval."""
-    found = []
-    for same in zip(*(one["rows"] for one in runs), strict=True):
-        row = cerebros.Row(same[0]["key"], same[0]["figure"], same[0]["what"], same[0]["ours"])
-        found.append(replace(row.finding(None), ours=estimate([one["ours"] for one in same])))
-    return found
-
-
-def _experiments(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(row["experiment"] for row in rows))
-
-
-def _offloads(layer: Mapping[str, Any], by_name: Mapping[str, Any]) -> dict[str, float]:
-    """The paper's statements on offloads beside Fig. 6 (sections 1, 2.2 and 7)."""
+def _offloads(layer: Mapping[str, Any], by_name: Mapping[str, Any]) -> list[Finding]:
+    """The paper's statements on offloads beside Fig. 6 (sections 1, 2.2 and 6.1)."""
     inputs = layer["parameters"]
     header = inputs["rpc_cycles"] * inputs["header_share_ratio"] / inputs["header_tasks"]
     offload = layer["cycles_per_offload"]
     both, payload = (by_name[name]["accelerator_cycles"] for name in ("P+H", "OP: P-Only"))
     task = offload + (both - payload) / inputs["header_tasks"]
-    over_payload = by_name["OP: P-Only"]["total_cycles"] / by_name["Full"]["total_cycles"]
-    return {
-        "cerebros.offloads.header_speedup_at_most": header / task,
-        "cerebros.offloads.overhead_share_of_header_at_most": offload / task,
-        "cerebros.offloads.dispatch_share": inputs["dispatch_share_ratio"],
-        "cerebros.offloads.full_over_payload_only": over_payload,
+    computed = {
+        "header_speedup_at_most": header / task,
+        "overhead_share_of_header_at_most": offload / task,
+        "dispatch_share": inputs["dispatch_share_ratio"],
     }
+    section = "cerebros.offloads"
+    found = _computed("offloads", {f"{section}.{name}": ours for name, ours in computed.items()})
+    freed = 1 - by_name["P+H"]["total_cycles"] / by_name["OP: P-Only"]["total_cycles"]
+    (remaining,) = _computed("offloads", {f"{section}.headers_free_of_remaining": freed})
+    share = Estimate.computed(inputs["header_share_ratio"])
+    return [*found, replace(remaining, also=(("headers' share of the whole layer", share),))]
 
 
 def _places() -> dict[str, float]:

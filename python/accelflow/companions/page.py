@@ -18,6 +18,7 @@ from accelflow.findings.page import (
     whys,
 )
 from accelflow.findings.text import predictions_text
+from accelflow.simulation import PAPER_RATE_RPS
 
 __all__ = ["markdown"]
 
@@ -34,7 +35,8 @@ _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
     "table2": ("Table 2: registers and the rates they give", ""),
     "offloads": ("Offloads of single tasks", ""),
     "places": ("One for all cores, in the NIC, or one for each", ""),
-    "Fig. 5": ("Speed, and schemata (sections 4.3 and 5)", ""),
+    "services": ("The services (sections 2.1, 4.1, 5, 6.2 and 6.3)", ""),
+    "Fig. 5": ("Speed, schemata and processing models (sections 4.3 and 5)", "fig5"),
     "Fig. 2a": ("Fig. 2a: the RPC layer's share of cycles", "fig2"),
     "Fig. 2b": ("Fig. 2b: the layer by module", ""),
     "Fig. 6": ("Fig. 6: designs, simulated", "fig6"),
@@ -163,8 +165,9 @@ def _ensemble(result: Mapping[str, Any]) -> list[str]:
     return [
         "## In the place of AccelFlow's RPC accelerator",
         "",
-        "AccelFlow on the base server with all eight SocialNetwork services, 13,400 Poisson "
-        f"requests a second each, {result['requests']:,} requests of each service. "
+        "AccelFlow on the base server with all eight SocialNetwork services, "
+        f"{PAPER_RATE_RPS:,.0f} Poisson requests a second each, {result['requests']:,} requests of "
+        "each service. "
         f"{_seeds(result)} Means with 95 % intervals. TCP's cost on a core is that of either "
         "reading (docs/results/readings.md).",
         "",

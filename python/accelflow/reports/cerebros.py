@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from accelflow.findings import Finding, Verdict
 from accelflow.page import Column, Figure, Page, Section, Table, repeated
 from accelflow.page.plots import stacked
 from accelflow.reports.common import beside_the_paper, configuration
@@ -143,25 +144,31 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> Table:
     )
 
 
+#: The role of a row by the use of the paper's figure.
+_ROLES: Final = {"input": "input", "fit": "fitted", "check": "prediction", None: "derived"}
+
+
 def figures_page(
-    result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None
+    findings: Sequence[Finding], settings: Mapping[str, Any], command: str | None
 ) -> Page:
     """Make the page that compares our figures with the paper's."""
-    rows = result["rows"]
-    roles = {"input": "input", "fitted": "fitted", "result": "prediction"}
+    rows = [finding for finding in findings if finding.paper is not None]
     compared = [
-        (f"Fig. {row['figure']}: {row['what']}", roles[row["role"]], row["difference_ratio"])
+        (f"{row.experiment}: {row.label}", _ROLES[row.use], abs(row.difference or 0.0))
         for row in rows
     ]
-    near = [row for row in rows if abs(row["difference_ratio"]) <= 0.25]
+    near = sum(row.agrees for row in rows)
     return Page(
         title="Cerebros's figures",
         question="Do the figures of the Cerebros paper hold here?",
-        answer=f"{len(near)} of {len(rows)} figures are within a quarter of the paper's.",
+        answer=f"{near} of {len(rows)} figures agree with the paper's.",
         sections=[
             Section(
                 title="Beside the paper",
-                parts=[_figures(rows, roles), beside_the_paper(compared, list(roles.values()))],
+                parts=[
+                    _figures(findings),
+                    beside_the_paper(compared, list(_ROLES.values())),
+                ],
             ),
             configuration(settings, "cerebros"),
             repeated(f"{settings['replications']} seeds from {settings['seed']} on", command),
@@ -169,7 +176,7 @@ def figures_page(
     )
 
 
-def _figures(rows: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) -> Table:
+def _figures(rows: Sequence[Finding]) -> Table:
     return Table(
         caption="Our results and the paper's",
         columns=[
@@ -180,21 +187,24 @@ def _figures(rows: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) -> Tab
             Column(name="+/-", form="number", digits=3),
             Column(name="Off by", form="share", digits=0),
             Column(name="Role"),
+            Column(name="Verdict"),
             Column(name="Reason"),
         ],
-        rows=[
-            [
-                row["figure"],
-                row["what"],
-                f"{row['low']:g}"
-                if row["low"] == row["high"]
-                else f"{row['low']:g} to {row['high']:g}",
-                row["ours"],
-                row["half_width"],
-                row["difference_ratio"],
-                roles[row["role"]],
-                row["reason"],
-            ]
-            for row in rows
-        ],
+        rows=[_figure(row) for row in rows],
     )
+
+
+def _figure(row: Finding) -> list[str | float | None]:
+    paper = row.paper is not None
+    off = row.verdict is Verdict.OFF and row.why is not None
+    return [
+        row.experiment,
+        row.label,
+        row.paper.text if row.paper is not None else "",
+        row.ours.mean if row.ours else None,
+        row.ours.half_width if row.ours else None,
+        None if row.difference is None else abs(row.difference),
+        _ROLES[row.use] if paper else "",
+        str(row.verdict) if paper else "",
+        row.why.text if off and row.why else "",
+    ]

@@ -4,4 +4,4 @@ mod analytic;
 mod server;
 
 pub(crate) use analytic::cerebros_designs;
-pub(crate) use server::{cerebros_parameters, cerebros_services, cerebros_simulate};
+pub(crate) use server::{cerebros_names, cerebros_services, cerebros_simulate};

@@ -28,7 +28,6 @@ pub(crate) fn cerebros_designs(request: &str) -> PyResult<String> {
             "speedup_ratio": layer.speedup(design),
         })
     };
-    let full = layer.total_cycles(Design::Full);
     let designs: Vec<Value> = Design::ALL.into_iter().map(design).collect();
     Ok(json!({
         "parameters": {
@@ -47,8 +46,7 @@ pub(crate) fn cerebros_designs(request: &str) -> PyResult<String> {
         "designs": designs,
         "cycles_per_offload": layer.cycles_per_offload(),
         "coalesced_cycles_per_offload": layer.coalesced_cycles_per_offload(),
-        "full_over_payload_and_header_ratio":
-            layer.total_cycles(Design::PayloadAndHeader) / full,
+        "full_over_payload_and_header_ratio": layer.over_full(Design::PayloadAndHeader),
     })
     .to_string())
 }
