@@ -12,9 +12,12 @@ from click.testing import CliRunner
 
 from accelflow import InputError, companions
 from accelflow.cli import program
-from accelflow.companions import PaperResult, ensemble, live, together
+from accelflow.companions import PaperResult, ensemble, together
 from accelflow.companions.accelerometer_rows import NOT_COMPUTED
 from accelflow.companions.page import markdown
+from accelflow.companions.together import live, simulated, systems
+from accelflow.companions.together.beside import beside
+from accelflow.companions.together.sentences import decided
 from accelflow.findings import NO_REASON, Estimate, Reported, Verdict, targets
 from conftest import ROOT
 
@@ -311,35 +314,86 @@ def test_the_committed_ensemble_is_of_the_present_simulator() -> None:
     assert {key: row[key]["values"][0] for key in run} == run, "renew by: accelflow companions"
 
 
+def committed_together() -> Mapping[str, Any]:
+    committed = ROOT / "docs" / "results" / "together" / "together.json"
+    found: Mapping[str, Any] = json.loads(committed.read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_committed_page_of_all_papers_is_of_the_present_models() -> None:
+    found = committed_together()
+    page = ROOT / "docs" / "results" / "together" / "together.md"
+    assert page.read_text(encoding="utf-8") == together.markdown(found, "together.png")
+    assert found["schema"] == together.SCHEMA
+    rows = {(row["load"], row["system"]): row for row in found["rows"]}
+    assert list(rows) == [(load, system) for load in systems.LOADS for system in systems.SYSTEMS]
+    # One run of each kind, again.
+    setup = simulated.base_server()
+    for load, name in (("even", "cores alone"), ("flood", "with both")):
+        run = simulated.one_run(
+            setup, load, name, seed=found["seed"], requests=found["requests"], threads=2
+        )
+        for measure in ("mean_us", "p99_us", "core_us", "capacity_rps", "flooding_rps"):
+            assert rows[load, name][measure]["values"][0] == run[measure], (load, name, measure)
+
+
 def test_what_each_paper_adds_on_one_server(tmp_path: Path) -> None:
-    result = together.compare(requests=100, replications=2)
+    result = together.compare(requests=200, replications=2)
     rows = {(row["load"], row["system"]): row for row in result["rows"]}
     assert len(rows) == 10
     even, flood = (rows[load, "AccelFlow"] for load in ("even", "flood"))
-    # Without queues to speak of, the closed form is near the simulated core time.
-    for row in (even, flood):
-        assert row["closed_core_us"]["mean"] == pytest.approx(row["core_us"]["mean"], rel=0.25)
-    assert rows["even", "cores alone"]["closed_core_us"] is None
+    # Without queues to speak of, the closed form is near the simulation.
+    alone = rows["even", "cores alone"]
+    for row in (even, alone):
+        assert row["closed_core_us"] == pytest.approx(row["core_us"]["mean"], rel=0.15)
+        assert row["closed_mean_us"] == pytest.approx(row["mean_us"]["mean"], rel=0.25)
+        assert row["closed_capacity_rps"] == pytest.approx(row["capacity_rps"]["mean"], rel=0.2)
+    assert even["capacity_rps"]["mean"] > 2 * alone["capacity_rps"]["mean"]
+    # The flood delays the others where cores do all, by either model.
+    flooded = rows["flood", "cores alone"]
+    assert flooded["closed_mean_us"] > 1.2 * alone["closed_mean_us"]
+    assert flooded["mean_us"]["mean"] > 1.2 * alone["mean_us"]["mean"]
     faster = rows["even", "with Cerebros"]["mean_us"]["mean"]
     assert faster < even["mean_us"]["mean"]
     # The tenant that floods waits, and the others do not wait for it.
     shaped = rows["flood", "with ARCUS"]
-    assert shaped["flooding_p99_us"]["mean"] > 10 * flood["flooding_p99_us"]["mean"]
+    assert (shaped["tenant_waits"], shaped["overloaded"]) == (True, [])
     assert shaped["p99_us"]["mean"] < flood["p99_us"]["mean"]
     effects = {(row["load"], row["added"]): row["p99_ratio"]["mean"] for row in result["effects"]}
     assert effects["flood", "ARCUS"] > 1 < effects["even", "Cerebros"]
-    page, data = together.write(result, tmp_path / "out")
-    assert page.read_text(encoding="utf-8") == together.markdown(result)
-    assert json.loads(data.read_text(encoding="utf-8")) == result
+    files = {path.name: path for path in together.write(result, tmp_path / "out")}
+    assert set(files) == {"together.md", "together.json", "together.png", "together.svg"}
+    page = files["together.md"].read_text(encoding="utf-8")
+    assert page == together.markdown(result, "together.png")
+    (waiting,) = [line for line in page.splitlines() if line.startswith("| flood | with ARCUS ")]
+    assert "| waits |" in waiting
+    assert json.loads(files["together.json"].read_text(encoding="utf-8")) == result
     with pytest.raises(InputError, match="requests = 1: must be"):
         together.compare(requests=1)
+
+
+@pytest.mark.parametrize(
+    ("found", "sign"),
+    [
+        ({"mean": 1.2, "half_width": 0.1}, 1),
+        ({"mean": 0.8, "half_width": 0.1}, -1),
+        ({"mean": 1.05, "half_width": 0.1}, 0),
+        ({"mean": 1.2, "half_width": None}, 0),
+        ({"median": 1.2, "low": 1.1, "high": 1.3}, 1),
+        ({"median": 1.2, "low": 0.9, "high": 1.3}, 0),
+        (None, 0),
+    ],
+)
+def test_only_intervals_beside_one_decide(found: dict[str, float] | None, sign: int) -> None:
+    assert decided(found) == sign
 
 
 def measured_live() -> dict[str, Any]:
     """What `live.measure` returns, by hand: the second round of each situation is 2 us slower."""
 
     def step(trace: str, accelerator: str, direction: str) -> dict[str, Any]:
-        sizes = {"input_bytes": 900, "output_bytes": 900, "facts": {}, "samples": 10}
+        facts = {"compressed": 0} if accelerator == "Dser" else {}
+        sizes = {"input_bytes": 900, "output_bytes": 900, "facts": facts, "samples": 10}
         costs = {"cost_ns": 1_000.0, "cost_quantiles_ns": [[0.0, 1_000.0], [1.0, 1_000.0]]}
         place = {"trace": trace, "accelerator": accelerator, "direction": direction}
         return {**place, **sizes, **costs}
@@ -349,9 +403,8 @@ def measured_live() -> dict[str, Any]:
     logic = {"app_ns": 4_000.0, "app_quantiles_ns": [[0.0, 4_000.0], [1.0, 4_000.0]], "samples": 10}
     outside = {"core_quantiles_ns": [[0.0, 3_000.0], [1.0, 3_000.0]], "samples": 10}
     phases = [{"chains": [{"steps": receive}]}, {"cpu": logic}, {"chains": [{"steps": respond}]}]
-    services = [
-        {"service": name, "phases": phases, "outside": outside} for name in ("Read", "UniqId")
-    ]
+    names = ("Login", "UniqId")
+    services = [{"service": name, "phases": phases, "outside": outside} for name in names]
 
     def round_of(place: int, later_us: float) -> dict[str, float]:
         return {
@@ -360,16 +413,26 @@ def measured_live() -> dict[str, Any]:
             "flooding_p99_us": 300.0 + later_us,
             "flooding_rps": 1_000.0,
             "core_us": 20.0 + later_us,
+            "behind_s": 0.5 if place == 0 else 0.0,
         }
 
+    tenant = {"requests_per_s": 2_000.0, "request_us": 9.0, "request_bytes": 256}
     return {
         "schema": live.SCHEMA,
         **{"machine": "a machine", "cores": 2, "own_core": True, "date": "2026-01-01"},
-        **{"run_queue": [0.1, 0.3], "rounds": 2, "seconds": 1.2, "seed": 1, "rate_rps": 1_000.0},
+        **{"run_queue": [0.1, 0.3], "rounds": 2, "seconds": 1.2, "seed": 1},
+        **{"rates_rps": dict.fromkeys(names, 1_000.0), "flood_ratio": 12.0},
+        "control": {
+            "capacity_s_per_s": 0.5,
+            "tenants": [
+                {"name": "seven", "network": "127.0.0.1", **tenant},
+                {"name": "flooding", "network": "::1", **tenant},
+            ],
+        },
         "rows": [
             {"load": load, "system": system, "rounds": [round_of(place, 0.0), round_of(place, 2.0)]}
-            for load in live.LOADS
-            for place, system in enumerate(live.SYSTEMS)
+            for load in systems.LOADS
+            for place, system in enumerate(systems.SYSTEMS)
         ],
         "recording": {
             **{"format": "accelflow-recording", "version": 4, "machine": "a machine"},
@@ -379,28 +442,25 @@ def measured_live() -> dict[str, Any]:
 
 
 def test_a_live_server_stands_beside_its_simulation_and_the_closed_form() -> None:
-    found = live.beside(measured_live(), seed=1, replications=2, threads=1, requests=200)
+    found = beside(measured_live(), seed=1, replications=2, threads=1, requests=500)
     rows = {(row["load"], row["system"]): row for row in found["rows"]}
     assert len(rows) == 10
     alone = rows["even", "cores alone"]
-    assert alone["live_mean_us"]["mean"] == 101.0
-    assert alone["live_mean_us"]["half_width"] > 1.0
+    assert alone["live_mean_us"] == {"median": 101.0, "low": 100.0, "high": 102.0}
+    assert (alone["live_overloaded"], rows["even", "AccelFlow"]["live_overloaded"]) == (True, False)
     # Nine operations of 1 us, 4 us of logic and 3 us around them, on the core that executes all.
     assert alone["closed_core_us"] == pytest.approx(16.0)
-    assert alone["simulated_core_us"]["mean"] == pytest.approx(16.0, rel=0.03)
+    assert alone["core_us"]["mean"] == pytest.approx(16.0, rel=0.03)
     # Hardware takes the operations away, and a core spends its Enqueues.
     for (_, system), row in rows.items():
         if system != "cores alone":
             assert 4.0 < row["closed_core_us"] < 8.0
-            assert row["simulated_core_us"]["mean"] < 10.0
-    assert rows["flood", "with ARCUS"]["simulated_flooding_rps"]["mean"] == pytest.approx(
-        2_000, rel=0.15
-    )
+            assert row["core_us"]["mean"] < 10.0
+    assert rows["flood", "with ARCUS"]["flooding_rps"]["mean"] == pytest.approx(2_000, rel=0.15)
     effects = {(row["load"], row["added"]): row for row in found["effects"]}
-    assert effects["even", "AccelFlow"]["live_p99_ratio"]["mean"] == pytest.approx(
-        (200 / 190 + 202 / 192) / 2
-    )
-    assert effects["flood", "AccelFlow"]["simulated_p99_ratio"]["mean"] > 1
+    median = effects["even", "AccelFlow"]["live_p99_ratio"]
+    assert median["median"] == pytest.approx((200 / 190 + 202 / 192) / 2)
+    assert effects["flood", "AccelFlow"]["p99_ratio"]["mean"] > 1
 
 
 def test_the_page_of_all_papers_shows_a_live_server_that_was_measured(tmp_path: Path) -> None:
@@ -408,11 +468,21 @@ def test_the_page_of_all_papers_shows_a_live_server_that_was_measured(tmp_path: 
     result = together.compare(requests=100, replications=2, live=live.read(kept))
     page = together.markdown(result)
     assert "## On a live server\n\nMeasured on 2026-01-01 on 2 cores of a machine" in page
-    assert "| even | cores alone | 101.0 ± " in page
+    assert "| even | cores alone | 101 (100 to 102) † | " in page
+    assert "of 2,000 promised." in page
     kept.write_text('{"schema": "accelflow.together/1"}', encoding="utf-8")
     with pytest.raises(InputError, match=r"live.json: schema = 'accelflow.together/1': must be"):
         live.read(kept)
+
+
+def test_what_a_live_measurement_refuses(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="rounds = 1: must be"):
-        live.measure(rounds=1)
-    with pytest.raises(InputError, match=r"seconds = 0: must be a number from 0\.1 to 60"):
-        live.measure(seconds=0)
+        live.measure(tmp_path / "none", rounds=1)
+    with pytest.raises(InputError, match=r"seconds = 0: must be a number from 0\.5 to 60"):
+        live.measure(tmp_path / "none", seconds=0)
+    with pytest.raises(InputError, match="none: No such file or directory"):
+        live.measure(tmp_path / "none")
+    arguments = ["companions", "arcus", "--measure", "x", "--out", str(tmp_path / "out")]
+    refused = CliRunner().invoke(program, arguments)
+    assert refused.exit_code == 2
+    assert "--measure: must be given with together" in refused.output

@@ -7,6 +7,7 @@ mod floor;
 mod graph;
 mod load;
 mod measure;
+mod mocks;
 mod predict;
 mod recorded;
 mod report;
@@ -15,6 +16,7 @@ mod run;
 mod serve;
 mod services;
 mod site;
+mod subject;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,6 +48,12 @@ enum Command {
     /// Servers of some services (started by the other commands).
     #[command(hide = true)]
     Serve(serve::Options),
+    /// Stand-ins of what the eight services call (started by `accelflow companions together`).
+    #[command(hide = true)]
+    Mocks(mocks::Options),
+    /// One server with the eight services (started by `accelflow companions together`).
+    #[command(hide = true)]
+    Subject(subject::Options),
     /// A storage gateway (started by the other commands).
     #[command(hide = true)]
     Gateway {
@@ -86,6 +94,8 @@ fn main() -> ExitCode {
             .map_err(Into::into)
             .and_then(|()| measure::run(&options)),
         Command::Serve(options) => serve::serve(&options),
+        Command::Mocks(options) => mocks::run(&options),
+        Command::Subject(options) => subject::run(&options),
         Command::Gateway { config } => serve::gateway(&config),
     };
     match done {

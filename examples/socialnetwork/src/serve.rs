@@ -96,7 +96,7 @@ pub(crate) fn gateway(config: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn wait_for_end() {
+pub(crate) fn wait_for_end() {
     // An error ends it as well.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }

@@ -9,8 +9,9 @@ from rich.console import Console
 
 from accelflow import companions as papers
 from accelflow.cli.output import Output, busy, check_place
-from accelflow.companions import live, together
+from accelflow.companions import together
 from accelflow.companions.precision import MOST_SEEDS, Precision, parse_share
+from accelflow.companions.together import live
 from accelflow.findings import counts_text
 from accelflow.findings.terminal import print_findings
 
@@ -59,9 +60,12 @@ _DEFAULT: Final = Path("out") / "companions"
 )
 @click.option(
     "--measure",
-    is_flag=True,
-    help="With together: measure the live server on this machine first, for two minutes, and keep "
-    "the result in DIR/live.json. Other work disturbs it.",
+    "program",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PROGRAM",
+    help="With together: measure the live server on this machine first, for about half an hour, "
+    "and keep the result in DIR/live.json. PROGRAM is that of examples/socialnetwork. Other work "
+    "disturbs it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def companions(**options: Any) -> None:
@@ -83,9 +87,9 @@ def companions(**options: Any) -> None:
         for name in ("precision", "again"):
             if options[name]:
                 raise click.UsageError(f"--{name}: must not be given with {_TOGETHER}")
-        _together(out, seed, threads, as_json=as_json, measures=options["measure"])
+        _together(out, seed, threads, as_json=as_json, program=options["program"])
         return
-    if options["measure"]:
+    if options["program"]:
         raise click.UsageError(f"--measure: must be given with {_TOGETHER}")
     if options["again"]:
         outcome = papers.read(out / "results.json")
@@ -103,12 +107,12 @@ def companions(**options: Any) -> None:
         click.echo(path, err=as_json)
 
 
-def _together(out: Path, seed: int, threads: int, *, as_json: bool, measures: bool) -> None:
+def _together(out: Path, seed: int, threads: int, *, as_json: bool, program: Path | None) -> None:
     """Print and write the page of all papers on one server."""
     kept = out / "live.json"
-    if measures:
+    if program is not None:
         with busy(Console(stderr=True), "measuring the live server"):
-            measured = live.measure(seed=seed)
+            measured = live.measure(program, seed=seed)
         click.echo(live.write(measured, kept), err=as_json)
     with busy(Console(stderr=True), "simulating"):
         found = live.read(kept) if kept.exists() else None

@@ -282,6 +282,11 @@ pub(crate) fn functions(service: &str) -> impl Iterator<Item = (&'static str, Fu
     all.filter(move |(name, _)| name.starts_with(&prefix))
 }
 
+/// The document of the user number `user` in the storage, whose password Login's requests know.
+pub(crate) fn stored_user(user: u64) -> Result<String, Box<dyn std::error::Error>> {
+    users::document(user).map_err(|_| "the password cannot be hashed".into())
+}
+
 /// Starts the server of one service.
 pub(crate) fn start(
     site: &Site,

@@ -34,6 +34,20 @@ fn hasher() -> Result<Argon2<'static>, HandlerError> {
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters))
 }
 
+/// The document of the user number `user`.
+pub(super) fn document(user: u64) -> Result<String, HandlerError> {
+    let hashed = hasher()?.hash_password(format!("password_{user}").as_bytes());
+    let hashed = hashed.map_err(|error| HandlerError::Internal(error.to_string()))?;
+    let user = User {
+        user_id: user as i64,
+        first_name: format!("first_name_{user}"),
+        last_name: format!("last_name_{user}"),
+        username: format!("username_{user}"),
+        password_hashed: hashed.to_string(),
+    };
+    serde_json::to_string(&user).map_err(|error| HandlerError::Internal(error.to_string()))
+}
+
 #[derive(Deserialize)]
 struct Login {
     username: String,

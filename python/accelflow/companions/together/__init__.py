@@ -1,0 +1,92 @@
+"""The four papers on one server: the effect of each, alone and combined.
+
+:func:`compare` simulates the eight services on AccelFlow's server with the others' ideas, beside
+Accelerometer's closed form and, if :func:`accelflow.companions.together.live.measure` has measured
+it, a live server. :func:`write` makes the page.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from accelflow.companions.together.beside import beside
+from accelflow.companions.together.page import markdown
+from accelflow.companions.together.simulated import base_server, effects, rows, runs
+from accelflow.errors import InputError, whole_number
+from accelflow.files import why, write_whole
+
+__all__ = ["REPLICATIONS", "REQUESTS", "SCHEMA", "compare", "markdown", "write"]
+
+#: The name and version of the object that :func:`compare` returns.
+SCHEMA: Final = "accelflow.together/2"
+
+REPLICATIONS: Final = 10
+REQUESTS: Final = 2_000
+
+
+def compare(
+    *,
+    seed: int = 1,
+    threads: int = 1,
+    requests: int = REQUESTS,
+    replications: int = REPLICATIONS,
+    live: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Run the eight services on one server: on cores, with AccelFlow, and with the others' ideas.
+
+    With the load ``even`` each service has the paper's mean rate. With ``flood`` one tenant sends
+    twelve times as much. Each of ``rows`` has means over the seeds from `seed` on, with half their
+    95 % intervals, beside the closed form. ``effects`` are ratios of the P99 of the other seven
+    services: what Cerebros does without ARCUS and with it, and ARCUS without Cerebros and with it.
+    If `live` is a measurement, ``live`` compares that server with a simulation of it and with the
+    closed form. Raises InputError for counts that are not allowed.
+    """
+    whole_number("requests", requests, 100, 10_000_000)
+    whole_number("replications", replications, 1, 1_000)
+    counts = {"seed": seed, "replications": replications, "requests": requests, "threads": threads}
+    setup = base_server()
+    found = runs(setup, **counts)
+    measured = {} if live is None else {"live": beside(live, **counts)}
+    return {
+        "schema": SCHEMA,
+        "seed": seed,
+        "replications": replications,
+        "requests": requests,
+        "flood_ratio": setup.flood,
+        "promised_ratio": setup.promised,
+        "rows": rows(setup, found),
+        "effects": effects(found),
+        **measured,
+    }
+
+
+def write(result: Mapping[str, Any], directory: Path) -> list[Path]:
+    """Write `together.md`, `together.json` and the picture to `directory`; returns their paths.
+
+    All files are complete before the first one appears. Raises InputError for a place that cannot
+    be written.
+    """
+    from accelflow.companions.together.picture import (  # noqa: PLC0415 (matplotlib is slow to load)
+        write_picture,
+    )
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".together-", dir=directory) as scratch:
+            pictures = write_picture(result, Path(scratch) / "together")
+            texts = {
+                "together.md": markdown(result, pictures[0].name),
+                "together.json": json.dumps(result, indent=1) + "\n",
+            }
+            for name, text in texts.items():
+                (Path(scratch) / name).write_text(text, encoding="utf-8")
+            made = [*texts, *(path.name for path in pictures)]
+            for name in made:
+                write_whole(directory / name, (Path(scratch) / name).replace)
+    except OSError as error:
+        raise InputError(f"--out {directory}: {why(error)}") from error
+    return [directory / name for name in made]

@@ -1,0 +1,58 @@
+"""Accelerometer's closed form for a server with a mix of services.
+
+The form of :mod:`accelflow.sizing`: each accelerator is a kernel of Accelerometer's, and cores are
+queues. It needs no simulation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from accelflow.companions.together.systems import FLOODING, System
+from accelflow.sizing import Plan
+from accelflow.sizing.closed import closed_form
+from accelflow.sizing.plan import demands
+
+__all__ = ["closed"]
+
+
+def closed(
+    plan: Plan, system: System, promised_rps: float | None, recording: str | None
+) -> dict[str, float | None]:
+    """Return mean and P99 of the other services, core time and capacity by the closed form.
+
+    ARCUS passes `promised_rps` of the tenant that floods, if it holds it. Times are in us and None
+    for a load at which a resource is always busy.
+    """
+    rates = dict(plan.rates_rps)
+    if system.held and promised_rps is not None:
+        rates[FLOODING] = min(rates[FLOODING], promised_rps)
+    plan = _changed(plan, rates_rps=rates)
+    demanded = demands(plan, recording)
+    # The recorded times are in the demands; the form takes the server's parameters from the plan.
+    settled = {key: value for key, value in plan.scenario.items() if key != "recorded_times"}
+    form = closed_form(_changed(plan, scenario=settled), system.orchestrator, demanded, {})
+    if form is None:
+        return dict.fromkeys(("mean_us", "p99_us", "core_us", "capacity_rps"))
+    total_rps = math.fsum(rates.values())
+    busiest = max(form.utilization(1.0).values())
+    others = [name for name in rates if name != FLOODING]
+    means = [form.mean_us(name, 1.0) for name in others]
+    tails = [form.p99_us(name, 1.0) for name in others]
+    return {
+        "mean_us": _mean(means) if busiest < 1.0 else None,
+        "p99_us": _mean(tails) if busiest < 1.0 else None,
+        "core_us": form.busy_ns["cores"] * 1e-3,
+        "capacity_rps": total_rps / busiest,
+    }
+
+
+def _changed(plan: Plan, **fields: Any) -> Plan:
+    given: dict[str, Any] = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
+    return Plan(**{**given, **fields})
+
+
+def _mean(values: list[float]) -> float | None:
+    mean = math.fsum(values) / len(values)
+    return mean if math.isfinite(mean) else None

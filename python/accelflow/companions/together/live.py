@@ -1,0 +1,458 @@
+"""The eight services on one live server, which is measured.
+
+:func:`measure` needs the program of ``examples/socialnetwork`` and a quiet machine; what it returns
+is kept in a file. One process is the server, on a core of its own. Another answers at once for the
+services and the storage that the eight call.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import os
+import random
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from accelflow import _native
+from accelflow.client import CallLimits
+from accelflow.companions.together.systems import FLOODING, LOADS, SYSTEMS, System
+from accelflow.errors import AccelflowError, InputError, whole_number
+from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.prediction.live import kept_off, quantile, server_us
+from accelflow.settings import ClientTls
+
+__all__ = ["ROUNDS", "SCHEMA", "SECONDS", "measure", "read", "write"]
+
+#: The name and version of the object that :func:`measure` returns.
+SCHEMA: Final = "accelflow.together.live/2"
+
+ROUNDS: Final = 12
+SECONDS: Final = 3.0
+#: The share of the core that the even load takes on cores alone, and that the tenant's flood adds.
+_EVEN: Final = 0.3
+_FLOOD: Final = 0.6
+#: How many times its share ARCUS promises the tenant.
+PROMISED: Final = 2.0
+#: The control plane's capacity in accelerator seconds per second: the core without the handlers.
+_CAPACITY: Final = 0.5
+#: The first calls make connections and are not counted.
+_WARM_UP_S: Final = 0.5
+_PROBE_RPS: Final = 20.0
+_CALLERS: Final = 8
+#: The tenant calls with more connections than its flood needs.
+_FLOOD_CALLERS: Final = 24
+_PATIENCE_S: Final = 20.0
+_START_S: Final = 60.0
+_US_PER_S: Final = 1e6
+#: The size of the tenant's messages, by which the server predicts their time.
+_MESSAGE_BYTES: Final = 256
+
+Progress = Callable[[str], object]
+#: When a call was due and how long it took from then, in us, and whether it returned a result.
+_Calls = Sequence[tuple[float, float, bool]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Subject:
+    """The program, and what its stand-ins say: files, and functions with arguments by service."""
+
+    program: Path
+    site: str
+    certificate: str
+    interface: str
+    requests: Mapping[str, Mapping[str, Any]]
+
+
+class _Process:
+    """A process of the program; use it in a ``with`` statement. Raises AccelflowError."""
+
+    def __init__(self, program: Path, *arguments: str) -> None:
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 (the user's program)
+                [program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        except OSError as error:
+            raise InputError(f"{program}: {why(error)}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def answer(self) -> dict[str, Any]:
+        """Return the object of the next line that the process prints."""
+        line = self._process.stdout.readline() if self._process.stdout is not None else ""
+        if not line:
+            raise AccelflowError(f"the process ended with code {self._process.wait()}")
+        found: dict[str, Any] = json.loads(line)
+        if "error" in found:
+            raise AccelflowError(found["error"])
+        return found
+
+    def ask(self, question: str) -> dict[str, Any]:
+        """Return the answer to a line."""
+        if self._process.stdin is not None:
+            self._process.stdin.write(f"{question}\n")
+            self._process.stdin.flush()
+        return self.answer()
+
+    def core_s(self) -> float:
+        """The processor time of the process so far, in seconds."""
+        text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
+        words = text.rpartition(")")[2].split()  # user and system time: proc_pid_stat(5)
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._process.stdin is not None and not self._process.stdin.closed:
+            self._process.stdin.close()
+        try:
+            self._process.wait(_START_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+class _Server(_Process):
+    """The server, and its clients."""
+
+    def __init__(self, subject: _Subject, core: int | None, settings: Mapping[str, Any]) -> None:
+        on = () if core is None else ("--core", str(core))
+        given = ("--settings", json.dumps(settings))
+        super().__init__(subject.program, "subject", subject.site, *on, *given)
+        self._subject = subject
+        try:
+            port = self.answer()["port"]
+            self._clients = {
+                (host, compress): self._connected(f"{host}:{port}", compress=compress)
+                for host in ("127.0.0.1", "[::1]")
+                for compress in (False, True)
+            }
+        except BaseException:
+            self.stop()
+            raise
+
+    def _connected(self, address: str, *, compress: bool) -> _native.Client:
+        limits = CallLimits(timeout_s=_PATIENCE_S, max_connections=_FLOOD_CALLERS, max_attempts=1)
+        return _native.Client(
+            self._subject.interface,
+            address,
+            include_dirs=[],
+            protocol="binary",
+            tls=ClientTls(ca=self._subject.certificate, server_name="localhost"),
+            multiplexed=False,
+            idempotent=[],
+            bounds={**asdict(limits), "workers": None, "compress": compress},
+        )
+
+    def drive(self, service: str, due_s: Sequence[float], *, tenant: bool = False) -> _Calls:
+        """Call a service when calls are due; the tenant calls from an address of its own."""
+        asked = self._subject.requests[service]
+        client = self._clients["[::1]" if tenant else "127.0.0.1", asked["compressed"]]
+        callers = _FLOOD_CALLERS if tenant else _CALLERS
+        calls = client.drive(asked["function"], asked["arguments"], list(due_s), callers)
+        return [
+            (due * _US_PER_S, response, fine)
+            for due, (_, response, fine) in zip(due_s, calls, strict=True)
+        ]
+
+    def drive_all(self, rates: Mapping[str, float], seconds: float, seed: int) -> dict[str, _Calls]:
+        """Call all services at once, the tenant's from its own address."""
+        found: dict[str, _Calls] = {}
+        failed: list[BaseException] = []
+
+        def one(service: str, rate_rps: float, number: int) -> None:
+            due_s = _due_s(rate_rps, seconds, seed * len(rates) + number)
+            try:
+                found[service] = self.drive(service, due_s, tenant=service == FLOODING)
+            except BaseException as error:
+                failed.append(error)
+
+        threads = [
+            threading.Thread(target=one, args=(name, rate, number))
+            for number, (name, rate) in enumerate(rates.items())
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failed:
+            raise failed[0]
+        return found
+
+
+def measure(
+    program: Path,
+    *,
+    rounds: int = ROUNDS,
+    seconds: float = SECONDS,
+    seed: int = 1,
+    say: Progress | None = None,
+) -> dict[str, Any]:
+    """Measure the eight services on one server of `program`, one of which a tenant floods.
+
+    The server executes traces on its connections' threads, on workers of accelerators, with parts
+    of Cerebros's processor, and with promises of ARCUS's control plane in accelerator time. It has
+    a core of its own, if there are two. Rounds of all situations alternate. `say` is called with
+    the name of each stage.
+
+    Raises InputError for a program that cannot be started and counts that are not allowed, and
+    AccelflowError for a machine without IPv6, by which the tenant is told apart.
+    """
+    whole_number("rounds", rounds, 2, 1_000)
+    if not 0.5 <= seconds <= 60.0:
+        raise InputError(f"seconds = {seconds!r}: must be a number from 0.5 to 60")
+    tell = say or (lambda _text: None)
+    cores = sorted(os.sched_getaffinity(0))
+    core = cores[0] if len(cores) > 1 else None
+    busy = [os.getloadavg()[0]]
+    with tempfile.TemporaryDirectory() as folder, kept_off(core), _stand_ins(program, folder) as it:
+        tell("measuring the core time of requests")
+        core_us = {name: _core_us(it, core, name, seconds) for name in it.requests}
+        load = _load(core_us)
+        tell("recording")
+        recording = _recorded(it, core, load, 4 * seconds, seed)
+        control = _control(load, recording)
+        runs: dict[tuple[str, str], list[dict[str, Any]]] = {
+            (name, system): [] for name in LOADS for system in SYSTEMS
+        }
+        for number in range(rounds):
+            tell(f"measuring, round {number + 1} of {rounds}")
+            for (name, system), same in runs.items():
+                settings = _settings(SYSTEMS[system], control)
+                rates = load.rates(flooded=LOADS[name])
+                same.append(_round(it, core, settings, rates, seconds, seed + number))
+    busy.append(os.getloadavg()[0])
+    return {
+        "schema": SCHEMA,
+        "machine": _native.machine_name(),
+        "cores": os.cpu_count(),
+        "own_core": core is not None,
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "run_queue": busy,
+        "rounds": rounds,
+        "seconds": seconds,
+        "seed": seed,
+        "rates_rps": load.rates(flooded=False),
+        "flood_ratio": load.flood,
+        "control": control,
+        "rows": [
+            {"load": name, "system": system, "rounds": same}
+            for (name, system), same in runs.items()
+        ],
+        "recording": recording,
+    }
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What :func:`measure` returned, from the file at `path`. Raises InputError."""
+    try:
+        found = parse_json(read_text(path))
+    except (OSError, ValueError, AccelflowError) as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != SCHEMA:
+        raise InputError(f"{path}: schema = {schema!r}: must be {SCHEMA!r}")
+    measured: dict[str, Any] = found
+    return measured
+
+
+def write(measured: Mapping[str, Any], path: Path) -> Path:
+    """Write what :func:`measure` returned to the file at `path`; returns it. Raises InputError."""
+    text = json.dumps(measured, indent=1) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, lambda place: place.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {why(error)}") from error
+    return path
+
+
+@contextmanager
+def _stand_ins(program: Path, folder: str) -> Iterator[_Subject]:
+    """The process that answers for the other services."""
+    with _Process(program, "mocks", folder) as process:
+        yield _Subject(program=program, **process.answer())
+
+
+@dataclass(frozen=True)
+class _Load:
+    """The rate of each service at the even load, and how many times as much the tenant floods."""
+
+    rate_rps: float
+    services: tuple[str, ...]
+    flood: float
+
+    def rates(self, *, flooded: bool) -> dict[str, float]:
+        """The rates of all services."""
+        rates = dict.fromkeys(self.services, self.rate_rps)
+        rates[FLOODING] *= self.flood if flooded else 1.0
+        return rates
+
+
+def _load(core_us: Mapping[str, float]) -> _Load:
+    """The loads that use the core as much as the even load and the flood are to."""
+    rate_rps = max(1.0, math.floor(_EVEN * _US_PER_S / math.fsum(core_us.values())))
+    flood = math.ceil(_FLOOD * _US_PER_S / core_us[FLOODING] / rate_rps)
+    return _Load(rate_rps, tuple(core_us), max(2.0, flood))
+
+
+def _core_us(subject: _Subject, core: int | None, service: str, seconds: float) -> float:
+    """The core time of a request of a service alone."""
+    with _Server(subject, core, {}) as server:
+        server.drive(service, _due_s(_PROBE_RPS, _WARM_UP_S, 0))
+        before_s = server.core_s()
+        calls = server.drive(service, _due_s(5 * _PROBE_RPS, seconds, 1))
+        _check(service, calls)
+        return (server.core_s() - before_s) * _US_PER_S / len(calls)
+
+
+def _recorded(
+    subject: _Subject, core: int | None, load: _Load, seconds: float, seed: int
+) -> dict[str, Any]:
+    """The recording of all services at the even load.
+
+    Recording itself takes core time: the same calls go to a server without recording, and the
+    difference is taken from the time outside of steps. The time that a client and the network add
+    to a call is not recorded.
+    """
+    rates = load.rates(flooded=False)
+    core_us = {}
+    for record in (True, False):
+        with _Server(subject, core, {"record": record}) as server:
+            server.drive_all(rates, _WARM_UP_S, seed)
+            before_s = server.core_s()
+            calls = server.drive_all(rates, seconds, seed)
+            spent_s = server.core_s() - before_s
+            core_us[record] = spent_s * _US_PER_S / sum(map(len, calls.values()))
+            if record:
+                tree: dict[str, Any] = json.loads(server.ask("recording")["recording"])
+    added_us = max(0.0, _mean_server_us(tree) - core_us[False])
+    for service in tree["services"]:
+        outside = service.get("outside", {})
+        outside["core_quantiles_ns"] = [
+            (share, max(0.0, time_ns - added_us * 1e3))
+            for share, time_ns in outside.get("core_quantiles_ns", [])
+        ]
+    tree |= {
+        "machine": _native.machine_name(),
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+    }
+    _native.check_recording(json.dumps(tree))
+    return tree
+
+
+def _mean_server_us(tree: Mapping[str, Any]) -> float:
+    """The mean of the recorded core times of services, of equally many requests of each."""
+    return math.fsum(server_us(service) for service in tree["services"]) / len(tree["services"])
+
+
+def _control(load: _Load, recording: Mapping[str, Any]) -> dict[str, Any]:
+    """The promises of ARCUS's control plane, in the accelerator time of the recorded traces."""
+    times_us = {service["service"]: _traces_us(service) for service in recording["services"]}
+    own_us = times_us.pop(FLOODING)
+    tenants = [
+        (
+            "seven",
+            "127.0.0.1",
+            len(times_us) * load.rate_rps,
+            math.fsum(times_us.values()) / len(times_us),
+        ),
+        ("flooding", "::1", PROMISED * load.rate_rps, own_us),
+    ]
+    return {
+        "capacity_s_per_s": _CAPACITY,
+        "tenants": [
+            {
+                "name": name,
+                "network": network,
+                "requests_per_s": requests_per_s,
+                "request_us": request_us,
+                "request_bytes": _MESSAGE_BYTES,
+            }
+            for name, network, requests_per_s, request_us in tenants
+        ],
+    }
+
+
+def _traces_us(service: Mapping[str, Any]) -> float:
+    """The time of the steps of a request's own traces: the first and the last phase."""
+    phases = [phase for phase in service["phases"] if "chains" in phase]
+    steps = [
+        step
+        for phase in (phases[0], phases[-1])
+        for chain in phase["chains"]
+        for step in chain["steps"]
+    ]
+    return 1e-3 * math.fsum(step["cost_ns"] for step in steps)
+
+
+def _settings(system: System, control: Mapping[str, Any]) -> dict[str, Any]:
+    """How the server of a system executes traces, and what it has promised."""
+    settings: dict[str, Any] = {"rpc": system.rpc}
+    if system.accelerated:
+        settings["workers"] = 1
+    if system.held:
+        settings["control"] = control
+    return settings
+
+
+def _round(  # noqa: PLR0913, PLR0917 (one situation)
+    subject: _Subject,
+    core: int | None,
+    settings: Mapping[str, Any],
+    rates: Mapping[str, float],
+    seconds: float,
+    seed: int,
+) -> dict[str, Any]:
+    """One run of one situation."""
+    with _Server(subject, core, settings) as server:
+        server.drive_all(dict.fromkeys(rates, _PROBE_RPS), _WARM_UP_S, seed)
+        before_s = server.core_s()
+        calls = server.drive_all(rates, seconds, seed)
+        spent_s = server.core_s() - before_s
+    good = {
+        name: [response for _, response, fine in _check(name, each) if fine]
+        for name, each in calls.items()
+    }
+    others = [times for name, times in good.items() if name != FLOODING]
+    answered = sum(map(len, good.values()))
+    ends_us = {
+        name: max(due + response for due, response, _ in each) for name, each in calls.items()
+    }
+    flood_s = max(seconds, ends_us.pop(FLOODING) / _US_PER_S)
+    return {
+        "mean_us": math.fsum(math.fsum(times) / len(times) for times in others) / len(others),
+        "p99_us": math.fsum(quantile(times, 0.99) for times in others) / len(others),
+        "flooding_p99_us": quantile(good[FLOODING], 0.99),
+        "flooding_rps": len(good[FLOODING]) / flood_s,
+        "core_us": _US_PER_S * spent_s / answered,
+        "behind_s": max(0.0, max(ends_us.values()) / _US_PER_S - seconds),
+    }
+
+
+def _check(service: str, calls: _Calls) -> _Calls:
+    """The calls, of which at least one returned a result. Raises AccelflowError."""
+    if not any(fine for _, _, fine in calls):
+        raise AccelflowError(f"none of the {len(calls)} calls of {service} returned a result")
+    return calls
+
+
+def _due_s(rate_rps: float, seconds: float, seed: int) -> list[float]:
+    """Poisson arrivals within `seconds`, at least one."""
+    stream = random.Random(seed)  # noqa: S311 (arrivals, not secrets)
+    due_s, now = [0.0], 0.0
+    while (now := now + stream.expovariate(rate_rps)) < seconds:
+        due_s.append(now)
+    return due_s

@@ -1,0 +1,75 @@
+"""The systems and loads of the page, and what the figures of two runs say of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from accelflow.companions.ensemble import WHOLE
+from accelflow.findings import Estimate
+from accelflow.findings.statistics import estimate
+
+__all__ = ["ALONE", "FLOODING", "LOADS", "PAIRS", "SYSTEMS", "System", "estimated", "ratios"]
+
+
+@dataclass(frozen=True)
+class System:
+    """What a system is built of.
+
+    `accelerated` is AccelFlow's ensemble, `rpc` Cerebros in its RPC accelerator, and `held` ARCUS
+    before the tenant that floods.
+    """
+
+    accelerated: bool = True
+    rpc: bool = False
+    held: bool = False
+
+    @property
+    def orchestrator(self) -> str:
+        """The simulator's system."""
+        return "accelflow" if self.accelerated else "non_acc"
+
+    @property
+    def config(self) -> Mapping[str, float]:
+        """The parameters of the simulated server."""
+        return WHOLE if self.rpc else {}
+
+
+#: The system that the others are compared with.
+ALONE: Final = "cores alone"
+#: The systems of the page, in its order.
+SYSTEMS: Final[Mapping[str, System]] = {
+    ALONE: System(accelerated=False),
+    "AccelFlow": System(),
+    "with Cerebros": System(rpc=True),
+    "with ARCUS": System(held=True),
+    "with both": System(rpc=True, held=True),
+}
+#: Whether the tenant floods.
+LOADS: Final[Mapping[str, bool]] = {"even": False, "flood": True}
+#: The service of the tenant that floods.
+FLOODING: Final = "UniqId"
+
+#: What is added to what: its name, the system without it, and the system with it.
+PAIRS: Final = (
+    ("AccelFlow", ALONE, "AccelFlow"),
+    ("Cerebros", "AccelFlow", "with Cerebros"),
+    ("Cerebros, where ARCUS is", "with ARCUS", "with both"),
+    ("ARCUS", "AccelFlow", "with ARCUS"),
+    ("ARCUS, where Cerebros is", "with Cerebros", "with both"),
+)
+
+_Run = Mapping[str, Any]
+
+
+def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
+    """The mean of `values` with half its 95 % interval, for JSON; None if one is missing."""
+    found = estimate(list(values))
+    return None if found is None else Estimate.to_json(found)
+
+
+def ratios(before: Sequence[_Run], after: Sequence[_Run], key: str) -> list[float | None]:
+    """A figure without an addition over that with it, for each pair of runs."""
+    pairs = [(old[key], new[key]) for old, new in zip(before, after, strict=True)]
+    return [old / new if old and new else None for old, new in pairs]
