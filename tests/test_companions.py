@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from accelflow import InputError, companions
+from accelflow import AccelflowError, InputError, companions
 from accelflow.cli import program
 from accelflow.companions import PaperResult, ensemble, together
 from accelflow.companions.accelerometer_rows import NOT_COMPUTED
@@ -480,8 +481,14 @@ def test_what_a_live_measurement_refuses(tmp_path: Path) -> None:
         live.measure(tmp_path / "none", rounds=1)
     with pytest.raises(InputError, match=r"seconds = 0: must be a number from 0\.5 to 60"):
         live.measure(tmp_path / "none", seconds=0)
-    with pytest.raises(InputError, match="none: No such file or directory"):
+    with pytest.raises(InputError, match=r"none': must be the program of .*: No such file or"):
         live.measure(tmp_path / "none")
+    other = Path(shutil.which("echo") or "echo")
+    with pytest.raises(InputError, match=r"echo': must be the program of .*; it printed "):
+        live.measure(other)
+    ends = Path(shutil.which("true") or "true")
+    with pytest.raises(AccelflowError, match="true ended with code 0"):
+        live.measure(ends)
     arguments = ["companions", "arcus", "--measure", "x", "--out", str(tmp_path / "out")]
     refused = CliRunner().invoke(program, arguments)
     assert refused.exit_code == 2

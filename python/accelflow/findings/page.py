@@ -50,10 +50,10 @@ LEGEND: Final = (
 
 #: The explanation of the classes of reasons, on every page that has some.
 REASONS_LEGEND: Final = (
-    "*contradiction*: other printed figures rule this one out, if they are read as the proof "
-    "reads them; docs/results/what-the-paper-implies.md has the proofs. *definition*: it depends "
-    "on what is meant; ours by other definitions is shown too. *not printed*: it depends on an "
-    "input that the paper does not give. *open*: not known."
+    "*contradiction*: the paper's other figures exclude this one; "
+    "docs/results/what-the-paper-implies.md has the proofs and their assumptions. *definition*: "
+    "the paper does not define the figure; ours by other definitions is shown too. *not printed*: "
+    "it depends on an input that the paper does not give. *open*: the cause is not known."
 )
 
 #: How many of the largest differences are listed first.

@@ -7,6 +7,7 @@ services and the storage that the eight call.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import math
@@ -24,7 +25,7 @@ from typing import Any, Final, Self
 from accelflow import _native
 from accelflow.client import CallLimits
 from accelflow.companions.together.systems import FLOODING, LOADS, SYSTEMS, System
-from accelflow.errors import AccelflowError, InputError, whole_number
+from accelflow.errors import AccelflowError, InputError, refused, whole_number
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.prediction.live import kept_off, quantile, server_us
 from accelflow.settings import ClientTls
@@ -75,12 +76,19 @@ class _Process:
     """A process of the program; use it in a ``with`` statement. Raises AccelflowError."""
 
     def __init__(self, program: Path, *arguments: str) -> None:
+        self._program = program
         try:
             self._process = subprocess.Popen(  # noqa: S603 (the user's program)
-                [program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                # A bare name would be looked for on PATH.
+                [program.absolute(), *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                errors="replace",
             )
         except OSError as error:
-            raise InputError(f"{program}: {why(error)}") from error
+            allowed = f"must be the program of examples/socialnetwork: {why(error)}"
+            raise refused("PROGRAM", str(program), allowed) from error
 
     def __enter__(self) -> Self:
         return self
@@ -92,17 +100,22 @@ class _Process:
         """Return the object of the next line that the process prints."""
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
         if not line:
-            raise AccelflowError(f"the process ended with code {self._process.wait()}")
-        found: dict[str, Any] = json.loads(line)
+            raise AccelflowError(f"{self._program} ended with code {self._process.wait()}")
+        try:
+            found: dict[str, Any] = dict(json.loads(line))
+        except (TypeError, ValueError) as error:
+            allowed = f"must be the program of examples/socialnetwork; it printed {line[:80]!r}"
+            raise refused("PROGRAM", str(self._program), allowed) from error
         if "error" in found:
             raise AccelflowError(found["error"])
         return found
 
     def ask(self, question: str) -> dict[str, Any]:
         """Return the answer to a line."""
-        if self._process.stdin is not None:
-            self._process.stdin.write(f"{question}\n")
-            self._process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # the process has ended: its answer says so
+            if self._process.stdin is not None:
+                self._process.stdin.write(f"{question}\n")
+                self._process.stdin.flush()
         return self.answer()
 
     def core_s(self) -> float:
@@ -114,7 +127,8 @@ class _Process:
     def stop(self) -> None:
         """End the process."""
         if self._process.stdin is not None and not self._process.stdin.closed:
-            self._process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
         try:
             self._process.wait(_START_S)
         except subprocess.TimeoutExpired:
@@ -207,8 +221,9 @@ def measure(
     a core of its own, if there are two. Rounds of all situations alternate. `say` is called with
     the name of each stage.
 
-    Raises InputError for a program that cannot be started and counts that are not allowed, and
-    AccelflowError for a machine without IPv6, by which the tenant is told apart.
+    Raises InputError for a program that cannot be started or is another one, and counts that are
+    not allowed. Raises AccelflowError for a program that ends, and for a machine without IPv6, by
+    which the tenant is told apart.
     """
     whole_number("rounds", rounds, 2, 1_000)
     if not 0.5 <= seconds <= 60.0:

@@ -91,9 +91,9 @@ pub(super) struct Accounts {
 
 /// The account of a trace, which it shares with the arms of its forks.
 ///
-/// A trace pays for what its operations take on idle elements. What other tenants cost it is not on its
-/// bill: wiping scratchpads between tenants, and waiting for memory that others use. A promise in
-/// accelerator time then holds whoever else is there.
+/// A trace pays for the time that its operations take on idle elements. It does not pay for delays by other
+/// tenants: wiping their scratchpads, and waiting for memory that they use. So a promise in accelerator time
+/// pays for the same requests with any neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Account {
     /// The number of the tenant's queue.
