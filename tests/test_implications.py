@@ -1,5 +1,6 @@
 """What the paper's figures imply: the arithmetic of every proof, and what would be consistent."""
 
+import json
 import math
 import subprocess
 import sys
@@ -25,7 +26,8 @@ from accelflow.reproduce.implications import (
 )
 from accelflow.reproduce.reasons import read_reason
 
-PAGE = Path(__file__).parent.parent / "docs" / "results" / "what-the-paper-implies.md"
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+PAGE = RESULTS / "what-the-paper-implies.md"
 
 # Loading and saving 64 KB at 10 ns + 100 GB/s each, over 10 us of a core at 3.5x.
 LOADING = 2 * (0.010 + 65.536e3 / 100e9 * 1e6) / (10 / 3.5)
@@ -302,12 +304,22 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
 BY_TABLES = {"accelflow.branchy_sequences.TrainTicket"}
 
 
-def test_every_reason_has_a_class_and_what_the_class_needs() -> None:
+def measures_shown() -> dict[str, set[str]]:
+    """The other definitions beside each row of the experiments and of the three other papers."""
     shown = {
         row.target: {one.row.measure for one in row.also}
         for name in names()
         for row in load(name).rows
     }
+    for paper in ("accelerometer", "arcus", "cerebros"):
+        stored = json.loads((RESULTS / paper / "results.json").read_text(encoding="utf-8"))
+        for finding in stored["findings"]:
+            shown[finding["key"]] = {one["says"] for one in finding["also"]}
+    return shown
+
+
+def test_every_reason_has_a_class_and_what_the_class_needs() -> None:
+    shown = measures_shown()
     assert {one.kind for one in reasons().values()} <= set(CLASSES)
     for row, one in reasons().items():
         if one.kind == "definition":
