@@ -24,6 +24,7 @@ from thrift.transport.TSSLSocket import TSSLServerSocket
 from thrift.transport.TTransport import TFramedTransportFactory
 
 from accelflow import (
+    AccelflowError,
     CallError,
     Cancel,
     Client,
@@ -210,6 +211,23 @@ def test_a_slow_service_is_given_up(interface: Path) -> None:
                 waiting.result()
             assert it.value.reason == "cancelled"
         assert client.call("add", {"a": 1, "b": 1}) == 2
+
+
+def test_a_load_ends_when_it_is_to(interface: Path) -> None:
+    """A service that keeps calls waiting does not make a load longer than it is to be."""
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        native = Client(interface, f"127.0.0.1:{port}", limits=PATIENT)._native
+        slow = "Calculator.slow", [{"a": 2_000}]
+        made = native.drive(*slow, [0.0] * 50, 1, until_s=3.0)
+        assert 1 <= len(made) <= 2
+        assert all(good for _, _, good in made)
+        add = "Calculator.add", [{"a": 1, "b": 1}]
+        assert len(native.drive(*add, [0.0, 0.1, 3_600.0], 2, until_s=5.0)) == 2
+        assert len(native.drive(*add, [0.0] * 50, 2)) == 50
+        with pytest.raises(AccelflowError, match=r"^until_s = -1: must be from 0 to 1000000$"):
+            native.drive(*add, [0.0], 1, until_s=-1.0)
+        with pytest.raises(AccelflowError, match=r"^due_s = NaN: must be from 0 to 1000000$"):
+            native.drive(*add, [float("nan")], 1)
 
 
 def test_coroutines_call_and_are_cancelled(interface: Path) -> None:

@@ -326,10 +326,12 @@ class Client:
         due_s: list[float],
         callers: int,
         progress: Callable[[int, int], object] | None = None,
+        until_s: float | None = None,
     ) -> list[tuple[float, float, bool]]:
         """Call `Service.method` when calls are due, on at most `callers` threads.
 
-        Returns (lateness, response time from the due time, success) of each call, in us.
+        Returns (lateness, response time from the due time, success) of each call, in us. Calls that
+        have not begun `until_s` seconds after the start are neither made nor returned.
         """
     def connections(self) -> tuple[int, int, int]:
         """Connections, those that are idle, and calls that wait for one."""

@@ -245,8 +245,10 @@ impl PyClient {
     /// its due time, in seconds after the start, or as soon as one of `callers` threads is free.
     /// Returns (lateness, response time from the due time, success) of each call, in us. `progress`
     /// is called regularly with the number of finished calls and the total number. An exception
-    /// that it raises ends the load.
-    #[pyo3(signature = (method, arguments, due_s, callers, progress=None))]
+    /// that it raises ends the load. Calls that have not begun `until_s` seconds after the start are
+    /// neither made nor returned.
+    #[pyo3(signature = (method, arguments, due_s, callers, progress=None, until_s=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn drive(
         &self,
         py: Python<'_>,
@@ -255,6 +257,7 @@ impl PyClient {
         due_s: Vec<f64>,
         callers: usize,
         progress: Option<Py<PyAny>>,
+        until_s: Option<f64>,
     ) -> PyResult<Vec<(f64, f64, bool)>> {
         let arguments = arguments.iter().map(convert::from_python);
         let load = Load {
@@ -262,6 +265,7 @@ impl PyClient {
             arguments: arguments.collect::<PyResult<_>>()?,
             due_s,
             callers,
+            until_s,
         };
         let progress = Progress::new(progress);
         let calls = py.detach(|| load.drive(&self.inner, &|done, all| progress.report(done, all)));

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use accelflow_serve::{CallOptions, Client};
 use rustix::thread::set_current_timer_slack;
 
+/// The longest load.
+const LONGEST_S: f64 = 1e6;
 /// Time until the first due time, in which the threads start.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between two reports of progress.
@@ -28,6 +30,8 @@ pub(super) struct Load {
     pub(super) due_s: Vec<f64>,
     /// The most calls at a time.
     pub(super) callers: usize,
+    /// When the load ends, in seconds after the start: calls that have not begun are not made.
+    pub(super) until_s: Option<f64>,
 }
 
 /// One call of a load.
@@ -43,24 +47,32 @@ pub(super) struct Driven {
 
 impl Load {
     /// Calls `client`. `report` is called with the number of finished calls and the total number,
-    /// and ends the load by returning false. The calls are in the order of their due times.
+    /// and ends the load by returning false. The calls are in the order of their due times, without
+    /// those that were not made.
     ///
     /// # Errors
-    /// A message for an empty load, for an invalid due time, and for threads that cannot start.
+    /// A message for an empty load, for an invalid due time or end, and for threads that cannot
+    /// start.
     pub(super) fn drive(
         &self,
         client: &Client,
         report: &dyn Fn(u64, u64) -> bool,
     ) -> Result<Vec<Driven>, String> {
-        let due: Vec<Duration> = self.due()?;
+        let end = self
+            .until_s
+            .map(|end| seconds("until_s", end))
+            .transpose()?;
+        let due = self.due(end)?;
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         let start = Instant::now() + LEAD;
+        // Checked before a call is taken, so that those that were made are the first.
+        let over = || end.is_some_and(|end| start + end <= Instant::now());
         let calls = || {
             // By default the system may delay wake-ups by 50 us, which would be most of a response
             // time.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
             let mut calls = Vec::new();
-            while !stopped.load(Ordering::Relaxed) {
+            while !stopped.load(Ordering::Relaxed) && !over() {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(due) = due.get(number) else { break };
                 let due = start + *due;
@@ -89,7 +101,8 @@ impl Load {
                 // The last calls are short, and so is the wait for them.
                 thread::sleep(REPORT.min(until(start, due.last())));
             }
-            let mut found = vec![Driven::default(); due.len()];
+            let made = due.len().min(next.load(Ordering::Relaxed));
+            let mut found = vec![Driven::default(); made];
             for thread in threads {
                 let calls = thread
                     .join()
@@ -102,15 +115,15 @@ impl Load {
         })
     }
 
-    fn due(&self) -> Result<Vec<Duration>, String> {
+    /// The due times before the end.
+    fn due(&self, end: Option<Duration>) -> Result<Vec<Duration>, String> {
         if self.arguments.is_empty() || self.callers == 0 {
             return Err("a load must have arguments and at least one caller".to_owned());
         }
-        let due = self.due_s.iter().map(|seconds| {
-            let time = Duration::try_from_secs_f64(*seconds);
-            time.map_err(|error| format!("due_s = {seconds}: {error}"))
-        });
-        due.collect()
+        let due = self.due_s.iter().map(|due| seconds("due_s", *due));
+        let mut due: Vec<Duration> = due.collect::<Result<_, _>>()?;
+        due.retain(|due| end.is_none_or(|end| *due < end));
+        Ok(due)
     }
 
     fn call(&self, client: &Client, number: usize, due: Instant) -> Driven {
@@ -123,6 +136,14 @@ impl Load {
             good: called.is_ok(),
         }
     }
+}
+
+/// A time in seconds, or a message that names it.
+fn seconds(name: &str, time_s: f64) -> Result<Duration, String> {
+    if !(0.0..=LONGEST_S).contains(&time_s) {
+        return Err(format!("{name} = {time_s}: must be from 0 to {LONGEST_S}"));
+    }
+    Ok(Duration::from_secs_f64(time_s))
 }
 
 /// The time until the last call is due, at least a millisecond.
