@@ -19,7 +19,7 @@ MIB = 1 << 20
 CONNECTIONS = 48
 MESSAGE_BYTES = 2 * MIB
 
-#: How many times the largest message a connection may cost: docs/server.md.
+#: How many times the largest message a connection may cost: docs/server-limits.md.
 COPIES = 4
 
 SERVER = f"""

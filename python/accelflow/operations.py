@@ -1,4 +1,4 @@
-"""Worker pools, steering, telemetry and injected faults of a server (docs/server.md)."""
+"""Worker pools, steering, telemetry and injected faults of a server (docs/server-operation.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

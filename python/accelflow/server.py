@@ -310,7 +310,7 @@ class Server:
             _LOG.info("the traces were read again, for the %s. time", turn)
 
     def metrics(self) -> str:
-        """Counters and histograms in the text format of Prometheus (docs/server.md)."""
+        """Counters and histograms in the text format of Prometheus (docs/server-operation.md)."""
         return self._native.metrics()
 
     def recording(self, services: Mapping[str, str], *, base: str | None = None) -> str:

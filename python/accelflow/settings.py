@@ -1,7 +1,7 @@
 """Settings of servers and clients, in groups: TLS, limits, timeouts, execution, observability.
 
-Each group is an immutable dataclass, checked on creation. docs/server-reference.md describes each
-setting. ::
+Each group is an immutable dataclass, checked on creation. docs/server-calls.md, server-limits.md
+and server-operation.md describe the settings. ::
 
     Server(
         "calculator.thrift",

@@ -1,7 +1,7 @@
 """Tenants of a server: their connections, traffic shaping and promises.
 
 ARCUS's traffic shaper limits each tenant, and its control plane grants promises
-(docs/server-reference.md, "Tenants").
+(docs/server-limits.md, "Tenants").
 """
 
 from collections.abc import Sequence
