@@ -159,7 +159,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
         (("a:b", "--service", "x"), "--service = 'x': must be FUNCTION=NAME"),
         (
             ("a:b", "--service", "x=A", "--service", "y=A"),
-            "must not repeat a function or a name",
+            "must name a function and a service that no other --service names",
         ),
         (
             ("a:b", "--service", ADD, "--base", "/no/file"),

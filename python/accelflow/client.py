@@ -277,12 +277,13 @@ class GrpcClient(_Kept[_native.GrpcClient]):
     ) -> dict[str, Any]:
         """Call ``package.Service.Method``, or a shorter name that only one method has.
 
-        Request and response are dicts by the ProtoJSON mapping (docs/server.md). `metadata` has
-        names in lower case with text, or with bytes for names that end in ``-bin``. `timeout_s` can
-        shorten the client's timeout, and is sent to the service. Raises AccelflowError for invalid
-        metadata, and CallError for other errors. Its `code` is gRPC's name of the status, and
-        `details` the service's text. `executed` tells whether the service may have executed the
-        call.
+        Request and response are dicts by the ProtoJSON mapping (docs/server-calls.md#grpc).
+        `metadata` has names in lower case with text, or with bytes for names that end in ``-bin``.
+        `timeout_s` can shorten the client's timeout, and is sent to the service.
+
+        Raises AccelflowError for invalid metadata, and CallError for other errors. Its `code` is
+        gRPC's name of the status, and `details` the service's text. `executed` tells whether the
+        service may have executed the call.
         """
         response: dict[str, Any] = self._native.call(
             method,
@@ -395,7 +396,10 @@ class HttpClient(_Kept[_native.HttpClient]):
         headers: Mapping[str, str] | None = None,
         timeout_s: float | None = None,
     ) -> HttpResponse:
-        """Send as :meth:`request` does, on a thread of the loop; cancelling the task cancels it."""
+        """Send a request as :meth:`request` does, on a thread of the event loop's executor.
+
+        Cancelling the task cancels the request.
+        """
 
         def work(cancel: _native.Cancel) -> HttpResponse:
             return self.request(

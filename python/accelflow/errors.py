@@ -52,7 +52,7 @@ class InputError(AccelflowError):
 
     @classmethod
     def of(cls, error: AccelflowError) -> "InputError":
-        """Return the input error with the message and the place of `error`, one of the engines'."""
+        """Return an InputError with the message and the place of `error`, from the native code."""
         return cls(str(error), error.place)
 
     def at(self, place: str) -> "InputError":

@@ -107,7 +107,7 @@ class Fault:
 
     The fault affects step number `nth` (from 1), or a random `share` of the steps, drawn with
     `seed`. The step fails as a device does, panics, or is delayed by `delay_s` seconds. After a
-    failure or a panic, a core runs the step.
+    failure or a panic, a core runs the trace again on the same input.
     """
 
     accelerator: str

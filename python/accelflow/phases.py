@@ -247,7 +247,7 @@ class ChainOptions(TypedDict, total=False):
 
 
 class Chain(ChainOptions):
-    """A trace and those that its tails lead to."""
+    """A phase that runs `trace`, and then each next trace that a tail names (docs/glossary.md)."""
 
     trace: Required[str]
 

@@ -134,7 +134,10 @@ class Orchestrator:
         return _properties(server, self.like)
 
     def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
-        """Return the handling of `completion`; called when an operation ends."""
+        """Return who handles `completion`, the end of an operation, and for how long.
+
+        The simulator calls this whenever an operation ends.
+        """
         dispatcher_ns, instructions, manager, core_ns, background_ns = server.decision(
             self.like, completion
         )

@@ -113,15 +113,17 @@ class Scenario:
     `rates` is how the services share it. The default is Alibaba's rates for the paper's production
     experiment (socialnetwork with the profile ``paper`` and no `rate_rps`; section VI), the
     services' ``own`` rates if they have any, and otherwise equal rates. `rates_rps`, the rate of
-    each service by name, replaces both. `requests` are those of each service, of which the first
-    `warmup`, a tenth by default, are not counted. With `by_rate`, the default if rates differ, both
-    apply to a service with the mean rate, and the other services run for the same time.
+    each service by name, replaces both. `requests` is the number of requests of each
+    service. The first `warmup` of them (default: a tenth) are not counted. With `by_rate` (default:
+    if rates differ), these numbers are those of a service with the mean rate; all services run for
+    the same time, so that each has requests in proportion to its rate.
 
     `sizes` are the payload sizes, by default those of its own messages for socialnetwork ("we run 8
     SocialNetwork services", section VI) and fleet for the others. `facts` determines the payload
     facts at branches: those of the most common path, `drawn` for each request (with the workload's
     odds, or the server's parameters ``facts.*`` if it has none), or `recorded`, those of a random
-    request in `recording`. `remote` is the response time of remote sides.
+    request in `recording`. `remote` is the time to wait for other servers: ``short`` (5 us) or
+    ``socialnetwork`` (traced); ``short_drawn`` and ``socialnetwork_drawn`` draw each wait.
 
     `config` sets parameters of the server by key, choices also by name. `chips` are compared with
     each other. They map names to parameters, which replace `config`, or are chips
@@ -178,12 +180,12 @@ class Scenario:
 
     @property
     def arrival_kind(self) -> str:
-        """`arrivals`, or their default: own if the workload says when requests arrive."""
+        """Return `arrivals`, or its default: ``own`` if the workload says when requests arrive."""
         return str(resolved(self)["arrivals"])
 
     @property
     def shares(self) -> str:
-        """`rates`, or their default."""
+        """Return how services share the rate: `rates`, or its default."""
         return str(resolved(self)["rates"])
 
     @property
@@ -193,7 +195,7 @@ class Scenario:
 
     @property
     def payload_sizes(self) -> str:
-        """`sizes`, or their default for the workload."""
+        """Return the source of payload sizes: `sizes`, or its default for the workload."""
         return str(resolved(self)["sizes"])
 
     @property

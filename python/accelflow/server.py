@@ -206,12 +206,11 @@ class Server:
         return self._port
 
     def stop(self, grace_s: float = 10.0) -> int:
-        """Stop listening and wait up to `grace_s` for requests that have begun to arrive.
+        """Stop listening, and wait up to `grace_s` for requests that have begun to arrive.
 
-        Returns the number of connections that had to be closed. Coroutines that still run are
-        cancelled.
-        A second call does nothing. Raises AccelflowError when called from a coroutine handler, for
-        which it would wait.
+        Then cancel coroutines that still run, and close the other connections. Returns the number
+        of connections that were closed before their requests had ended. A second call does nothing.
+        Raises AccelflowError when a coroutine handler calls it, since it would wait for itself.
         """
         if threading.current_thread() is self._coroutines.thread:
             message = "a coroutine handler cannot stop its server: another thread can"

@@ -117,7 +117,7 @@ class Limits:
     and `max_decompression_ratio` times its size. It has at most `max_elements` fields and elements
     in total, `max_value_bytes` bytes of text and binary data (None: twice `max_message_bytes`), and
     `max_depth` nested structs and containers. A message beyond a limit is refused before memory is
-    allocated for it; its connection stays open.
+    allocated for it. Its connection stays open, unless the message exceeds `max_message_bytes`.
 
     Once responses of `max_unsent_bytes` wait for a gRPC client to read them (None: 4 times
     `max_message_bytes`), further requests on its connection wait.

@@ -337,9 +337,9 @@ def timeouts(
 ) -> dict[str, float]:
     """Return the mean number of messages per request that time out, by service.
 
-    It is computed in closed form, for the waits called `remote` and the most common path; waits do
-    not depend on the load. Raises InputError for a time-out that is not positive, and
-    AccelflowError for an unknown name.
+    The result is in closed form, for the most common path. `remote` names the waits for other
+    servers, as in :class:`Scenario`; these waits do not depend on the load. Raises InputError for a
+    time-out that is not positive, and AccelflowError for an unknown name.
     """
     positive_number("timeout_us", timeout_us, 1e9)
     text = native_workload(workload)

@@ -152,7 +152,8 @@ def _traces_of(module: Path) -> str:
     if ran.returncode != 0:
         lines = ran.stderr.strip().splitlines()
         reason = lines[-1] if lines else f"it ended with code {ran.returncode}"
-        raise refused("traces.module", str(module), f"must build its traces: {reason}")
+        allowed = f"must be a module that builds its traces without an error: {reason}"
+        raise refused("traces.module", str(module), allowed)
     return ran.stdout
 
 

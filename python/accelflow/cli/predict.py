@@ -124,8 +124,8 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
         raise refused(
             "--interface",
             str(options["interface"]),
-            "must be a .thrift file, since recordings of gRPC do not have the time outside of"
-            " steps",
+            "must be a .thrift file: forecasts need the processor time between steps, which"
+            " recordings of gRPC do not have",
         )
     for file in filter(None, (out, save_recording)):
         check_file(file)

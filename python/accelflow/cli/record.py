@@ -166,7 +166,8 @@ def _names(services: tuple[str, ...]) -> dict[str, str]:
         if not function or not name:
             raise refused("--service", text, _FORM_OF_SERVICE)
         if function in names or name in names.values():
-            raise refused("--service", text, "must not repeat a function or a name")
+            allowed = "must name a function and a service that no other --service names"
+            raise refused("--service", text, allowed)
         names[function] = name
     return names
 

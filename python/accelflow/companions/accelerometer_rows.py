@@ -30,7 +30,7 @@ _BY_MEASUREMENT: Final = "by the measured speedup of Table 6"
 
 
 def accelerometer_findings() -> list[Finding]:
-    """Return the rows of the paper, in the order of its figures."""
+    """Return our values beside those of the Accelerometer paper, in the order of its figures."""
     found = case_studies.estimates()
     for case in case_studies.MEASURED:
         estimate = found[f"case_studies.{case}"]

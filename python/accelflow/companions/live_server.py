@@ -28,7 +28,11 @@ _IPC_PLACE: Final = "section 2.3.5"
 
 
 def live_server() -> Mapping[str, Any]:
-    """Return what was measured: `about`, the `sizes` of operations by kind, and `profiles`."""
+    """Return the stored measurements of this project's server.
+
+    `about` describes them, `sizes` has the payload sizes of operations by kind, and `profiles` has
+    the server's cycles by category.
+    """
     text = resources.files(DATA).joinpath("live-server.json").read_text("utf-8")
     found: Mapping[str, Any] = json.loads(text)
     return found

@@ -27,10 +27,11 @@ _MOST_APP_US: Final = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The service, and facts that the profile does not contain.
+    """The options of :func:`import_costs`: the service, and facts that the profile lacks.
 
-    `requests` is the number served during profiling, or `rate_rps` their rate over `duration_s`
-    seconds. `cores` is the mean number of busy cores; profiles weighted by time do not need it.
+    The costs replace those of `service` in the workload's file `into`. `requests` is the number of
+    requests served during profiling, or `rate_rps` their rate over `duration_s` seconds. `cores` is
+    the mean number of busy cores; profiles weighted by time do not need it.
     """
 
     into: Path

@@ -182,7 +182,10 @@ class CsvTable:
         return self.columns.index(name)
 
     def rows(self) -> Iterator[CsvRow]:
-        """Yield the rows below the first line."""
+        """Yield the rows below the header.
+
+        A row with another number of cells than the header is left out, and the report counts it.
+        """
         width = len(self.columns)
         while (cells := self._next()) is not None:
             if len(cells) == width:

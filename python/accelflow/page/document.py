@@ -74,11 +74,12 @@ class Slider:
 
 @dataclass(frozen=True, kw_only=True)
 class Readout:
-    """The values of the selected rows, read aloud when a control moves.
+    """A list of the selected rows' values, which screen readers read aloud when a control moves.
 
-    A row is selected if its columns in `where` equal the parameters of the same names. For each,
-    the number in the column `field` is listed in `unit`, by the column `by`. If the plot already
-    has these numbers, the readout is not `shown`, but only read aloud.
+    A row is selected if its columns in `where` equal the page's parameters of the same names. Its
+    entry in the list is the text in the column `by`, and the number in the column `field` with
+    `unit`. If `shown` is false, the list is for screen readers only, since the plot has the numbers
+    already.
     """
 
     where: Sequence[str]

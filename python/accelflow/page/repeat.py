@@ -26,7 +26,10 @@ def command_line(arguments: Sequence[str]) -> str:
 
 
 def repeated(seeds: str, command: str | None) -> Section:
-    """Make the section with the command and the versions; `seeds` describes the seeds."""
+    """Make the section "How to repeat it" of a page, with the versions of the software.
+
+    It also has the `command`, if it is known, and `seeds`, a description of the seeds in words.
+    """
     parts = [] if command is None else [Code(caption="The command", text=command)]
     return Section(
         title="How to repeat it",

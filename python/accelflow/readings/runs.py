@@ -24,7 +24,7 @@ REDUCTION: Final = "reduction"
 
 @dataclass(frozen=True)
 class Figure:
-    """A row's figure under one reading, compared with the paper's."""
+    """Our value of a figure under one reading of the paper, compared with the paper's value."""
 
     finding: Finding
     reduction: bool
@@ -66,7 +66,7 @@ class Figure:
 
     @property
     def saturated(self) -> bool:
-        """Whether it depends on the run length, because requests arrived faster than they ended."""
+        """Whether requests arrived faster than they ended: the value depends on the run length."""
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:

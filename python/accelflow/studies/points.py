@@ -27,7 +27,7 @@ def check_point(study: Study, values: _Values) -> None:
 
 
 class Points:
-    """Simulates points of a study's scenario, and reads only their rows from the folder."""
+    """Simulates single points of a study, for a search; an open folder keeps the results."""
 
     def __init__(self, study: Study, folder: Folder, run: Runner, limit: TimeLimit) -> None:
         """Simulate into `folder`, which is open, with `run`, until `limit`."""

@@ -50,17 +50,21 @@ def sweep(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> SweepResults:
-    """Simulate the points of `study` that the folder at `place` lacks, and write all rows together.
+    """Simulate the points of `study` that the folder at `place` lacks, and write its results file.
 
-    `workers` threads simulate (default: one a core), or `runner`, which may be a cluster
-    (:mod:`accelflow.studies.cluster`); neither changes the results. A worker receives `batch_size`
-    simulations at once; a kill loses all of them. After `time_limit_s`, running simulations are
-    abandoned, and left for another run like the others. `progress` is called with the number of
-    completed simulations and of all new ones.
+    The file has the rows of all points of the study, old and new.
 
-    A point that cannot be simulated is skipped, and the folder has the reason. With `strict`, it
-    raises InputError before anything runs. Raises InputError if no point can be simulated,
-    AccelflowError for a folder in use, and OSError if a file cannot be written.
+    The simulations run on `workers` threads (default: one for each core), or on `runner`, such as a
+    cluster (:mod:`accelflow.studies.cluster`). The choice does not change the results. A worker
+    receives `batch_size` simulations at once. If it is killed, the results of this batch are lost.
+    After `time_limit_s`, the sweep stops without the results of running simulations; a later sweep
+    of the same folder simulates all that are missing. `progress` is called with the number of
+    completed simulations and the number of all simulations of this sweep.
+
+    A point that cannot be simulated is skipped, and the folder has the reason. With `strict`, such
+    a point raises InputError: before anything runs if it can be recognised then. Raises InputError
+    if no point can be simulated, AccelflowError for a folder in use, and OSError if a file cannot
+    be written.
     """
     limit = TimeLimit(time_limit_s)
     run = runner_of(workers, runner)

@@ -112,7 +112,7 @@ def tail(name: str) -> Node:
 
 
 def notify() -> Node:
-    """Return the end of a trace that notifies the core; implied where a path simply stops."""
+    """Return the end of a trace that notifies the core. A path without an end has this one."""
     return _native.trace_notify()
 
 
