@@ -137,7 +137,6 @@ def _cut(scenario: Scenario, totals: np.ndarray) -> float:
         raise refused(
             "requests",
             scenario.requests,
-            "must be more, since MSER-5 finds that the second half of the run still differs from"
-            " the first",
+            "must be more: by the test of MSER-5, the warm-up takes more than half of the run",
         )
     return cut / int(filled.sum())

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from accelflow.errors import LEFT_OUT, refused
 
 __all__ = ["Interval", "Reader", "reject_repeats"]
 
 _Wanted = TypeVar("_Wanted")
+
+#: What refusals call the types of JSON.
+_JSON_TYPES: Final[Mapping[type, str]] = {
+    bool: "true or false",
+    dict: "an object",
+    float: "a number",
+    int: "a whole number",
+    list: "a list",
+    str: "a text",
+}
 
 
 class Interval(NamedTuple):
@@ -48,7 +58,7 @@ class Reader:
             raise refused(f"{self.place}.{key}", LEFT_OUT, "must be given")
         value = self.value[key]
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise refused(f"{self.place}.{key}", value, f"must be of type {wanted.__name__}")
+            raise refused(f"{self.place}.{key}", value, f"must be {_JSON_TYPES[wanted]}")
         return value
 
     def has(self, key: str) -> bool:
