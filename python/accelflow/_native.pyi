@@ -662,7 +662,7 @@ class TraceInstruction:
 
 @final
 class Request:
-    """A handler's request beyond the arguments: function, client, deadline, metadata."""
+    """The function, client, deadline and metadata of the request that a handler serves."""
 
     @property
     def service(self) -> str:

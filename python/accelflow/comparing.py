@@ -108,9 +108,9 @@ def compare(  # noqa: PLR0913 (options, by name)
     `workload` is the name of a workload, the path of its file, an object with the method
     ``to_document``, or a :class:`accelflow.Scenario`. Other keyword arguments are fields of the
     scenario, and override those of a given scenario. The orchestrators are the paper's five and
-    Ideal unless `orchestrators` names others. The default of socialnetwork is measured costs. The
-    first such comparison measures them, which takes some seconds; the profile ``paper`` avoids
-    this.
+    Ideal unless `orchestrators` names others. By default, socialnetwork has costs that
+    are measured on this machine. The first such comparison measures them, which takes some seconds;
+    the profile ``paper`` avoids this.
 
     With several `seeds`, results are means over the scenario's seed and the following ones.
     ``intervals`` has their 95 % confidence intervals, by Student's t. Counts are sums.

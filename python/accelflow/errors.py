@@ -56,7 +56,7 @@ class InputError(AccelflowError):
         return cls(str(error), error.place)
 
     def at(self, place: str) -> "InputError":
-        """Return the error with another name of the setting, such as an option's."""
+        """Return this error with `place` as the name of the setting, such as an option's name."""
         text = str(self)
         if self.place is None or not text.startswith(self.place):
             return InputError(text, self.place)

@@ -32,7 +32,8 @@ class Pools:
     Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
     their number by accelerator), an input queue of `queue_entries` and an overflow area of
     `overflow_entries`. A step that finds all queues full runs on one of `core_workers` threads.
-    With `pinned`, each worker is bound to a core.
+    `policy` is the order of the queues: first in first out, by priority, by deadline with swaps, or
+    earliest deadline first. With `pinned`, each worker is bound to a core.
 
     A run that begins with fewer than `least_bytes` stays on the calling thread, since its offload
     would cost more than it saves (docs/ensemble.md, "Selective offload").

@@ -233,7 +233,7 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that the server listens on."""
+        """The port that the server listens on. Raises AccelflowError before :meth:`start`."""
         if self._port is None:
             message = "the server has not been started"
             raise AccelflowError(message)
@@ -241,7 +241,7 @@ class Server:
 
     @property
     def admin_port(self) -> int:
-        """The port for operators."""
+        """The operators' port. Raises AccelflowError if there is none, or before :meth:`start`."""
         port = self._native.admin_port()
         if port is None:
             message = "the server has no port for operators, or is not running"

@@ -205,9 +205,9 @@ class Execution:
     more for connections that have none of these. With 0 they run on the threads of connections,
     which is faster for handlers that do not block.
 
-    With `overwrites_freed_memory`, glibc overwrites the memory that it frees, in the whole process
-    and from the start of the server on, so that nothing of a message remains in memory that
-    Python's objects have left (docs/server-reasons.md#wiping-freed-memory).
+    With `overwrites_freed_memory`, glibc overwrites the memory that the whole process frees, from
+    the start of the server on, except blocks below 1,032 bytes. Memory of freed Python objects then
+    has no large part of a message any more (docs/server-reasons.md#wiping-freed-memory).
 
     `rpc` enables parts of an RPC processor instead of the RPC accelerator (:class:`RpcProcessor`).
     `faults` are injected into accelerators.
@@ -284,7 +284,8 @@ class Observability:
 
     With `record`, the server keeps the costs of the latest requests for :meth:`Server.recording`.
     With `telemetry`, it sends spans of requests to a collector. With `admin`, an address such as
-    "127.0.0.1:9100", it answers operators over HTTP (/metrics, /recording).
+    "127.0.0.1:9100", it answers operators over HTTP (/metrics, /slo, /recording, /traces;
+    docs/server-operation.md#metrics).
 
     For an error that the interface does not declare, a client receives a code and an id. The log
     ``accelflow.server`` has the details under that id: at level ERROR, or INFO if the request is

@@ -60,10 +60,11 @@ def branch(
 
 
 def trans(src: str, dst: str) -> Node:
-    """Return a change of the payload's format: str (or string), JSON or BSON, in any case.
+    """Return a change of the payload's format from `src` to `dst`.
 
-    The output dispatcher of the previous accelerator does it. Raises TraceError for an unknown
-    format, and for two equal ones.
+    Formats are ``str`` or ``string`` (protocol data), ``JSON`` and ``BSON``, in upper or lower
+    case. The output dispatcher of the previous accelerator changes the format. Raises TraceError
+    for an unknown format, and for two equal ones.
 
     Source: AccelFlow, sections V.2 and V.4.
     """

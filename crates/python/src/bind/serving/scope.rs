@@ -35,7 +35,7 @@ pub(crate) fn metadata(entries: &[(String, Value)]) -> PyResult<Metadata> {
     Ok(metadata)
 }
 
-/// The request of a handler, beyond its arguments.
+/// The function, client, deadline and metadata of the request that a handler serves.
 #[pyclass(frozen, name = "Request", module = "accelflow._native")]
 pub(crate) struct PyRequest {
     service: String,
