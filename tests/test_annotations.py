@@ -132,7 +132,7 @@ def private() -> Callable[..., object]:
         (lambda: offload(private()), "must not use private names"),
         (lambda: offload(eval("lambda: 1")), "whose source is in a file"),  # noqa: S307
         (lambda: offload(marks={"parse": "Dser"})(parse), "must be functions"),  # type: ignore[dict-item]
-        (lambda: closed(1)[0].propose(), "call it first"),  # noqa: PLW0108
+        (lambda: closed(1)[0].propose(), "must be at least 1: call .* first"),  # noqa: PLW0108
         (lambda: render.propose(rate_rps=0), "must be a number above 0"),
     ],
 )

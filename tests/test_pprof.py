@@ -156,7 +156,7 @@ def test_gzipped_text_is_read_too(tmp_path: Path) -> None:
 BAD = {
     "truncated": ((TYPES + PLACES + texts())[:-3], "not a pprof profile"),
     "no texts": (TYPES + SAMPLES + PLACES + b"\x00", "not a pprof profile"),
-    "first text": (TYPES + texts(["a\0", "b"]), "string_table: must begin with an empty text"),
+    "first text": (TYPES + texts(["a\0", "b"]), "string_table: must begin with an empty string"),
     "no types": (SAMPLES + PLACES + texts(), "sample_type: missing"),
     "no samples": (TYPES + PLACES + texts(), "no samples"),
     "text": (TYPES + function(1, 99) + texts(), "function 1: text 99: must be below 10"),

@@ -237,7 +237,10 @@ def test_the_example_answers_in_closed_form():
         ("p99_us = {Login = 5}", "a service in p99_us = 'Login'"),
         ("limits = {utilization_ratio = 1.5}", "limits.utilization_ratio = 1.5: must be a number"),
         ("limits = {spare = 1}", "limits key = 'spare'"),
-        ("server = {rest_w = 100}", "server.peak_w = left out: must be given, as server.rest_w is"),
+        (
+            "server = {rest_w = 100}",
+            "server.peak_w = left out: must be given, since server.rest_w is given",
+        ),
         ("scenario = {requests = 5}", "must be left out, since the plan sets it"),
         ("relative_error = {Tcp = 0.1}", "did you mean"),
         ("seeds = 1", "seeds = 1: must be a whole number from 2 to 100"),

@@ -246,8 +246,12 @@ def test_impossible_points_are_skipped_with_the_reason_or_refused(tmp_path: Path
         ("seeds = 2", "seeds = 0", r"design.seeds = 0"),
         ("seeds = 2", "seeds = [1, 1]", r"must have at least one seed, and each once"),
         ("seeds = 2", 'kind = "gird"', r"design.kind = gird.*did you mean grid"),
-        ("seeds = 2", 'kind = "latin_hypercube"', r"axes.rate_rps.points = 3.*except for a grid"),
-        ("seeds = 2", "points = 7", r"must be left out but for latin_hypercube"),
+        (
+            "seeds = 2",
+            'kind = "latin_hypercube"',
+            r"axes.rate_rps.points = 3.*unless design.kind is grid",
+        ),
+        ("seeds = 2", "points = 7", r"must be left out unless design.kind is latin_hypercube"),
         ("requests", "request", r"scenario key = .*request.*did you mean requests"),
     ],
 )

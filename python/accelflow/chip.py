@@ -238,7 +238,7 @@ def _invocations(service: str) -> float:
         return float(json.loads(_native.service_walk(service))["accelerators"])
     except AccelflowError as error:
         raise refused(
-            "service", service, f"must have its invocations of accelerators in the results: {error}"
+            "service", service, f"must be a service whose traces can be walked: {error}"
         ) from error
 
 

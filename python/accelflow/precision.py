@@ -100,7 +100,7 @@ def parse_precision(text: str) -> Precision:
     except ValueError as error:
         raise refused("precision", text, allowed) from error
     if not 0.001 <= ratio <= 0.5:
-        raise refused("precision", text, "must ask for 0.1% to 50%")
+        raise refused("precision", text, "must have a share from 0.1% to 50%")
     return Precision(measure=measure, ratio=ratio)
 
 
@@ -131,11 +131,12 @@ def until_precise(
     replicate: Callable[[int], Mapping[str, tuple[float, float]]],
     most_requests: int = _MOST_REQUESTS,
 ) -> Iterator[tuple[int, Reached]]:
-    """Simulate longer and longer until `precision` is reached; yield the outcome of each round.
+    """Simulate longer and longer runs until `precision` is reached; yield each round's outcome.
 
-    `replicate` simulates all replications with a number of requests. It returns by name the mean
-    over them and the half width of its interval. Raises AccelflowError if a run would have more
-    than `most_requests`.
+    The outcome is the number of requests and the precision reached. `replicate` simulates all
+    replications with the number of requests that it is given. For each value by name, it returns
+    the mean over the replications and the half width of the confidence interval. Raises
+    AccelflowError if a run would have more than `most_requests`.
     """
     requests = first_requests(precision)
     while True:

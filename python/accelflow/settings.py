@@ -16,7 +16,7 @@ from os import PathLike
 from types import NoneType
 from typing import Final, Self, get_args
 
-from accelflow.errors import one_of, refused, whole_number
+from accelflow.errors import LEFT_OUT, one_of, refused, whole_number
 from accelflow.operations import (
     Fault,
     Pools,
@@ -100,8 +100,8 @@ class ClientTls:
         instance_of("certificate", self.certificate, (str, PathLike, NoneType), "a path or None")
         instance_of("key", self.key, (str, PathLike, NoneType), "a path or None")
         if (self.certificate is None) != (self.key is None):
-            name = "certificate" if self.key is None else "key"
-            raise refused(name, getattr(self, name), "must be given with certificate and key both")
+            missing, given = ("key", "certificate") if self.key is None else ("certificate", "key")
+            raise refused(missing, LEFT_OUT, f"must be given, since {given} is given")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

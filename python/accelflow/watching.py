@@ -107,7 +107,9 @@ def write_spans_timeline(
     if kind not in KINDS_OF_SPANS:
         raise refused("kind", kind, known=KINDS_OF_SPANS)
     if shown.requests:
-        raise refused("requests", shown.requests[0], "must be left out: spans have no numbers")
+        raise refused(
+            "requests", shown.requests[0], "must be left out: spans have no numbers of requests"
+        )
     for_us = None if shown.for_us is None else float(shown.for_us)
     asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)
     with _refusals():

@@ -79,7 +79,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     InputError without recordings and for a rate that is not a positive number.
     """
     if not recordings:
-        raise refused("recordings", 0, f"must be calls of {name}: call it first")
+        raise refused("recordings", 0, f"must be at least 1: call {name} first")
     if not rate_rps > 0:
         raise refused("rate_rps", rate_rps, "must be a number above 0")
     notes = [f"rate: {rate_rps:g} requests a second (assumed)"]

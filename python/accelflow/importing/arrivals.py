@@ -180,7 +180,7 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
                 raise refused(
                     "FILE",
                     f"{path}:1",
-                    f"must have {process} as the files before it, not {reader.process}",
+                    f"must have {process}, as the files before it have; it has {reader.process}",
                 )
             process = reader.process
             reader.read()
@@ -351,7 +351,11 @@ def _shortest(records: Sorted, report: Report) -> int:
     steps = sorted(after - before for before, after in itertools.pairwise(times))
     if not steps:
         drops = report.drops()
-        raise refused("--window", LEFT_OUT, f"must be given for counts of a single window{drops}")
+        raise refused(
+            "--window",
+            LEFT_OUT,
+            f"must be given, since a single count does not show the length of its window{drops}",
+        )
     runs = [bisect.bisect_right(steps, step) - bisect.bisect_left(steps, step) for step in steps]
     window_ns = steps[runs.index(max(runs))]
     report.guessed(

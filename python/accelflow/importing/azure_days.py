@@ -53,7 +53,7 @@ class Days:
             raise refused(
                 f"{table.path}:1: minute columns",
                 ", ".join(map(str, (minute + 1 for minute in minutes)))[:200],
-                "must be named 1 to 1440, in order",
+                "must be 1, 2, 3 and so on, to 1440 at most",
             )
         seen: set[bytes] = set()
         for row in table.rows():

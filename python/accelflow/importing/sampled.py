@@ -136,7 +136,9 @@ def _pprof(path: Path, rules: OperationRules, asked: Asked, report: Report) -> T
     unit = weighed.sample_type.partition("/")[2]
     if unit not in _UNITS_NS and weighed.sample_type != _COUNT:
         raise refused(
-            f"{path}: sample type", weighed.sample_type, "must be times or samples; see --event"
+            f"{path}: sample type",
+            weighed.sample_type,
+            "must be a time or a number of samples; --event chooses another",
         )
     result = Tally(unit_ns=_UNITS_NS.get(unit))
     for stack, weight in weighed.stacks:

@@ -96,7 +96,9 @@ class _Reader:
         self.place = place
         self.texts: list[str] = [text.decode(errors="replace") for text in message.string_table]
         if not self.texts or self.texts[0]:
-            raise self.error("string_table", "must begin with an empty text")
+            raise self.error(
+                "string_table", "must begin with an empty string, as the format of pprof requires"
+            )
         self.binaries = {
             mapping.id: self.text(mapping.filename, "mapping", mapping.id)
             for mapping in self.by_id("mapping")

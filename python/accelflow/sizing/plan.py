@@ -292,7 +292,9 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
         missing, given = (
             ("rest_w", "peak_w") if plan.server.rest_w is None else ("peak_w", "rest_w")
         )
-        raise refused(f"server.{missing}", LEFT_OUT, f"must be given, as server.{given} is")
+        raise refused(
+            f"server.{missing}", LEFT_OUT, f"must be given, since server.{given} is given"
+        )
     return plan
 
 

@@ -124,7 +124,7 @@ def _check_cost(goal: Goal) -> None:
     )
     if cheap == dear:
         raise refused(
-            "find.minimize", goal.minimize, f"must depend on one of the axes {', '.join(ranges)}"
+            "find.minimize", goal.minimize, f"must depend on at least one axis: {', '.join(ranges)}"
         )
 
 

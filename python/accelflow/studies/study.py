@@ -180,15 +180,25 @@ def _check_kind(
     """Raise InputError for parts that the design does not have, and for parts that it lacks."""
     if kind == "list":
         if axes or not points:
-            raise refused("axes", [a.name for a in axes], "must be left out: a list has [[points]]")
+            raise refused(
+                "axes",
+                [a.name for a in axes],
+                "must be left out: a design of kind list has [[points]] instead",
+            )
     elif points:
-        raise refused("points", list(points), f"must be left out, as the design is a {kind}")
+        raise refused(
+            "points", list(points), f"must be left out unless design.kind is list; it is {kind}"
+        )
     elif not axes:
         raise refused("axes", LEFT_OUT, "must be a table of the axes")
     if kind == "latin_hypercube":
         whole_number("design.points", design.get("points", 0), 2, _MOST_POINTS)
     elif "points" in design:
-        raise refused("design.points", design["points"], "must be left out but for latin_hypercube")
+        raise refused(
+            "design.points",
+            design["points"],
+            "must be left out unless design.kind is latin_hypercube",
+        )
 
 
 def _scenario(tree: object, folder: Path) -> dict[str, Any]:
@@ -257,7 +267,9 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
     if not isinstance(whole, bool):
         raise refused(f"{place}.whole", whole, "must be true or false")
     if kind != "grid" and "points" in tree:
-        raise refused(f"{place}.points", tree["points"], "must be left out, except for a grid")
+        raise refused(
+            f"{place}.points", tree["points"], "must be left out unless design.kind is grid"
+        )
     points = whole_number(f"{place}.points", tree.get("points", 5), 2, _MOST_POINTS)
     return Range(low=low, high=high, points=points, scale=scale, whole=whole)
 
