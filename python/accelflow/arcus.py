@@ -53,9 +53,10 @@ CLOCK_MHZ: Final = 250.0
 
 @dataclass(frozen=True, kw_only=True)
 class RateLimiter:
-    """The registers of one flow: `refill` tokens every `interval` cycles, into a `bucket`.
+    """A token bucket that limits one flow, as the registers of ARCUS's hardware hold it.
 
-    A token is one of `unit`. Values are checked on use.
+    Every `interval` cycles of a clock of `clock_mhz`, `refill` tokens are added to a bucket with
+    room for `bucket` tokens. A token is worth one of `unit`. Values are checked on use.
     """
 
     refill: int
@@ -283,7 +284,7 @@ def profile(
 
 
 def read_profiles(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a table of :func:`profile` from a file of JSON. Raises InputError, or OSError."""
+    """Read a table that :func:`profile` returned from a JSON file. Raises InputError or OSError."""
     return read_json(path)
 
 

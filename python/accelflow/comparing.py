@@ -55,7 +55,7 @@ _WORKLOAD: Final = Scenario().workload
 
 
 class ComparedFields(Fields, total=False):
-    """The fields of :class:`accelflow.Scenario`, but for its workload."""
+    """The fields of :class:`accelflow.Scenario` except the workload, as keyword arguments."""
 
     orchestrators: Sequence[str | OrchestratorSource]
 

@@ -48,7 +48,7 @@ class LogNormalTimes(TypedDict):
 
 
 class QuantileTimes(TypedDict):
-    """Probabilities and times, from probability 0 to 1, interpolated linearly."""
+    """A distribution as pairs of probability (from 0 to 1) and time; linear between them."""
 
     quantiles_us: Sequence[tuple[float, float] | Sequence[float]]
 
@@ -107,7 +107,7 @@ class CountedSizes(TypedDict):
 
 
 class PresetSizes(TypedDict):
-    """Sizes found in data."""
+    """Payload sizes of a data set that comes with accelflow, by its name."""
 
     preset: Literal["socialnetwork", "fleet", "fleet_whole", "hypercompressbench"]
 

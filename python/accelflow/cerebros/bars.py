@@ -18,7 +18,7 @@ _STALLED: Final = {"execution": "execute_cycles", "instruction misses": "stall_c
 
 
 def bars(runs: Runs, services: Sequence[Mapping[str, Any]]) -> list[Bar]:
-    """Return the bars: figure, group of bars, name, and the parts that the bar is stacked of."""
+    """Return all bars: each with its figure, its group, its name and the parts stacked in it."""
     layers = [software(service) for service in services]
     mean = {module: math.fsum(layer[module] for layer in layers) / 5 for module in MODULES}
     return [

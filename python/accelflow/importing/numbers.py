@@ -37,9 +37,10 @@ def rounded(value: float) -> float:
 
 
 class Quantiles:
-    """The distribution of numbers from 0 on: exact for 1,000 distinct ones, then within 0.5 %.
+    """The distribution of numbers that are not negative, in bounded memory.
 
-    Memory is bounded. Equal values in any order give equal results.
+    It is exact for up to 1,000 distinct numbers. With more, each quantile is within 0.5 % of the
+    exact value. Equal values in any order give equal results.
     """
 
     def __init__(self) -> None:

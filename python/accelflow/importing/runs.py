@@ -34,7 +34,7 @@ class Sorted:
         self.count = 0
 
     def add(self, key: int, value: float = 0.0) -> None:
-        """Add a record. `key` has at most 63 bits."""
+        """Add the pair of `key`, which has at most 63 bits, and `value`."""
         self._records.append((key, value))
         self.count += 1
         if len(self._records) >= self._held:
@@ -46,7 +46,7 @@ class Sorted:
         return heapq.merge(self._records, *map(self._run, self._runs))
 
     def replace(self, records: Iterator[Record]) -> None:
-        """Hold `records` instead; they may be derived from the current ones."""
+        """Replace all pairs by `records`, which may be computed from the current pairs."""
         made = Sorted(self._held)
         try:
             for key, value in records:

@@ -98,9 +98,10 @@ def references(view: str, category: str) -> tuple[Reference, ...]:
 
 
 def peak_ipc() -> float:
-    """The theoretical peak of instructions per cycle, of which the paper's leaves use under half.
+    """The peak of instructions per cycle of the Accelerometer paper's processors, in theory.
 
-    It is that of its processors of generation C (Intel Skylake; section 2.3.5).
+    The processors are those of generation C (Intel Skylake; section 2.3.5). The leaf functions in
+    the paper reach less than half of it.
     """
     return targets()[f"{_SECTION}.peak_ipc"].value
 

@@ -56,11 +56,12 @@ class Judged:
 
 @dataclass(frozen=True)
 class Decision:
-    """How the rule decides a choice. `by` is a basis, or ``nearest``.
+    """How the rule decides between the readings of a choice.
 
-    `default` is None if the scenario has none of the readings. `exceptions` are the readings that
-    the rule prefers and that stand, but are set aside. `breaks` says how the default breaks the
-    rule without a stated reason; empty if it does not.
+    `by` is the basis of the decision, or ``nearest`` for the distance from Fig. 11. `default` is
+    the reading that the scenario uses, or None if it uses none of them. `exceptions` are readings
+    that the rule prefers to the default, but that were set aside for a stated reason. `breaks` says
+    how the default breaks the rule without a stated reason; it is empty if the default does not.
     """
 
     choice: Choice

@@ -314,7 +314,7 @@ class Comparison(Viewed, Named[SystemResult]):
         )
 
     def parts(self) -> dict[str, SystemResult]:
-        """The systems by identifier; with several chips by system and chip, ``relief on small``."""
+        """Return the systems by identifier, with several chips such as ``relief on small``."""
         return {system.id: system for system in self.systems}
 
     def __repr__(self) -> str:

@@ -64,10 +64,11 @@ class Overheads:
 class ClosedForm:
     """A server under one system, without a simulation.
 
-    For a request of each service, `core_ns` is its core time, `serial_ns` its response time on an
-    idle server, and `visits` its number of waits for a core. `busy_ns` is the mean time that a
-    request of the mix occupies each resource. `servers` is the resource's number of units: cores,
-    elements, or one manager. `element_names` are the resources that are elements.
+    For a request of each service, `serial_ns` is its response time on an idle server, and `visits`
+    is how often it waits for a core. A *resource* is the cores, an accelerator's elements or the
+    manager. `busy_ns` is the mean time for which a request of the mix occupies each resource, and
+    `servers` is the resource's number of units. `element_names` are the resources that are
+    elements. `core_visit_ns` is the mean time on a core for each visit.
     """
 
     rates_rps: Mapping[str, float]
