@@ -60,7 +60,7 @@ class CountedTimesFile(TypedDict):
 
 
 class CountedTimes(TypedDict):
-    """Times, ascending, and how often."""
+    """A distribution as pairs of a time and how often it occurs, by ascending time."""
 
     histogram_us: Sequence[tuple[float, int] | Sequence[float]]
 

@@ -106,7 +106,7 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """Return the explanation of the star in a table; empty without a star."""
+    """Return the note on starred (saturated) values below a table; empty if there are none."""
     if not any(finding.saturated for finding in findings):
         return []
     return [

@@ -36,7 +36,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Capacity:
-    """The capacity of a server: the largest share `load` of all rates, and the limiting factor."""
+    """The capacity of a server: the largest `load`, a multiple of all rates, and what limits it."""
 
     load: float
     binding: Binding

@@ -36,10 +36,10 @@ class Limited(Protocol):
 class Look:
     """The measures of a point against its limits.
 
-    `worst_ratio` is the largest measure over its limit, as a mean over the seeds, and `low_ratio`
-    and `high_ratio` are the ends of its 95 % interval. `binding` names the measure and service. The
-    limits hold if the mean is at most 1; `clear` is true if the whole interval is on one side. If a
-    resource is saturated, `worst_ratio` is None and `binding` names the resource.
+    `worst_ratio` is the largest of the ratios of a measure to its limit, as a mean over the seeds.
+    `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names its measure and
+    service. The limits hold if the mean is at most 1; `clear` is true if the whole interval is on
+    one side of 1. If a resource is saturated, `worst_ratio` is None and `binding` names it.
     """
 
     holds: bool
