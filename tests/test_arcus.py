@@ -122,7 +122,7 @@ def test_registers_that_cannot_be_are_refused(change: dict[str, Any], message: s
         ([(0, 101)], {}, "message 0 = 101 bytes: a bucket of 100 tokens can never pass it"),
         ([(0, 1), (0, 0)], {}, "message 1: size = 0 bytes"),
         ([(1, 1), (0, 1)], {}, "must not be before 1000 ps"),
-        ([(-1, 1)], {}, "time of message 0 = -1 ns: must be"),
+        ([(-1, 1)], {}, "time of message 0 = -1: must be from 0"),
         ([(0, 1)], {"segment_bytes": 101}, "segment = 101 bytes: must be at most 100 bytes"),
         ([(0, 1)], {"segment_bytes": 8, "header_bytes": 8}, "more than the header of 8 bytes"),
         ([(0, 2**60)], {"segment_bytes": 64}, "must be at most 10000000 in one call"),

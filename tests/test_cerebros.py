@@ -230,7 +230,7 @@ def test_services_have_messages_and_schemata() -> None:
         ({}, {"designs": []}, "designs = []"),
         ({}, {"affinity": True}, "steering by affinity = None"),
         ({"senders": 0}, {}, "senders = 0: must be a whole number from 1"),
-        ({"senders": 1, "rate_rps": 2.0}, {}, "senders and rate_rps: at most one"),
+        ({"senders": 1, "rate_rps": 2.0}, {}, "rate_rps = 2.0: must be left out, as senders is"),
         ({"rate_rps": float("inf")}, {}, "rate_rps = inf"),
         ({"requests": 0}, {}, "requests = 0"),
         ({"requests": 1.5}, {}, "requests = 1.5"),
@@ -356,12 +356,13 @@ def test_a_service_of_ones_own_is_given_on_the_command_line(tmp_path: Path) -> N
     text = run("simulate", *arguments, "--requests", "20", "--set", "schema_map_entries=1")
     assert text.startswith("notes: cycles for one request")
     for given, said in (
-        (("UID", *arguments), "SERVICE: must be left out with --interface"),
-        (arguments[:2], "--interface and --recording: must be given together"),
+        (("UID", *arguments), "SERVICE = 'UID': must be left out with --interface"),
+        (arguments[:2], "--recording = left out: must be given together with --interface"),
+        (arguments[2:], "--interface = left out: must be given together with --recording"),
     ):
         done = CliRunner().invoke(program, ["cerebros", "simulate", *given])
-        assert done.exit_code == 2
-        assert said in done.output
+        assert isinstance(done.exception, InputError)
+        assert str(done.exception) == said
     text = run("simulate", "USR", "--requests", "90", "--set", "schema_map_entries=4")
     assert "schema map of 4, without RegisterUser, RegisterUserWithId" in text
 

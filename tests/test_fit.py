@@ -169,9 +169,9 @@ def test_what_is_fixed_is_not_searched() -> None:
     ):
         with pytest.raises(InputError, match=message):
             fit(runner=Runner(1), lengths=TINY, fixed=wrong)
-    with pytest.raises(InputError, match="evaluations = 1: must be from 2"):
+    with pytest.raises(InputError, match="evaluations = 1: must be a whole number from 2"):
         fit(runner=Runner(1), lengths=TINY, evaluations=1)
-    with pytest.raises(InputError, match="seeds = 1: must be from 2 to 32"):
+    with pytest.raises(InputError, match="seeds = 1: must be a whole number from 2 to 32"):
         fit(runner=Runner(1), lengths=Lengths(seeds=1))
 
 

@@ -81,9 +81,9 @@ def test_services_are_told_what_callers_add(interface: Path, stubs: Any) -> None
             {"x-key": "a" * 9000},
             "metadata = 9037 bytes, including 32 for each field: must be at most 8192",
         ),
-        ({"x-key": 5}, "metadata 'x-key': must be a str or bytes"),
-        ([("a", "b"), ("x-key",)], "metadata: entry 1 must be a pair of name and value"),
-        ("abc", "metadata: entry 0 must be a pair of name and value"),
+        ({"x-key": 5}, "type of metadata 'x-key' = 'int': must be str or bytes"),
+        ([("a", "b"), ("x-key",)], "type of metadata[1] = 'tuple': must be a pair of"),
+        ("abc", "type of metadata[0] = 'str': must be a pair of"),
     ],
 )
 def test_metadata_that_cannot_be_sent_is_refused(interface: Path, metadata: Any, why: str) -> None:
@@ -154,7 +154,7 @@ def test_what_a_handler_may_take_is_known_when_it_is_set(interface: Path) -> Non
     refused: list[Any] = [three, none, named]
     for handler in refused:
         with pytest.raises(
-            InputError, match=r"the handler of Shop\.Add, .*must accept one or two positional"
+            InputError, match=r"the handler of Shop\.Add = .*: must accept one or two positional"
         ):
             server.handle("Shop.Add", handler)
 

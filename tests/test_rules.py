@@ -9,21 +9,12 @@ from test_sources import tracked
 #: Rooms whose messages do not have the form of refusals yet; the list only shrinks.
 OTHER_FORMS = (
     "accelerometer/",
-    "arcus.py",
-    "cerebros/",
-    "client.py",
     "companions/",
     "findings/",
-    "fit/",
-    "prediction/",
     "profiles/",
     "readings/",
     "reproduce/",
-    "requests.py",
-    "own_traces.py",
-    "server.py",
     "cli/accelerometer.py",
-    "cli/cerebros.py",
     "cli/companions.py",
     "cli/profile.py",
 )

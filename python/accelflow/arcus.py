@@ -331,5 +331,5 @@ def _whole(name: str, value: int) -> int:
 def _picoseconds(at_ns: float, number: int) -> int:
     place = f"time of message {number}"
     if not 0 <= finite_number(place, at_ns) < 2**63 / 1000:
-        raise InputError(f"{place} = {at_ns} ns: must be from 0 to 9.2e15")
+        raise refused(place, at_ns, "must be from 0 to 9.2e15 ns")
     return round(at_ns * 1000)

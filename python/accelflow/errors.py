@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from accelflow import _native
 from accelflow._native import AccelflowError, CallError, DeclaredError, TraceError
 from accelflow.files import why
 
 __all__ = [
+    "GIVEN",
     "LEFT_OUT",
     "AccelflowError",
     "CallError",
@@ -33,6 +34,7 @@ __all__ = [
     "unreadable",
     "unwritable",
     "whole_number",
+    "with_schema",
 ]
 
 
@@ -63,16 +65,22 @@ class InputError(AccelflowError):
         return InputError(place + text.removeprefix(self.place), place)
 
 
-class _LeftOut:
-    """The value of a setting that is missing."""
+class _NoValue:
+    """Stands in a refusal for the value of a setting that has none."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __repr__(self) -> str:
         """Return the text that refusals show instead of a value."""
-        return "left out"
+        return self._text
 
 
 #: Represents the value of a missing required setting in a refusal.
-LEFT_OUT: Final = _LeftOut()
+LEFT_OUT: Final = _NoValue("left out")
+
+#: Represents the value of an option that has none, such as ``--json``, in a refusal.
+GIVEN: Final = _NoValue("given")
 
 
 def refused(place: str, value: object, allowed: str = "", known: Iterable[str] = ()) -> InputError:
@@ -121,6 +129,23 @@ def one_of(place: str, value: str, known: Iterable[str]) -> str:
     if value not in known:
         raise refused(place, value, known=known)
     return value
+
+
+def with_schema(
+    place: str | PathLike[str], tree: object, schemas: Iterable[str], made_by: str = ""
+) -> dict[str, Any]:
+    """Return `tree`, the JSON that the file at `place` holds.
+
+    `made_by` names the command that writes such files. Raises InputError if `tree` is not an object
+    with one of `schemas`.
+    """
+    schemas = list(schemas)
+    schema = tree.get("schema", LEFT_OUT) if isinstance(tree, dict) else LEFT_OUT
+    if not isinstance(tree, dict) or schema not in schemas:
+        allowed = f"must be {' or '.join(schemas)}"
+        allowed += f", the output of `{made_by}`" if made_by else ""
+        raise refused(f"{fspath(place)}: schema", schema, allowed, schemas)
+    return tree
 
 
 def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:

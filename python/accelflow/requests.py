@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast
 
 from accelflow import _native
-from accelflow.errors import InputError
+from accelflow.errors import refused
 
 __all__ = [
     "Metadata",
@@ -50,7 +50,7 @@ def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
     InputError for generator functions, whose work is spread over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
-        raise InputError(f"within_request({work!r}): must not be a generator function")
+        raise refused("work", work, "must not be a generator function")
     scope = current_scope()
     if scope is None:
         return work
@@ -121,8 +121,11 @@ def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
         match entry:
             case (str(), str() | bytes()):
                 pass
-            case (str() as name, _):
-                raise InputError(f"metadata '{name}': must be a str or bytes")
+            # Metadata may hold secrets, so that refusals show types instead of values.
+            case (str() as name, value):
+                place = f"type of metadata '{name}'"
+                raise refused(place, type(value).__name__, "must be str or bytes")
             case _:
-                raise InputError(f"metadata: entry {number} must be a pair of name and value")
+                place = f"type of metadata[{number}]"
+                raise refused(place, type(entry).__name__, "must be a pair of a name and a value")
     return found

@@ -29,7 +29,6 @@ from accelflow.errors import (
     AccelflowError,
     CallError,
     DeclaredError,
-    InputError,
     as_input,
     file_path,
     one_of,
@@ -451,7 +450,7 @@ async def _cancel_all() -> None:
 def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
     """Whether a handler takes the request in addition to the arguments."""
     if not callable(handler):
-        raise InputError(f"the handler of {name}, {handler!r}: must be a function")
+        raise refused(f"the handler of {name}", handler, "must be a function")
     try:
         parameters = _parameters(handler)
     except (TypeError, ValueError):
@@ -466,9 +465,11 @@ def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
         if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
     ]
     if named or len(needed) > _MOST_PARAMETERS or not (places or any_number):
-        raise InputError(
-            f"the handler of {name}, {handler!r}: must accept one or two positional parameters, "
-            "the arguments and optionally the request, and require no keyword-only ones"
+        raise refused(
+            f"the handler of {name}",
+            handler,
+            "must accept one or two positional parameters, the arguments and optionally the"
+            " request, and require no keyword-only ones",
         )
     second = places[1].name if len(places) > 1 else ""
     return len(needed) == _MOST_PARAMETERS or second == "request"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from accelflow.cerebros.server import SERVICES, Load, simulate
-from accelflow.errors import InputError
+from accelflow.errors import refused
 
 __all__ = ["LOAD_RATIO", "MODELS", "Runs", "run_all"]
 
@@ -108,10 +108,8 @@ def _on_dedicated_cores(affinity: Run, load: Load) -> tuple[float, ...]:
 def _check_every_function(run: Run, requests: int) -> None:
     for function in run["functions"]:
         if not function["results"]["requests"]:
-            raise InputError(
-                f"requests = {requests}: must be more, since USR's {function['function']} was never"
-                " called"
-            )
+            never = f"must be more, since USR's {function['function']} was never called"
+            raise refused("requests", requests, never)
 
 
 def _by_design(result: Mapping[str, Any]) -> dict[str, Run]:

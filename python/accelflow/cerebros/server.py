@@ -101,7 +101,8 @@ class Load:
         given = {n: getattr(self, n) for n in ("senders", "rate_rps", "load_ratio")}
         arrivals = {name: value for name, value in given.items() if value is not None}
         if len(arrivals) > 1:
-            raise InputError(f"{' and '.join(arrivals)}: at most one of them may be given")
+            first, second, *_ = arrivals
+            raise refused(second, arrivals[second], f"must be left out, as {first} is given")
         shares = {"unknown_ratio": self.unknown_ratio, "malformed_ratio": self.malformed_ratio}
         for name, value in {**arrivals, **shares}.items():
             finite_number(name, value)
@@ -156,7 +157,7 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     changes = checked("cerebros", parameters or {})
     designs = texts("designs", designs)
     if not designs:
-        raise InputError("designs = []: must have at least one")
+        raise refused("designs", designs, "must have at least one")
     request = {
         "service": service if isinstance(service, str) else service.name,
         "own": own,

@@ -14,6 +14,7 @@ from accelflow import cerebros as model
 from accelflow.cli.assignments import read_assignments
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.errors import LEFT_OUT, refused
 from accelflow.findings import Estimate, Finding, Verdict, targets
 from accelflow.page import command_line
 from accelflow.reports.cerebros import designs_page, figures_page, simulation_page
@@ -243,9 +244,12 @@ def _served(
     if interface is None and recording is None and not include_dirs:
         return service or "UID"
     if service is not None:
-        raise click.UsageError("SERVICE: must be left out with --interface")
-    if interface is None or recording is None:
-        raise click.UsageError("--interface and --recording: must be given together")
+        raise refused("SERVICE", service, "must be left out with --interface")
+    if interface is None:
+        given = "--include-dir" if recording is None else "--recording"
+        raise refused("--interface", LEFT_OUT, f"must be given together with {given}")
+    if recording is None:
+        raise refused("--recording", LEFT_OUT, "must be given together with --interface")
     return model.OwnService(interface, recording, include_dirs)
 
 

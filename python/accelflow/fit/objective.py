@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import positive_number, whole_number
 from accelflow.findings import Finding
 from accelflow.reproduce import Budget, Runner, Scenario, load, reproduce
 from accelflow.reproduce.distance import distance as distance_of
@@ -40,12 +40,9 @@ class Lengths:
 
     def check(self) -> None:
         """Raise InputError for the first value that is not allowed."""
-        if not 100 <= self.requests <= 1_000_000:
-            raise InputError(f"requests = {self.requests}: must be from 100 to 1000000")
-        if not 2 <= self.seeds <= self.most_seeds:
-            raise InputError(f"seeds = {self.seeds}: must be from 2 to {self.most_seeds}")
-        if not 0 < self.noise <= 10:
-            raise InputError(f"noise = {self.noise:g}: must be above 0 and at most 10")
+        whole_number("requests", self.requests, 100, 1_000_000)
+        whole_number("seeds", self.seeds, 2, self.most_seeds)
+        positive_number("noise", self.noise, 10)
 
     def budget(self, seeds: int) -> Budget:
         """The budget with `seeds` seeds."""

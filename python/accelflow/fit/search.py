@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import whole_number
 from accelflow.fit.objective import Evaluation, Judge, Lengths
 from accelflow.fit.space import Bound, Optimiser, Value, free_bounds, scenario_of, values_of
 from accelflow.reproduce import Runner
@@ -65,8 +65,7 @@ def fit(
     evaluations, invalid lengths, and values that cannot be fixed. Raises AccelflowError if the
     optimiser's package is not installed.
     """
-    if not 2 <= evaluations <= 100_000:
-        raise InputError(f"evaluations = {evaluations}: must be from 2 to 100000")
+    whole_number("evaluations", evaluations, 2, 100_000)
     lengths, fixed = lengths or Lengths(), dict(fixed or {})
     lengths.check()
     free, start = free_bounds(fixed), scenario_of(fixed)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from accelflow import simulation
-from accelflow.errors import AccelflowError, InputError, one_of, refused
+from accelflow.errors import AccelflowError, one_of, refused
 from accelflow.reproduce import Scenario
 
 __all__ = ["Bound", "Optimiser", "Place", "bounds", "free_bounds", "scenario_of", "values_of"]
@@ -91,7 +91,7 @@ def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
             raise refused(name, value, "must be a number")
     free = [bound for bound in bounds() if bound.name not in fixed]
     if not free:
-        raise InputError("fixed: must leave at least one parameter to search")
+        raise refused("fixed", list(fixed), "must leave at least one parameter to search")
     return free
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import InputError, refused, whole_number
+from accelflow.errors import refused, whole_number
 from accelflow.prediction.forecast import RUNGS, Forecast, Workload, forecast
 from accelflow.prediction.live import (
     Driven,
@@ -64,7 +64,7 @@ class Options:
     def __post_init__(self) -> None:
         """Raise InputError for a number out of its range."""
         if not self.loads:
-            raise InputError("loads: must be at least one share of the capacity")
+            raise refused("loads", self.loads, "must have at least one share of the capacity")
         placed = [("loads", load) for load in self.loads]
         for place, load in [*placed, ("recorded_load", self.recorded_load)]:
             if not 0.0 < load <= _MOST_LOAD:
