@@ -491,5 +491,8 @@ def test_what_a_live_measurement_refuses(tmp_path: Path) -> None:
         live.measure(ends)
     arguments = ["companions", "arcus", "--measure", "x", "--out", str(tmp_path / "out")]
     refused = CliRunner().invoke(program, arguments)
-    assert refused.exit_code == 2
-    assert "--measure: must be given with together" in refused.output
+    assert isinstance(refused.exception, InputError)
+    assert str(refused.exception) == "--measure = 'x': must be left out without together"
+    refused = CliRunner().invoke(program, ["companions", "together", "--again"])
+    assert isinstance(refused.exception, InputError)
+    assert str(refused.exception) == "--again = given: must be left out with together"

@@ -193,9 +193,9 @@ def test_what_is_wrong_is_refused() -> None:
     start = "[[choice]]\nname = 'x'\ntitle = 'X'\nquote = 'q'\nplace = 'p'\n"
     one = "[[choice.reading]]\nsettings = { sizes = 'fleet' }\nbasis = 'data'\nwhy = 'w'\n"
     for text, message in (
-        ("", "choice is missing"),
-        (start, "choices.toml: x: reading is missing"),
-        (start + one, "choices.toml: x: must have two or more readings"),
+        ("", "choice = left out: must be one or more tables"),
+        (start, "choices.toml: x: reading = left out: must be one or more"),
+        (start + one, "choices.toml: x: number of readings = 1: must be 2"),
         (start + one + one.replace("data", "guess"), "basis = 'guess': must be text, data"),
         (
             start + one + one.replace("sizes", "size"),
@@ -203,7 +203,7 @@ def test_what_is_wrong_is_refused() -> None:
         ),
         (start + one + one.replace("'fleet'", "'much'"), "choices.toml: x: sizes = 'much'"),
         (start + one + one.replace("why", "because"), "choices.toml: x: key = 'because': must be"),
-        ((start + one + one) * 2, "the choice 'x' is there more than once"),
+        ((start + one + one) * 2, "name = 'x': must not be repeated"),
         ("[", "choices.toml: "),
     ):
         with pytest.raises(InputError, match=message.replace("[", "\\[")):
@@ -304,7 +304,7 @@ def test_kept_readings_that_do_not_fit_are_refused(found: Readings, tmp_path: Pa
     path = tmp_path / "readings.json"
     tree = json.loads(to_json(found))
     for change, message in (
-        ({"schema": "x"}, "schema = 'x': must be 'accelflow.readings/3'"),
+        ({"schema": "x"}, "schema = 'x': must be accelflow.readings/3"),
         ({"default": {}}, "does not fit the current choices"),
         ({"readings": [{**tree["readings"][0], "settings": {}}]}, "has no reading"),
     ):

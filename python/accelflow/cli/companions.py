@@ -12,6 +12,7 @@ from accelflow.cli.output import Output, busy, check_place
 from accelflow.companions import together
 from accelflow.companions.precision import MOST_SEEDS, Precision, parse_share
 from accelflow.companions.together import live
+from accelflow.errors import GIVEN, refused
 from accelflow.findings import counts_text
 from accelflow.findings.terminal import print_findings
 
@@ -86,11 +87,12 @@ def companions(**options: Any) -> None:
     if paper == _TOGETHER:
         for name in ("precision", "again"):
             if options[name]:
-                raise click.UsageError(f"--{name}: must not be given with {_TOGETHER}")
+                value = GIVEN if options[name] is True else options[name]
+                raise refused(f"--{name}", value, f"must be left out with {_TOGETHER}")
         _together(out, seed, threads, as_json=as_json, program=options["program"])
         return
     if options["program"]:
-        raise click.UsageError(f"--measure: must be given with {_TOGETHER}")
+        raise refused("--measure", options["program"], f"must be left out without {_TOGETHER}")
     if options["again"]:
         outcome = papers.read(out / "results.json")
     else:

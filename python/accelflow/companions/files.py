@@ -12,8 +12,8 @@ from typing import Any, Final
 from accelflow.companions.outcome import PaperResult
 from accelflow.companions.page import markdown
 from accelflow.companions.precision import Precision, Seeds
-from accelflow.errors import InputError, refused
-from accelflow.files import free_suffix, holds_another, parse_json, read_text, why, write_whole
+from accelflow.errors import refused, unreadable, unwritable, with_schema
+from accelflow.files import free_suffix, holds_another, parse_json, read_text, write_whole
 from accelflow.findings import Estimate, Finding, notes, reasons, targets
 from accelflow.findings.results import from_dict, to_dict
 
@@ -42,10 +42,7 @@ def read(path: Path) -> PaperResult:
     Raises InputError for a file that cannot be read or is something else.
     """
     try:
-        found = parse_json(read_text(path))
-        if not isinstance(found, Mapping) or found.get("schema") != SCHEMA:
-            schema = found.get("schema") if isinstance(found, Mapping) else found
-            raise refused(f"{path}: schema", schema, f"must be {SCHEMA}")
+        found = with_schema(path, parse_json(read_text(path)), [SCHEMA])
         return PaperResult(
             found["paper"],
             found["seed"],
@@ -55,9 +52,11 @@ def read(path: Path) -> PaperResult:
             {name: Seeds(**seeds) for name, seeds in found["sections"].items()},
         )
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("results", path, error) from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: must be a file of `accelflow companions`") from error
+        lacks = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        allowed = f"must be a file of `accelflow companions`: {lacks}"
+        raise refused("results", path, allowed) from error
 
 
 def _finding(row: Mapping[str, Any]) -> Finding:
@@ -94,7 +93,7 @@ def write(outcome: PaperResult, directory: Path) -> list[Path]:
             made = _make(outcome, Path(scratch), suffix)
             return [_publish(path, directory / path.name) for path in made]
     except OSError as error:
-        raise InputError(f"--out {directory}: {why(error)}") from error
+        raise unwritable("--out", directory, error) from error
 
 
 def _is_another(outcome: PaperResult, directory: Path, suffix: str) -> bool:

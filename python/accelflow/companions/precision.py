@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-from accelflow.errors import InputError, whole_number
+from accelflow.errors import refused, whole_number
 from accelflow.findings import Finding
 
 __all__ = [
@@ -41,7 +41,7 @@ class Precision:
     def __post_init__(self) -> None:
         """Raise InputError for a share outside of 0.1 % to 50 %, or a bound on seeds below 2."""
         if self.share is not None and not 0.001 <= self.share <= 0.5:
-            raise InputError(f"precision = {self.share:.6g}: must be a share from 0.001 to 0.5")
+            raise refused("precision", self.share, "must be a share from 0.001 to 0.5")
         whole_number("most_seeds", self.most_seeds, 2, 1_000)
 
 
@@ -53,7 +53,7 @@ def parse_share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0.001 <= share <= 0.5:
-        raise InputError(f"--precision = {text!r}: must be a share from 0.1% to 50%, such as 5%")
+        raise refused("--precision", text, "must be a share from 0.1% to 50%, such as 5%")
     return share
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, refused
 from accelflow.findings.targets import DATA, targets
 
 __all__ = ["CLASSES", "Reason", "notes", "read_reason", "reasons"]
@@ -103,7 +103,7 @@ def reasons() -> Mapping[str, Reason]:
     found: dict[str, Reason] = {}
     for key, content in tomllib.loads(text).items():
         if key not in targets():
-            raise InputError(f"reasons.toml: there is no row '{key}'")
+            raise refused("reasons.toml: key", key, "must be a row of a paper", targets())
         found[key] = read_reason(content, f"reasons.toml: {key}")
     return found
 
@@ -129,12 +129,11 @@ def read_reason(content: object, place: str) -> Reason:
     Raises InputError; the message names the place, the value and the allowed values.
     """
     if not isinstance(content, Mapping):
-        raise InputError(
-            f"{place} = {content!r}: must be a table with class ({', '.join(CLASSES)}) and text"
-        )
-    kind = content.get("class")
+        allowed = f"must be a table with class ({', '.join(CLASSES)}) and text"
+        raise refused(place, content, allowed)
+    kind = content.get("class", LEFT_OUT)
     if kind not in CLASSES:
-        raise InputError(f"{place}: class = {kind!r}: must be one of {', '.join(CLASSES)}")
+        raise refused(f"{place}: class", kind, known=CLASSES)
     _check_keys(content, kind, place)
     keys = _KEYS[kind]
     return Reason(
@@ -161,20 +160,20 @@ def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
     needed += ["proofs"] if kind == "contradiction" else []
     for key in needed:
         if key not in content:
-            raise InputError(f"{place}: {key} is missing, which class {kind} needs")
+            raise refused(f"{place}: {key}", LEFT_OUT, f"must be given, as the class is {kind}")
 
 
 def _text(content: Mapping[str, Any], key: str, place: str) -> str:
     value = content[key]
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{place}: {key} = {value!r}: must be a sentence")
+        raise refused(f"{place}: {key}", value, "must be a sentence")
     return value
 
 
 def _names(content: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     value = content.get(key, [])
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise InputError(f"{place}: {key} = {value!r}: must be a list of names")
+        raise refused(f"{place}: {key}", value, "must be a list of names")
     if key in content and not value:
-        raise InputError(f"{place}: {key} is empty: must name at least one")
+        raise refused(f"{place}: {key}", value, "must name at least one")
     return tuple(value)

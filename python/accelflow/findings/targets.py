@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 
 __all__ = [
     "BOUNDS",
@@ -271,7 +271,8 @@ def uncovered() -> Mapping[str, str]:
     found: dict[str, str] = tomllib.loads(text)
     for key, reason in found.items():
         if not any(row == key or row.startswith((f"{key}.", f"{key}[")) for row in targets()):
-            raise InputError(f"uncovered.toml: there is no row or section '{key}'")
+            allowed = "must be a row or a section of the papers' figures"
+            raise refused("uncovered.toml: key", key, allowed, targets())
         if not isinstance(reason, str) or not reason.strip():
-            raise InputError(f"uncovered.toml: {key} = {reason!r}: must be a sentence")
+            raise refused(f"uncovered.toml: {key}", reason, "must be a sentence")
     return found

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any, Final
 
 from accelflow import simulation
-from accelflow.errors import InputError, one_of, refused
+from accelflow.errors import LEFT_OUT, InputError, one_of, refused
 from accelflow.files import parse_toml
 from accelflow.reproduce import Scenario
 
@@ -177,14 +177,14 @@ def parse_choices(text: str) -> tuple[Choice, ...]:
     names = [choice.name for choice in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"choices.toml: the choice '{twice}' is there more than once")
+        raise refused("choices.toml: name", twice, "must not be repeated")
     return found
 
 
 def _tables(tree: Mapping[str, Any], place: str, key: str) -> list[dict[str, Any]]:
-    found = tree.get(key)
+    found = tree.get(key, LEFT_OUT)
     if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
-        raise InputError(f"{place}: {key} is missing: must be one or more tables [[{key}]]")
+        raise refused(f"{place}: {key}", found, f"must be one or more tables [[{key}]]")
     return found
 
 
@@ -194,7 +194,7 @@ def _choice(tree: Mapping[str, Any]) -> Choice:
     _only(tree, _KEYS, place)
     readings = tuple(_reading(table, place) for table in _tables(tree, place, "reading"))
     if len(readings) < 2:
-        raise InputError(f"{place}: must have two or more readings")
+        raise refused(f"{place}: number of readings", len(readings), "must be 2 or more")
     return Choice(
         name,
         _string(tree, "title", place),
@@ -210,9 +210,9 @@ def _choice(tree: Mapping[str, Any]) -> Choice:
 
 def _reading(tree: Mapping[str, Any], place: str) -> Reading:
     _only(tree, ("settings", "basis", "why", "set_aside"), place)
-    settings = tree.get("settings")
+    settings = tree.get("settings", LEFT_OUT)
     if not isinstance(settings, dict) or not settings:
-        raise InputError(f"{place}: settings = {settings!r}: must be a table")
+        raise refused(f"{place}: settings", settings, "must be a table with a setting or more")
     basis = one_of(f"{place}: basis", _string(tree, "basis", place), BASES)
     known = list(Scenario().choices())
     for key in settings:
@@ -229,9 +229,9 @@ def _reading(tree: Mapping[str, Any], place: str) -> Reading:
 
 
 def _string(tree: Mapping[str, Any], key: str, place: str) -> str:
-    value = tree.get(key)
+    value = tree.get(key, LEFT_OUT)
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{place}: {key} = {value!r}: must be a text")
+        raise refused(f"{place}: {key}", value, "must be a text")
     return value
 
 

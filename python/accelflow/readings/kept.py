@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from accelflow.errors import InputError
+from accelflow.errors import InputError, with_schema
 from accelflow.files import parse_json, read_text, why
 from accelflow.findings import Finding, targets
 from accelflow.findings.estimate import Estimate
@@ -48,9 +48,7 @@ def read_readings(path: Path) -> Readings:
         tree = parse_json(read_text(path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {why(error)}") from error
-    schema = tree.get("schema") if isinstance(tree, dict) else None
-    if schema not in _SCHEMAS:
-        raise InputError(f"{path}: schema = {schema!r}: must be {SCHEMA!r}")
+    tree = with_schema(path, tree, _SCHEMAS)
     try:
         return _readings(tree)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
