@@ -10,10 +10,8 @@ from test_sources import tracked
 OTHER_FORMS = (
     "accelerometer/",
     "companions/together/live.py",
-    "profiles/",
     "reproduce/",
     "cli/accelerometer.py",
-    "cli/profile.py",
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from accelflow import profiles
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused
 from accelflow.profiles.references import compared
 from accelflow.profiles.rules import DEFAULT
 
@@ -92,7 +92,7 @@ def profile(  # noqa: PLR0913  the options of the command
     if not files:
         raise click.UsageError("Missing argument 'FILE'.", click.get_current_context())
     if requests is not None and len(files) == 1:
-        raise InputError("--requests: must be left out for a single profile")
+        raise refused("--requests", requests, "must be left out for a single profile")
     rules = profiles.Rules.read(rules_file) if rules_file else None
     read = [profiles.read(file, sample_type=sample_type) for file in files]
     results = [

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from accelflow.accelerometer import sweep
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.profiles.categories import (
     CORE,
     OPPORTUNITIES,
@@ -46,7 +46,7 @@ def breakdown(
     `acceleration_ratio` is above 0.
     """
     if not acceleration_ratio > 0:
-        raise InputError(f"acceleration_ratio = {acceleration_ratio}: must be above 0")
+        raise refused("acceleration_ratio", acceleration_ratio, "must be above 0")
     rules = rules or Rules.default()
 
     def leaf(frames: Stack) -> Functional:

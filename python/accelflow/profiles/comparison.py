@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import refused
 
 #: The name and version of the object that :func:`compare` returns.
 SCHEMA: Final = "accelflow.profiles/1"
@@ -28,7 +28,7 @@ def compare(
     """
     names = list(breakdowns)
     if not names:
-        raise InputError("profiles: must be one or more")
+        raise refused("profiles", names, "must be one or more")
     if requests is not None and len(requests) != len(names):
         raise refused(
             "requests", len(requests), f"must be one number for each of {len(names)} files"
@@ -40,7 +40,7 @@ def compare(
     kinds = {name: each["sample_type"] or "samples" for name, each in breakdowns.items()}
     if len({kind.partition(":")[0] for kind in kinds.values()}) > 1:
         text = ", ".join(f"{name} by {kind}" for name, kind in kinds.items())
-        raise InputError(f"profiles have different weights: {text}; choose one with --event")
+        raise refused("weights of profiles", text, "must be the same; choose one with --event")
     scale = 1 / (breakdowns[names[0]]["weight"] / served[0])
     totals = [
         each["weight"] / number * scale

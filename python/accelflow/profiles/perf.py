@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import LEFT_OUT, refused
 from accelflow.profiles.frames import UNKNOWN, marked
 
 Stack = tuple[str, ...]
@@ -95,7 +95,7 @@ def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str,
         return asked, (asked,)
     kinds = tuple(dict.fromkeys(_kind(event) for event in events))
     if asked is not None and asked not in kinds:
-        raise InputError(f"{place}: event '{asked}': must be one of {', '.join(events)}")
+        raise refused(f"{place}: event", asked, known=events)
     cycles = [kind for kind in kinds if kind in _CYCLES]
     kind = asked
     if len(kinds) == 1:
@@ -103,10 +103,9 @@ def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str,
     elif kind is None and len(cycles) == 1 and set(kinds) <= {*_CYCLES, *_INSTRUCTIONS}:
         kind = cycles[0]
     if kind is None:
-        raise InputError(
-            f"{place}: has samples of the events {', '.join(events)}, whose counts cannot be added;"
-            " choose one with --event"
-        )
+        names = ", ".join(events)
+        allowed = f"must be chosen with --event, since counts of {names} cannot be added"
+        raise refused(f"{place}: event", LEFT_OUT, allowed)
     added = _of_kind(events, (kind,))
     return (added[0] if len(added) == 1 else kind), added
 
@@ -146,10 +145,8 @@ def samples(lines: Iterable[str], place: str) -> Iterator[Sample]:
         elif header and _FRAME.match(line.strip()):
             frames.append(_frame(line.strip()))
         else:
-            raise InputError(
-                f"{place}:{number}: '{line.strip()[:80]}': must be a sample of 'perf script' or a"
-                " frame of one"
-            )
+            allowed = "must be a sample of 'perf script' or a frame of one"
+            raise refused(f"{place}:{number}: line", line.strip()[:80], allowed)
     yield from sample()
 
 

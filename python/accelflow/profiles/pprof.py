@@ -7,7 +7,7 @@ from typing import Any, Final
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from accelflow.errors import InputError
+from accelflow.errors import InputError, refused
 from accelflow.profiles.frames import UNKNOWN, marked
 
 #: The fields that are read of the published profile.proto: number, name and type; a type in a list
@@ -155,8 +155,7 @@ class _Reader:
         if wanted:
             fits = [n for n, pair in enumerate(pairs) if wanted in {names[n], pair[0]}]
             if asked and not fits:
-                known = ", ".join(names)
-                raise InputError(f"{self.place}: sample type '{asked}': must be one of {known}")
+                raise refused(f"{self.place}: sample type", asked, known=names)
             index = fits[0] if fits else index
         return Weighed(names[index], names, self.samples(index, len(names), label))
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import InputError, one_of
+from accelflow.errors import InputError, one_of, refused
 from accelflow.files import parse_toml, why
 from accelflow.profiles.categories import OTHER, PARTS, Functionality, Leaf
 from accelflow.profiles.frames import function_name
@@ -125,18 +125,19 @@ def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
     Raises InputError for categories that are not `known` and for values of another form.
     """
     if not isinstance(table, Mapping):
-        raise InputError(f"{place} = {table!r}: must be a table of categories")
+        raise refused(place, table, "must be a table of categories")
     found: list[tuple[str, re.Pattern[str]]] = []
     for name, expressions in table.items():
         one_of(f"{place}: category", name, known)
         if not isinstance(expressions, list):
-            raise InputError(f"{place}.{name} = {expressions!r}: must be a list of expressions")
+            raise refused(f"{place}.{name}", expressions, "must be a list of expressions")
         for index, expression in enumerate(expressions):
-            where = f"{place}.{name}[{index}] = {expression!r}"
+            where = f"{place}.{name}[{index}]"
             if not isinstance(expression, str):
-                raise InputError(f"{where}: must be a text")
+                raise refused(where, expression, "must be a text")
             try:
                 found.append((name, re.compile(expression)))
             except (re.error, OverflowError, RecursionError) as error:
-                raise InputError(f"{where}: must be a regular expression: {error}") from error
+                allowed = f"must be a regular expression: {error}"
+                raise refused(where, expression, allowed) from error
     return tuple(found)

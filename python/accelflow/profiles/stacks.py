@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import InputError, refused
 from accelflow.files import why
 from accelflow.profiles import perf, pprof
 from accelflow.profiles.frames import UNKNOWN
@@ -63,14 +63,11 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
         elif sample_type is None:
             profile = Profile(_sum(folded(enumerate(lines, 1), str(path))))
         else:
-            raise InputError(
-                f"{path}: sample type '{sample_type}': folded stacks have no sample types"
-            )
+            allowed = "must be left out: folded stacks have no sample types"
+            raise refused(f"{path}: sample type", sample_type, allowed)
     if not profile.weight:
-        raise InputError(
-            f"{path}: no samples: must be folded stacks, the output of 'perf script', or a pprof"
-            " profile"
-        )
+        kinds = "folded stacks, the output of 'perf script' or a pprof profile"
+        raise refused(f"{path}: number of samples", 0, f"must be above 0, in {kinds}")
     return profile
 
 
@@ -115,8 +112,8 @@ def folded(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[tuple
             continue
         stack, _, count = line.strip().rpartition(" ")
         if not stack or not re.fullmatch(r"[0-9]{1,18}", count):
-            raise InputError(
-                f"{place}:{number}: '{line.strip()[:80]}': must be frames joined by ';', a space"
-                " and a whole number of at most 18 digits"
+            allowed = (
+                "must be frames joined by ';', a space and a whole number of at most 18 digits"
             )
+            raise refused(f"{place}:{number}: line", line.strip()[:80], allowed)
         yield tuple(frame.strip() or UNKNOWN for frame in stack.split(";")), int(count)
