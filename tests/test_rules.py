@@ -10,7 +10,6 @@ from test_sources import tracked
 OTHER_FORMS = (
     "accelerometer/",
     "companions/together/live.py",
-    "reproduce/",
     "cli/accelerometer.py",
 )
 

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from accelflow import simulation
-from accelflow.errors import InputError, one_of, refused
+from accelflow.errors import LEFT_OUT, InputError, one_of, refused
 from accelflow.files import parse_toml
 from accelflow.findings import Reason
 from accelflow.findings.targets import targets
@@ -310,9 +310,11 @@ def _settings(table: Section) -> Mapping[str, Any]:
         # The scenario checks its own arrivals.
         del checked["arrivals"]
         if "rates" not in found:
-            raise InputError(
-                f"{table.place}: arrivals = '{PRODUCTION}' without rates; each service has its own"
-                f" rate in the paper, so rates must be one of {', '.join(simulation.RATES)}"
+            rates = ", ".join(simulation.RATES)
+            raise refused(
+                f"{table.place}.rates",
+                LEFT_OUT,
+                f"must be one of {rates}, since arrivals = '{PRODUCTION}' have each service's rate",
             )
     simulation.check(simulation.Scenario(**checked))
     return found
@@ -393,7 +395,7 @@ def _groups(table: Section, key: str, known: Sequence[str]) -> tuple[tuple[str, 
     """Read names that must be in order; names in an inner list may have any order."""
     groups = table.take(key)
     if not isinstance(groups, list) or len(groups) < 2:
-        raise InputError(f"{table.place}.{key} = {groups!r}: must be a list of two or more")
+        raise refused(f"{table.place}.{key}", groups, "must be a list of two or more")
     split = tuple(tuple(group) if isinstance(group, list) else (group,) for group in groups)
     for name in (name for group in split for name in group):
         one_of(f"{table.place}.{key}", name, known)
@@ -429,11 +431,11 @@ def _pairs(table: Section, scope: _Scope) -> tuple[tuple[str, str], ...]:
     others = points
     if "to_points" in table:
         others = table.choices("to_points", scope.points)
-    if len(points) != len(others) or len(points) < 2:
-        raise InputError(
-            f"{table.place}: points are {len(points)} and to_points {len(others)}; they must be as "
-            "many, and at least two"
-        )
+    if len(points) < 2:
+        raise refused(f"{table.place}.points", list(points), "must be at least two")
+    if len(points) != len(others):
+        allowed = f"must be as many as points, which are {len(points)}"
+        raise refused(f"{table.place}.to_points", list(others), allowed)
     return tuple(zip(points, others, strict=True))
 
 
@@ -464,7 +466,7 @@ def _most(table: Section, scope: _Scope) -> Check:
     )
     table.end()
     if not check.services:
-        raise InputError(f"{table.place}.services is empty: must name at least one service")
+        raise refused(f"{table.place}.services", [], "must name at least one service")
     return check
 
 
@@ -485,8 +487,8 @@ def _plot(table: Section, scope: _Scope) -> Plot | None:
     shown = (*plot.measures, *([plot.star] if plot.star else []))
     for measure in shown:
         if scope.measures is not None and measure not in scope.measures:
-            allowed = ", ".join(sorted(scope.measures))
-            raise InputError(f"{table.place} shows '{measure}'; measures are {allowed}")
+            known = sorted(scope.measures)
+            raise refused(f"{table.place}: measure", measure, known=known)
     table.end()
     return plot
 
@@ -503,8 +505,6 @@ def _slo(table: Section, points: Sequence[str], kind: str) -> Slo | None:
     )
     table.end()
     if searches and not 0 < slo.low_rps < slo.high_rps:
-        raise InputError(
-            f"{table.place}: low_rps = {slo.low_rps:g} must be above 0 and below high_rps = "
-            f"{slo.high_rps:g}"
-        )
+        allowed = f"must be above 0 and below high_rps = {slo.high_rps:g}"
+        raise refused(f"{table.place}.low_rps", slo.low_rps, allowed)
     return slo

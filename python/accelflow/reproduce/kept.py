@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import InputError
+from accelflow.errors import LEFT_OUT, InputError, refused, with_schema
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.findings import Finding, targets
 from accelflow.findings.estimate import Estimate
@@ -107,17 +107,21 @@ def _check_together(trees: Mapping[Path, Mapping[str, Any]]) -> None:
         scenario_of = tree.get("scenario")
         if isinstance(scenario_of, Mapping) and "workload" in scenario_of:
             workload = scenario_of["workload"]
-            raise InputError(
-                f"{path}: scenario.workload = {workload!r}: must be left out, since the page "
-                "compares with the paper's services; run the experiments again with --out"
+            raise refused(
+                f"{path}: scenario.workload",
+                workload,
+                "must be left out, since the page compares with the paper's services; run the"
+                " experiments again with --out",
             )
     first, *others = trees
     for path in others:
         for key in ("budget", "scenario"):
             if trees[path].get(key) != trees[first].get(key):
-                raise InputError(
-                    f"{path}: {key} is {trees[path].get(key)!r}, but in {first.name} "
-                    f"{trees[first].get(key)!r}; a page needs the same for all"
+                wanted = trees[first].get(key, LEFT_OUT)
+                raise refused(
+                    f"{path}: {key}",
+                    trees[path].get(key, LEFT_OUT),
+                    f"must be {wanted!r}, as in {first.name}, since a page needs the same for all",
                 )
 
 
@@ -126,10 +130,7 @@ def _tree(path: Path) -> dict[str, Any]:
         tree = parse_json(read_text(path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {why(error)}") from error
-    schema = tree.get("schema") if isinstance(tree, dict) else None
-    if schema not in _FINDINGS:
-        raise InputError(f"{path}: schema = {schema!r}: must be {SCHEMA!r}")
-    return dict(tree)
+    return with_schema(path, tree, _FINDINGS)
 
 
 def _shared(tree: Mapping[str, Any]) -> tuple[Budget, Scenario]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from accelflow import simulation
-from accelflow.errors import InputError, one_of
+from accelflow.errors import InputError, one_of, refused
 from accelflow.files import parse_toml, read_text, why
 from accelflow.reproduce.definitions import PRODUCTION, Point
 
@@ -168,9 +168,8 @@ class Scenario:
         one_of("rates", self.rates, _RATES)
         check_systems(self.cohort, self.slo_system)
         if not 0 < self.deadline_factor <= _LATEST:
-            raise InputError(
-                f"deadline_factor = {self.deadline_factor:g}: must be above 0 and at most {_LATEST}"
-            )
+            allowed = f"must be above 0 and at most {_LATEST}"
+            raise refused("deadline_factor", self.deadline_factor, allowed)
 
 
 def check_systems(cohort: str, slo_system: str) -> None:
@@ -209,7 +208,7 @@ def read_scenario(path: Path) -> Scenario:
         raise InputError(f"{path}: {why(error)}") from error
     chosen = tree.pop("scenario", {})
     if not isinstance(chosen, dict):
-        raise InputError(f"{path}: scenario = {chosen!r}: must be a table")
+        raise refused(f"{path}: scenario", chosen, "must be a table")
     default = Scenario()
     for key, value in chosen.items():
         known = default.choices()
@@ -217,7 +216,7 @@ def read_scenario(path: Path) -> Scenario:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number != isinstance(known[key], float) or not (number or isinstance(value, str)):
             kind = "a number" if isinstance(known[key], float) else "a text"
-            raise InputError(f"{path}: scenario.{key} = {value!r}: must be {kind}")
+            raise refused(f"{path}: scenario.{key}", value, f"must be {kind}")
         chosen[key] = float(value) if number else value
     scenario = replace(default, **chosen, config=simulation.settings(tree, path))
     try:

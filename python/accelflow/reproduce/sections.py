@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from accelflow.errors import InputError, one_of, refused
+from accelflow.errors import LEFT_OUT, one_of, refused
 
 __all__ = ["Section"]
 
@@ -29,12 +29,12 @@ class Section:
         """Return the value of `key`, or `default`. Raises InputError if both are missing."""
         self._allowed.append(key)
         if key not in self._content and default is None:
-            raise InputError(f"{self.place}: {key} is missing")
+            raise refused(f"{self.place}.{key}", LEFT_OUT, "must be given")
         return self._content.pop(key, default)
 
     def string(self, key: str, default: str | None = None) -> str:
         """The text of `key`."""
-        return str(self._typed(key, str, "text", default))
+        return str(self._typed(key, str, "a text", default))
 
     def number(self, key: str, default: float | None = None) -> float:
         """The number of `key`."""
@@ -44,14 +44,14 @@ class Section:
         """Whether `key` is true; false if it is missing."""
         value = self.take(key, False)
         if not isinstance(value, bool):
-            raise InputError(f"{self.place}.{key} = {value!r}: must be true or false")
+            raise refused(f"{self.place}.{key}", value, "must be true or false")
         return value
 
     def strings(self, key: str) -> list[str]:
         """The list of texts of `key`."""
         value = self.take(key)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise InputError(f"{self.place}.{key} = {value!r}: must be a list of texts")
+            raise refused(f"{self.place}.{key}", value, "must be a list of texts")
         return value
 
     def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
@@ -64,7 +64,7 @@ class Section:
         for value in values:
             one_of(f"{self.place}.{key}", value, allowed)
         if not values or len(set(values)) < len(values):
-            raise InputError(f"{self.place}.{key} = {values!r}: must name each once")
+            raise refused(f"{self.place}.{key}", values, "must name one or more, each once")
         return tuple(values)
 
     def table(self, key: str, *, needed: bool = True) -> Section:
@@ -74,14 +74,14 @@ class Section:
             return Section(None, f"{self.place}.{key}")
         content = self.take(key)
         if not isinstance(content, Mapping):
-            raise InputError(f"{self.place}.{key} = {content!r}: must be a table")
+            raise refused(f"{self.place}.{key}", content, "must be a table")
         return Section(content, f"{self.place}.{key}")
 
     def tables(self, key: str) -> list[Section]:
         """The list of tables of `key`; empty if it is missing."""
         content = self.take(key, [])
         if not isinstance(content, list) or not all(isinstance(item, Mapping) for item in content):
-            raise InputError(f"{self.place}.{key} = {content!r}: must be a list of tables")
+            raise refused(f"{self.place}.{key}", content, "must be a list of tables")
         return [Section(item, f"{self.place}.{key}[{at}]") for at, item in enumerate(content)]
 
     def end(self) -> None:
@@ -94,5 +94,5 @@ class Section:
     def _typed(self, key: str, kind: Any, what: str, default: Any) -> Any:
         value = self.take(key, default)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise InputError(f"{self.place}.{key} = {value!r}: must be {what}")
+            raise refused(f"{self.place}.{key}", value, f"must be {what}")
         return value
