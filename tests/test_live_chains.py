@@ -105,7 +105,7 @@ def test_errors_are_paired_round_by_round() -> None:
 def test_another_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "chains.json"
     file.write_text(json.dumps({"schema": "other/1"}))
-    with pytest.raises(InputError, match=r"schema: must be accelflow\.live-chains/1"):
+    with pytest.raises(InputError, match=r"schema = 'other/1': must be accelflow\.live-chains/1"):
         live_chains.read_chains(file)
     with pytest.raises(InputError, match=r"absent\.json"):
         live_chains.read_chains(tmp_path / "absent.json")

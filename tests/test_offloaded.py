@@ -96,7 +96,9 @@ def test_the_break_even_size_counts_what_a_kernel_of_no_bytes_costs() -> None:
 def test_another_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "offload.json"
     file.write_text(json.dumps({"schema": "other/1"}))
-    with pytest.raises(InputError, match=r"schema: must be accelflow\.ensemble-offload/1"):
+    with pytest.raises(
+        InputError, match=r"schema = 'other/1': must be accelflow\.ensemble-offload/1"
+    ):
         offloaded.read_offloads(file)
     with pytest.raises(InputError, match=r"absent\.json"):
         offloaded.read_offloads(tmp_path / "absent.json")

@@ -7,11 +7,7 @@ from collections.abc import Iterator
 from test_sources import tracked
 
 #: Rooms whose messages do not have the form of refusals yet; the list only shrinks.
-OTHER_FORMS = (
-    "accelerometer/",
-    "companions/together/live.py",
-    "cli/accelerometer.py",
-)
+OTHER_FORMS = ("companions/together/live.py",)
 
 
 def refusals_by_hand(text: str) -> Iterator[int]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError
+from accelflow.errors import AccelflowError, InputError, one_of, refused
 
 #: A number for all points, or an array that broadcasts against the other arrays.
 Values = npt.ArrayLike
@@ -109,8 +109,7 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
     size, as with a pipelined interface. `transfer_cycles_per_byte` is the part that grows with it.
     Raises as :func:`sweep` does.
     """
-    if goal not in _GOALS:
-        raise InputError(f"goal = '{goal}': must be one of {', '.join(_GOALS)}")
+    one_of("goal", goal, _GOALS)
     values, shape = _broadcast(
         cycles_per_byte=cycles_per_byte,
         complexity_exponent=complexity_exponent,
@@ -175,7 +174,8 @@ def _broadcast(**arguments: Values) -> tuple[Sequence[Any], tuple[int, ...]]:
         try:
             arrays[name] = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{name}: must be a number or an array of numbers: {error}") from error
+            allowed = f"must be a number or an array of numbers: {error}"
+            raise refused(name, value, allowed) from error
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError as error:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from accelflow.accelerometer.files import Question, Slo
 from accelflow.accelerometer.service import Kernel, Range, Service, central, evaluate
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, InputError, refused
 
 #: The parameters that :func:`seek` can vary.
 SOUGHT: Final = (
@@ -73,7 +73,7 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
         raise refused("parameter", parameter, known=SOUGHT)
     names = [each.name for each in service.kernels]
     if kernel is None and len(names) > 1:
-        raise InputError(f"kernel = left out: must be one of {', '.join(names)}")
+        raise refused("kernel", LEFT_OUT, known=names)
     index = names.index(kernel) if kernel in names else 0
     if kernel is not None and kernel not in names:
         raise refused("kernel", kernel, known=names)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from accelflow.accelerometer.histograms import read_histogram
 from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, InputError, refused, with_schema
 from accelflow.files import parse_toml, why
 
 #: Seconds in each unit of time that may replace cycles.
@@ -22,6 +22,8 @@ _NOT_APPLICABLE: Final = ("na", "n/a", "-")
 
 #: The schema of micro-benchmarks (:func:`accelflow.accelerometer.measured.measure`).
 MEASURED_SCHEMA: Final = "accelflow.accelerometer-measured/2"
+#: The command that writes them.
+_MEASURE: Final = "accelflow accelerometer --measure --json"
 
 _THREADINGS: Final = {
     "sync": "sync",
@@ -32,6 +34,15 @@ _THREADINGS: Final = {
     "asyncdistinct": "async_distinct_thread",
     "asyncnoresponse": "async_no_response",
 }
+
+#: The authors' names of the threadings, for messages.
+_THREADINGS_OF_NINE: Final = (
+    "Sync",
+    "Sync-OS",
+    "Async",
+    "Async-Distinct-Thread",
+    "Async-No-Response",
+)
 
 #: Names in a nine-line file, in the order of the authors' program.
 _NINE: Final = ("C", "a", "n", "o0", "Q", "L", "o1", "A", "Threading")
@@ -79,26 +90,25 @@ def _from_nine_lines(text: str, path: Path) -> Service:
             continue
         place = f"{path}:{number}"
         if len(words) != 2:
-            raise InputError(f"{place}: '{line.strip()}': must be a name and a value")
+            raise refused(f"{place}: line", line.strip(), "must be a name and a value")
         name = words[0] if words[0] in _NINE else _SPELLINGS.get(words[0].lower())
         if name is None:
             raise refused(f"{place}: name", words[0], known=_NINE)
         if name in found:
-            raise InputError(
-                f"{place}: {name} is repeated; it was first set in line {found[name][1]}"
-            )
+            again = f"must not be repeated: it was first set in line {found[name][1]}"
+            raise refused(f"{place}: name", name, again)
         found[name] = (words[1], number)
     missing = [name for name in _NINE if name not in found]
     if missing:
-        raise InputError(
-            f"{path}: {', '.join(missing)} missing; all of {', '.join(_NINE)} are needed"
-        )
+        allowed = f"must be given: all of {', '.join(_NINE)} are needed"
+        raise refused(f"{path}: {', '.join(missing)}", LEFT_OUT, allowed)
     threading = _threading(*found["Threading"], path)
     value = {name: _nine_value(name, *found[name], path) for name in _NINE[:-1]}
     needed = ["C", "a", "n", *(["A"] if threading == "sync" else [])]
     for name in needed:
         if value[name] is None:
-            raise InputError(f"{path}:{found[name][1]}: {name} = NA: must be a number")
+            word, set_at = found[name]
+            raise refused(f"{path}:{set_at}: {name}", word, "must be a number")
     kernel = Kernel(
         threading=threading,
         kernel_share_ratio=value["a"] or 0.0,
@@ -115,10 +125,7 @@ def _from_nine_lines(text: str, path: Path) -> Service:
 def _threading(word: str, line: int, path: Path) -> str:
     key = re.sub(r"[-_ ]", "", word.strip("\"'").lower())
     if key not in _THREADINGS:
-        raise InputError(
-            f"{path}:{line}: Threading = {word}: must be one of Sync, Sync-OS, Async,"
-            " Async-Distinct-Thread, Async-No-Response"
-        )
+        raise refused(f"{path}:{line}: Threading", word, known=_THREADINGS_OF_NINE)
     return _THREADINGS[key]
 
 
@@ -128,7 +135,7 @@ def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
     try:
         return float(word.replace("_", ""))
     except ValueError as error:
-        raise InputError(f"{path}:{line}: {name} = {word}: must be a number or NA") from error
+        raise refused(f"{path}:{line}: {name}", word, "must be a number or NA") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,16 +171,16 @@ def read_question(path: Path) -> Question:
 def _alternatives(tree: Mapping[str, Any], path: Path) -> dict[str, Service]:
     rows = tree.get("alternatives", [])
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise InputError(f"{path}: alternatives: must be tables, [[alternatives]]")
+        raise refused(f"{path}: alternatives", rows, "must be tables, [[alternatives]]")
     found: dict[str, Service] = {}
     for index, row in enumerate(rows):
         place = f"{path}: alternatives[{index}]"
-        name = row.get("name")
+        name = row.get("name", LEFT_OUT)
         if not isinstance(name, str) or not name or name in found:
-            raise InputError(f"{place}.name = {name!r}: must be a text, and unique")
+            raise refused(f"{place}.name", name, "must be a text, and unique")
         kernels = [dict(kernel) for kernel in tree["kernels"]]
         names = [kernel.get("name", "kernel") for kernel in kernels]
-        chosen = row.get("kernel", names[0] if len(names) == 1 else None)
+        chosen = row.get("kernel", names[0] if len(names) == 1 else LEFT_OUT)
         if chosen not in names:
             raise refused(f"{place}.kernel", chosen, known=names)
         changed = {key: value for key, value in row.items() if key not in ("name", "kernel")}
@@ -219,12 +226,12 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
     _check_names(tree, known, path)
     host = _either(tree, ("host_cycles_per_s", "host_ghz"), path)
     if host is None:
-        raise InputError(f"{path}: host_cycles_per_s is missing: must be set, or host_ghz")
+        raise refused(f"{path}: host_cycles_per_s", LEFT_OUT, "must be given, or host_ghz")
     name, value = host
     cycles = _scaled(value, 1e9 if name == "host_ghz" else 1.0, f"{path}: {name}")
-    rows = tree.get("kernels")
+    rows = tree.get("kernels", LEFT_OUT)
     if not isinstance(rows, list) or not rows or not all(isinstance(r, Mapping) for r in rows):
-        raise InputError(f"{path}: kernels missing: must be one table or more, [[kernels]]")
+        raise refused(f"{path}: kernels", rows, "must be one table or more, [[kernels]]")
     if len(rows) > 1:
         rows = [{"name": f"kernel{i + 1}", **row} for i, row in enumerate(rows)]
     rows = [_counted(row, f"{path}: kernels[{i}]", folder) for i, row in enumerate(rows)]
@@ -233,7 +240,7 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
     names = [kernel.name for kernel in kernels]
     for kernel_name in names:
         if names.count(kernel_name) > 1:
-            raise InputError(f"{path}: kernels: the name '{kernel_name}' is there twice")
+            raise refused(f"{path}: kernels: name", kernel_name, "must not be repeated")
     return Service(
         host_cycles_per_s=cycles,
         kernels=kernels,
@@ -257,7 +264,7 @@ def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, A
         return row
     place = f"{place}.histogram"
     if "sizes" in row:
-        raise InputError(f"{place} and sizes exclude each other; set one of them")
+        raise refused(place, row["histogram"], "must be left out, as sizes is given")
     given = _table(_Counted, row["histogram"], place)
     histogram = read_histogram(folder / given.file, given.map)
     found = {key: value for key, value in row.items() if key != "histogram"}
@@ -298,15 +305,13 @@ def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[st
         machine = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {why(error)}") from error
-    if not isinstance(machine, dict) or machine.get("schema") != MEASURED_SCHEMA:
-        raise InputError(
-            f"{path}: schema: must be {MEASURED_SCHEMA}, the output of 'accelflow accelerometer"
-            " --measure --json'"
-        )
+    machine = with_schema(path, machine, [MEASURED_SCHEMA], _MEASURE)
     try:
         found = _inputs_of(machine, given.kernel, place)
     except (KeyError, TypeError) as error:
-        raise InputError(f"{path}: {error!r}: must be as --measure --json prints it") from error
+        lacks = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        allowed = f"must be the output of `{_MEASURE}`: {lacks}"
+        raise refused(f"{place}.file", path, allowed) from error
     own = {key: value for key, value in row.items() if key != "measured"}
     for name in ("setup", "transfer", "thread_switch"):
         if any(f"{name}_{unit}" in own for unit in ("cycles", *_TIMES)):
@@ -351,15 +356,14 @@ def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
         unit = chosen.removeprefix(f"{name}_")
         if unit in _TIMES:
             if isinstance(host, Range):
-                raise InputError(
-                    f"{place}.{chosen}: a time needs a host_cycles_per_s without a range"
-                )
+                allowed = f"must be {name}_cycles, as host_cycles_per_s is a range"
+                raise refused(f"{place}.{chosen}", value, allowed)
             given[f"{name}_cycles"] = _scaled(value, _TIMES[unit] * host, f"{place}.{chosen}")
         elif chosen != "queue":
             given[chosen] = _value(value, f"{place}.{chosen}")
     for name in ("threading", "kernel_share_ratio", "offloads_per_s"):
         if name not in given:
-            raise InputError(f"{place}: {name} is missing: must be set")
+            raise refused(f"{place}.{name}", LEFT_OUT, "must be given")
     _check_kinds(given, place)
     if "queue" in row:
         given["queue_cycles"] = _table(Queue, row["queue"], f"{place}.queue")
@@ -376,10 +380,10 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
         where = f"{place}.{name}"
         if name in _WORDS:
             if not isinstance(value, str):
-                raise InputError(f"{where} = {value!r}: must be text")
+                raise refused(where, value, "must be a text")
         elif name == "driver_waits":
             if not isinstance(value, bool):
-                raise InputError(f"{where} = {value!r}: must be true or false")
+                raise refused(where, value, "must be true or false")
         elif name == "latency_thread_switches":
             given[name] = _whole(value, where)
         elif name != "sizes" and not isinstance(value, Range):
@@ -393,20 +397,20 @@ _TEXTS: Final = ("interpolation", "approximation", "shared", "file", "map", "ker
 def _table(kind: type[Any], value: Any, place: str) -> Any:
     names = [f.name for f in fields(kind)]
     if not isinstance(value, Mapping):
-        raise InputError(f"{place} = {value!r}: must be a table of {', '.join(names)}")
+        raise refused(place, value, f"must be a table of {', '.join(names)}")
     _check_names(value, names, place)
     lists = kind is Sizes
     for name, item in value.items():
         if name in _TEXTS:
             if not isinstance(item, str):
-                raise InputError(f"{place}.{name} = {item!r}: must be text")
+                raise refused(f"{place}.{name}", item, "must be a text")
         elif lists and not isinstance(item, list):
-            raise InputError(f"{place}.{name} = {item!r}: must be a list of numbers")
+            raise refused(f"{place}.{name}", item, "must be a list of numbers")
         elif not lists:
             _number(item, f"{place}.{name}")
     needed = [f.name for f in fields(kind) if f.default is MISSING]
     if gaps := [name for name in needed if name not in value]:
-        raise InputError(f"{place}: {', '.join(gaps)} missing: must be set")
+        raise refused(f"{place}: {', '.join(gaps)}", LEFT_OUT, "must be given")
     if "servers" in value:
         _whole(value["servers"], f"{place}.servers")
     return kind(**value)
@@ -421,7 +425,8 @@ def _check_names(row: Mapping[str, Any], known: Any, place: str) -> None:
 def _either(row: Mapping[str, Any], names: Any, place: str) -> tuple[str, Any] | None:
     given = [name for name in names if name in row]
     if len(given) > 1:
-        raise InputError(f"{place}: {' and '.join(given)} exclude each other; set one of them")
+        allowed = f"must be left out, as {given[0]} is given"
+        raise refused(f"{place}: {given[1]}", row[given[1]], allowed)
     return (given[0], row[given[0]]) if given else None
 
 
@@ -445,11 +450,11 @@ def _scaled(value: Any, factor: float, place: str) -> Any:
 
 def _number(value: Any, place: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{place} = {value!r}: must be a number")
+        raise refused(place, value, "must be a number")
     return value
 
 
 def _whole(value: Any, place: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"{place} = {value!r}: must be a whole number")
+        raise refused(place, value, "must be a whole number")
     return value

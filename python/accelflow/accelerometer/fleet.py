@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from accelflow.accelerometer.files import read
 from accelflow.accelerometer.service import Service, evaluate
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, InputError, refused
 from accelflow.files import parse_toml, why
 
 #: The name and version of the object that :func:`plan` returns.
@@ -79,20 +79,20 @@ def read_fleet(path: Path) -> Fleet:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {why(error)}") from error
     _check(tree, ("services", "server", "device", "electricity"), str(path))
-    rows = tree.get("services")
+    rows = tree.get("services", LEFT_OUT)
     if not isinstance(rows, list) or not rows or not all(isinstance(r, Mapping) for r in rows):
-        raise InputError(f"{path}: services: must be one table or more, [[services]]")
+        raise refused(f"{path}: services", rows, "must be one table or more, [[services]]")
     members: list[Member] = []
     for index, row in enumerate(rows):
         place = f"{path}: services[{index}]"
         _check(row, ("name", "file", "servers"), place)
-        file = row.get("file")
+        file = row.get("file", LEFT_OUT)
         if not isinstance(file, str):
-            raise InputError(f"{place}.file = {file!r}: must be the name of a file")
-        servers = _number(row.get("servers"), f"{place}.servers", least=1)
+            raise refused(f"{place}.file", file, "must be the name of a file")
+        servers = _number(row.get("servers", LEFT_OUT), f"{place}.servers", least=1)
         name = row.get("name", Path(file).stem)
         if not isinstance(name, str) or any(name == member.name for member in members):
-            raise InputError(f"{place}.name = {name!r}: must be a text, and unique")
+            raise refused(f"{place}.name", name, "must be a text, and unique")
         members.append(Member(name, servers, read(path.parent / file)))
     return Fleet(
         members=members,
@@ -105,7 +105,7 @@ def read_fleet(path: Path) -> Fleet:
 def _table(kind: Any, tree: Mapping[str, Any], name: str, path: Path) -> Any:
     given = tree.get(name, {})
     if not isinstance(given, Mapping):
-        raise InputError(f"{path}: {name} = {given!r}: must be a table")
+        raise refused(f"{path}: {name}", given, "must be a table")
     _check(given, [f.name for f in fields(kind)], f"{path}: {name}")
     least = {"lifetime_years": 1e-3, "pue_ratio": 1.0}
     return kind(

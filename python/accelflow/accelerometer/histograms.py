@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from accelflow.accelerometer.service import Sizes
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, InputError, refused
 from accelflow.files import why
 
 #: bpftrace's units are powers of 1024.
@@ -42,12 +42,10 @@ def read_histogram(path: Path, name: str | None = None) -> Histogram:
         raise InputError(f"{path}: {why(error)}") from error
     found = _bins(text)
     if not found:
-        raise InputError(f"{path}: no histogram: must be the output of bpftrace's hist or lhist")
+        allowed = "must be at least 1, in the output of bpftrace's hist or lhist"
+        raise refused(f"{path}: number of histograms", 0, allowed)
     if name is None and len(found) > 1:
-        names = ", ".join(found)
-        raise InputError(
-            f"{path}: histograms {names}: choose one of them by its name, map = '@...'"
-        )
+        raise refused(f"{path}: map", LEFT_OUT, known=found)
     if name is not None and name not in found:
         raise refused(f"{path}: map", name, known=found)
     chosen = name or next(iter(found))
@@ -76,18 +74,18 @@ def _histogram(name: str, rows: list[re.Match[str]], place: str) -> Histogram:
         if int(count) == 0:
             continue
         if low is None or int(low) < 0 or (high is None and not single):
-            raise InputError(f"{place}: '{row[0].strip()}': must be a bin of sizes with two ends")
+            raise refused(f"{place}: bin", row[0].strip(), "must have two ends, from 0 bytes")
         start = int(low) * _UNITS[low_unit]
         end = start + 1 if single else int(high) * _UNITS[high_unit]
         if end <= start:
-            raise InputError(f"{place}: '{row[0].strip()}': must end above its start")
+            raise refused(f"{place}: bin", row[0].strip(), "must end above its start")
         if end == 1:
             empty += int(count)
             continue
         counts[start, end] = counts.get((start, end), 0) + int(count)
     total = sum(counts.values())
     if not total:
-        raise InputError(f"{place}: no sizes above 0 bytes")
+        raise refused(f"{place}: sizes above 0 bytes", 0, "must be at least one")
     return Histogram(name, _sizes(counts, total, place), total, empty)
 
 
@@ -102,7 +100,8 @@ def _sizes(counts: dict[tuple[int, int], int], total: int, place: str) -> Sizes:
     for (start, end), count in sorted(counts.items()):
         low, high = max(start, 1) - 0.5, end - 0.5
         if points and low < points[-1][0]:
-            raise InputError(f"{place}: bins overlap at {start}: must be of one histogram")
+            allowed = "must not be in another bin: all bins must be of one histogram"
+            raise refused(f"{place}: start of a bin", start, allowed)
         if not points or low > points[-1][0]:
             points.append((low, so_far / total))
         so_far += count

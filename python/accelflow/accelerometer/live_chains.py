@@ -17,7 +17,7 @@ from typing import Any, Final
 from accelflow.accelerometer.measured import line
 from accelflow.accelerometer.rounds import over_rounds
 from accelflow.accelerometer.service import Kernel, Service, evaluate
-from accelflow.errors import InputError
+from accelflow.errors import InputError, with_schema
 from accelflow.files import why
 
 #: The schema of the benchmark's output.
@@ -58,9 +58,7 @@ def read_chains(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {why(error)}") from error
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise InputError(f"{path}: schema: must be {SCHEMA}")
-    return found
+    return with_schema(path, found, [SCHEMA])
 
 
 def beside(measured: Mapping[str, Any]) -> dict[str, Any]:

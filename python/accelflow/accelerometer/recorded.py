@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.accelerometer.service import Kernel, Number, Range, Service, Sizes
-from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused
 from accelflow.files import why
 
 #: The share of application logic where a recording does not have its time: the paper of AccelFlow
@@ -80,8 +80,7 @@ def read_recording(path: Path, service: str | None = None) -> Recorded:
     tree = json.loads(text)
     services = {each["service"]: each for each in tree["services"]}
     if service is None and len(services) != 1:
-        names = ", ".join(services)
-        raise InputError(f"{path}: services {names}: choose one of them with --service")
+        raise refused("service", LEFT_OUT, known=services)
     if service is not None and service not in services:
         raise refused("service", service, known=services)
     chosen = services[service] if service is not None else next(iter(services.values()))
@@ -215,10 +214,8 @@ def service_of(
 def _clock(machine: str) -> float:
     found = re.search(r"(\d+(?:\.\d+)?)\s*GHz", machine)
     if found is None:
-        raise InputError(
-            f"host_ghz = left out: must be set, since the recording's machine, '{machine}', names"
-            " no clock"
-        )
+        allowed = f"must be given, since the recording's machine, {machine!r}, names no clock"
+        raise refused("host_ghz", LEFT_OUT, allowed)
     return float(found[1])
 
 

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, refused, whole_number
+from accelflow.errors import AccelflowError, InputError, finite_number, refused, whole_number
 
 #: The name and version of the object that :func:`evaluate` returns.
 SCHEMA: Final = "accelflow.accelerometer/1"
@@ -152,7 +152,7 @@ def evaluate(
     if around_ratio is not None:
         _finite(around_ratio, "around_ratio", None)
         if not 0 < around_ratio < 1:
-            raise InputError(f"around_ratio = {around_ratio}: must be above 0 and below 1")
+            raise refused("around_ratio", around_ratio, "must be above 0 and below 1")
     uncertain: list[dict[str, Any]] = []
     service = _with_riders(service)
     request = {
@@ -471,18 +471,12 @@ def _number(
         if v is not None
     }
     if sorted(given) not in (["max", "min"], ["max", "min", "mode"], ["mean", "sd"]):
-        raise InputError(
-            f"{place} = a range of {', '.join(given) or 'nothing'}: must have min and max, or min,"
-            " mode and max, or mean and sd"
-        )
+        allowed = "must be min and max, or min, mode and max, or mean and sd"
+        raise refused(f"{place}: ends of the range", list(given), allowed)
     uncertain.append({"kernel": index, "field": name, **given})
     return value.central
 
 
 def _finite(value: Any, name: str, kernel: str | None) -> float:
     place = f"{kernel}.{name}" if kernel else name
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{place} = {value!r}: must be a number")
-    if not math.isfinite(value):
-        raise InputError(f"{place} = {value}: must be a finite number")
-    return float(value)
+    return float(finite_number(place, value))

@@ -31,9 +31,10 @@ from accelflow.cli.deciding import (
     measured_text,
     simulation_text,
 )
+from accelflow.cli.naming import option_name
 from accelflow.cli.output import check_file
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.errors import InputError
+from accelflow.errors import GIVEN, LEFT_OUT, InputError, refused
 from accelflow.files import write_whole
 from accelflow.page import command_line
 from accelflow.reports.accelerometer import accelerometer_page
@@ -159,7 +160,7 @@ _OF_RECORDING: Final = ("named", "host_ghz", "threading", "acceleration", "out")
 
 
 def _check_options(file: Path | None, options: dict[str, Any]) -> None:
-    """Raise InputError for an option that would change nothing."""
+    """Raise InputError for an option that would change nothing, and for a missing goal."""
     context = click.get_current_context()
     allowed: tuple[str, ...] = ()
     source = "--measure"
@@ -177,11 +178,13 @@ def _check_options(file: Path | None, options: dict[str, Any]) -> None:
         name = str(parameter.name)
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name not in (*allowed, "file", "measure", "as_json"):
-            raise InputError(
-                f"{parameter.opts[0]}: must be left out, as it does nothing for {source}"
-            )
+            value = GIVEN if context.params[name] is True else context.params[name]
+            useless = f"must be left out, as it does nothing for {source}"
+            raise refused(option_name(parameter), value, useless)
     if options["goal"] is not None and options["seek"] is None:
-        raise InputError("--goal: must be left out without --seek")
+        raise refused("--goal", options["goal"], "must be left out without --seek")
+    if options["seek"] is not None and options["goal"] is None:
+        raise refused("--goal", LEFT_OUT, "must be given with --seek, such as speedup:8%")
 
 
 def _shown(result: dict[str, Any], text: Iterable[str], *, as_json: bool) -> None:
@@ -236,7 +239,7 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
     question = read_question(file)
     service, around_ratio = question.service, options["around_ratio"]
     if around_ratio is not None and not 0 < around_ratio < 1:
-        raise InputError(f"--sensitivity {around_ratio}: must be above 0 and below 1")
+        raise refused("--sensitivity", around_ratio, "must be above 0 and below 1")
     try:
         result = model.evaluate(service, around_ratio=around_ratio)
         lines, sought = [], None
@@ -269,8 +272,6 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
 
 
 def _sought(service: model.Service, options: dict[str, Any]) -> tuple[Goal, Found]:
-    if options["goal"] is None:
-        raise InputError("--goal: must be given with --seek; for example speedup:8%")
     kernel, _, parameter = options["seek"].rpartition(".")
     goal = parse_goal(options["goal"])
     return goal, seek(service, parameter, goal, kernel=kernel or None)
