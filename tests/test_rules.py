@@ -55,7 +55,6 @@ LONG_FILES = {
     "python/accelflow/_native.pyi": "the stub of one module",
     "python/accelflow/plans.py": "ARCUS's plans; their description moves to Rust",
     "tests/test_accelerometer.py": "to be split: equations and command",
-    "tests/test_profiles.py": "to be split: kinds of profiles and command",
 }
 #: Python functions that are too long, with the reason.
 LONG_FUNCTIONS = {
