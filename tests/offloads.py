@@ -1,4 +1,4 @@
-"""What tests of Accelerometer share: a service, and its command."""
+"""What tests of Accelerometer share: services, and the command."""
 
 from click.testing import CliRunner, Result
 
@@ -24,6 +24,17 @@ INFERENCE = Service(
         )
     ],
 )
+
+COMPRESSION = Kernel(
+    name="compression",
+    threading="sync",
+    kernel_share_ratio=0.15,
+    offloads_per_s=15_008,
+    transfer_cycles=2_300,
+    acceleration_ratio=27,
+    cycles_per_byte=5.62,
+)
+FEED1 = Service(host_cycles_per_s=2.3e9, kernels=[COMPRESSION])
 
 
 def command(*arguments: str) -> Result:

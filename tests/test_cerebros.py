@@ -438,3 +438,29 @@ def test_unknown_services_and_misplaced_options_are_refused() -> None:
         cerebros.simulate("FOO")
     done = CliRunner().invoke(program, ["cerebros", "--json", "simulate"])
     assert done.exit_code != 0
+
+
+def test_cerebros_is_beside_the_paper() -> None:
+    result = cerebros.designs()
+    for design in result["designs"]:
+        paper = design["paper_speedup_ratio"]
+        if paper is not None:
+            digits = 0 if paper == 50 else 1
+            assert round(design["speedup_ratio"], digits) == paper
+    assert round(result["full_over_payload_and_header_ratio"], 1) == 21.5
+    assert "Full over P+H: 21.5x (paper 21.5x)" in run()
+    changed = json.loads(run("--traversal-cycles", "0", "--json"))
+    assert [d["paper_speedup_ratio"] for d in changed["designs"]] == [None] * 6
+    assert changed["designs"][2]["offload_cycles"] == 0
+
+
+def test_cerebros_refuses_what_it_cannot_use() -> None:
+    with pytest.raises(InputError, match="parameter = 'clock': must be a key"):
+        cerebros.designs(clock=2)
+    with pytest.raises(InputError, match=r"header_tasks = 1.5: must be a whole number"):
+        cerebros.designs(header_tasks=1.5)
+    with pytest.raises(InputError, match="payload_share_ratio = 2: must be a number from 0 to 1"):
+        cerebros.designs(payload_share_ratio=2)
+    done = CliRunner().invoke(program, ["cerebros", "--rpc-cycles", "-1"])
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith("rpc_cycles = -1: must be ")
