@@ -7,7 +7,7 @@ from typing import Any, Final
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from accelflow.errors import InputError, refused
+from accelflow.errors import LEFT_OUT, InputError, refused
 from accelflow.profiles.frames import UNKNOWN, marked
 
 #: The fields that are read of the published profile.proto: number, name and type; a type in a list
@@ -97,7 +97,9 @@ class _Reader:
         self.texts: list[str] = [text.decode(errors="replace") for text in message.string_table]
         if not self.texts or self.texts[0]:
             raise self.error(
-                "string_table", "must begin with an empty string, as the format of pprof requires"
+                "string_table[0]",
+                self.texts[0] if self.texts else LEFT_OUT,
+                "must be an empty string, as the format of pprof requires",
             )
         self.binaries = {
             mapping.id: self.text(mapping.filename, "mapping", mapping.id)
@@ -106,21 +108,21 @@ class _Reader:
         self.functions = {entry.id: self.function(entry) for entry in self.by_id("function")}
         self.frames = {entry.id: self.location(entry) for entry in self.by_id("location")}
 
-    def error(self, where: str, problem: str) -> InputError:
-        return InputError(f"{self.place}: {where}: {problem}")
+    def error(self, where: str, value: object, allowed: str) -> InputError:
+        return refused(f"{self.place}: {where}", value, allowed)
 
     def by_id(self, kind: str) -> Sequence[Any]:
         found: Sequence[Any] = getattr(self.message, kind)
         known = set[int]()
         for number, entry in enumerate(found):
             if entry.id == 0 or entry.id in known:
-                raise self.error(f"{kind} {number}", f"id = {entry.id}: must be unique, and not 0")
+                raise self.error(f"{kind} {number}: id", entry.id, "must be unique, and not 0")
             known.add(entry.id)
         return found
 
     def text(self, index: int, kind: str, number: int) -> str:
         if not 0 <= index < len(self.texts):
-            raise self.error(f"{kind} {number}", f"text {index}: must be below {len(self.texts)}")
+            raise self.error(f"{kind} {number}: text", index, f"must be below {len(self.texts)}")
         return self.texts[index]
 
     def function(self, entry: Any) -> str:
@@ -133,11 +135,12 @@ class _Reader:
         """Return the frames of one address, the outermost first, with inlined functions."""
         where = f"location {entry.id}"
         if entry.mapping_id and entry.mapping_id not in self.binaries:
-            raise self.error(where, f"no mapping {entry.mapping_id}")
+            raise self.error(f"{where}: mapping", entry.mapping_id, "must be an id of a mapping")
         binary = self.binaries.get(entry.mapping_id, "")
         for line in entry.line:
             if line.function_id not in self.functions:
-                raise self.error(where, f"no function {line.function_id}")
+                allowed = "must be an id of a function"
+                raise self.error(f"{where}: function", line.function_id, allowed)
         names = [self.functions[line.function_id] for line in reversed(entry.line)] or [UNKNOWN]
         return tuple(marked(name, binary) for name in names)
 
@@ -148,7 +151,7 @@ class _Reader:
         ]
         names = tuple("/".join(pair) for pair in pairs)
         if not names:
-            raise self.error("sample_type", "missing")
+            raise self.error("sample_type", LEFT_OUT, "must be given")
         default = self.text(self.message.default_sample_type, "default_sample_type", 0)
         wanted = asked or default
         index = len(names) - 1
@@ -175,16 +178,16 @@ class _Reader:
             if label is not None and not self.has(sample, label, f"{where}: label"):
                 continue
             if len(sample.value) != types:
-                problem = f"{len(sample.value)} values: must be {types}, one for each sample type"
-                raise self.error(where, problem)
+                allowed = f"must be {types}, one for each sample type"
+                raise self.error(f"{where}: number of values", len(sample.value), allowed)
             weight = sample.value[index]
             if weight < 0:
-                problem = f"value {weight}: must be at least 0, unlike in a difference of profiles"
-                raise self.error(where, problem)
+                allowed = "must be at least 0, unlike in a difference of profiles"
+                raise self.error(f"{where}: value", weight, allowed)
             frames: list[str] = []
             for location in reversed(sample.location_id):
                 if location not in self.frames:
-                    raise self.error(where, f"no location {location}")
+                    raise self.error(f"{where}: location", location, "must be an id of a location")
                 frames.extend(self.frames[location])
             if weight:
                 yield tuple(frames or [UNKNOWN]), weight
