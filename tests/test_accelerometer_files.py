@@ -148,12 +148,12 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
         (
             "host_ghz",
             "host_cycles_per_s = 1\nhost_ghz",
-            "host_ghz = 2.3: must be left out, as host_cycles_per_s",
+            "host_ghz = 2.3: must be left out, since host_cycles_per_s",
         ),
         (
             "transfer_us",
             "transfer_cycles = 5\ntransfer_us",
-            "transfer_us = 1: must be left out, as transfer_cycles",
+            "transfer_us = 1: must be left out, since transfer_cycles",
         ),
         ("transfer_us = 1", "transfer_s = 1", "kernels[0]: key = 'transfer_s': must be"),
         ("transfer_us = 1", 'transfer_us = "1 us"', "transfer_us = '1 us': must be a number"),

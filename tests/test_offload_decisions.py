@@ -140,15 +140,15 @@ def test_command_decides_and_seeks() -> None:
     for arguments, message in (
         (
             ("fig20.toml", "--threads", "3"),
-            "--threads = 3: must be left out, as it does nothing for FILE",
+            "--threads = 3: must be left out, since it does nothing for FILE",
         ),
         (
             ("fig20.toml", "--host-ghz", "3"),
-            "--host-ghz = 3.0: must be left out, as it does nothing for FILE",
+            "--host-ghz = 3.0: must be left out, since it does nothing for FILE",
         ),
         (
             ("fleet.toml", "--simulate"),
-            "--simulate = given: must be left out, as it does nothing for a fleet",
+            "--simulate = given: must be left out, since it does nothing for a fleet",
         ),
         (
             ("fig20.toml", "--goal", "speedup:1%"),

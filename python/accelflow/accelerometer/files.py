@@ -264,7 +264,7 @@ def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, A
         return row
     place = f"{place}.histogram"
     if "sizes" in row:
-        raise refused(place, row["histogram"], "must be left out, as sizes is given")
+        raise refused(place, row["histogram"], "must be left out, since sizes is given")
     given = _table(_Counted, row["histogram"], place)
     histogram = read_histogram(folder / given.file, given.map)
     found = {key: value for key, value in row.items() if key != "histogram"}
@@ -425,7 +425,7 @@ def _check_names(row: Mapping[str, Any], known: Any, place: str) -> None:
 def _either(row: Mapping[str, Any], names: Any, place: str) -> tuple[str, Any] | None:
     given = [name for name in names if name in row]
     if len(given) > 1:
-        allowed = f"must be left out, as {given[0]} is given"
+        allowed = f"must be left out, since {given[0]} is given"
         raise refused(f"{place}: {given[1]}", row[given[1]], allowed)
     return (given[0], row[given[0]]) if given else None
 

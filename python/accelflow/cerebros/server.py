@@ -102,7 +102,7 @@ class Load:
         arrivals = {name: value for name, value in given.items() if value is not None}
         if len(arrivals) > 1:
             first, second, *_ = arrivals
-            raise refused(second, arrivals[second], f"must be left out, as {first} is given")
+            raise refused(second, arrivals[second], f"must be left out, since {first} is given")
         shares = {"unknown_ratio": self.unknown_ratio, "malformed_ratio": self.malformed_ratio}
         for name, value in {**arrivals, **shares}.items():
             finite_number(name, value)

@@ -179,7 +179,7 @@ def _check_options(file: Path | None, options: dict[str, Any]) -> None:
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name not in (*allowed, "file", "measure", "as_json"):
             value = GIVEN if context.params[name] is True else context.params[name]
-            useless = f"must be left out, as it does nothing for {source}"
+            useless = f"must be left out, since it does nothing for {source}"
             raise refused(option_name(parameter), value, useless)
     if options["goal"] is not None and options["seek"] is None:
         raise refused("--goal", options["goal"], "must be left out without --seek")

@@ -160,7 +160,7 @@ def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
     needed += ["proofs"] if kind == "contradiction" else []
     for key in needed:
         if key not in content:
-            raise refused(f"{place}: {key}", LEFT_OUT, f"must be given, as the class is {kind}")
+            raise refused(f"{place}: {key}", LEFT_OUT, f"must be given, since the class is {kind}")
 
 
 def _text(content: Mapping[str, Any], key: str, place: str) -> str:
