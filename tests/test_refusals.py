@@ -89,6 +89,19 @@ WRONG = [
     ("trace watch Nope", "SERVICE"),
     ("trace watch Login --request x", "--request"),
     ("trace watch Login --percentile 200", "--percentile"),
+    ("accelerometer --measure --threads 3", "--threads"),
+    ("accelerometer --measure --simulate", "--simulate"),
+    ("accelerometer none.toml --seek acceleration_ratio", "--goal"),
+    ("accelerometer none.toml --goal speedup:1%", "--goal"),
+    ("cerebros simulate UID --interface x.thrift", "SERVICE"),
+    ("cerebros simulate --interface x.thrift", "--recording"),
+    ("cerebros simulate --include-dir x", "--interface"),
+    ("cerebros simulate --senders 3 --rate 5", "--rate"),
+    ("companions together --again", "--again"),
+    ("companions arcus --again", "results"),
+    ("companions arcus --precision 80%", "--precision"),
+    ("companions arcus --measure x", "--measure"),
+    ("fit --evaluations 1", "--evaluations"),
 ]
 
 
