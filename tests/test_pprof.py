@@ -173,8 +173,8 @@ BAD = {
     "no location": (TYPES + sample([9], [1, 2]) + texts(), "sample 0: location = 9: must be"),
     "values": (TYPES + PLACES + sample([1], [1]) + texts(), "number of values = 1: must be 2"),
     "negative": (TYPES + PLACES + sample([1], [1, -2]) + texts(), "sample 0: value = -2: must be"),
-    "half a gzip": (gzip.compress(TYPES + SAMPLES + PLACES + texts())[:-9], "ended before"),
-    "a bad gzip": (b"\x1f\x8b\x08\x00" + bytes(20), "profile.pb: "),
+    "half a gzip": (gzip.compress(TYPES + SAMPLES + PLACES + texts())[:-9], "can be read: Comp"),
+    "a bad gzip": (b"\x1f\x8b\x08\x00" + bytes(20), "must be a file that can be read: "),
 }
 
 
@@ -184,7 +184,7 @@ def test_what_is_no_profile_is_one_error(name: str, tmp_path: Path) -> None:
     path = written(tmp_path, data)
     with pytest.raises(InputError) as caught:
         read(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    assert str(path) in str(caught.value)
     assert message in str(caught.value)
 
 
@@ -213,7 +213,7 @@ def test_damaged_profiles_are_read_or_refused(
     except InputError as error:
         told = str(error).splitlines()
     assert len(told) <= 1
-    assert all(line.startswith(f"{path}: ") for line in told)
+    assert all(str(path) in line for line in told)
 
 
 def test_the_command_reads_pprof() -> None:

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from accelflow.accelerometer.histograms import read_histogram
 from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
-from accelflow.errors import LEFT_OUT, InputError, refused, with_schema
-from accelflow.files import parse_toml, why
+from accelflow.errors import LEFT_OUT, InputError, refused, unreadable, with_schema
+from accelflow.files import parse_toml
 
 #: Seconds in each unit of time that may replace cycles.
 _TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
@@ -70,7 +70,7 @@ def read(path: Path) -> Service:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("service", path, error) from error
     if path.suffix == ".toml" or re.search(r"^\s*\[", text, re.MULTILINE):
         return _from_toml(text, path)
     return _from_nine_lines(text, path)
@@ -304,7 +304,7 @@ def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[st
     try:
         machine = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable(f"{place}.file", path, error) from error
     machine = with_schema(path, machine, [MEASURED_SCHEMA], _MEASURE)
     try:
         found = _inputs_of(machine, given.kernel, place)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from accelflow.accelerometer.files import read
 from accelflow.accelerometer.service import Service, evaluate
-from accelflow.errors import LEFT_OUT, InputError, refused
-from accelflow.files import parse_toml, why
+from accelflow.errors import LEFT_OUT, InputError, refused, unreadable
+from accelflow.files import parse_toml
 
 #: The name and version of the object that :func:`plan` returns.
 SCHEMA: Final = "accelflow.accelerometer-fleet/1"
@@ -77,7 +77,7 @@ def read_fleet(path: Path) -> Fleet:
     try:
         tree = parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("fleet", path, error) from error
     _check(tree, ("services", "server", "device", "electricity"), str(path))
     rows = tree.get("services", LEFT_OUT)
     if not isinstance(rows, list) or not rows or not all(isinstance(r, Mapping) for r in rows):

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from accelflow.accelerometer.service import Sizes
-from accelflow.errors import LEFT_OUT, InputError, refused
-from accelflow.files import why
+from accelflow.errors import LEFT_OUT, refused, unreadable
 
 #: bpftrace's units are powers of 1024.
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -39,7 +38,7 @@ def read_histogram(path: Path, name: str | None = None) -> Histogram:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("histogram", path, error) from error
     found = _bins(text)
     if not found:
         allowed = "must be at least 1, in the output of bpftrace's hist or lhist"

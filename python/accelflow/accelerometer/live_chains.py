@@ -17,8 +17,7 @@ from typing import Any, Final
 from accelflow.accelerometer.measured import line
 from accelflow.accelerometer.rounds import over_rounds
 from accelflow.accelerometer.service import Kernel, Service, evaluate
-from accelflow.errors import InputError, with_schema
-from accelflow.files import why
+from accelflow.errors import unreadable, with_schema
 
 #: The schema of the benchmark's output.
 SCHEMA: Final = "accelflow.live-chains/1"
@@ -57,7 +56,7 @@ def read_chains(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("measurements", path, error) from error
     return with_schema(path, found, [SCHEMA])
 
 

@@ -14,8 +14,7 @@ from accelflow.accelerometer.arrays import break_even
 from accelflow.accelerometer.measured import line
 from accelflow.accelerometer.rounds import Over, over_rounds
 from accelflow.accelerometer.service import Kernel, Service, evaluate
-from accelflow.errors import InputError, with_schema
-from accelflow.files import why
+from accelflow.errors import unreadable, with_schema
 
 #: The schema of the benchmark's output.
 SCHEMA: Final = "accelflow.ensemble-offload/1"
@@ -38,7 +37,7 @@ def read_offloads(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("measurements", path, error) from error
     return with_schema(path, found, [SCHEMA])
 
 

@@ -17,8 +17,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.accelerometer.service import Kernel, Number, Range, Service, Sizes
-from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused
-from accelflow.files import why
+from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, unreadable
 
 #: The share of application logic where a recording does not have its time: the paper of AccelFlow
 #: states 20.7 % as the average of its services, and its simulation here assumes the same.
@@ -72,7 +71,7 @@ def read_recording(path: Path, service: str | None = None) -> Recorded:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("recording", path, error) from error
     try:
         _native.check_recording(text)
     except AccelflowError as error:

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import InputError, one_of, refused
-from accelflow.files import parse_toml, why
+from accelflow.errors import InputError, one_of, refused, unreadable
+from accelflow.files import parse_toml
 from accelflow.profiles.categories import OTHER, PARTS, Functionality, Leaf
 from accelflow.profiles.frames import function_name
 
@@ -60,7 +60,7 @@ class Rules:
         try:
             return cls.parse(path.read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: {why(error)}") from error
+            raise unreadable("rules", path, error) from error
 
     @classmethod
     def parse(cls, text: str, place: str) -> "Rules":

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from accelflow.errors import InputError, refused
-from accelflow.files import why
+from accelflow.errors import InputError, refused, unreadable
 from accelflow.profiles import perf, pprof
 from accelflow.profiles.frames import UNKNOWN
 
@@ -96,7 +95,7 @@ def _bytes(path: Path) -> bytes:
             with gzip.open(path) as unpacked:
                 data = unpacked.read(MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("file", path, error) from error
     if len(data) > MAX_BYTES:
         raise InputError(f"{path}: larger than the limit of {MAX_BYTES} bytes")
     return data
