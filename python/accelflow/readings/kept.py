@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from accelflow.errors import InputError, with_schema
-from accelflow.files import parse_json, read_text, why
+from accelflow.errors import InputError, unreadable, with_schema
+from accelflow.files import parse_json, read_text
 from accelflow.findings import Finding, targets
 from accelflow.findings.estimate import Estimate
 from accelflow.readings.choices import Choice, Reading, choices, select
@@ -47,7 +47,7 @@ def read_readings(path: Path) -> Readings:
     try:
         tree = parse_json(read_text(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("readings", path, error) from error
     tree = with_schema(path, tree, _SCHEMAS)
     try:
         return _readings(tree)

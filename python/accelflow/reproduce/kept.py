@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import LEFT_OUT, InputError, refused, with_schema
+from accelflow.errors import LEFT_OUT, InputError, refused, unreadable, with_schema
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.findings import Finding, targets
 from accelflow.findings.estimate import Estimate
@@ -129,7 +129,7 @@ def _tree(path: Path) -> dict[str, Any]:
     try:
         tree = parse_json(read_text(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("results", path, error) from error
     return with_schema(path, tree, _FINDINGS)
 
 

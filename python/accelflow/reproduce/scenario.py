@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from accelflow import simulation
-from accelflow.errors import InputError, one_of, refused
-from accelflow.files import parse_toml, read_text, why
+from accelflow.errors import InputError, one_of, refused, unreadable
+from accelflow.files import parse_toml, read_text
 from accelflow.reproduce.definitions import PRODUCTION, Point
 
 __all__ = ["OWN", "UNLOADED_RPS", "Scenario", "Setting", "check_systems", "merged", "read_scenario"]
@@ -205,7 +205,7 @@ def read_scenario(path: Path) -> Scenario:
     try:
         tree = parse_toml(read_text(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unreadable("scenario", path, error) from error
     chosen = tree.pop("scenario", {})
     if not isinstance(chosen, dict):
         raise refused(f"{path}: scenario", chosen, "must be a table")
