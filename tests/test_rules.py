@@ -6,9 +6,6 @@ from collections.abc import Iterator
 
 from test_sources import tracked
 
-#: Rooms whose messages do not have the form of refusals yet; the list only shrinks.
-OTHER_FORMS = ("companions/together/live.py",)
-
 
 def refusals_by_hand(text: str) -> Iterator[int]:
     """The lines where an exception with "must" in its message is made without `refused`."""
@@ -36,8 +33,7 @@ def test_refusals_are_made_by_refused() -> None:
         if name != f"{package}errors.py"
         for line in refusals_by_hand(text)
     }
-    own = {place for place in found if not place.startswith(OTHER_FORMS)}
-    assert own == set(), "use refused() of accelflow.errors"
+    assert found == set(), "use refused() of accelflow.errors"
 
 
 def test_refusals_made_by_hand_are_found() -> None:

@@ -25,7 +25,7 @@ from typing import Any, Final, Self
 from accelflow import _native
 from accelflow.client import CallLimits
 from accelflow.companions.together.systems import FLOODING, LOADS, SYSTEMS, System
-from accelflow.errors import AccelflowError, InputError, refused, whole_number
+from accelflow.errors import AccelflowError, InputError, refused, whole_number, with_schema
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.prediction.live import kept_off, quantile, server_us
 from accelflow.settings import ClientTls
@@ -235,7 +235,7 @@ def measure(
     """
     whole_number("rounds", rounds, 2, 1_000)
     if not 0.5 <= seconds <= 60.0:
-        raise InputError(f"seconds = {seconds!r}: must be a number from 0.5 to 60")
+        raise refused("seconds", seconds, "must be a number from 0.5 to 60")
     tell = say or (lambda _text: None)
     cores = sorted(os.sched_getaffinity(0))
     core = cores[0] if len(cores) > 1 else None
@@ -284,11 +284,7 @@ def read(path: Path) -> dict[str, Any]:
         found = parse_json(read_text(path))
     except (OSError, ValueError, AccelflowError) as error:
         raise InputError(f"{path}: {why(error)}") from error
-    schema = found.get("schema") if isinstance(found, dict) else None
-    if schema != SCHEMA:
-        raise InputError(f"{path}: schema = {schema!r}: must be {SCHEMA!r}")
-    measured: dict[str, Any] = found
-    return measured
+    return with_schema(path, found, [SCHEMA], "accelflow companions together --measure")
 
 
 def write(measured: Mapping[str, Any], path: Path) -> Path:
