@@ -59,7 +59,7 @@ pub use executor::Executor;
 pub use faults::{Fault, FaultError, FaultKind, FaultWhen, Faults};
 pub use gate::{Gate, Turn};
 pub use limit::{RunningTrace, TenantBusy, TraceLimit};
-pub use outcome::{Arrival, Caller, Conversation, Detail, Message, Outcome, Sent, Step};
+pub use outcome::{Arrival, Caller, Conversation, Detail, Message, Outcome, Sent, Step, StepTime};
 pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError, Reply};
 pub use run_traces::RunTraces;
 pub use service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner, run_service};

@@ -119,9 +119,19 @@ pub struct Outcome {
     pub steps: Vec<Step>,
     /// The packets of every message that was sent, in order.
     pub sent: Vec<Sent>,
-    /// The start of each of `steps`, and its duration including the wait in the queue. Only
-    /// [`Pools`](crate::Pools) measure these times; empty otherwise.
-    pub times: Vec<(Instant, Duration)>,
+    /// The times of each of `steps`. Only [`Pools`](crate::Pools) measure them; empty otherwise.
+    pub times: Vec<StepTime>,
+}
+
+/// The times of a step that a worker of [`Pools`](crate::Pools) executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepTime {
+    /// When the step entered the queue.
+    pub queued: Instant,
+    /// Its duration from then on, with the wait in the queue.
+    pub took: Duration,
+    /// The processor time of the worker's thread: no waits, and no time of other threads.
+    pub worked: Duration,
 }
 
 impl Step {

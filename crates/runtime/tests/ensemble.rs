@@ -334,6 +334,31 @@ fn at(priority: Priority) -> Terms {
 }
 
 #[test]
+fn the_processor_time_of_a_step_has_none_of_its_waits() {
+    let gated = Gated::start(PoolSettings::default());
+    let first = gated.begin("balance", 1, Terms::default());
+    gated.door.await_came(1);
+    let second = gated.begin("balance", 2, Terms::default());
+    gated.await_waiting(1);
+    let begun = Instant::now();
+    std::thread::sleep(Duration::from_millis(100));
+    let waited = begun.elapsed();
+    gated.set_open(true);
+    // The first waits in its body, the second in the queue.
+    for handle in [first, second] {
+        let outcome = handle.wait().result.expect("runs");
+        let [time] = outcome.times[..] else {
+            panic!("{} times of one step", outcome.times.len());
+        };
+        assert!(time.queued <= begun && time.took >= waited, "{time:?}");
+        assert!(
+            time.worked > Duration::ZERO && time.worked < waited / 2,
+            "{time:?}"
+        );
+    }
+}
+
+#[test]
 fn a_full_queue_overflows_and_then_falls_back_to_the_core() {
     let gated = Gated::start(PoolSettings {
         queue_entries: 2,

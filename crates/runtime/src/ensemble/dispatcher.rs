@@ -146,7 +146,8 @@ impl Dispatcher {
             queued: Instant::now(),
             input_bytes: flow.execution.job.bytes.len(),
             done: Ok(()),
-            spent: Duration::ZERO,
+            took: Duration::ZERO,
+            worked: Duration::ZERO,
         });
         if receives && flow.execution.sent {
             self.park(flow);

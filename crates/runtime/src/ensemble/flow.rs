@@ -24,9 +24,10 @@ use crate::book::{Book, MAX_VISITS};
 use crate::error::Cause;
 use crate::execution::{Execution, ReadFacts};
 use crate::guard::guard;
-use crate::outcome::{Conversation, Detail, Step};
+use crate::outcome::{Conversation, Detail, Step, StepTime};
 use crate::peer::Peer;
 use crate::terms::Terms;
+use crate::trail::thread_time;
 
 /// The state that all executions of a run share.
 pub(super) struct Run {
@@ -85,7 +86,7 @@ pub(super) enum Standing {
 /// An event of an execution that ran ahead of its turn.
 pub(super) enum Event {
     Visit(Visit),
-    Step(Option<Step>, (Instant, Duration)),
+    Step(Option<Step>, StepTime),
     /// The facts that a branch of this trace has read.
     Facts(String, ReadFacts),
     Fork {
@@ -102,7 +103,9 @@ pub(super) struct Called {
     pub(super) queued: Instant,
     pub(super) input_bytes: usize,
     pub(super) done: Result<(), Cause>,
-    pub(super) spent: Duration,
+    pub(super) took: Duration,
+    /// Processor time, if it is measured.
+    pub(super) worked: Duration,
 }
 
 /// The error of the visit with this index.
@@ -278,8 +281,11 @@ impl Flow {
     /// Performs the call that the execution was queued for.
     pub(super) fn perform<E: Into<Cause>>(&mut self, body: impl FnOnce(&mut Job) -> Result<(), E>) {
         if let Some(call) = &mut self.call {
+            // Reading the clock of the thread is a call of the system.
+            let begun = (self.run.detail == Detail::Steps).then(thread_time);
             call.done = guard(|| body(&mut self.execution.job));
-            call.spent = call.queued.elapsed();
+            call.worked = begun.map_or(Duration::ZERO, |begun| thread_time().saturating_sub(begun));
+            call.took = call.queued.elapsed();
         }
     }
 
@@ -294,7 +300,11 @@ impl Flow {
             self.execution
                 .describe(trace, kind, call.input_bytes, image)
         });
-        let time = (call.queued, call.spent);
+        let time = StepTime {
+            queued: call.queued,
+            took: call.took,
+            worked: call.worked,
+        };
         match &mut self.standing {
             Standing::InTurn(turn) => {
                 if step.is_some() {

@@ -109,7 +109,7 @@ fn perform(
     let Some(call) = &flow.call else {
         return false;
     };
-    hub.observe(call.accel, call.spent);
+    hub.observe(call.accel, call.took);
     matches!(&call.done, Err(cause) if cause.reason == PANIC)
 }
 

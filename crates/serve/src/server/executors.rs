@@ -213,15 +213,15 @@ impl Executors {
     fn watched(&self, mut outcome: Outcome) -> TraceRun {
         let times = std::mem::take(&mut outcome.times);
         let costs_ns = match self.watch.records {
-            true => times.iter().map(|(_, spent)| nanoseconds(*spent)).collect(),
+            true => times.iter().map(|time| nanoseconds(time.worked)).collect(),
             false => Vec::new(),
         };
         TraceRun {
             outcome,
             costs_ns,
-            elsewhere: times.iter().map(|(_, spent)| *spent).sum(),
+            elsewhere: times.iter().map(|time| time.worked).sum(),
             times: match self.watch.spans {
-                true => times,
+                true => times.iter().map(|time| (time.queued, time.took)).collect(),
                 false => Vec::new(),
             },
         }

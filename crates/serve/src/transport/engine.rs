@@ -202,7 +202,7 @@ impl EngineExecutor {
                 *conversation = returned;
                 let mut outcome = result?;
                 let times = std::mem::take(&mut outcome.times);
-                let spent = times.into_iter().map(|(_, spent)| nanoseconds(spent));
+                let spent = times.into_iter().map(|time| nanoseconds(time.worked));
                 self.costs_ns.extend(spent.filter(|_| self.noted));
                 Ok(outcome)
             }

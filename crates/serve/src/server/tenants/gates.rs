@@ -295,6 +295,9 @@ impl Tenants {
         cost.predict(buckets);
         let now = self.cycle();
         while cost.requests > 0 || cost.bytes > 0 || cost.time_ns > 0 {
+            // Time is paid as tokens come. If a request waited for a full bucket, tokens that others
+            // give back meanwhile would not fit and be lost.
+            cost.pay_time(&mut buckets.time, now);
             let requests = most(&buckets.requests, cost.requests);
             let bytes = most(&buckets.bytes, cost.bytes);
             let time_ns = most(&buckets.time, cost.time_ns);
@@ -311,11 +314,8 @@ impl Tenants {
             }
             spend(&mut buckets.requests, requests, now);
             spend(&mut buckets.bytes, bytes, now);
-            spend(&mut buckets.time, time_ns, now);
             cost.requests -= requests;
             cost.bytes -= bytes;
-            cost.time_ns -= time_ns;
-            cost.paid_ns += time_ns * u64::from(buckets.time.is_some());
         }
         Turn::Pass(true)
     }
@@ -486,6 +486,20 @@ impl Cost {
             let time = buckets.costs.predict(self.size);
             self.time_ns = time.map_or(0, |time| time.as_ps().div_ceil(1_000));
             self.predicted = Some(self.time_ns);
+        }
+    }
+
+    /// Pays as much of the time as there are tokens; all of it without a bucket.
+    fn pay_time(&mut self, bucket: &mut Option<TokenBucket>, now: Cycles) {
+        let Some(there) = bucket.as_ref().map(|bucket| bucket.tokens(now)) else {
+            self.time_ns = 0;
+            return;
+        };
+        let part = self.time_ns.min(there);
+        if part > 0 {
+            spend(bucket, part, now);
+            self.time_ns -= part;
+            self.paid_ns += part;
         }
     }
 }
