@@ -342,12 +342,21 @@ GOOD = {"class": "open", "text": "Nobody knows."}
     ("content", "said"),
     [
         ("a text", "x = 'a text': must be a table with class"),
-        ({"text": "y"}, "x: class = None: must be one of contradiction, definition"),
-        ({**GOOD, "class": "guess"}, "x: class = 'guess': must be one of contradiction"),
-        ({"class": "open"}, "x: text is missing, which class open needs"),
+        (
+            {"text": "y"},
+            "x: class = left out: must be contradiction, definition, not_printed or open",
+        ),
+        (
+            {**GOOD, "class": "guess"},
+            "x: class = 'guess': must be contradiction, definition, not_printed or open",
+        ),
+        ({"class": "open"}, "x: text = left out: must be given, since the class is open"),
         ({**GOOD, "text": " "}, "x: text = ' ': must be a sentence"),
         ({**GOOD, "input": "z"}, "x: key = 'input': must be one of class, text"),
-        ({**GOOD, "class": "not_printed"}, "x: input is missing, which class not_printed needs"),
+        (
+            {**GOOD, "class": "not_printed"},
+            "x: input = left out: must be given, since the class is not_printed",
+        ),
         ({**GOOD, "choices": "all"}, "x: choices = 'all': must be a list of names"),
         (
             {**GOOD, "class": "not_printed", "input": "z", "implied": ["deadlines_beyond_tcp"]},
@@ -355,13 +364,16 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ),
         (
             {**GOOD, "class": "definition", "measures": []},
-            "x: measures is empty: must name at least one",
+            "x: measures = []: must name at least one",
         ),
         (
             {**GOOD, "class": "definition", "measures": ["p98"]},
             "x: measures = 'p98': must be",
         ),
-        ({**GOOD, "class": "contradiction"}, "x: proofs is missing, which class contradiction"),
+        (
+            {**GOOD, "class": "contradiction"},
+            "x: proofs = left out: must be given, since the class is contradiction",
+        ),
         ({**GOOD, "proofs": "all"}, "x: proofs = 'all': must be a list of names"),
         ({**GOOD, "proofs": ["none"]}, "x: proofs: proof = 'none': must be"),
         (
