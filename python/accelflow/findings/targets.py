@@ -185,6 +185,14 @@ class Target:
     places: tuple[str, ...] = ()
 
     @property
+    def scale(self) -> float:
+        """The size of the reported number to which a difference is relative.
+
+        Raises ValueError for a range or a bound.
+        """
+        return abs(self.value - 1.0 if self.change else self.value)
+
+    @property
     def value(self) -> float:
         """The reported number. Raises ValueError for a range or a bound."""
         if not self.figure.single:

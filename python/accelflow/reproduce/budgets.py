@@ -28,7 +28,8 @@ class Budget:
     of each compared figure is at most `precision` of the paper's figure, and that of each service's
     P99 at most `tail_precision` of itself, unless it is None. Each simulation is repeated with the
     seeds 1 to `replications`. A search for a maximum rate tries rates that differ by the factor
-    `rate_step`, so its result is accurate to one step. It never prolongs simulations.
+    `rate_step`, or by less if a row needs it, and is accurate to one step. It never prolongs
+    simulations.
     """
 
     name: str

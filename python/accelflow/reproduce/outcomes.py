@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accelflow.findings.estimate import Estimate
-from accelflow.findings.finding import TOLERANCE, Finding
+from accelflow.findings.finding import Finding
 from accelflow.findings.targets import targets
 from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.definitions import Definition, Row
@@ -21,6 +21,7 @@ from accelflow.reproduce.figures import (
     too_little,
 )
 from accelflow.reproduce.reasons import reasons
+from accelflow.reproduce.searches import resolution
 from accelflow.reproduce.tables import Table
 from accelflow.reproduce.words import Statement, judge
 
@@ -129,12 +130,14 @@ def _shown(definition: Definition, cells: Cells) -> list[Shown]:
 
 def _finding(definition: Definition, row: Row, cells: Cells, budget: Budget) -> Finding:
     lacking = too_little(row, cells)
-    step = budget.rate_step - 1
-    if definition.kind == "throughput" and step > TOLERANCE:
-        lacking = f"{lacking}, rates in steps of {step:.0%}".removeprefix(", ")
+    ours = of_row(row, cells)
+    if ours is not None and ours.half_width is not None:
+        # A rate is known to one step of its search, however alike the seeds are.
+        step = resolution(definition, row, ours.mean, budget)
+        ours = replace(ours, half_width=max(ours.half_width, step))
     return _beside_the_paper(
         row,
-        of_row(row, cells),
+        ours,
         experiment=definition.name,
         saturated=tuple(saturated(row, cells)),
         requests=requests_of(places_of(row), cells)[1],

@@ -41,9 +41,10 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
     """Return `measure` of a service over the seeds of `rows`; None if a seed lacks it.
 
     Percentiles and the mean latency are computed from the response times of all seeds together. Any
-    other measure is the mean over the seeds.
+    other measure is the mean over the seeds. Rows of a search are at the peak of these seeds.
     """
-    if not all("mean_us" in row for row in rows):  # a search that found no rate has no results
+    rows = _at_peak(rows)
+    if not rows or not all("mean_us" in row for row in rows):  # no rate was within the SLO
         return None
     if measure in PERCENTILES:
         none = any(not row["completed"] for row in rows)
@@ -55,6 +56,15 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
         return math.fsum(values) / len(values)
     counts: list[int] = [row["completed"] for row in rows]
     return math.fsum(a * b for a, b in zip(values, counts, strict=True)) / sum(counts)
+
+
+def _at_peak(rows: Sequence[ServiceRow]) -> Sequence[ServiceRow]:
+    """The results of a search at the peak of the seeds of `rows`; empty if it was not searched."""
+    if not rows or "peaks" not in rows[0]:
+        return rows
+    seeds = frozenset(row["seed"] for row in rows)
+    found = [row["peaks"].get(seeds) for row in rows]
+    return [row for row in found if row is not None] if all(found) else []
 
 
 def tail_share(experiment: simulation.Scenario) -> float:
@@ -124,8 +134,9 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
     """Describe the samples that are too small for `measure` of some services; empty if none is."""
     lacking = []
-    if measure in PERCENTILES:
-        least = min(beyond(measure, rows) for rows in services)
+    percentile = "p99_us" if measure == "max_rps" else measure  # the search compares P99
+    if percentile in PERCENTILES:
+        least = min(beyond(percentile, rows) for rows in services)
         if least < MIN_BEYOND:
             lacking.append(f"{least:.0f} of {MIN_BEYOND} responses beyond P99")
     drawn = min(_drawn(rows) for rows in services)

@@ -1,0 +1,67 @@
+"""The cases of an experiment, and the SLOs that they owe their services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+from accelflow import simulation
+from accelflow.reproduce.budgets import Budget
+from accelflow.reproduce.definitions import Definition, Point, Slo
+from accelflow.reproduce.runs import Plan, Services
+from accelflow.reproduce.scenario import OWN, Setting
+
+__all__ = ["Case", "called_by_clients", "cases_of", "owed_us"]
+
+#: A point, a system and a seed.
+Case = tuple[Point, str, int]
+
+
+def cases_of(definition: Definition, budget: Budget) -> list[Case]:
+    """All points, systems and seeds."""
+    return [
+        (point, system, seed)
+        for point, system in product(definition.points, definition.systems)
+        for seed in budget.seeds
+    ]
+
+
+def called_by_clients(services: Services) -> Services:
+    """The services that clients call; those that only other services call answer no requests."""
+    return {
+        name: row
+        for name, row in services.items()
+        if row.get("offered_rps") != 0.0 or row["completed"]
+    }
+
+
+def owed_us(
+    definition: Definition,
+    slo: Slo,
+    scenario: Setting,
+    budget: Budget,
+    cases: Sequence[Case],
+) -> Plan[list[dict[str, float]]]:
+    """The SLO of each service in each case, in us: a multiple of its unloaded mean response time.
+
+    It is the same at all points, that of the point which the SLO names: a server with fewer or
+    slower elements has the same SLO. The scenario chooses the system.
+    """
+    named = next(point for point in definition.points if point.label == slo.point)
+
+    def unloaded(case: Case) -> simulation.Scenario:
+        _, system, seed = case
+        chosen = system if scenario.slo_system == OWN else scenario.slo_system
+        experiment = scenario.experiment(chosen, definition.setup, named, budget.requests, seed)
+        rate_rps = scenario.unloaded_rps
+        return replace(experiment, placement="isolated", arrivals="poisson", rate_rps=rate_rps)
+
+    results = yield [unloaded(case) for case in cases]
+    return [
+        {
+            name: scenario.owed_us(name, row["mean_us"], slo.factor)
+            for name, row in called_by_clients(services).items()
+        }
+        for services in results
+    ]

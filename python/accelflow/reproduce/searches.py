@@ -1,0 +1,214 @@
+"""Searches for the highest load within the SLO, over the responses of all seeds together.
+
+At each rate that a search tries, P99 is that of all seeds. For the interval, the search is repeated
+without each seed in turn (the jackknife).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from accelflow import simulation
+from accelflow.errors import InputError
+from accelflow.findings.targets import targets
+from accelflow.reproduce.budgets import Budget
+from accelflow.reproduce.definitions import Definition, Row, Slo
+from accelflow.reproduce.figures import Cells, places_of
+from accelflow.reproduce.measures import ServiceRow
+from accelflow.reproduce.owed import Case, cases_of, owed_us
+from accelflow.reproduce.pooling import pooled
+from accelflow.reproduce.runs import Plan, Services
+from accelflow.reproduce.scenario import Setting
+
+__all__ = ["SEARCHED", "resolution", "step_at", "throughput"]
+
+#: The measure that a search finds.
+SEARCHED: Final = "max_rps"
+
+#: The systems whose input queues use deadlines.
+BY_DEADLINE: Final = ("accelflow_deadline", "accelflow_edf")
+
+#: The largest error of a figure by one step of a search, as a share of the reported figure: less
+#: than the difference at which it still agrees.
+_ERROR: Final = 0.2
+
+#: The seeds whose responses count together.
+_Seeds = frozenset[int]
+
+
+@dataclass
+class _Search:
+    """A search for the highest rate of a grid at which a service meets its SLO.
+
+    If a rate meets it, all lower ones are taken to do so, so that bisection needs as many steps as
+    the logarithm of the grid's length. Services that share a server have the same rate. `bases`
+    are the simulations by seed, whose seed is that of the arrivals, so that all systems are offered
+    the same requests at the same rate.
+    """
+
+    bases: Mapping[int, simulation.Scenario]
+    service: str
+    owed_us: float
+    grid: Sequence[float]
+    low: int = -1
+    high: int = field(init=False)
+    best: Mapping[int, ServiceRow] | None = None
+
+    def __post_init__(self) -> None:
+        self.high = len(self.grid)
+
+    @property
+    def ended(self) -> bool:
+        return self.high - self.low <= 1
+
+    @property
+    def next(self) -> list[simulation.Scenario]:
+        """The simulations of the next rate, one for each seed."""
+        rate_rps = self.grid[(self.low + self.high) // 2]
+        return [replace(base, rate_rps=rate_rps) for base in self.bases.values()]
+
+    def look(self, results: Sequence[Services]) -> None:
+        middle = (self.low + self.high) // 2
+        rows = [services[self.service] for services in results]
+        p99_us = pooled("p99_us", rows)
+        stuck = any(row["saturated"] for row in rows)
+        if p99_us is not None and p99_us <= self.owed_us and not stuck:
+            self.low, self.best = middle, dict(zip(self.bases, rows, strict=True))
+        else:
+            self.high = middle
+
+    @property
+    def found(self) -> Mapping[int, ServiceRow]:
+        """By seed, the results at the highest rate that meets the SLO; empty if none does."""
+        if self.best is None:
+            return {}
+        rate_rps = self.grid[self.low]
+        return {seed: {**row, SEARCHED: rate_rps} for seed, row in self.best.items()}
+
+
+def throughput(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
+    """The highest load within the SLO, for every system at every point."""
+    slo = definition.slo
+    if slo is None:
+        raise InputError(f"{definition.name}.toml: a throughput experiment needs an slo")
+    cases = cases_of(definition, budget)
+    owed = yield from owed_us(definition, slo, scenario, budget, cases)
+    by_place: dict[tuple[str, str], dict[_Seeds, list[_Search]]] = {}
+    for (point, system, _), owes in zip(cases, owed, strict=True):
+        place = point.label, system
+        if place in by_place:
+            continue
+        own = {case[2]: it for case, it in zip(cases, owed, strict=True) if _at(case) == place}
+        mean = {name: _mean([it[name] for it in own.values()]) for name in owes}
+        bases = {
+            seed: scenario.experiment(system, definition.setup, point, budget.requests, seed)
+            for seed in budget.seeds
+        }
+        if system in BY_DEADLINE:
+            bases = {seed: replace(base, slo_us=mean) for seed, base in bases.items()}
+        grid = _grid(slo, step_at(definition, place, budget))
+        by_place[place] = {
+            seeds: [_search(bases, name, own, seeds, grid) for name in owes]
+            for seeds in _subsets(budget.seeds)
+        }
+    groups = [group for by_seeds in by_place.values() for group in by_seeds.values()]
+    yield from _bisect([search for group in groups for search in group])
+    return {
+        place: [_of_seed(by_seeds, seed) for seed in budget.seeds]
+        for place, by_seeds in by_place.items()
+    }
+
+
+def _at(case: Case) -> tuple[str, str]:
+    return case[0].label, case[1]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _subsets(seeds: Sequence[int]) -> list[_Seeds]:
+    """All seeds, and all but each one."""
+    everyone = frozenset(seeds)
+    return [everyone, *(everyone - {seed} for seed in seeds if len(seeds) > 1)]
+
+
+def _search(
+    bases: Mapping[int, simulation.Scenario],
+    service: str,
+    owed: Mapping[int, Mapping[str, float]],
+    seeds: _Seeds,
+    grid: Sequence[float],
+) -> _Search:
+    chosen = {seed: base for seed, base in bases.items() if seed in seeds}
+    owes_us = _mean([owed[seed][service] for seed in chosen])
+    if all(base.placement == "isolated" for base in chosen.values()):
+        chosen = {seed: _alone(base, service) for seed, base in chosen.items()}
+    return _Search(chosen, service, owes_us, grid)
+
+
+def _alone(base: simulation.Scenario, service: str) -> simulation.Scenario:
+    """A service on a server of its own."""
+    slo_us = {name: us for name, us in base.slo_us.items() if name == service}
+    return replace(base, services=(service,), slo_us=slo_us)
+
+
+def _bisect(searches: Iterable[_Search]) -> Plan[None]:
+    while open_searches := [search for search in searches if not search.ended]:
+        wanted = [search.next for search in open_searches]
+        results = yield [experiment for these in wanted for experiment in these]
+        place = 0
+        for search, these in zip(open_searches, wanted, strict=True):
+            search.look(results[place : place + len(these)])
+            place += len(these)
+
+
+def _of_seed(by_seeds: Mapping[_Seeds, Sequence[_Search]], seed: int) -> Services:
+    """The rows of one seed: its results at the peak of all seeds, and at that of other subsets."""
+    everyone = max(by_seeds, key=len)
+    rows: dict[str, ServiceRow] = {}
+    for index, search in enumerate(by_seeds[everyone]):
+        peaks = {seeds: searches[index].found.get(seed) for seeds, searches in by_seeds.items()}
+        rows[search.service] = {
+            **(peaks[everyone] or {"service": search.service, SEARCHED: None}),
+            "seed": seed,
+            "peaks": peaks,
+        }
+    return rows
+
+
+def step_at(definition: Definition, place: tuple[str, str], budget: Budget) -> float:
+    """Return the factor between the rates that a search at `place` tries.
+
+    It is that of the budget, or a smaller one if a row of the experiment needs it: the error of one
+    step is less than the difference at which the row still agrees.
+    """
+    steps = [
+        1 + _ERROR * reported.scale / _slope(row, reported.value)
+        for row in definition.rows
+        if row.measure == SEARCHED and place in places_of(row)
+        if (reported := targets().get(row.target)) is not None
+    ]
+    return min([budget.rate_step, *steps])
+
+
+def _slope(row: Row, figure: float) -> float:
+    """By how much the figure changes if a rate changes by its own size."""
+    return abs(1 - figure) if row.form == "reduction" else abs(figure)
+
+
+def resolution(definition: Definition, row: Row, figure: float, budget: Budget) -> float:
+    """Return the error of `figure` that one step of the searches makes; 0 without searches."""
+    if definition.kind != "throughput" or row.measure != SEARCHED:
+        return 0.0
+    step = max(step_at(definition, place, budget) for place in places_of(row))
+    return (step - 1) * _slope(row, figure)
+
+
+def _grid(slo: Slo, step: float) -> list[float]:
+    """Rates from the lowest to the highest, each a step above the last."""
+    steps = math.floor(math.log(slo.high_rps / slo.low_rps) / math.log(step))
+    return [slo.low_rps * step**power for power in range(steps + 1)]
