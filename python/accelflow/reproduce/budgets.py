@@ -67,7 +67,7 @@ class Budget:
 BUDGETS: Mapping[str, Budget] = {
     known.name: known
     for known in (
-        Budget(name="full", requests=3_000, replications=6, rate_step=1.07, most_requests=24_000),
+        Budget(name="full", requests=3_000, replications=6, rate_step=1.02, most_requests=24_000),
         Budget(
             name="precise",
             requests=3_000,
