@@ -77,6 +77,23 @@ fn page(running: &Running) -> Json {
 }
 
 #[test]
+fn a_tenant_within_its_promise_does_not_wait() {
+    // 5 ms of the promise are 2 us, less than a request takes; the rest would come in seconds.
+    let running = running();
+    running.set_slo("a", slo(0.001, 400_000)).expect("room");
+    let mut stream = connect_from(&running, from(2));
+    for _ in 0..20 {
+        assert_eq!(add(&mut stream), r#"{"success":2}"#);
+    }
+    let text = running.metrics();
+    let waited = text
+        .lines()
+        .find_map(|line| line.strip_prefix(r#"accelflow_tenant_wait_seconds_sum{tenant="a"} "#))
+        .map(|value| value.parse::<f64>().expect("a number"));
+    assert!(waited.is_some_and(|waited| waited < 0.5), "{waited:?}");
+}
+
+#[test]
 fn promises_are_given_as_long_as_there_is_room() {
     let running = running();
     running.set_slo("a", slo(10_000.0, 50)).expect("0.5 of 0.8");

@@ -11,7 +11,7 @@ use accelflow_units::Time;
 use serde_json::{Value as Json, json};
 
 use super::gates::Tenants;
-use super::parameters::{BURST_S, INTERVAL, WORTH};
+use super::parameters::{BURST_S, INTERVAL, LEAST_REQUESTS, WORTH};
 use crate::config::{Control, SHAPING_CLOCK_HZ, TenantError, TenantSlo};
 
 /// The control plane of a server, and its tenants.
@@ -172,7 +172,7 @@ impl Controlled {
                 continue;
             }
             // The plane's rates are in the range of registers.
-            if let Ok(registers) = registers(shaped) {
+            if let Ok(registers) = registers(shaped, tenant.slo.map(|slo| slo.time)) {
                 self.tenants.write_time(number, registers);
                 *written = shaped;
             }
@@ -184,12 +184,16 @@ impl Controlled {
     }
 }
 
-/// Returns the registers for a rate in accelerator seconds per second.
-fn registers(share: f64) -> Result<Registers, TenantError> {
+/// Returns the registers for a rate in accelerator seconds per second, and the time of a promised
+/// request.
+fn registers(share: f64, request: Option<Time>) -> Result<Registers, TenantError> {
     let refill = (share * 1e9 * INTERVAL as f64 / SHAPING_CLOCK_HZ as f64)
         .round()
         .max(1.0);
-    let bucket = (share * 1e9 * BURST_S).max(refill);
+    // With a smaller bucket each request would wait for a part of its tokens, even those of a tenant
+    // that asks for less than its promise.
+    let requests = request.map_or(0.0, |time| time.as_us_f64() * 1e3 * LEAST_REQUESTS);
+    let bucket = (share * 1e9 * BURST_S).max(refill).max(requests.ceil());
     Ok(Registers::new(refill as u64, bucket as u64, INTERVAL)?)
 }
 

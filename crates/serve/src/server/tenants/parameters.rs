@@ -10,6 +10,8 @@ use crate::config::SHAPING_CLOCK_HZ;
 pub(super) const INTERVAL: u64 = 100;
 /// A bucket of the control plane holds what a tenant may use in this time.
 pub(super) const BURST_S: f64 = 0.005;
+/// A bucket of the control plane holds at least so many promised requests.
+pub(super) const LEAST_REQUESTS: f64 = 2.0;
 /// Relative changes of a rate that are worth new registers.
 pub(super) const WORTH: f64 = 0.01;
 /// How soon requests that wait without a thread notice new registers.
@@ -38,6 +40,13 @@ pub const PARAMETERS: &[Parameter] = &[
         "s",
         "a bucket of the control plane holds what its tenant may use in this time",
         "Bursts of all tenants together are no longer than that.",
+    ),
+    constant(
+        "control.least_requests",
+        LEAST_REQUESTS,
+        "requests",
+        "a bucket of the control plane holds at least two promised requests",
+        "One could not pass at once if it is predicted to take longer than promised.",
     ),
     constant(
         "control.worth",
