@@ -16,8 +16,9 @@ from accelflow.cli import program
 from accelflow.companions import PaperResult, ensemble, together
 from accelflow.companions.accelerometer_rows import NOT_COMPUTED
 from accelflow.companions.page import markdown
+from accelflow.companions.precision import Precision
 from accelflow.companions.together import live, simulated, systems
-from accelflow.companions.together.beside import beside
+from accelflow.companions.together.beside import beside, workload
 from accelflow.companions.together.sentences import decided
 from accelflow.findings import NO_REASON, Estimate, Reported, Verdict, targets
 from conftest import ROOT
@@ -28,7 +29,8 @@ def outcomes() -> Mapping[str, PaperResult]:
     patch = pytest.MonkeyPatch()
     short = ensemble.compare(requests=100)
     patch.setattr("accelflow.companions.outcome.ensemble.compare", lambda **_: short)
-    found = {paper: companions.run(paper, threads=2) for paper in companions.PAPERS}
+    two = Precision(share=0.5, most_seeds=2)
+    found = {paper: companions.run(paper, threads=2, precision=two) for paper in companions.PAPERS}
     patch.undo()
     return found
 
@@ -426,7 +428,6 @@ def measured_live() -> dict[str, Any]:
         "control": {
             "capacity_s_per_s": 0.5,
             "tenants": [
-                {"name": "seven", "network": "127.0.0.1", **tenant},
                 {"name": "flooding", "network": "::1", **tenant},
             ],
         },
@@ -440,6 +441,17 @@ def measured_live() -> dict[str, Any]:
             **{"date": "2026-01-01", "services": services},
         },
     }
+
+
+def test_a_recorded_call_that_raised_no_exception_has_all_facts_of_its_reply() -> None:
+    def step(trace: str, accelerator: str, **facts: int) -> dict[str, Any]:
+        return {"trace": trace, "accelerator": accelerator, "facts": facts}
+
+    call = [step("T9", "Ser"), step("T10", "Dser", compressed=1), step("T10", "Dcmp", compressed=1)]
+    phases = [{"cpu": {}}, {"chains": [{"steps": call}]}]
+    made = workload({"services": [{"service": "Compose", "phases": phases}]})
+    chain = {"trace": "T9", "facts": {"T10": {"compressed": 1, "exception": 0}}}
+    assert made["services"] == [{"name": "Compose", "path": [{"cpu": True}, chain]}]
 
 
 def test_a_live_server_stands_beside_its_simulation_and_the_closed_form() -> None:

@@ -85,6 +85,9 @@ def _chain(steps: list[Mapping[str, Any]]) -> dict[str, Any]:
     facts: dict[str, dict[str, int]] = {}
     for step in steps:
         facts.setdefault(step["trace"], {}).update(step["facts"])
+    if "T10" in facts:
+        # Replies that are no exception leave the fact out.
+        facts["T10"].setdefault("exception", 0)
     first = steps[0]
     compresses = first["accelerator"] == "Cmp" and first["trace"] in _COMPRESSING
     name = f"{first['trace']}+Cmp" if compresses else first["trace"]

@@ -378,29 +378,21 @@ def _mean_server_us(tree: Mapping[str, Any]) -> float:
 
 
 def _control(load: _Load, recording: Mapping[str, Any]) -> dict[str, Any]:
-    """The promises of ARCUS's control plane, in the accelerator time of the recorded traces."""
-    times_us = {service["service"]: _traces_us(service) for service in recording["services"]}
-    own_us = times_us.pop(FLOODING)
-    tenants = [
-        (
-            "seven",
-            "127.0.0.1",
-            len(times_us) * load.rate_rps,
-            math.fsum(times_us.values()) / len(times_us),
-        ),
-        ("flooding", "::1", PROMISED * load.rate_rps, own_us),
-    ]
+    """The promise of ARCUS's control plane, in the accelerator time of the recorded traces.
+
+    The clients of the other seven services have the capacity that is not promised.
+    """
+    (own,) = (service for service in recording["services"] if service["service"] == FLOODING)
     return {
         "capacity_s_per_s": _CAPACITY,
         "tenants": [
             {
-                "name": name,
-                "network": network,
-                "requests_per_s": requests_per_s,
-                "request_us": request_us,
+                "name": "flooding",
+                "network": "::1",
+                "requests_per_s": PROMISED * load.rate_rps,
+                "request_us": _traces_us(own),
                 "request_bytes": _MESSAGE_BYTES,
             }
-            for name, network, requests_per_s, request_us in tenants
         ],
     }
 

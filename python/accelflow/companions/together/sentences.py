@@ -120,11 +120,11 @@ def live_sentences(live: _Value) -> Iterator[str]:
     )
     held = rows["flood", "with ARCUS"]
     free = rows["flood", "AccelFlow"]
-    promised = live["control"]["tenants"][1]["requests_per_s"]
+    (tenant,) = live["control"]["tenants"]
     yield (
         f"Under flood the tenant gets {_middle(free['live_flooding_rps']):,.0f} requests a second "
         f"without ARCUS and {_middle(held['live_flooding_rps']):,.0f} with it, of "
-        f"{promised:,.0f} promised."
+        f"{tenant['requests_per_s']:,.0f} promised."
     )
 
 
