@@ -165,6 +165,23 @@ fn a_missed_promise_cuts_the_rest_and_gives_it_back_slowly() {
 }
 
 #[test]
+fn a_period_that_cuts_a_request_misses_no_promise() {
+    let mut plane = plane(1.0);
+    plane
+        .promise(0, Slo::new(50.0, Time::from_us(100)))
+        .unwrap();
+    let mut missed = |requests| {
+        let mut counters = [Counters::default(); 4];
+        counters[0] = flooding(requests, 100);
+        plane.tick(PERIOD, &counters);
+        plane.tenants()[0].missed
+    };
+    // Five are promised in each period.
+    assert_eq!([4, 6, 4, 5].map(&mut missed), [0; 4]);
+    assert_eq!([3, 2, 5].map(&mut missed), [1, 2, 2]);
+}
+
+#[test]
 fn late_requests_are_judged_by_the_promised_share() {
     let mut plane = plane(1.0);
     plane
