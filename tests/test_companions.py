@@ -16,7 +16,6 @@ from accelflow.cli import program
 from accelflow.companions import PaperResult, ensemble, together
 from accelflow.companions.accelerometer_rows import NOT_COMPUTED
 from accelflow.companions.page import markdown
-from accelflow.companions.precision import Precision
 from accelflow.companions.together import live, simulated, systems
 from accelflow.companions.together.beside import beside, workload
 from accelflow.companions.together.sentences import decided
@@ -29,8 +28,7 @@ def outcomes() -> Mapping[str, PaperResult]:
     patch = pytest.MonkeyPatch()
     short = ensemble.compare(requests=100)
     patch.setattr("accelflow.companions.outcome.ensemble.compare", lambda **_: short)
-    two = Precision(share=0.5, most_seeds=2)
-    found = {paper: companions.run(paper, threads=2, precision=two) for paper in companions.PAPERS}
+    found = {paper: companions.run(paper, threads=2) for paper in companions.PAPERS}
     patch.undo()
     return found
 
