@@ -240,7 +240,10 @@ class Server:
 
     @property
     def admin_port(self) -> int:
-        """The operators' port. Raises AccelflowError if there is none, or before :meth:`start`."""
+        """The port of the operators' pages.
+
+        Raises AccelflowError for a server without such a port, and before :meth:`start`.
+        """
         port = self._native.admin_port()
         if port is None:
             message = "the server has no port for operators, or is not running"

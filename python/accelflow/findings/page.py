@@ -106,7 +106,7 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """Return the note on starred (saturated) values below a table; empty if there are none."""
+    """Return the note that explains stars in a table; empty if no value has one."""
     if not any(finding.saturated for finding in findings):
         return []
     return [
