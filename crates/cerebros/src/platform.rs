@@ -6,11 +6,22 @@ use accelflow_units::{Bytes, Time};
 
 use crate::schema::{Message, header_wire};
 
-/// The largest value of any parameter: above it, sums of times could overflow.
+/// The largest value of any parameter: above it, sums of times could overflow. Parts whose
+/// number takes memory of the simulation have smaller ones.
 const MOST: f64 = 1e12;
 
+/// The largest value of a parameter.
+macro_rules! most {
+    () => {
+        MOST
+    };
+    ($most:literal) => {
+        $most
+    };
+}
+
 macro_rules! platform {
-    ($($what:literal $name:ident = $default:expr, $unit:literal, $least:literal, $kind:ident, $provenance:ident, $source:literal;)*) => {
+    ($($what:literal $name:ident = $default:expr, $unit:literal, $least:literal $(to $most:literal)?, $kind:ident, $provenance:ident, $source:literal;)*) => {
         /// The simulated server. Counts are whole numbers, which [`Platform::set`] and
         /// [`Platform::check`] enforce.
         #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +40,7 @@ macro_rules! platform {
             parameter: Parameter {
                 key: stringify!($name),
                 unit: $unit,
-                kind: Kind::$kind($least, MOST),
+                kind: Kind::$kind($least, most!($($most)?)),
                 default: $default,
                 provenance: Provenance::$provenance,
                 source: $source,
@@ -45,7 +56,7 @@ platform! {
     "Clock of the cores, by which all cycles are counted."
     clock_hz = 2e9, "Hz", 1.0, whole, Paper, "Cerebros, Table 1";
     "Cores of the chip."
-    cores = 16.0, "cores", 1.0, whole, Paper, "Cerebros, Table 1";
+    cores = 16.0, "cores", 1.0 to 1024.0, whole, Paper, "Cerebros, Table 1";
     "Cores that the system keeps for itself."
     system_cores = 1.0, "cores", 0.0, whole, Paper, "Cerebros, section 5: workloads are pinned on 15 of 16 cores";
     "Requests that a core may have at a time, the one that runs included; more wait in the NIC."
@@ -77,9 +88,9 @@ platform! {
     "A switch to a request whose nested call has been answered, in cycles."
     switch_cycles = 200.0, "cycles", 0.0, number, Assumed, "a user-level thread of Arachne, which section 5 names: about 100 ns";
     "Transformation pipelines of the shared accelerator or of Cerebros."
-    pipelines = 7.0, "pipelines", 1.0, whole, Derived, "Cerebros, section 5: the array processes 2.5 to 100 times what the cores can ask for; 6 miss the least, 9 the most by more than a quarter";
+    pipelines = 7.0, "pipelines", 1.0 to 1e6, whole, Derived, "Cerebros, section 5: the array processes 2.5 to 100 times what the cores can ask for; 6 miss the least, 9 the most by more than a quarter";
     "Parallel field units of a pipeline."
-    field_units = 2.0, "units", 1.0, whole, Assumed, "Cerebros, section 4.2: a set of units for parallel sub-tasks; two is the smallest set, and with one no service reaches 64 times";
+    field_units = 2.0, "units", 1.0 to 65536.0, whole, Assumed, "Cerebros, section 4.2: a set of units for parallel sub-tasks; two is the smallest set, and with one no service reaches 64 times";
     "The single access of a task to the cache hierarchy, in cycles."
     cache_access_cycles = 7.375, "cycles", 0.0, number, Derived, "UniqueId's eight tasks take 90 cycles (section 6.1), 31 of them for their fields; Table 1 has 8 for a bank of the LLC";
     "Functions that the schema map holds; the most popular are registered."
@@ -91,7 +102,7 @@ platform! {
     "Memory for messages, in bytes."
     buffer_bytes = 1048576.0, "B", 1.0, whole, Assumed, "Cerebros, section 4.1 has arenas and does not print their size";
     "Number of arenas of the memory; a message lies in one of them."
-    arenas = 1.0, "arenas", 1.0, whole, Assumed, "Cerebros, section 4.1 has a set of arenas and does not print their number";
+    arenas = 1.0, "arenas", 1.0 to 1e6, whole, Assumed, "Cerebros, section 4.1 has a set of arenas and does not print their number";
     "Memory reserved for a deserialized payload, as a multiple of the message's size."
     reservation_ratio = 4.0, "", 0.0, number, Paper, "Cerebros, section 4.1";
     "Time after which a sender tries again, in nanoseconds."
@@ -99,21 +110,21 @@ platform! {
     "Number of times that a sender tries again."
     retries = 3.0, "retries", 0.0, whole, Assumed, "Cerebros, section 4.1: the policy is the sender's";
     "Functions of each core that the function map remembers."
-    function_map_depth = 1.0, "functions", 1.0, whole, Paper, "Cerebros, section 4.3; deeper ones are its open question";
+    function_map_depth = 1.0, "functions", 1.0 to 4096.0, whole, Paper, "Cerebros, section 4.3; deeper ones are its open question";
     "An instruction cache, in bytes."
-    l1i_bytes = 65536.0, "B", 64.0, whole, Paper, "Cerebros, Table 1";
+    l1i_bytes = 65536.0, "B", 64.0 to 4194304.0, whole, Paper, "Cerebros, Table 1";
     "Ways of the instruction cache."
-    l1i_ways = 4.0, "ways", 1.0, whole, Paper, "Cerebros, Table 1";
+    l1i_ways = 4.0, "ways", 1.0 to 65536.0, whole, Paper, "Cerebros, Table 1";
     "Block of the instruction cache, in bytes."
     l1i_block_bytes = 64.0, "B", 1.0, whole, Paper, "Cerebros, Table 1";
     "Instructions of the RPC layer in a service of the user, in bytes."
-    own_rpc_code_bytes = 51200.0, "B", 0.0, whole, Assumed, "the mean of the five services', 44 KB, and a little more: between USR's 52 and SG's 50";
+    own_rpc_code_bytes = 51200.0, "B", 0.0 to 16777216.0, whole, Assumed, "the mean of the five services', 44 KB, and a little more: between USR's 52 and SG's 50";
     "Instructions that all functions of a service of the user share, in bytes."
-    own_shared_code_bytes = 16384.0, "B", 0.0, whole, Assumed, "as CP's; Cerebros, section 5: most microservices are similar to SG and CP";
+    own_shared_code_bytes = 16384.0, "B", 0.0 to 16777216.0, whole, Assumed, "as CP's; Cerebros, section 5: most microservices are similar to SG and CP";
     "Instructions of each function of a service of the user, in bytes."
-    own_function_code_bytes = 4096.0, "B", 0.0, whole, Assumed, "CP's functions have 2 KB each, USR's up to 56";
+    own_function_code_bytes = 4096.0, "B", 0.0 to 16777216.0, whole, Assumed, "CP's functions have 2 KB each, USR's up to 56";
     "Other instructions, such as the operating system's, that pass through a core's cache between two requests, in bytes."
-    other_code_bytes = 0.0, "B", 0.0, whole, Assumed, "the paper does not print it; docs/cerebros.md shows what it changes";
+    other_code_bytes = 0.0, "B", 0.0 to 16777216.0, whole, Assumed, "the paper does not print it; docs/cerebros.md shows what it changes";
     "Headers' share of the RPC layer's instructions."
     header_code_ratio = 0.25, "", 0.0, number, Assumed, "one format for all messages";
     "Dispatch's share of them; the rest is payloads', a part for each message."

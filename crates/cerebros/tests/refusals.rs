@@ -25,7 +25,7 @@ fn what_cannot_be_is_one_error_that_names_it() {
     };
     assert_eq!(
         said(&none, &load),
-        "cores = 0: must be a whole number from 1 to 1e12 cores"
+        "cores = 0: must be a whole number from 1 to 1024 cores"
     );
     none.cores = 1.0;
     assert_eq!(
