@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accelflow import InputError
@@ -196,6 +196,7 @@ def test_a_gzip_that_unpacks_without_end_is_refused(
         read(written(tmp_path, gzip.compress(bytes(20_000))))
 
 
+@settings(max_examples=40)
 @given(cuts=st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=4)), max_size=6))
 def test_damaged_profiles_are_read_or_refused(
     cuts: list[tuple[int, bytes]], tmp_path_factory: pytest.TempPathFactory
