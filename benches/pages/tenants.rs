@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::{Plan, ServicePlan};
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load, Run, SimError, simulate};
 use accelflow_trace::templates;
 use accelflow_units::{Bytes, Cycles, Time};
@@ -351,7 +351,7 @@ fn run(
     config: &Config,
     loads: &[Load],
     seed: u64,
-) -> Result<Outcome, Failure> {
+) -> Result<SimulationResult, Failure> {
     Ok(simulate(&Run {
         config,
         plan,
@@ -407,7 +407,7 @@ fn cell_of(
     Ok(row(&mut outcome, victims))
 }
 
-fn row(outcome: &mut Outcome, victims: usize) -> Row {
+fn row(outcome: &mut SimulationResult, victims: usize) -> Row {
     let mut values = [0.0; 3];
     for (service, stats) in outcome.services.iter_mut().enumerate() {
         let window = stats.measured.map_or(Time::ZERO, |(from, to)| to - from);

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use accelflow_sim::orchestrators::{Orchestrator, SYSTEMS, orchestrator};
 use accelflow_sim::plan::{Plan, Retry};
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load, Run, simulate, simulate_logged};
 use accelflow_trace::templates;
 use accelflow_units::Time;
@@ -92,7 +92,7 @@ fn measure(sizes: &str, system: &str, requests: u64) -> Result<(), Box<dyn Error
 
 /// What callgrind counts.
 #[inline(never)]
-fn measured_simulation(run: &Run<'_>) -> Result<Outcome, Box<dyn Error>> {
+fn measured_simulation(run: &Run<'_>) -> Result<SimulationResult, Box<dyn Error>> {
     Ok(simulate(run)?)
 }
 

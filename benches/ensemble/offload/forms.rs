@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use accelflow_runtime::affinity::on_core;
-use accelflow_runtime::measure::thread_time;
+use accelflow_runtime::thread_time;
 use accelflow_runtime::{Executor, Finished, Notification, Pools, TraceHandle};
 use serde_json::{Map, Value, json};
 

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use accelflow_runtime::affinity::on_core;
-use accelflow_runtime::measure::{MeasureOptions, measure_chains, switch_ns, thread_time};
+use accelflow_runtime::measure::{MeasureOptions, measure_chains, switch_ns};
+use accelflow_runtime::thread_time;
 use serde_json::{Value, json};
 
 use super::forms::check;

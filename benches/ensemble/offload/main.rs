@@ -24,7 +24,7 @@ use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{AccelError, Call, Ensemble, messages};
 use accelflow_runtime::affinity::{on_core, usable_cores};
-use accelflow_runtime::measure::run_queue;
+use accelflow_runtime::run_queue;
 use accelflow_runtime::{
     Answers, Detail, Executor, Message, NoPeer, PoolError, PoolSettings, Pools, TraceRequest, demo,
 };

@@ -15,7 +15,8 @@ mod process;
 
 use std::error::Error;
 
-use accelflow_runtime::measure::{MeasureOptions, measure, measure_chains, run_queue};
+use accelflow_runtime::measure::{MeasureOptions, measure, measure_chains};
+use accelflow_runtime::run_queue;
 use serde_json::{Value, json};
 
 type Failed = Box<dyn Error + Send + Sync>;

@@ -1,8 +1,6 @@
 //! The accelerator sequences of the paper's traces on two ends of a connection.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::messages::{document, request, response, service_exception};
 use accelflow_accel::rpc::{MessageType, ThriftCall};
@@ -11,8 +9,9 @@ use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{Call, Direction, Ensemble, Job, Limits, Session};
 use accelflow_trace::{Accel, nine::*};
 use accelflow_trace::{Format, Transform};
-use common::{JSON_TO_STR, connection, ensemble, receive, run, send};
 use serde_json::{Value, json};
+
+use crate::common::{JSON_TO_STR, connection, ensemble, receive, run, send};
 
 fn parse(job: &Job) -> Value {
     assert_eq!(job.format, Format::Json);
@@ -167,7 +166,7 @@ impl Exchange {
         other.session = std::mem::take(&mut self.store);
         other.session.tcp.as_mut().unwrap().receive_next =
             self.job.session.tcp.as_ref().unwrap().send_next;
-        run(&mut common::ensemble(), &mut other, &[Encr, Tcp]);
+        run(&mut crate::common::ensemble(), &mut other, &[Encr, Tcp]);
         self.store = other.session;
         self.job.bytes = other.bytes;
         self.job.direction = Direction::Receive;

@@ -1,8 +1,6 @@
 //! Every byte changed, every truncation, at every layer: a named error or a correct decode.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::rpc::{ThriftCall, read_message, write_message};
 use accelflow_accel::storage::{Operation, StorageCall, StorageResponse, Stored};
@@ -10,7 +8,8 @@ use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json
 use accelflow_accel::{Accelerator, Call, Codec, Direction, Dser, Job, Limits, Packed, messages};
 use accelflow_trace::Format;
 use accelflow_trace::{Accel, nine::*};
-use common::{connection, ensemble, run};
+
+use crate::common::{connection, ensemble, run};
 
 /// A job in front of `accel` that the accelerator accepts.
 fn good_job(accel: Accel, protocol: Protocol) -> Job {

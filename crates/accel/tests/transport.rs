@@ -1,8 +1,6 @@
 //! TCP segments and TLS records beyond the simple round trip.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_accel::tcp::{MSS, TcpSession, receive, send};
 use accelflow_accel::tls::{
     CipherSuite, ContentType, Decr, MAX_PLAINTEXT, RecordKeys, TlsSession, open, open_first,
@@ -172,7 +170,7 @@ fn records_out_of_order_or_under_other_keys_fail() {
 
 #[test]
 fn sessions_are_needed() {
-    let mut ensemble = common::ensemble();
+    let mut ensemble = crate::common::ensemble();
     for accel in [accelflow_trace::Accel::Tcp, accelflow_trace::Accel::Encr] {
         let error = ensemble
             .run(accel, &mut accelflow_accel::Job::default())

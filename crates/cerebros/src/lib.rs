@@ -47,7 +47,7 @@ pub mod summary;
 
 pub use accelflow_model::cerebros::{Design, RpcLayer};
 pub use load::{Arrivals, Load};
-pub use outcome::{Group, Outcome, Queue, Saturation, Spent};
+pub use outcome::{Group, Queue, Saturation, SimulationResult, Spent};
 pub use platform::Platform;
 pub use program::{Breakdown, Kind, analytic, breakdown};
 pub use run::simulate;

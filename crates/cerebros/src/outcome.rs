@@ -121,7 +121,7 @@ pub struct Saturation {
 
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct SimulationResult {
     /// All measured requests.
     pub all: Group,
     /// The results by function, in the service's order.
@@ -152,10 +152,10 @@ pub struct Outcome {
     pub buffer_left: Bytes,
 }
 
-impl Outcome {
+impl SimulationResult {
     /// An empty outcome of a service with `functions` functions.
-    pub(crate) fn empty(functions: usize) -> Outcome {
-        Outcome {
+    pub(crate) fn empty(functions: usize) -> SimulationResult {
+        SimulationResult {
             all: Group::default(),
             functions: vec![Group::default(); functions],
             answered: 0,

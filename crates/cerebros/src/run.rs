@@ -4,7 +4,7 @@ use accelflow_model::cerebros::Design;
 
 use crate::Platform;
 use crate::load::{Arrivals, Load};
-use crate::outcome::Outcome;
+use crate::outcome::SimulationResult;
 use crate::server::Server;
 use crate::services::Service;
 use crate::steering::Steering;
@@ -24,7 +24,7 @@ pub fn simulate(
     design: Design,
     steering: Steering,
     load: &Load,
-) -> Result<Outcome, Refusal> {
+) -> Result<SimulationResult, Refusal> {
     platform.check()?;
     service.check()?;
     load.check()?;

@@ -10,7 +10,7 @@ use crate::Platform;
 use crate::buffers::BufferManager;
 use crate::icache::InstructionCache;
 use crate::load::{Arrivals, Load};
-use crate::outcome::{Outcome, Queue, Saturation, Spent};
+use crate::outcome::{Queue, Saturation, SimulationResult, Spent};
 use crate::pipelines::Pipelines;
 use crate::program::{Builder, Kind, Program, Step};
 use crate::registration::Registration;
@@ -74,7 +74,7 @@ pub(crate) struct Server<'r> {
     waiting: VecDeque<usize>,
     cores: Vec<Core>,
     busy: BusyTime,
-    outcome: Outcome,
+    outcome: SimulationResult,
 }
 
 impl<'r> Server<'r> {
@@ -125,11 +125,11 @@ impl<'r> Server<'r> {
             waiting: VecDeque::new(),
             cores: (0..workers).map(|_| core()).collect(),
             busy: BusyTime::new(Time::ZERO),
-            outcome: Outcome::empty(service.functions.len()),
+            outcome: SimulationResult::empty(service.functions.len()),
         })
     }
 
-    pub(crate) fn run(mut self) -> Outcome {
+    pub(crate) fn run(mut self) -> SimulationResult {
         match self.load.arrivals {
             Arrivals::Closed(senders) => {
                 for _ in 0..senders.min(self.load.requests) {
@@ -565,7 +565,7 @@ impl<'r> Server<'r> {
         self.next_of_closed(now);
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> SimulationResult {
         let end = self.outcome.makespan;
         let seconds = end.as_s_f64();
         let outcome = &mut self.outcome;

@@ -4,7 +4,7 @@ use accelflow_model::cerebros::Design;
 use accelflow_units::Time;
 use serde::Serialize;
 
-use crate::outcome::{Group, Outcome};
+use crate::outcome::{Group, SimulationResult};
 use crate::platform::Platform;
 use crate::program::analytic;
 use crate::registration::Registration;
@@ -205,7 +205,7 @@ impl Summary {
         service: &Service,
         platform: &Platform,
         design: Design,
-        mut outcome: Outcome,
+        mut outcome: SimulationResult,
     ) -> Result<Summary, Refusal> {
         let headroom = headroom(service, platform, &outcome);
         let analytic_rpc_cycles = analytic_mean(service, platform, design, &outcome);
@@ -238,7 +238,12 @@ impl Summary {
 }
 
 /// The analytic model's mean over the requests of `outcome`.
-fn analytic_mean(service: &Service, platform: &Platform, design: Design, outcome: &Outcome) -> f64 {
+fn analytic_mean(
+    service: &Service,
+    platform: &Platform,
+    design: Design,
+    outcome: &SimulationResult,
+) -> f64 {
     let functions = service.functions.iter().zip(&outcome.functions);
     let cycles: f64 = functions
         .map(|(f, group)| analytic(platform, f).total_cycles(design) * group.requests as f64)
@@ -248,7 +253,7 @@ fn analytic_mean(service: &Service, platform: &Platform, design: Design, outcome
 
 /// The throughput of the shared pipelines over the most that the cores can demand. `None` if the
 /// pipelines have no task.
-fn headroom(service: &Service, platform: &Platform, outcome: &Outcome) -> Option<f64> {
+fn headroom(service: &Service, platform: &Platform, outcome: &SimulationResult) -> Option<f64> {
     let spent = outcome.all.spent;
     let work = spent.accelerator.as_s_f64();
     let core = (spent.on_core + spent.function()).as_s_f64() - spent.queued.as_s_f64();

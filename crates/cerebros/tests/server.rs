@@ -2,18 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
+use accelflow_cerebros::platform::PARAMETERS;
 use accelflow_cerebros::schema::{Type, Value};
 use accelflow_cerebros::services::{Call, Function, Service};
 use accelflow_cerebros::{
-    Arrivals, Design, Load, Message, Outcome, Platform, Queue, Steering, analytic, breakdown,
-    simulate,
+    Arrivals, Design, Load, Message, Platform, Queue, SimulationResult, Steering, analytic,
+    breakdown, simulate,
 };
 use accelflow_units::{Bytes, Time};
 use proptest::prelude::*;
 
 const LEAST: Steering = Steering::LeastLoaded;
 
-fn serve(service: &Service, platform: &Platform, design: Design, load: &Load) -> Outcome {
+fn serve(service: &Service, platform: &Platform, design: Design, load: &Load) -> SimulationResult {
     simulate(service, platform, design, LEAST, load).unwrap()
 }
 
@@ -30,13 +31,28 @@ fn with(changes: &[(&str, f64)]) -> Platform {
 }
 
 /// One request of UniqueId.
-fn alone(platform: &Platform, design: Design) -> Outcome {
+fn alone(platform: &Platform, design: Design) -> SimulationResult {
     serve(
         &service("UID"),
         platform,
         design,
         &Load::new(Arrivals::Closed(1), 1),
     )
+}
+
+#[test]
+fn every_parameter_is_simulated_at_its_largest_value_or_refused() {
+    for parameter in PARAMETERS.parameters() {
+        let (_, most) = parameter.kind.range(parameter.default);
+        let platform = with(&[(parameter.key, most)]);
+        if platform.check().is_ok() {
+            let load = Load::new(Arrivals::Closed(1), 2);
+            for design in Design::ALL {
+                let found = simulate(&service("USR"), &platform, design, LEAST, &load);
+                assert!(found.is_ok(), "{} = {most}", parameter.key);
+            }
+        }
+    }
 }
 
 #[test]
@@ -345,7 +361,7 @@ fn affinity_finds_warm_cores_and_saves_what_the_paper_says_it_does() {
     let steered = affinity.all.steered as f64 / affinity.all.requests as f64;
     assert!(steered > 0.95, "{steered}; paper 0.98");
     for n in 0..6 {
-        let of = |o: &Outcome| o.functions[n].mean(o.functions[n].spent.function());
+        let of = |o: &SimulationResult| o.functions[n].mean(o.functions[n].spent.function());
         let faster = of(&without) / of(&affinity);
         match n {
             0 | 1 => assert!(

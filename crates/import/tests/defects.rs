@@ -1,17 +1,16 @@
 //! What is wrong with spans is named, counted and settled; and files that are not spans are refused.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::io::Write;
 
 use accelflow_import::{Kind, Options};
-use common::{
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::common::{
     count, delimited, elastic, framed, import, imported, jaeger, jaeger_span, lines, otlp_lines,
     path, protobuf,
 };
-use proptest::prelude::*;
-use serde_json::json;
 
 /// A defect: spans, the list of the report it is in, the beginning of its name, how often it
 /// occurs, and the path of `Buy` all the same.

@@ -1,13 +1,12 @@
 //! What spans become: paths, traces, odds, waits and rates, with answers that are known.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_import::Kind;
-use common::{
+use serde_json::json;
+
+use crate::common::{
     count, delimited, elastic, framed, import, imported, jaeger, lines, otlp_lines, path, protobuf,
 };
-use serde_json::json;
 
 /// A checkout: two calls at once, one after them, and a cache; 1,000 us apart.
 const SHOP: &str = "

@@ -1,15 +1,14 @@
 //! The traces that importers write: they compile with the paper's, and services walk them to their ends.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_import::Kind;
 use accelflow_trace::source::{Nodes, branch, seq, tail};
 use accelflow_trace::{Image, Library, templates};
 use accelflow_workload::services::{Chain, Phase, Service};
-use common::{import, imported};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+
+use crate::common::{import, imported};
 
 /// Requests that need every trace that is not the paper's.
 const ALL: &str = "
@@ -173,16 +172,16 @@ fn the_capture_of_social_network_has_the_suites_services() {
     }
     let bytes = std::fs::read(&file).unwrap();
     let found = import(Kind::Jaeger, &bytes, "{}").unwrap();
-    assert_eq!(common::count(&found, "understood", "spans"), 660);
-    assert_eq!(common::count(&found, "understood", "requests"), 240);
+    assert_eq!(crate::common::count(&found, "understood", "spans"), 660);
+    assert_eq!(crate::common::count(&found, "understood", "requests"), 240);
     assert_eq!(found.workload["services"].as_array().unwrap().len(), 12);
     let image = image(&found.workload);
     for service in services(&found.workload) {
         service.walk(&image).unwrap();
     }
-    let timeline = common::path(&found, "write_home_timeline_server");
+    let timeline = crate::common::path(&found, "write_home_timeline_server");
     assert!(timeline.contains("T9>get_followers_server"), "{timeline}");
-    let mentions = common::path(&found, "compose_user_mentions_server");
+    let mentions = crate::common::path(&found, "compose_user_mentions_server");
     assert!(mentions.contains("ReadThrough"), "{mentions}");
     let rows = found.report["coverage"].as_array().unwrap();
     assert!(

@@ -3,7 +3,8 @@
 
 use accelflow_model::accelerometer::{
     CyclesPerSecond, Design, HostCost, Interpolation, Kernel, MeanCycles, OffloadsPerSecond,
-    Outcome, Placement, Queueing, Scaling, Scenario, Selection, SizeCdf, Threading, Transfer,
+    Placement, Queueing, Scaling, Scenario, ScenarioResult, Selection, SizeCdf, Threading,
+    Transfer,
 };
 
 /// A row of Table 6 or 7: C in 10^9 cycles, alpha, n, o0, L, o1, A.
@@ -49,7 +50,7 @@ fn scenario(row: &Row, threading: Threading, placement: Placement) -> Scenario {
     }
 }
 
-fn evaluate(row: &Row, threading: Threading, placement: Placement) -> Outcome {
+fn evaluate(row: &Row, threading: Threading, placement: Placement) -> ScenarioResult {
     scenario(row, threading, placement)
         .evaluate()
         .expect("an outcome")

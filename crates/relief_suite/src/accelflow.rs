@@ -12,7 +12,7 @@ use accelflow_units::{Bytes, Time};
 
 use crate::dag::{Dag, Kind, Source};
 use crate::load::Load;
-use crate::outcome::{Completions, Outcome};
+use crate::outcome::{Completions, SimulationResult};
 use crate::platform::{Order, Payload, Platform};
 use crate::task_ref::TaskRef;
 
@@ -79,7 +79,7 @@ struct Engine<'r> {
     overflows: u64,
 }
 
-pub(crate) fn run(dag: &Dag, platform: &Platform, load: &Load) -> Outcome {
+pub(crate) fn run(dag: &Dag, platform: &Platform, load: &Load) -> SimulationResult {
     let accelerator = |kind: Kind| Accelerator {
         idle: platform.units[kind.index()],
         ..Accelerator::default()
@@ -109,7 +109,7 @@ pub(crate) fn run(dag: &Dag, platform: &Platform, load: &Load) -> Outcome {
             Event::Transferred(transfer) => engine.transferred(now, transfer),
         }
     }
-    Outcome {
+    SimulationResult {
         compute: engine.compute,
         forwards: engine.forwards,
         reloads: engine.reloads,

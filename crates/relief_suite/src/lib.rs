@@ -37,6 +37,6 @@ pub mod throughput;
 pub use dag::Dag;
 pub use load::{Arrivals, Load};
 pub use orchestrator::Orchestrator;
-pub use outcome::Outcome;
+pub use outcome::SimulationResult;
 pub use platform::{Manager, Order, Payload, Platform};
 pub use run::simulate;

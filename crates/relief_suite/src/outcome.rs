@@ -8,7 +8,7 @@ use crate::load::{Arrivals, Load};
 
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct SimulationResult {
     /// The times from arrival to completion, of the graphs after the warm-up.
     pub latency: Samples,
     /// The time at which the last graph completed.
@@ -67,11 +67,11 @@ impl Completions {
         matches!(self.load.arrivals, Arrivals::Closed(_)) && self.arrived.len() < self.load.graphs
     }
 
-    pub(crate) fn outcome(self) -> Outcome {
+    pub(crate) fn outcome(self) -> SimulationResult {
         let last = self.done.last().copied().unwrap_or(Time::ZERO);
         let seconds = last.as_s_f64();
         let completed = self.done.len() as f64;
-        Outcome {
+        SimulationResult {
             latency: self.latency,
             makespan: last,
             throughput_per_s: if seconds > 0.0 {

@@ -3,7 +3,7 @@
 use crate::dag::Dag;
 use crate::load::Load;
 use crate::orchestrator::Orchestrator;
-use crate::outcome::Outcome;
+use crate::outcome::SimulationResult;
 use crate::platform::Platform;
 use crate::{accelflow, managed};
 use accelflow_parameters::Refusal;
@@ -18,7 +18,7 @@ pub fn simulate(
     platform: &Platform,
     orchestrator: Orchestrator,
     load: &Load,
-) -> Result<Outcome, Refusal> {
+) -> Result<SimulationResult, Refusal> {
     platform.check()?;
     load.check()?;
     if dag.tasks().is_empty() {

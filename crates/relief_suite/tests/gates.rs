@@ -6,7 +6,9 @@
 use accelflow_relief_suite::dag::Operation::{Add, Convolution5, Grayscale, Isp, Sqr};
 use accelflow_relief_suite::dag::{Dag, Kind, Source};
 use accelflow_relief_suite::parameters::PARAMETERS;
-use accelflow_relief_suite::{Load, Manager, Orchestrator, Outcome, Payload, Platform, simulate};
+use accelflow_relief_suite::{
+    Load, Manager, Orchestrator, Payload, Platform, SimulationResult, simulate,
+};
 use accelflow_units::{Bytes, Time};
 
 const RAW: Source = Source::Memory(Bytes::from_kib(64));
@@ -34,7 +36,7 @@ fn join() -> Dag {
     dag
 }
 
-fn alone(dag: &Dag, platform: &Platform, orchestrator: Orchestrator) -> Outcome {
+fn alone(dag: &Dag, platform: &Platform, orchestrator: Orchestrator) -> SimulationResult {
     simulate(dag, platform, orchestrator, &Load::closed(1, 1)).unwrap()
 }
 

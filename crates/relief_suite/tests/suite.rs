@@ -11,7 +11,7 @@ fn suite() -> impl Iterator<Item = (Dag, Release)> {
     suite::all().into_iter().zip(RELEASE)
 }
 
-fn alone(dag: &Dag, orchestrator: Orchestrator) -> accelflow_relief_suite::Outcome {
+fn alone(dag: &Dag, orchestrator: Orchestrator) -> accelflow_relief_suite::SimulationResult {
     let load = accelflow_relief_suite::Load::closed(1, 1);
     accelflow_relief_suite::simulate(dag, &Platform::default(), orchestrator, &load).unwrap()
 }

@@ -1,18 +1,19 @@
-//! Clocks, and the load of the machine.
+//! Processor time of threads, and the load of the machine.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The time for which this thread has run.
+/// The processor time that this thread has used. The time for which a system call blocks does not
+/// count.
 pub fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::from_secs(time.tv_sec.unsigned_abs())
-        + Duration::from_nanos(time.tv_nsec.unsigned_abs())
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// A duration in nanoseconds. Exact: no interval here comes near 2^53 ns (104 days).
-pub(super) fn nanoseconds(spent: Duration) -> f64 {
+/// A duration in nanoseconds. Exact below 2^53 ns, which is 104 days.
+pub(crate) fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
 

@@ -19,7 +19,7 @@ pub enum Priority {
 pub struct Terms {
     /// The tenant that the run belongs to.
     pub tenant: u16,
-    /// The urgency of the run, under [`crate::Policy::Priority`].
+    /// The urgency of the run, under [`crate::DispatchPolicy::Priority`].
     pub priority: Priority,
     /// The deadline of the run. It is soft: a step that misses it is counted and still done.
     pub due: Option<Instant>,

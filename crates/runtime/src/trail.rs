@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::{AccelError, Job};
 use accelflow_trace::{Accel, Kind, Transform};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::bodies::Bodies;
 use crate::outcome::Step;
+use crate::processor_time::{nanoseconds, thread_time};
 use crate::terms::Terms;
 
 /// The phases of a request's handler, in order; the first and the last are application logic.
@@ -217,19 +217,6 @@ fn add_phase(begun: Duration, chains: Vec<TrailChain>) {
         open.trail.phases.push(TrailPhase::Chains(chains));
         open.begun = thread_time();
     });
-}
-
-/// The processor time that this thread has used. The time for which a system call blocks does not
-/// count.
-pub fn thread_time() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
-}
-
-/// A duration in nanoseconds. Exact below 2^53 ns, which is 104 days.
-fn nanoseconds(spent: Duration) -> f64 {
-    spent.as_nanos() as f64
 }
 
 /// Bodies that measure each successful call while they are switched on.

@@ -1,13 +1,12 @@
 //! Outcomes that tell results alone tell the same results.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_accel::Call;
 use accelflow_accel::storage::Operation;
 use accelflow_runtime::peer::{CacheAnswer, DatabaseAnswer};
 use accelflow_runtime::{Answers, Detail, Executor, Failure, Message, Outcome, demo};
-use common::{document_bytes, executor, http, reply, rpc, storage};
+
+use crate::common::{document_bytes, executor, http, reply, rpc, storage};
 
 type RunResult = Result<Outcome, Box<Failure>>;
 

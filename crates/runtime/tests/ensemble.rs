@@ -1,22 +1,20 @@
 //! The ensemble does what the calling core does, byte for byte, and no more than it has room for.
 
-#[path = "common/waits.rs"]
-mod waits;
-
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::balance::{Affinity, CoreLoads};
 use accelflow_accel::{AccelError, Accelerator, Ensemble, Job, Settings};
 use accelflow_runtime::{
-    Busy, Conversation, Executor, Failure, Message, NoPeer, Outcome, Peer, PhaseRun, Policy,
-    PoolError, PoolSettings, PooledExecutor, Pools, Priority, RunTraces, ServiceRun, Terms,
-    TraceHandle, TraceRequest, run_service,
+    Busy, Conversation, DispatchPolicy, Executor, Failure, Message, NoPeer, Outcome, Peer,
+    PhaseRun, PoolError, PoolSettings, PooledExecutor, Pools, Priority, RunTraces, ServiceRun,
+    Terms, TraceHandle, TraceRequest, run_service,
 };
 use accelflow_trace::{Accel, Image, Library, Node, templates};
 use accelflow_workload::suites::social_network;
 use proptest::prelude::*;
-use waits::{LONG, eventually};
+
+use crate::common::waits::{LONG, eventually};
 
 fn image() -> Image {
     templates().expect("templates").link().expect("links")
@@ -114,7 +112,7 @@ fn settings() -> impl Strategy<Value = PoolSettings> {
         1..4usize,
         1..4usize,
         0..3usize,
-        0..Policy::ALL.len(),
+        0..DispatchPolicy::ALL.len(),
     )
         .prop_map(
             |(instances, workers, queue_entries, overflow_entries, policy)| PoolSettings {
@@ -122,7 +120,7 @@ fn settings() -> impl Strategy<Value = PoolSettings> {
                 workers,
                 queue_entries,
                 overflow_entries,
-                policy: Policy::ALL[policy],
+                policy: DispatchPolicy::ALL[policy],
                 ..PoolSettings::default()
             },
         )
@@ -363,7 +361,7 @@ fn a_full_queue_overflows_and_then_falls_back_to_the_core() {
     let gated = Gated::start(PoolSettings {
         queue_entries: 2,
         overflow_entries: 1,
-        policy: Policy::Priority,
+        policy: DispatchPolicy::Priority,
         ..PoolSettings::default()
     });
     // One is with the worker, two are queued, one overflows. Each is there before the next.
@@ -400,7 +398,7 @@ fn a_full_queue_overflows_and_then_falls_back_to_the_core() {
 #[test]
 fn a_step_that_would_be_late_changes_places_with_one_that_is_in_no_hurry() {
     let gated = Gated::start(PoolSettings {
-        policy: Policy::Deadline,
+        policy: DispatchPolicy::Deadline,
         ..PoolSettings::default()
     });
     let due = |at: Option<Instant>| Terms {

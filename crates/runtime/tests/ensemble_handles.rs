@@ -1,9 +1,6 @@
 //! Handles of traces that run in the ensemble: waiting, awaiting, callbacks, many at once; and
 //! traces that wait for a response without a thread.
 
-#[path = "common/waits.rs"]
-mod waits;
-
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::pin;
@@ -22,7 +19,8 @@ use accelflow_runtime::{
 };
 use accelflow_trace::source::seq;
 use accelflow_trace::{Accel, Image, templates};
-use waits::{LONG, eventually};
+
+use crate::common::waits::{LONG, eventually};
 
 fn image() -> Arc<Image> {
     Arc::new(templates().expect("templates").link().expect("links"))

@@ -3,7 +3,7 @@
 //! accelerators in a circle in many random orders. The checker fails on a deadlock, on a lost entry and on one
 //! that is done twice (`docs/ensemble.md` has the argument).
 
-use accelflow_shaping::dispatch::{Entry, Owner, Policy};
+use accelflow_shaping::dispatch::{DispatchPolicy, Entry, Owner};
 use accelflow_units::Time;
 use rendezvous::{Rendezvous, Taken};
 use shuttle::scheduler::DfsScheduler;
@@ -152,7 +152,7 @@ const TIGHT: Sizes = Sizes {
     input: 1,
     overflow: 0,
     output: 1,
-    policy: Policy::Fifo,
+    policy: DispatchPolicy::Fifo,
 };
 
 /// More schedules than the small models have: a check that stops here is not exhaustive.

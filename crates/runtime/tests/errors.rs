@@ -1,8 +1,6 @@
 //! Bad input at every accelerator: a named error at its step, counted, and the input untouched.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_accel::messages::request;
 use accelflow_accel::storage::Operation;
 use accelflow_accel::{AccelError, Accelerator, Call, Codec, Ensemble, Job, Packed};
@@ -12,7 +10,8 @@ use accelflow_runtime::{
     Peer, PeerError, demo,
 };
 use accelflow_trace::{Accel, Format, Library, Transform, source, templates};
-use common::{data, document_bytes, executor, reply, rpc, storage};
+
+use crate::common::{data, document_bytes, executor, reply, rpc, storage};
 
 /// Beyond every limit: 16 MiB and one byte.
 const OVERSIZED: usize = (16 << 20) + 1;
@@ -412,7 +411,10 @@ fn a_bad_response_fails_the_run_and_the_next_one_gets_a_new_connection() {
     let [core] = failure.arrivals.as_slice() else {
         panic!("one arm had ended")
     };
-    assert_eq!(data(&core.job), common::json(&document_bytes("Login")));
+    assert_eq!(
+        data(&core.job),
+        crate::common::json(&document_bytes("Login"))
+    );
     let outcome = executor.run("T4", &message, &mut conversation, &mut tamper);
     assert_eq!(outcome.unwrap().arrivals.len(), 2);
 }

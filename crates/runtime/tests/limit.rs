@@ -1,16 +1,14 @@
 //! The limit of a tenant's traces: no more than it allows, in the order of asking, and no waiting
 //! without end.
 
-#[path = "common/waits.rs"]
-mod waits;
-
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use accelflow_runtime::{TenantBusy, TraceLimit};
 use proptest::prelude::*;
-use waits::eventually;
+
+use crate::common::waits::eventually;
 
 fn await_waiting(limit: &TraceLimit, count: usize) {
     eventually(&format!("{count} wait"), || limit.waiting() == count);

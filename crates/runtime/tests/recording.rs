@@ -1,8 +1,6 @@
 //! Recordings of the eight services.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::ops::ControlFlow;
 
 use accelflow_accel::messages::MESSAGE_SIZES;

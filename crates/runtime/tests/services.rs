@@ -1,13 +1,12 @@
 //! The eight services on real messages, against the paths that the workload states.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_accel::messages::{SERVICES, request, response};
 use accelflow_runtime::{PhaseRun, ServiceRunError, ServiceRunner, run_service};
 use accelflow_workload::services::{Chain, Phase, PhaseWalk, Service, invocations};
 use accelflow_workload::suites::social_network;
-use common::{executor, json};
+
+use crate::common::{executor, json};
 
 /// Table IV.
 const OPERATIONS: [usize; 8] = [87, 28, 18, 30, 29, 19, 9, 25];
@@ -58,7 +57,7 @@ fn clients_get_the_response_and_services_the_request() {
             let expected = request(messages.method, 9, index).unwrap();
             assert_eq!(json(&run.request), expected);
             let received = run.phases[0].chains()[0].result().unwrap();
-            assert_eq!(common::data(&received.job), expected);
+            assert_eq!(crate::common::data(&received.job), expected);
             let expected = response(messages.method, 9, index).unwrap();
             assert_eq!(json(&run.response.unwrap()), expected, "{}", service.name());
         }

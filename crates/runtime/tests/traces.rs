@@ -1,8 +1,6 @@
 //! The twelve traces and the error subtraces on real bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use accelflow_accel::messages::{METHODS, SERVICES, request, response, service_exception};
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::storage::Operation;
@@ -13,8 +11,11 @@ use accelflow_runtime::{
 };
 use accelflow_trace::source::{join, seq};
 use accelflow_trace::{Accel, Format, Library, Visit};
-use common::{data, document_bytes, executor, http, json, names, reply, rpc, storage, thrift};
 use serde_json::{Value, json};
+
+use crate::common::{
+    data, document_bytes, executor, http, json, names, reply, rpc, storage, thrift,
+};
 
 /// What the client of the demo connection makes of packets that the server sent it.
 fn client_reads(packets: &[u8]) -> Job {

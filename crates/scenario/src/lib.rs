@@ -6,7 +6,7 @@
 //! filled in, which has a stable hash and can be run.
 //!
 //! ```text
-//! JSON -- Scenario::from_json --> Scenario -- check --> Checked -- run --> Outcome
+//! JSON -- Scenario::from_json --> Scenario -- check --> Checked -- run --> ScenarioResult
 //! ```
 //!
 //! The number of threads is not part of a scenario, since results do not depend on it.
@@ -54,7 +54,7 @@ pub use names::{Arrivals, CostSource, Costs, FactSource, Remote, Times};
 pub use options::{MAX_USE_INTERVALS, RunOptions};
 pub use resolved::{Resolved, ResolvedChip};
 pub use rules::{allowed, choices};
-pub use run::Outcome;
+pub use run::ScenarioResult;
 pub use scenario::{Limit, Limiter, NamedChip, SCHEMA, Scenario, SchemaName, Setting, TimeLimiter};
 pub use schema::json_schema;
 pub use source::Source;

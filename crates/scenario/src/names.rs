@@ -2,7 +2,7 @@
 
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
-use accelflow_sim::config::Policy;
+use accelflow_sim::config::DispatchPolicy;
 use accelflow_workload::arrivals::{ASSUMED_DWELL, ArrivalProcess, ArrivalsError, Modulation};
 use accelflow_workload::profile::{RecordedTimes, RemoteWaits};
 use accelflow_workload::sizes::SizePreset;
@@ -168,4 +168,4 @@ macro_rules! engine_choice {
     };
 }
 
-engine_choice!(Suite, Placement, SizePreset, Policy, Unit);
+engine_choice!(Suite, Placement, SizePreset, DispatchPolicy, Unit);

@@ -9,9 +9,9 @@ use accelflow_units::Time;
 use accelflow_workload::profile::ProfileParameter;
 use serde_json::{Value, json};
 
-use crate::run::Outcome;
+use crate::run::ScenarioResult;
 
-impl Outcome {
+impl ScenarioResult {
     /// The outcome as JSON: `systems`, `profile_parameters` and `cohort_links` of the schema
     /// `accelflow.compare/1`.
     pub fn to_json(&self) -> Value {

@@ -5,7 +5,7 @@
 
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
-use accelflow_sim::config::Policy;
+use accelflow_sim::config::DispatchPolicy;
 use accelflow_workload::file;
 use accelflow_workload::sizes::SizePreset;
 use accelflow_workload::suites::Suite;
@@ -99,7 +99,7 @@ const FIELDS: &[Field] = &[
         CLOSED,
         Kind::ByService(&Kind::Positive(MAX_SLO_US)),
     ),
-    Field("policy", OPEN, Kind::Choice(Policy::names)),
+    Field("policy", OPEN, Kind::Choice(DispatchPolicy::names)),
     Field("slo_factor", OPEN, Kind::Positive(MAX_SLO_FACTOR)),
     Field(
         "tenants",

@@ -13,7 +13,7 @@ use crate::setup::Setup;
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ScenarioResult {
     /// The results of each system, in the order of the scenario. With several chips, chip by chip.
     pub systems: Vec<SystemResult>,
     /// The names of the chips; empty if there is one.
@@ -70,7 +70,7 @@ impl Checked {
         &self,
         options: &RunOptions,
         progress: &(dyn Fn(u64, u64) -> bool + Sync),
-    ) -> Result<Option<Outcome>, ScenarioError> {
+    ) -> Result<Option<ScenarioResult>, ScenarioError> {
         self.run_beside(&[], options, progress)
     }
 
@@ -88,9 +88,9 @@ impl Checked {
         others: &[&dyn Orchestrator],
         options: &RunOptions,
         progress: &(dyn Fn(u64, u64) -> bool + Sync),
-    ) -> Result<Option<Outcome>, ScenarioError> {
+    ) -> Result<Option<ScenarioResult>, ScenarioError> {
         options.check()?;
-        let mut outcome = Outcome {
+        let mut outcome = ScenarioResult {
             systems: Vec::new(),
             chips: self
                 .resolved

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
-use accelflow_sim::config::Policy;
+use accelflow_sim::config::DispatchPolicy;
 use accelflow_workload::sizes::SizePreset;
 use accelflow_workload::suites::Suite;
 use schemars::JsonSchema;
@@ -111,8 +111,8 @@ pub struct Scenario {
     pub slo_us: BTreeMap<String, f64>,
     /// The order of input queues. Null: that of config, else fifo.
     #[serde(with = "choice::open")]
-    #[schemars(with = "Option<ByName<Policy>>")]
-    pub policy: Option<Policy>,
+    #[schemars(with = "Option<ByName<DispatchPolicy>>")]
+    pub policy: Option<DispatchPolicy>,
     /// The SLO of services that have none in slo_us or in the workload, as a multiple of the
     /// service's mean response time on an idle server with AccelFlow. Null: no SLO.
     #[schemars(range(max = MAX_SLO_FACTOR), extend("exclusiveMinimum" = 0))]

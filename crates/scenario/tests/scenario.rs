@@ -10,7 +10,7 @@ use accelflow_scenario::{
 };
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
-use accelflow_sim::config::Policy;
+use accelflow_sim::config::DispatchPolicy;
 use accelflow_workload::sizes::SizePreset;
 use accelflow_workload::suites::Suite;
 use proptest::collection::btree_map;
@@ -81,7 +81,7 @@ prop_compose! {
         clock in option::of(0.5..5.0_f64),
         balancing in option::of(prop::sample::select(vec!["random", "round_robin"])),
         slo_us in btree_map(service(), 1e-6..1e9_f64, 0..3),
-        policy in option::of(one_of::<Policy>()),
+        policy in option::of(one_of::<DispatchPolicy>()),
         slo_factor in option::of(1e-6..1e6_f64),
         tenants in btree_map(service(), any::<u16>(), 0..3),
         priorities in btree_map(service(), any::<u8>(), 0..3),

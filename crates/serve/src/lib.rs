@@ -54,7 +54,7 @@ mod traces;
 mod transport;
 
 pub use accelflow_runtime::{
-    Fault, FaultError, FaultKind, FaultWhen, Policy, PoolCounters, PoolSettings, Priority,
+    DispatchPolicy, Fault, FaultError, FaultKind, FaultWhen, PoolCounters, PoolSettings, Priority,
     TenantBusy, Terms, TraceLimit,
 };
 pub use client::{

@@ -1,13 +1,12 @@
 //! The operators' port: what it tells, and what it refuses.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Config, Running};
-use common::*;
+
+use crate::common::*;
 
 fn start_with_admin(records: bool) -> (Running, SocketAddr) {
     let mut server = server();

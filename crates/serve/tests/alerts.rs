@@ -1,8 +1,6 @@
 //! What a server says last on a connection of TLS whose client breaks its rules (RFC 8446, sections
 //! 5, 5.2 and 6).
 
-mod common;
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
@@ -10,9 +8,10 @@ use accelflow_accel::Limits;
 use accelflow_accel::thrift::Protocol;
 use accelflow_accel::tls::{CipherSuite, ContentType, RecordKeys, TlsSession, open_first, seal_as};
 use accelflow_serve::{Config, Running};
-use common::grpc::{PREFACE, SETTINGS};
-use common::*;
 use rustls::{AlertDescription, ClientConnection, ConnectionTrafficSecrets, StreamOwned};
+
+use crate::common::grpc::{PREFACE, SETTINGS};
+use crate::common::*;
 
 /// A connection whose records the test writes.
 struct Records {
@@ -95,11 +94,11 @@ fn thrift_records(certificate: &Certificate, running: &Running) -> Records {
 fn http2_records(certificate: &Certificate, running: &Running) -> Records {
     let mut client = certificate.connect_for(running, &[&rustls::version::TLS13], &[b"h2"]);
     client.write_all(PREFACE).expect("the server reads");
-    let settings = common::grpc::frame(SETTINGS, 0, 0, &[]);
+    let settings = crate::common::grpc::frame(SETTINGS, 0, 0, &[]);
     client.write_all(&settings).expect("the server reads");
     // Its settings, a window, and the acknowledgement of ours, which is the last for now.
     loop {
-        let (kind, flags, _, _) = common::grpc::read_frame(&mut client).expect("a frame");
+        let (kind, flags, _, _) = crate::common::grpc::read_frame(&mut client).expect("a frame");
         if (kind, flags) == (SETTINGS, 1) {
             return Records::of(client);
         }
@@ -168,9 +167,9 @@ fn broken_rules_are_answered_by_fatal_alerts() {
 #[test]
 fn broken_rules_of_http2_are_answered_by_fatal_alerts() {
     let certificate = Certificate::new("alerts-http2");
-    let mut server = common::grpc::server();
+    let mut server = crate::common::grpc::server();
     server.set_tls(certificate.identity());
-    let running = common::grpc::start(server, Config::default());
+    let running = crate::common::grpc::start(server, Config::default());
     for (name, offence, alert) in OFFENCES {
         let mut records = http2_records(&certificate, &running);
         let bytes = offence(&mut records);

@@ -1,8 +1,6 @@
 //! What one message and the responses of one connection may take: who asks for more is told so, and the
 //! connection goes on.
 
-mod common;
-
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex};
@@ -15,8 +13,8 @@ use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_serve::{Config, HandlerError, Request, Returned, Server};
 use serde_json::{Value, json};
 
-use common::grpc;
-use common::{LONG, connect, counted, receive, start};
+use crate::common::grpc;
+use crate::common::{LONG, connect, counted, receive, start};
 
 const INTERFACE: &str = "
     struct Empty {}
@@ -309,7 +307,7 @@ fn responses_that_are_larger_than_expected_need_room() {
     }
     let unsent = r#"accelflow_requests_total{function="test.Calculator.Make",result="unsent"}"#;
     // A refusal is counted after it was sent.
-    common::await_count(&running, unsent, 5);
+    crate::common::await_count(&running, unsent, 5);
     assert_eq!(counted(&running, unsent), 5);
     open_windows(&mut greedy);
     let mut ended = 0;
@@ -318,5 +316,5 @@ fn responses_that_are_larger_than_expected_need_room() {
         ended += usize::from(kind == grpc::HEADERS && flags & 1 == 1);
     }
     let ok = r#"accelflow_requests_total{function="test.Calculator.Make",result="ok"}"#;
-    common::await_count(&running, ok, 4);
+    crate::common::await_count(&running, ok, 4);
 }

@@ -1,7 +1,5 @@
 //! Calls from service to service, and services that fail to answer.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, mpsc};
@@ -15,7 +13,8 @@ use accelflow_serve::{
     Address, CallError, CallOptions, Cancel, Client, ClientConfig, Executed, HandlerError,
     PoolCounts, Request, RetryPolicy, current_deadline, with_deadline,
 };
-use common::*;
+
+use crate::common::*;
 
 const ADD: &[u8] = br#"{"a":1,"b":1}"#;
 

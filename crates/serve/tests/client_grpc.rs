@@ -1,7 +1,5 @@
 //! Calls of gRPC to services that answer, and what ends calls that they do not.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,11 +8,12 @@ use accelflow_serve::{
     CallError, CallOptions, Cancel, ClientConfig, Config, Executed, GrpcCode, HandlerError,
     Request, with_deadline,
 };
-use common::grpc::{self, schema};
-use common::services::*;
-use common::{Certificate, start};
 use h2::Reason;
 use serde_json::{Value, json};
+
+use crate::common::grpc::{self, schema};
+use crate::common::services::*;
+use crate::common::{Certificate, start};
 
 #[test]
 fn responses_and_statuses_come_back_unchanged() {

@@ -1,7 +1,5 @@
 //! Calls of gRPC to services that do what services may not, that leave, and that die.
 
-mod common;
-
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::thread::JoinHandle;
@@ -10,11 +8,12 @@ use std::time::Duration;
 use accelflow_accel::{Limits, Settings};
 use accelflow_serve::{CallOptions, ClientConfig, Executed, GrpcClient, GrpcCode};
 use bytes::Bytes;
-use common::grpc::{self, prefixed, schema};
-use common::services::*;
-use common::{Certificate, server as thrift_server, start, waits};
 use h2::Reason;
 use h2::server::{self, SendResponse};
+
+use crate::common::grpc::{self, prefixed, schema};
+use crate::common::services::*;
+use crate::common::{Certificate, server as thrift_server, start, waits};
 
 /// Has one call answered by `reply`, and then drives the connection to its end.
 fn replied(

@@ -1,8 +1,5 @@
 //! JSON over HTTP/1.1, from servers that frame their responses as servers may.
 
-#[path = "../../runtime/tests/common/waits.rs"]
-mod waits;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
@@ -10,7 +7,8 @@ use std::time::Duration;
 
 use accelflow_accel::Settings;
 use accelflow_serve::{ClientConfig, HttpClient, HttpRequest, HttpResponse, RetryPolicy};
-use waits::accept;
+
+use crate::common::waits::accept;
 
 /// A request as a server reads it: the head's lines, and the body.
 type Seen = (Vec<String>, Vec<u8>);

@@ -1,7 +1,5 @@
 //! Calls over TLS 1.3 to servers of rustls, which do what servers may and must not.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -15,13 +13,14 @@ use accelflow_accel::{Limits, thrift::Schema};
 use accelflow_serve::{
     CallOptions, Client, ClientConfig, Executed, RetryPolicy, ServeError, TlsTrust,
 };
-use common::*;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{
     RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion,
 };
+
+use crate::common::*;
 
 const ADD: &[u8] = br#"{"a":1,"b":1}"#;
 

@@ -1,13 +1,12 @@
 //! What becomes of requests whose accelerators fail: the core does the work, and counts why.
 
-mod common;
-
 use std::time::Duration;
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Config, Execution, Fault, FaultKind, FaultWhen, PoolSettings};
 use accelflow_trace::Accel;
-use common::*;
+
+use crate::common::*;
 
 fn fault(accel: Accel, when: FaultWhen, kind: FaultKind) -> Fault {
     Fault { accel, when, kind }

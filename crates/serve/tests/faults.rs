@@ -1,7 +1,5 @@
 //! What hostile clients send: each is refused by name, alone, and others are answered as before.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -13,9 +11,10 @@ use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{AccelError, Accelerator, Codec, Job, Limits};
 use accelflow_serve::{Config, Execution, PoolSettings, Running, Server};
 use accelflow_trace::Accel;
-use common::*;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::common::*;
 
 const BOTH: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 

@@ -1,7 +1,5 @@
 //! A server of gRPC at its public face.
 
-mod common;
-
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
@@ -15,11 +13,11 @@ use accelflow_serve::{
 use http::StatusCode;
 use serde_json::json;
 
-use common::grpc::{
+use crate::common::grpc::{
     GOAWAY, HEADERS, PING, PREFACE, ask_for, connect, exchange, farewell, frame, message, prefixed,
     raw, read_frame, request, server, start, text,
 };
-use common::{Certificate, LONG, await_count, counted, eventually, verbose};
+use crate::common::{Certificate, LONG, await_count, counted, eventually, verbose};
 
 /// Name, headers, body, and the code of the status.
 type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], Vec<u8>, u8);

@@ -1,7 +1,5 @@
 //! What calls of gRPC say beyond their message, and what handlers and their threads know of them.
 
-mod common;
-
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +7,9 @@ use accelflow_serve::{
     CallOptions, Cancel, Config, GrpcRequest, Metadata, MetadataValue, Request, Running, Scope,
     Steering, SteeringPolicy, current_deadline,
 };
-use common::grpc::{connect, exchange, request, schema, server, start, text};
-use common::services::{LONG, client, config, eventually};
+
+use crate::common::grpc::{connect, exchange, request, schema, server, start, text};
+use crate::common::services::{LONG, client, config, eventually};
 
 fn with_and_without_steering() -> [Config; 2] {
     let steering = Steering {

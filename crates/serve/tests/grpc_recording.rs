@@ -1,7 +1,5 @@
 //! Requests of gRPC, and the calls of their handlers, are recorded as the paper's traces.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,8 +8,9 @@ use accelflow_serve::{
     ClientConfig, GrpcClient, HandlerError, RecordedPath, Request, Running, Server,
 };
 use accelflow_workload::profile::{RecordedPhase, RecordedStep};
-use common::grpc::schema;
-use common::*;
+
+use crate::common::grpc::schema;
+use crate::common::*;
 
 fn client(running: &Running, certificate: Option<&Certificate>, compress: bool) -> GrpcClient {
     let config = ClientConfig {

@@ -1,14 +1,12 @@
 //! Tenants share the threads of gRPC handlers: many connections of one do not hold up another.
 
-mod common;
-
 use std::sync::{Arc, Condvar, Mutex};
 
 use accelflow_serve::{Config, Request, Running, Tenant};
 use serde_json::json;
 
-use common::grpc::{exchange, message, prefixed, request, server, start, text};
-use common::*;
+use crate::common::grpc::{exchange, message, prefixed, request, server, start, text};
+use crate::common::*;
 
 const THREADS: usize = 8;
 
@@ -84,7 +82,7 @@ fn a_tenant_that_blocks_all_threads_leaves_another_tenant_one() {
         let mut calls = Vec::new();
         for _ in 0..2 * THREADS + 4 {
             let stream = connect_from(&running, from(2));
-            let requests = common::grpc::client(stream).await;
+            let requests = crate::common::grpc::client(stream).await;
             let request = request("/test.Calculator/Nothing", &[]);
             calls.push(tokio::spawn(exchange(requests, request, text("x"))));
         }
@@ -96,7 +94,7 @@ fn a_tenant_that_blocks_all_threads_leaves_another_tenant_one() {
     });
     gate.await_begun(2 * THREADS);
     runtime.block_on(async {
-        let requests = common::grpc::client(connect_from(&running, from(3))).await;
+        let requests = crate::common::grpc::client(connect_from(&running, from(3))).await;
         for number in 1..4 {
             let request = request("/test.Calculator/Add", &[]);
             let pair = message("test.Pair", &json!({"a": number.to_string(), "b": "1"}));

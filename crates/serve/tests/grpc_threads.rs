@@ -1,7 +1,5 @@
 //! Which threads run the handlers of gRPC.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
@@ -9,7 +7,7 @@ use std::thread::{self, ThreadId};
 use accelflow_serve::{Config, Request, Running};
 use serde_json::json;
 
-use common::grpc::{connect, message, prefixed, server, start, text};
+use crate::common::grpc::{connect, message, prefixed, server, start, text};
 
 type Seen = Arc<Mutex<Vec<(ThreadId, bool)>>>;
 

@@ -1,7 +1,5 @@
 //! Handlers of gRPC that read and return values of their own types are on the wire what JSON is.
 
-mod common;
-
 use std::borrow::Cow;
 
 use accelflow_accel::compress::Cmp;
@@ -11,10 +9,11 @@ use accelflow_serve::{
     Config, Execution, HandlerError, PoolSettings, Request, Returned, Running, Server, Steering,
     SteeringPolicy,
 };
-use common::grpc::{connect, message, prefixed, server, start, text};
-use common::{counted, verbose};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::common::grpc::{connect, message, prefixed, server, start, text};
+use crate::common::{counted, verbose};
 
 fn number<'de, D: serde::Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
     let text = Cow::<'de, str>::deserialize(from)?;
@@ -29,7 +28,7 @@ struct Pair {
     b: i64,
 }
 
-/// As `common::grpc::server`'s.
+/// As `crate::common::grpc::server`'s.
 fn add(request: &Request<'_>) -> Result<Returned, HandlerError> {
     let Pair { a, b } = request.read()?;
     match a.checked_add(b) {

@@ -1,7 +1,5 @@
 //! What connections of HTTP/2 bear from clients that flood, trickle, stall or speak something else.
 
-mod common;
-
 use std::io::Write;
 use std::net::Shutdown;
 use std::time::Duration;
@@ -9,11 +7,11 @@ use std::time::Duration;
 use accelflow_serve::Config;
 use http::StatusCode;
 
-use common::grpc::{
+use crate::common::grpc::{
     HEADERS, PING, PREFACE, RST_STREAM, SETTINGS, WINDOW_UPDATE, ask_for, block, connect, exchange,
     farewell, frame, raw, read_frame, request, server, start, text,
 };
-use common::{await_count, impatient};
+use crate::common::{await_count, impatient};
 
 /// The frames of each turn.
 type Flood = Box<dyn Fn(u32) -> Vec<u8>>;
@@ -106,7 +104,7 @@ fn bytes_that_are_not_http2_end_the_connection() {
         ),
     ];
     for (name, bytes) in cases {
-        let mut stream = common::connect(&running);
+        let mut stream = crate::common::connect(&running);
         stream.write_all(&bytes).expect("it reads");
         stream.shutdown(Shutdown::Write).expect("a socket");
         let _ = farewell(&mut stream);
@@ -133,7 +131,7 @@ fn slow_clients_lose_their_connection() {
         [PREFACE, &settings, &open].concat(),
     ];
     for bytes in cases {
-        let mut stream = common::connect(&running);
+        let mut stream = crate::common::connect(&running);
         stream.write_all(&bytes).expect("it reads");
         let _ = farewell(&mut stream);
     }

@@ -1,7 +1,5 @@
 //! Clients that prove who they are, and the tenants that they are by that.
 
-mod common;
-
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,11 +11,12 @@ use accelflow_serve::{
     ServeError, Server, Shaping, Tenant, TenantError, TlsIdentity, TlsTrust,
 };
 use accelflow_shaping::Registers;
-use common::*;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig as TlsConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::common::*;
 
 const ADD: &[u8] = br#"{"a":1,"b":1}"#;
 

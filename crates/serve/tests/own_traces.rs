@@ -1,7 +1,5 @@
 //! Traces of a service's own on real sockets: what serves, what is refused, what is replaced.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -22,8 +20,9 @@ use accelflow_trace::source::seq;
 use accelflow_trace::text::parse;
 use accelflow_trace::{Library, templates};
 use accelflow_workload::profile::RecordedPhase;
-use common::shout::{SHOUT, Shout};
-use common::*;
+
+use crate::common::shout::{SHOUT, Shout};
+use crate::common::*;
 
 /// A library with the traces of a text.
 fn library(text: &str) -> Library {
@@ -301,11 +300,11 @@ fn own_traces_serve_grpc() {
         trace own_respond:
             Ser RPC
     ";
-    let mut server = common::grpc::server();
+    let mut server = crate::common::grpc::server();
     server.set_traces(traces(text)).expect("they fit");
-    let running = common::grpc::start(server, Config::default());
-    let mut client = common::grpc::connect(running.address());
-    let reply = client.call("Echo", common::grpc::text("grüße"));
+    let running = crate::common::grpc::start(server, Config::default());
+    let mut client = crate::common::grpc::connect(running.address());
+    let reply = client.call("Echo", crate::common::grpc::text("grüße"));
     assert_eq!(reply.json("test.Text")["text"], "grüße");
     drop(client);
     assert_eq!(running.stop(Duration::from_secs(60)), 0);
@@ -586,7 +585,7 @@ fn operators_replace_traces_by_those_of_a_file() {
 
 #[test]
 fn traces_that_are_not_from_a_file_are_not_read_again() {
-    let running = start(common::server());
+    let running = start(crate::common::server());
     let refused = running
         .reload_traces()
         .expect_err("there is no file")

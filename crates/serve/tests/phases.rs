@@ -1,18 +1,18 @@
 //! Requests whose handlers have traces run for them are recorded in phases.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_runtime::Step;
-use accelflow_runtime::trail::{self, Exchange, TrailChain, thread_time};
+use accelflow_runtime::thread_time;
+use accelflow_runtime::trail::{self, Exchange, TrailChain};
 use accelflow_serve::{HandlerResult, Request, Server};
 use accelflow_trace::Accel;
 use accelflow_workload::profile::RecordedPhase;
-use common::*;
+
+use crate::common::*;
 
 fn step(trace: &str, accel: Accel, receives: bool) -> Step {
     Step {

@@ -1,7 +1,5 @@
 //! The places that connections have: for how many, for whom, for how long, and how they are left.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Mutex;
@@ -13,7 +11,7 @@ use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Config, Request, Running, Server};
 use socket2::{Domain, Socket, Type};
 
-use common::*;
+use crate::common::*;
 
 fn started(server: Server, config: Config) -> Running {
     let mut server = server;
@@ -75,10 +73,10 @@ fn a_client_of_grpc_that_has_left_makes_room_for_the_next_at_once() {
         max_connections: 1,
         ..Config::default()
     };
-    let running = common::grpc::start(common::grpc::server(), config);
+    let running = crate::common::grpc::start(crate::common::grpc::server(), config);
     for _ in 0..50 {
-        let mut client = common::grpc::connect(running.address());
-        let reply = client.call("Echo", common::grpc::text("x"));
+        let mut client = crate::common::grpc::connect(running.address());
+        let reply = client.call("Echo", crate::common::grpc::text("x"));
         assert_eq!(reply.code(), 0);
     }
 }

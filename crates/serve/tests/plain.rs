@@ -1,7 +1,5 @@
 //! Requests over plain TCP, good and bad.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +10,8 @@ use accelflow_accel::thrift::Protocol;
 use accelflow_accel::{AccelError, Accelerator, Job, Limits};
 use accelflow_serve::{Config, Execution, PoolSettings};
 use accelflow_trace::Accel;
-use common::*;
+
+use crate::common::*;
 
 const BOTH: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 

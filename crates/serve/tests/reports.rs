@@ -1,14 +1,13 @@
 //! What clients are told of errors, and what the operators' log is.
 
-mod common;
-
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Config, HandlerError, Request, Server};
-use common::grpc::text;
-use common::*;
+
+use crate::common::grpc::text;
+use crate::common::*;
 
 /// What of a report is compared.
 #[derive(Clone, Debug)]
@@ -102,10 +101,10 @@ fn clients_of_thrift_receive_codes_and_ids() {
 
 #[test]
 fn clients_of_grpc_receive_codes_and_ids() {
-    let mut server = common::grpc::server();
+    let mut server = crate::common::grpc::server();
     let log = logging(&mut server);
-    let running = common::grpc::start(server, Config::default());
-    let mut client = common::grpc::connect(running.address());
+    let running = crate::common::grpc::start(server, Config::default());
+    let mut client = crate::common::grpc::connect(running.address());
     for (method, code, label, part) in [
         ("Fail", 2, "handler_failed", "no\\nluck"),
         ("Panic", 2, "handler_failed", "the handler panicked"),

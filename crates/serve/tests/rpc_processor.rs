@@ -1,8 +1,6 @@
 //! Parts of an RPC processor in the place of the RPC accelerator: nothing changes but what they are for,
 //! and a request that finds no memory is not lost.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,10 +15,13 @@ use accelflow_serve::{
     ArenaSettings, CallError, Client, ClientConfig, Config, Executed, HandlerError, Request,
     Returned, RpcProcessor, Running, Server, Steering, SteeringPolicy,
 };
-use common::services::{ADD, LONG, client as grpc_client, config as grpc_config, eventually, once};
-use common::*;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+
+use crate::common::services::{
+    ADD, LONG, client as grpc_client, config as grpc_config, eventually, once,
+};
+use crate::common::*;
 
 const BOTH: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 
@@ -392,7 +393,7 @@ fn a_payload_that_outgrows_its_reservation_is_refused_before_its_handler() {
 #[test]
 fn a_stream_without_memory_is_refused_and_repeated() {
     let (go, begun, wait) = gate();
-    let mut server = common::grpc::server();
+    let mut server = crate::common::grpc::server();
     let blocks = move |request: &Request<'_>| {
         wait();
         Ok(request.arguments.to_vec())
@@ -404,7 +405,7 @@ fn a_stream_without_memory_is_refused_and_repeated() {
         rpc: arena(100),
         ..Config::default()
     };
-    let running = common::grpc::start(server, config);
+    let running = crate::common::grpc::start(server, config);
     let address = running.address();
     let series = r#"accelflow_requests_total{function="test.Calculator.Add",result="no_memory"}"#;
     std::thread::scope(|scope| {

@@ -3,8 +3,6 @@
 //!
 //! No test depends on the machine's speed: each waits for the counts of the control plane.
 
-mod common;
-
 use std::io::Write;
 use std::net::TcpStream;
 use std::thread;
@@ -17,8 +15,9 @@ use accelflow_serve::{
 use accelflow_shaping::Registers;
 use accelflow_shaping::control::{LatencySlo, TenantStatus, Verdict};
 use accelflow_units::{Bytes, Time};
-use common::*;
 use serde_json::Value as Json;
+
+use crate::common::*;
 
 /// A capacity of one second a second, of which 0.8 may be promised, looked at every 5 ms.
 fn control() -> Control {

@@ -1,7 +1,5 @@
 //! Spans as a collector of OpenTelemetry gets them.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
@@ -13,11 +11,12 @@ use accelflow_serve::{
     ClientConfig, Config, GrpcClient, HandlerResult, HttpClient, HttpRequest, Request, Scope,
     Steering, SteeringPolicy, Telemetry, TelemetryError,
 };
-use common::*;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
+
+use crate::common::*;
 
 /// Takes what is posted to /v1/traces.
 fn collector() -> (SocketAddr, Receiver<ExportTraceServiceRequest>) {

@@ -1,7 +1,5 @@
 //! Handlers on workers: which worker runs what, and that nothing else changes.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,8 +7,9 @@ use std::time::Duration;
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Config, Request, Server, Steering, SteeringPolicy};
-use common::*;
 use rustix::thread::sched_getaffinity;
+
+use crate::common::*;
 
 fn config(workers: usize, policy: SteeringPolicy, pinned: bool) -> Config {
     let steering = Steering {

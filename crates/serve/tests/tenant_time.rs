@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use accelflow_accel::thrift::Protocol;
-use accelflow_runtime::trail::thread_time;
+use accelflow_runtime::thread_time;
 use accelflow_serve::{Config, Execution, Running, Server, Shaping, Tenant};
 use accelflow_shaping::Registers;
 use common::*;

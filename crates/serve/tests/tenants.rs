@@ -3,8 +3,6 @@
 //! Nothing here depends on how fast anything is: buckets are refilled once an hour, or never make
 //! anyone wait.
 
-mod common;
-
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
@@ -12,7 +10,8 @@ use std::time::Duration;
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{Running, Shaping, Tenant, TenantError};
 use accelflow_shaping::Registers;
-use common::*;
+
+use crate::common::*;
 
 const HOUR: u64 = 3_600_000_000;
 

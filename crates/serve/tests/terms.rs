@@ -1,8 +1,6 @@
 //! What a request passes on to what it causes: tenant, priority, deadline, limit; and a client's own
 //! traces.
 
-mod common;
-
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::mpsc::channel;
@@ -13,15 +11,17 @@ use accelflow_accel::Settings;
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{
-    CallError, Carried, Client, ClientConfig, ClientTraces, Config, Executed, Execution, GrpcCode,
-    Handler, HandlerError, HandlerResult, Policy, PoolSettings, Priority, Request, Running, Scope,
-    Server, Tenant, Terms, TraceLimit, begin_chain, current_terms, with_carried, with_deadline,
+    CallError, Carried, Client, ClientConfig, ClientTraces, Config, DispatchPolicy, Executed,
+    Execution, GrpcCode, Handler, HandlerError, HandlerResult, PoolSettings, Priority, Request,
+    Running, Scope, Server, Tenant, Terms, TraceLimit, begin_chain, current_terms, with_carried,
+    with_deadline,
 };
 use accelflow_workload::profile::RecordedPhase;
-use common::services::{LONG, client as grpc_client, once};
-use common::taken::source;
-use common::*;
 use socket2::{Domain, Socket, Type};
+
+use crate::common::services::{LONG, client as grpc_client, once};
+use crate::common::taken::source;
+use crate::common::*;
 
 const FAR: Duration = Duration::from_secs(3_000);
 
@@ -97,11 +97,11 @@ fn handlers_have_the_terms_of_their_requests() {
             due - sent
         );
     }
-    let unknown = common::server()
+    let unknown = crate::common::server()
         .set_due_within("Test.nothin", FAR)
         .expect_err("none");
     assert!(unknown.to_string().contains("nothin"), "{unknown}");
-    let zero = common::server()
+    let zero = crate::common::server()
         .set_due_within("Test.nothing", Duration::ZERO)
         .expect_err("no time");
     assert!(
@@ -114,7 +114,7 @@ fn handlers_have_the_terms_of_their_requests() {
 fn a_deadline_orders_the_steps_of_the_calls_that_a_request_causes() {
     let inner = start(server());
     let pools = PoolSettings {
-        policy: Policy::Edf,
+        policy: DispatchPolicy::Edf,
         ..PoolSettings::default()
     };
     let config = ClientConfig {
@@ -411,11 +411,11 @@ const NO_SUCH: &[u8] = br#"{"text":"NOT_FOUND {\"message\":\"no such thing\"}"}"
 
 #[test]
 fn clients_of_grpc_are_told_by_a_status() {
-    let inner = common::grpc::start(common::grpc::server(), Config::default());
+    let inner = crate::common::grpc::start(crate::common::grpc::server(), Config::default());
     for handler_threads in [64, 0] {
         let nested = grpc_client(inner.address(), None, once(LONG));
         let (refused, of_refused) = failing(move |asked| nested.call("Refuse", asked));
-        let mut outer = common::grpc::server();
+        let mut outer = crate::common::grpc::server();
         outer
             .handle("test.Calculator.Fail", refused)
             .expect("known");
@@ -424,7 +424,7 @@ fn clients_of_grpc_are_told_by_a_status() {
             handler_threads,
             ..Config::default()
         };
-        let running = common::grpc::start(outer, config);
+        let running = crate::common::grpc::start(outer, config);
         let asking = grpc_client(running.address(), None, once(LONG));
         let told = asking.call("test.Calculator.Fail", NO_SUCH);
         match told.expect_err("a status") {
@@ -445,7 +445,7 @@ fn clients_of_grpc_are_told_by_a_status() {
 
 #[test]
 fn statuses_are_told_to_clients_of_thrift_and_exceptions_to_those_of_grpc() {
-    let inner = common::grpc::start(common::grpc::server(), Config::default());
+    let inner = crate::common::grpc::start(crate::common::grpc::server(), Config::default());
     let nested = grpc_client(inner.address(), None, once(LONG));
     let (refused, of_refused) = failing(move |_| nested.call("Refuse", NO_SUCH));
     let mut outer = server();
@@ -469,7 +469,7 @@ fn statuses_are_told_to_clients_of_thrift_and_exceptions_to_those_of_grpc() {
     let exceptional = start(server());
     let thrift = client(&exceptional, ClientConfig::default());
     let (excepted, of_excepted) = failing(move |_| thrift.call("Test.panics", b"{}"));
-    let mut outer = common::grpc::server();
+    let mut outer = crate::common::grpc::server();
     outer
         .handle("test.Calculator.Fail", excepted)
         .expect("known");
@@ -477,7 +477,7 @@ fn statuses_are_told_to_clients_of_thrift_and_exceptions_to_those_of_grpc() {
         errors_to_caller: true,
         ..Config::default()
     };
-    let running = common::grpc::start(outer, config);
+    let running = crate::common::grpc::start(outer, config);
     let told = grpc_client(running.address(), None, once(LONG)).call("test.Calculator.Fail", b"{}");
     let told = told.expect_err("a status");
     assert_eq!(told.code(), GrpcCode::Internal);

@@ -1,7 +1,5 @@
 //! The same requests over TLS 1.3.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::path::Path;
@@ -12,7 +10,8 @@ use accelflow_accel::{Limits, messages};
 use accelflow_serve::{RecordingError, Request, ServeError, Server, TlsIdentity};
 use accelflow_workload::profile::{Profile, RecordedPhase, Recording, RecordingOptions};
 use accelflow_workload::suites::social_network;
-use common::*;
+
+use crate::common::*;
 
 #[test]
 fn calls_are_answered_over_tls() {

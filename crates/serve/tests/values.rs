@@ -1,7 +1,5 @@
 //! Handlers that read and return values of their own types, and replies that are written together.
 
-mod common;
-
 use std::io::Write;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -12,8 +10,9 @@ use accelflow_serve::{
     Compression, Config, Execution, HandlerError, PoolSettings, Request, Returned, Running, Server,
     Steering,
 };
-use common::*;
 use serde::{Deserialize, Serialize};
+
+use crate::common::*;
 
 const BOTH: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 
@@ -52,7 +51,7 @@ fn add(request: &Request<'_>) -> Result<Returned, HandlerError> {
 }
 // quoted: end
 
-/// The same functions as those of `common::server`.
+/// The same functions as those of `crate::common::server`.
 fn value_server() -> Server {
     let mut server = Server::new(schema());
     server.set_config(verbose());

@@ -9,7 +9,7 @@ use accelflow_units::Time;
 
 /// The order in which an input dispatcher loads ready entries (AccelFlow, section IV.C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
+pub enum DispatchPolicy {
     /// In the order in which they became ready.
     #[default]
     Fifo,
@@ -23,45 +23,47 @@ pub enum Policy {
     Edf,
 }
 
-impl Policy {
+impl DispatchPolicy {
     /// The queue orders, in the order of their numbers.
-    pub const ALL: [Policy; 4] = [
-        Policy::Fifo,
-        Policy::Priority,
-        Policy::Deadline,
-        Policy::Edf,
+    pub const ALL: [DispatchPolicy; 4] = [
+        DispatchPolicy::Fifo,
+        DispatchPolicy::Priority,
+        DispatchPolicy::Deadline,
+        DispatchPolicy::Edf,
     ];
 
     /// The name in commands and results.
     pub const fn name(self) -> &'static str {
         match self {
-            Policy::Fifo => "fifo",
-            Policy::Priority => "priority",
-            Policy::Deadline => "deadline",
-            Policy::Edf => "edf",
+            DispatchPolicy::Fifo => "fifo",
+            DispatchPolicy::Priority => "priority",
+            DispatchPolicy::Deadline => "deadline",
+            DispatchPolicy::Edf => "edf",
         }
     }
 
     /// Whether the policy uses deadlines.
     pub const fn has_deadlines(self) -> bool {
-        matches!(self, Policy::Deadline | Policy::Edf)
+        matches!(self, DispatchPolicy::Deadline | DispatchPolicy::Edf)
     }
 
-    /// The place in [`Policy::ALL`].
+    /// The place in [`DispatchPolicy::ALL`].
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The policy at an index of [`Policy::ALL`]; the first policy for an invalid index.
-    pub fn of_number(number: f64) -> Policy {
-        let mut all = Policy::ALL.into_iter();
+    /// The policy at an index of [`DispatchPolicy::ALL`]; the first policy for an invalid index.
+    pub fn of_number(number: f64) -> DispatchPolicy {
+        let mut all = DispatchPolicy::ALL.into_iter();
         all.find(|policy| f64::from(policy.number()) == number)
             .unwrap_or_default()
     }
 
     /// The policy with this name.
-    pub fn named(name: &str) -> Option<Policy> {
-        Policy::ALL.into_iter().find(|policy| policy.name() == name)
+    pub fn named(name: &str) -> Option<DispatchPolicy> {
+        DispatchPolicy::ALL
+            .into_iter()
+            .find(|policy| policy.name() == name)
     }
 }
 
@@ -81,7 +83,7 @@ pub struct Entry<T> {
     pub item: T,
     /// The tenant and service of the entry.
     pub owner: Owner,
-    /// Its priority level; the highest is loaded first ([`Policy::Priority`]).
+    /// Its priority level; the highest is loaded first ([`DispatchPolicy::Priority`]).
     pub priority: u8,
     /// The operation's deadline; [`Time::MAX`] without one.
     pub due: Time,
@@ -114,13 +116,13 @@ pub enum Placed {
 /// The ready entries of an input queue.
 #[derive(Clone, Debug)]
 pub struct InputQueue<T> {
-    policy: Policy,
+    policy: DispatchPolicy,
     entries: VecDeque<Entry<T>>,
 }
 
 impl<T> InputQueue<T> {
     /// Creates an empty queue with memory for `capacity` entries. The owner must enforce the limit.
-    pub fn new(policy: Policy, capacity: usize) -> InputQueue<T> {
+    pub fn new(policy: DispatchPolicy, capacity: usize) -> InputQueue<T> {
         InputQueue {
             policy,
             entries: VecDeque::with_capacity(capacity),
@@ -165,19 +167,19 @@ impl<T> InputQueue<T> {
     /// `now`.
     pub fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
         match self.policy {
-            Policy::Fifo => {
+            DispatchPolicy::Fifo => {
                 self.entries.push_back(entry);
                 Placed::InOrder
             }
-            Policy::Priority => {
+            DispatchPolicy::Priority => {
                 // Higher levels are in front, so the queue is sorted.
                 let behind = |other: &Entry<T>| other.priority >= entry.priority;
                 let place = self.entries.partition_point(behind);
                 self.entries.insert(place, entry);
                 Placed::InOrder
             }
-            Policy::Deadline => self.push_by_deadline(entry, elements, now),
-            Policy::Edf => {
+            DispatchPolicy::Deadline => self.push_by_deadline(entry, elements, now),
+            DispatchPolicy::Edf => {
                 let before = |other: &Entry<T>| other.due <= entry.due;
                 let place = self.entries.partition_point(before);
                 self.entries.insert(place, entry);
@@ -274,7 +276,7 @@ mod tests {
             idle: false,
             remaining: at(20),
         };
-        let mut queue = InputQueue::new(Policy::Deadline, 8);
+        let mut queue = InputQueue::new(DispatchPolicy::Deadline, 8);
         let placed = entries
             .iter()
             .map(|&entry| queue.push(entry, elements, at(100)))
@@ -284,7 +286,7 @@ mod tests {
 
     #[test]
     fn fifo_keeps_the_order_whatever_the_entries_say() {
-        let mut queue = InputQueue::new(Policy::Fifo, 8);
+        let mut queue = InputQueue::new(DispatchPolicy::Fifo, 8);
         let elements = Elements {
             count: 1,
             idle: false,
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn an_entry_taken_from_anywhere_leaves_the_order_of_the_others() {
-        let mut queue = InputQueue::new(Policy::Fifo, 8);
+        let mut queue = InputQueue::new(DispatchPolicy::Fifo, 8);
         let elements = Elements {
             count: 1,
             idle: false,
@@ -323,7 +325,7 @@ mod tests {
 
     #[test]
     fn higher_levels_go_first_and_a_level_is_fifo() {
-        let mut queue = InputQueue::new(Policy::Priority, 8);
+        let mut queue = InputQueue::new(DispatchPolicy::Priority, 8);
         let elements = Elements {
             count: 1,
             idle: false,
@@ -341,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_earliest_deadline_goes_first_whoever_has_slack() {
-        let mut queue = InputQueue::new(Policy::Edf, 8);
+        let mut queue = InputQueue::new(DispatchPolicy::Edf, 8);
         let elements = Elements {
             count: 1,
             idle: false,
@@ -420,7 +422,7 @@ mod tests {
         assert_eq!(deadline(&[forever('a'), forever('b')]).0, "ab");
         // Without a deadline slack has no end.
         assert_eq!(deadline(&[forever('a'), entry('b', 120, 10)]).0, "ba");
-        let mut queue = InputQueue::new(Policy::Deadline, 8);
+        let mut queue = InputQueue::new(DispatchPolicy::Deadline, 8);
         let idle = Elements {
             count: 2,
             idle: true,

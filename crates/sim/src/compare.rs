@@ -17,11 +17,11 @@ use crate::groups::groups;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
 use crate::server::{
-    Limits, Load, Observer, Run, ServerOutcome, SimError, Watch, simulate_servers,
+    Limits, Load, Observer, Run, ServerResult, SimError, Watch, simulate_servers,
     simulate_servers_observed, simulate_servers_watched,
 };
 use crate::server_use::used;
-use crate::stats::Outcome;
+use crate::stats::SimulationResult;
 
 pub use results::{CalledResult, ServiceResult, SystemResult};
 
@@ -210,14 +210,14 @@ fn placed<'c>(comparison: &Comparison<'c>) -> Cow<'c, Plan> {
 }
 
 /// The server that a service is on.
-fn server_of(servers: &mut [ServerOutcome], service: usize) -> Option<&mut ServerOutcome> {
+fn server_of(servers: &mut [ServerResult], service: usize) -> Option<&mut ServerResult> {
     servers
         .iter_mut()
         .find(|server| server.services.contains(&service))
 }
 
 /// The outcomes of the servers that are simulated together.
-type CellOutcome = Result<Vec<ServerOutcome>, SimError>;
+type CellResult = Result<Vec<ServerResult>, SimError>;
 
 /// Simulates the cells on worker threads. Returns their outcomes in order; `None` if `progress`
 /// stops them.
@@ -229,7 +229,7 @@ fn run_cells(
     slos: &[Option<Time>],
     cells: &[(usize, &[usize])],
     progress: &(dyn Fn(u64, u64) -> bool + Sync),
-) -> Result<Option<Vec<Vec<ServerOutcome>>>, SimError> {
+) -> Result<Option<Vec<Vec<ServerResult>>>, SimError> {
     let in_turn = |&index: &usize| {
         let system = cells.get(index).map(|&(system, _)| system);
         system.is_some_and(|system| comparison.orchestrators[system].takes_turns())
@@ -243,8 +243,7 @@ fn run_cells(
     let watches: Vec<Watch> = cells.iter().map(|_| watch()).collect();
     let size = |cell: &(usize, &[usize])| cell.1.len() as u64 * comparison.requests;
     let all: u64 = cells.iter().map(size).sum();
-    let outcomes: Vec<Mutex<Option<CellOutcome>>> =
-        cells.iter().map(|_| Mutex::new(None)).collect();
+    let outcomes: Vec<Mutex<Option<CellResult>>> = cells.iter().map(|_| Mutex::new(None)).collect();
     let stop_all = || {
         for watch in &watches {
             watch.stop.store(true, Ordering::Relaxed);
@@ -297,15 +296,15 @@ fn run_cells(
 /// `in_turn` that failed, since it stopped the others; otherwise that of the first cell that
 /// failed.
 fn collected(
-    mut outcomes: Vec<Option<CellOutcome>>,
+    mut outcomes: Vec<Option<CellResult>>,
     in_turn: &[usize],
-) -> Result<Option<Vec<Vec<ServerOutcome>>>, SimError> {
+) -> Result<Option<Vec<Vec<ServerResult>>>, SimError> {
     for &index in in_turn {
         if let Some(Err(error)) = outcomes[index].take_if(|outcome| outcome.is_err()) {
             return Err(error);
         }
     }
-    let outcomes: Option<Vec<CellOutcome>> = outcomes.into_iter().collect();
+    let outcomes: Option<Vec<CellResult>> = outcomes.into_iter().collect();
     outcomes
         .map(|outcomes| outcomes.into_iter().collect())
         .transpose()
@@ -367,7 +366,7 @@ fn run_cell(
     &(system, group): &(usize, &[usize]),
     watch: &Watch,
     observer: Option<&mut dyn Observer>,
-) -> Result<Option<Vec<ServerOutcome>>, SimError> {
+) -> Result<Option<Vec<ServerResult>>, SimError> {
     let called = comparison.plan.called();
     let load = |&service: &usize| {
         let share = comparison.rate_share(service);
@@ -419,7 +418,7 @@ fn service_result(
     comparison: &Comparison<'_>,
     slos: &[Option<Time>],
     service: usize,
-    outcome: &mut Outcome,
+    outcome: &mut SimulationResult,
 ) -> ServiceResult {
     let operations: u64 = outcome.totals.on_accelerators.iter().sum();
     let arrived = outcome.services.iter();

@@ -18,7 +18,7 @@ pub mod stats;
 pub use config::Config;
 pub use server::{
     Activity, Awaited, CoreWork, Deed, Execution, Happening, Limits, Load, Observer, Queue, Run,
-    Seen, ServerOutcome, ServerShape, SimError, UnitName, UnitShape, Wait, Watch, simulate,
+    Seen, ServerResult, ServerShape, SimError, UnitName, UnitShape, Wait, Watch, simulate,
     simulate_logged, simulate_observed, simulate_servers, simulate_servers_observed,
     simulate_servers_watched, simulate_watched,
 };

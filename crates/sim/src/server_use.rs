@@ -1,7 +1,7 @@
 //! The utilization of the servers of a comparison over time.
 
 use crate::plan::Plan;
-use crate::server::ServerOutcome;
+use crate::server::ServerResult;
 use crate::stats::Used;
 
 /// The utilization of a server over time.
@@ -14,7 +14,7 @@ pub struct ServerUse {
 }
 
 /// The utilization of the servers whose outcomes have it.
-pub(crate) fn used(plan: &Plan, servers: &mut [ServerOutcome]) -> Vec<ServerUse> {
+pub(crate) fn used(plan: &Plan, servers: &mut [ServerResult]) -> Vec<ServerUse> {
     let name = |&service: &usize| plan.services[service].name.clone();
     let used = servers.iter_mut().map(|server| ServerUse {
         services: server.services.iter().map(name).collect(),

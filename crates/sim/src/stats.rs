@@ -397,7 +397,7 @@ impl DataStats {
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct SimulationResult {
     /// By service, in the order of the plan.
     pub services: Vec<ServiceStats>,
     /// By [`Accel::index`].

@@ -3,10 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Fallback, Outcome};
+use accelflow_sim::stats::{Fallback, SimulationResult};
 use accelflow_sim::{Config, Load};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -14,8 +12,9 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::{SYSTEMS, fixed_plan, image, round_cost, run, set, together, uniq_id};
 use proptest::prelude::*;
+
+use crate::common::{SYSTEMS, fixed_plan, image, round_cost, run, set, together, uniq_id};
 
 fn without(absent: &[Accel]) -> Config {
     let mut config = Config::default();
@@ -26,13 +25,13 @@ fn without(absent: &[Accel]) -> Config {
 }
 
 /// One request of UniqId on a chip without `absent`.
-fn one_request(id: &str, absent: &[Accel]) -> Outcome {
+fn one_request(id: &str, absent: &[Accel]) -> SimulationResult {
     let plan = fixed_plan(&uniq_id(), 50_000.0, 1_000, &round_cost);
     run(&without(absent), &plan, id, &together(1), 1)
 }
 
 /// Operations of a type: on accelerators and on cores.
-fn operations(outcome: &Outcome, accel: Accel) -> (u64, u64) {
+fn operations(outcome: &SimulationResult, accel: Accel) -> (u64, u64) {
     let totals = &outcome.totals;
     (
         totals.on_accelerators[accel.index()],
@@ -40,7 +39,7 @@ fn operations(outcome: &Outcome, accel: Accel) -> (u64, u64) {
     )
 }
 
-fn missed(outcome: &Outcome) -> u64 {
+fn missed(outcome: &SimulationResult) -> u64 {
     let found = outcome.services[0].fallbacks.get(&Fallback::NoAccelerator);
     found.copied().unwrap_or(0)
 }

@@ -2,19 +2,18 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Fallback, Outcome};
+use accelflow_sim::stats::{Fallback, SimulationResult};
 use accelflow_sim::{Config, Load};
 use accelflow_trace::Accel;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::services::Operation;
-use common::{
+use proptest::prelude::*;
+
+use crate::common::{
     NOTHING_NS, SYSTEMS, check_conservation, fixed_plan, frictionless, round_cost, run, set, sink,
     together, whole_us,
 };
-use proptest::prelude::*;
 
 /// A service that receives a message, decrypts it for 10 us on an accelerator, and does nothing
 /// else.
@@ -27,7 +26,7 @@ fn plan(speedup: f64) -> Plan {
 }
 
 /// `count` requests at once where Decr has one element.
-fn outcome(values: &[(&str, f64)], speedup: f64, count: u64) -> Outcome {
+fn outcome(values: &[(&str, f64)], speedup: f64, count: u64) -> SimulationResult {
     let mut config = frictionless();
     set(&mut config, &[("accelerator.pes", 1.0)]);
     set(&mut config, &[("speedup.Decr", speedup)]);
@@ -93,7 +92,7 @@ proptest! {
             ("accelerator.input_entries", f64::from(entries)),
             ("accelerator.overflow_entries", f64::from(entries)),
         ]);
-        let plan = fixed_plan(&common::uniq_id(), 5_000.0, 3_000, &round_cost);
+        let plan = fixed_plan(&crate::common::uniq_id(), 5_000.0, 3_000, &round_cost);
         let arrivals = ArrivalProcess::Poisson { rate_rps: 900_000.0 };
         let outcome = run(&config, &plan, id, &[Load::new(0, arrivals, 90, 9)], seed);
         check_conservation(&outcome, 9);

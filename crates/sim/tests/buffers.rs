@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::DataStats;
 use accelflow_sim::{Config, Load};
@@ -12,7 +10,8 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::{fixed_plan, frictionless, image, round_cost, run, set, together, uniq_id};
+
+use crate::common::{fixed_plan, frictionless, image, round_cost, run, set, together, uniq_id};
 
 /// `count` requests of UniqId, each when the one before has long ended.
 fn one_by_one(count: u64) -> Vec<Load> {

@@ -2,24 +2,23 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_kernel::ConfidenceInterval;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Outcome, Part};
-use accelflow_sim::{Config, Load, ServerOutcome, simulate_servers};
+use accelflow_sim::stats::{Part, SimulationResult};
+use accelflow_sim::{Config, Load, ServerResult, simulate_servers};
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::WaitDistribution;
 use accelflow_workload::services::Operation;
 use accelflow_workload::sizes::{PayloadSizes, QuantileTable, SizeDistribution};
-use common::services::{
+
+use crate::common::services::{
     CALL, FRONT, STOCK, apart, front, leaf, pair, plan_of, poisson, run, together,
 };
-use common::{NOTHING_NS, SYSTEMS, frictionless, image, set};
+use crate::common::{NOTHING_NS, SYSTEMS, frictionless, image, set};
 
-fn outcomes(config: &Config, plan: &Plan, id: &str, loads: &[Load]) -> Vec<ServerOutcome> {
+fn outcomes(config: &Config, plan: &Plan, id: &str, loads: &[Load]) -> Vec<ServerResult> {
     simulate_servers(&run(config, plan, id, loads, 1)).unwrap()
 }
 
@@ -34,7 +33,7 @@ fn response(config: &Config, plan: &Plan, id: &str, service: usize) -> Time {
 }
 
 /// Sorted response times of `service` from outside.
-fn responses(servers: &[ServerOutcome], service: usize) -> Vec<Time> {
+fn responses(servers: &[ServerResult], service: usize) -> Vec<Time> {
     let latencies = servers.iter().map(|s| &s.outcome.services[service].latency);
     let mut times: Vec<Time> = latencies.flat_map(|latency| latency.iter()).collect();
     times.sort_unstable();
@@ -206,7 +205,7 @@ fn a_call_times_out_and_its_late_response_has_no_effect() {
             set(&mut config, &[("tcp.timeout_us", 10.0)]);
             let plan = pair(3_000.0, 20_000.0).on_server(STOCK, server).unwrap();
             let servers = outcomes(&config, &plan, id, &[together(FRONT, 3)]);
-            let sum = |of: &dyn Fn(&Outcome) -> u64| -> u64 {
+            let sum = |of: &dyn Fn(&SimulationResult) -> u64| -> u64 {
                 servers.iter().map(|server| of(&server.outcome)).sum()
             };
             assert_eq!(sum(&|o| o.services[FRONT].timed_out), 3, "{id}");

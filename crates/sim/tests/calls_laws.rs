@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use accelflow_parameters::Refusal;
@@ -17,11 +15,12 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::WaitDistribution;
 use accelflow_workload::services::{Chain, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
-use common::services::{
+use proptest::prelude::*;
+
+use crate::common::services::{
     CALL, FRONT, STOCK, apart, call, front, leaf, pair, plan_of, poisson, run, together,
 };
-use common::{NOTHING_NS, SYSTEMS, receive, round_cost, set};
-use proptest::prelude::*;
+use crate::common::{NOTHING_NS, SYSTEMS, receive, round_cost, set};
 
 /// What each operation of a run was on, in an order of its own.
 fn operations(plan: &Plan, id: &str) -> Vec<String> {

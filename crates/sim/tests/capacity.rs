@@ -2,15 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Fallback;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::services::{Chain, Operation, Phase, Service};
-use common::{
+
+use crate::common::{
     NOTHING_NS, SYSTEMS, fixed_plan, frictionless, receive, response, responses, round_cost, run,
     set, sink, together,
 };

@@ -5,8 +5,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_kernel::{ConfidenceInterval, Samples};
 use accelflow_sim::plan::Plan;
 use accelflow_sim::{Config, Load};
@@ -16,7 +14,8 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::RecordingOptions;
 use accelflow_workload::services::Operation;
 use accelflow_workload::sizes::{PayloadSizes, QuantileTable, SizeDistribution};
-use common::{NOTHING_NS, fixed_plan, frictionless, image, profile, run, sink, uniq_id};
+
+use crate::common::{NOTHING_NS, fixed_plan, frictionless, image, profile, run, sink, uniq_id};
 
 const SERVICE_S: f64 = 10e-6;
 const REPLICATIONS: u64 = 12;

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
 use accelflow_trace::source::seq;
@@ -12,7 +10,8 @@ use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::RecordingOptions;
 use accelflow_workload::services::{Chain, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
-use common::{
+
+use crate::common::{
     fixed_plan, frictionless, profile_on, responses, round_cost, run, set, together, uniq_id,
 };
 

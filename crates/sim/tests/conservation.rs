@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -16,8 +14,9 @@ use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::services::{Counts, invocations};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::{SYSTEMS, image, run};
 use proptest::prelude::*;
+
+use crate::common::{SYSTEMS, image, run};
 
 /// The eight services, and what an invocation of each takes.
 struct Social {
@@ -37,7 +36,7 @@ impl Social {
     }
 
     /// Checks all laws, and returns the outcome for more.
-    fn check(&self, config: &Config, id: &str, loads: &[Load], seed: u64) -> Outcome {
+    fn check(&self, config: &Config, id: &str, loads: &[Load], seed: u64) -> SimulationResult {
         let outcome = run(config, &self.plan, id, loads, seed);
         every_request_ends_once(&outcome, loads);
         time_adds_up(&outcome);
@@ -47,7 +46,7 @@ impl Social {
         outcome
     }
 
-    fn operations_add_up(&self, outcome: &Outcome, id: &str) {
+    fn operations_add_up(&self, outcome: &SimulationResult, id: &str) {
         let totals = &outcome.totals;
         for accel in Accel::ALL {
             let parts = outcome.services.iter().zip(&self.counts);
@@ -80,7 +79,7 @@ impl Social {
     }
 }
 
-fn fallbacks(outcome: &Outcome) -> u64 {
+fn fallbacks(outcome: &SimulationResult) -> u64 {
     let all = outcome
         .services
         .iter()
@@ -88,7 +87,7 @@ fn fallbacks(outcome: &Outcome) -> u64 {
     all.sum()
 }
 
-fn every_request_ends_once(outcome: &Outcome, loads: &[Load]) {
+fn every_request_ends_once(outcome: &SimulationResult, loads: &[Load]) {
     for (index, stats) in outcome.services.iter().enumerate() {
         let mine = loads.iter().filter(|load| load.service == index);
         let (requests, warmup) = mine.fold((0, 0), |(requests, warmup), load| {
@@ -103,7 +102,7 @@ fn every_request_ends_once(outcome: &Outcome, loads: &[Load]) {
     assert!(outcome.totals.drained);
 }
 
-fn time_adds_up(outcome: &Outcome) {
+fn time_adds_up(outcome: &SimulationResult) {
     let totals = &outcome.totals;
     assert_eq!(totals.population_ps, totals.latency_ps, "Little's law");
     assert_eq!(totals.spent_ps, totals.latency_ps, "parts of the path");
@@ -117,13 +116,13 @@ fn time_adds_up(outcome: &Outcome) {
     );
 }
 
-fn queues_hold(outcome: &Outcome, config: &Config) {
+fn queues_hold(outcome: &SimulationResult, config: &Config) {
     for (accel, stats) in Accel::ALL.into_iter().zip(&outcome.accelerators) {
         assert!(stats.peak_input <= config.accelerator.input_entries_of(accel));
     }
 }
 
-fn shares_are_shares(outcome: &Outcome) {
+fn shares_are_shares(outcome: &SimulationResult) {
     let mut shares = vec![
         outcome.core_utilization,
         outcome.manager_utilization,

@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Part;
 use accelflow_sim::{Config, Load};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
-use common::{
+
+use crate::common::{
     NOTHING_NS, SYSTEMS, fixed_plan, frictionless, response, responses, round_cost, run, set,
     together, uniq_id,
 };

@@ -2,29 +2,28 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::{Plan, Retry};
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load, simulate, simulate_logged, simulate_servers};
 use accelflow_units::Time;
 use accelflow_workload::profile::WaitDistribution;
-use common::services::{CALL, FRONT, STOCK, apart, pair, poisson, run, together};
-use common::{SYSTEMS, frictionless, set};
 use proptest::prelude::*;
+
+use crate::common::services::{CALL, FRONT, STOCK, apart, pair, poisson, run, together};
+use crate::common::{SYSTEMS, frictionless, set};
 
 fn detached(plan: Plan) -> Plan {
     plan.with_detached(FRONT, CALL.0, CALL.1).unwrap()
 }
 
-fn outcome(config: &Config, plan: &Plan, id: &str, load: Load) -> Outcome {
+fn outcome(config: &Config, plan: &Plan, id: &str, load: Load) -> SimulationResult {
     let loads = [load];
     let found = simulate(&run(config, plan, id, &loads, 1)).unwrap();
     assert!(found.totals.drained, "{id}");
     found
 }
 
-fn mean_ns(outcome: &Outcome, service: usize) -> f64 {
+fn mean_ns(outcome: &SimulationResult, service: usize) -> f64 {
     let times: Vec<Time> = outcome.services[service].latency.iter().collect();
     times.iter().map(|time| time.as_ns_f64()).sum::<f64>() / times.len() as f64
 }
@@ -79,7 +78,7 @@ fn the_callee_has_the_load_of_waited_calls() {
         let found =
             |plan: &Plan| outcome(&Config::default(), plan, id, poisson(FRONT, 20_000.0, 400));
         let (waited, free) = (found(&waited), found(&free));
-        let called = |outcome: &Outcome| outcome.services[STOCK].called.latency.count();
+        let called = |outcome: &SimulationResult| outcome.services[STOCK].called.latency.count();
         assert_eq!((called(&waited), called(&free)), (400, 400), "{id}");
         assert_eq!(free.services[FRONT].latency.count(), 400, "{id}");
         assert!(mean_ns(&free, FRONT) < mean_ns(&waited, FRONT), "{id}");

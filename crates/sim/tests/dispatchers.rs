@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Part;
 use accelflow_units::Time;
 use accelflow_workload::services::{Chain, Phase, Service};
-use common::{fixed_plan, frictionless, receive, responses, round_cost, run, set, sink, together};
+
+use crate::common::{
+    fixed_plan, frictionless, receive, responses, round_cost, run, set, sink, together,
+};
 
 const UNTIL_CONFIRMED: f64 = 1.0;
 const INSTRUCTIONS: f64 = 0.0;

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::{Form, PhasePlan, Plan};
-use accelflow_sim::stats::{Fallback, Operated, Outcome};
+use accelflow_sim::stats::{Fallback, Operated, SimulationResult};
 use accelflow_sim::{Config, Load, Run, simulate_logged};
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
@@ -22,7 +20,8 @@ use accelflow_workload::services::{Chain, FactOdds, Odds, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
 use accelflow_workload::suites::Suite;
 use accelflow_workload::suites::social_network;
-use common::{ALL, image};
+
+use crate::common::{ALL, image};
 
 fn plan(services: &[Service], waits: RemoteWaits, sizes: &PayloadSizes) -> Plan {
     let options = PaperOptions {
@@ -41,7 +40,7 @@ fn only(suite: Suite, names: &[&str]) -> Vec<Service> {
     services
 }
 
-fn simulated(plan: &Plan, id: &str, requests: u64) -> (Outcome, Vec<Operated>) {
+fn simulated(plan: &Plan, id: &str, requests: u64) -> (SimulationResult, Vec<Operated>) {
     let loads: Vec<Load> = (0..plan.services.len())
         .map(|service| {
             let arrivals = ArrivalProcess::Poisson { rate_rps: 2_000.0 };
@@ -127,7 +126,7 @@ fn a_read_that_finds_nothing_ends_with_the_error_response() {
         assert!(log.iter().all(|entry| entry.phase <= 2), "{id}");
         let (whole, _) = simulated(&login, id, 20);
         assert_eq!(whole.services[0].errors, 0, "{id}");
-        let mean = |outcome: &Outcome| outcome.services[0].latency.mean().unwrap();
+        let mean = |outcome: &SimulationResult| outcome.services[0].latency.mean().unwrap();
         assert!(mean(&outcome) < mean(&whole), "{id}");
     }
 }
@@ -222,7 +221,7 @@ fn compression_makes_transfers_shorter_in_the_whole_run() {
     let response = |ratio| {
         let mut config = Config::default();
         config.set("payload.compression_ratio", ratio).unwrap();
-        common::response(&config, &plan, "accelflow")
+        crate::common::response(&config, &plan, "accelflow")
     };
     assert!(response(2.0) < response(1.0));
     assert!(response(4.0) < response(2.0));
@@ -299,7 +298,7 @@ fn two_reads() -> (Service, Recording) {
             .with("T7", "exception", 0)
     };
     let path = vec![
-        common::receive(0),
+        crate::common::receive(0),
         Phase::Cpu,
         Phase::Traces(vec![read(1), read(1)]),
         Phase::Cpu,
@@ -320,7 +319,8 @@ fn two_reads() -> (Service, Recording) {
             ],
         }
     };
-    let mut recording = common::recording(&service, 10_000.0, 1_000, &common::round_cost);
+    let mut recording =
+        crate::common::recording(&service, 10_000.0, 1_000, &crate::common::round_cost);
     recording.services[0].requests = vec![request(3, 1), request(1, 0)];
     (service, recording)
 }
@@ -395,7 +395,7 @@ fn time_outs_are_as_frequent_as_the_closed_form_says() {
                 Load::new(service, arrivals, requests, 0)
             })
             .collect();
-        let outcome = common::run(&config, &plan, "accelflow", &loads, 3);
+        let outcome = crate::common::run(&config, &plan, "accelflow", &loads, 3);
         let timeout = Time::from_ns_f64(timeout_us * 1e3);
         for (service, stats) in services.iter().zip(&outcome.services) {
             let name = service.name();

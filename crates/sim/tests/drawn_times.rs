@@ -2,20 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::Plan;
-use accelflow_sim::{Config, Load, ServerOutcome, simulate_servers};
+use accelflow_sim::{Config, Load, ServerResult, simulate_servers};
 use accelflow_units::Time;
 use accelflow_workload::profile::WaitDistribution;
-use common::services::{CALL, FRONT, STOCK, apart, pair, poisson, run, together};
-use common::{SYSTEMS, frictionless};
+
+use crate::common::services::{CALL, FRONT, STOCK, apart, pair, poisson, run, together};
+use crate::common::{SYSTEMS, frictionless};
 
 /// Response times of the requests to `service` from outside, in the order of their ends.
 fn responses(config: &Config, plan: &Plan, id: &str, load: Load) -> Vec<Time> {
     let (service, loads) = (load.service, [load]);
     let servers = simulate_servers(&run(config, plan, id, &loads, 1)).unwrap();
-    let of = |server: &ServerOutcome| {
+    let of = |server: &ServerResult| {
         assert!(server.outcome.totals.drained, "{id}");
         server.outcome.services[service].latency.iter().collect()
     };

@@ -1,13 +1,13 @@
 //! The worked example of CONTRIBUTING.md: a user-defined orchestrator.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 // quoted: begin
 use accelflow_sim::Config;
 use accelflow_sim::orchestrators::{
     Completion, CoreRequests, Decision, Links, Next, Orchestrator, Properties,
 };
+
+use crate::common::{fixed_plan, image, round_cost, uniq_id};
 
 /// CPU-Centric whose core looks for completions instead of being interrupted by them.
 struct Polling;
@@ -54,15 +54,14 @@ impl Orchestrator for Polling {
 // quoted: end
 
 use accelflow_sim::orchestrators::orchestrator;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Load, Run, simulate};
 use accelflow_trace::Accel;
 use accelflow_workload::arrivals::ArrivalProcess;
-use common::{fixed_plan, image, round_cost, uniq_id};
 
 const REQUESTS: u64 = 2_000;
 
-fn outcome(orchestrator: &dyn Orchestrator) -> Outcome {
+fn outcome(orchestrator: &dyn Orchestrator) -> SimulationResult {
     let config = Config::default();
     let plan = fixed_plan(&uniq_id(), 5_000.0, 1_024, &round_cost);
     let loads = [Load::new(

@@ -4,7 +4,7 @@
 // quoted: begin
 use accelflow_sim::orchestrators::Orchestrator;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load, Run, simulate};
 use accelflow_trace::templates;
 use accelflow_workload::arrivals::ArrivalProcess;
@@ -34,7 +34,7 @@ fn two_reads() -> Result<Service, ServiceError> {
 fn simulate_two_reads(
     orchestrator: &dyn Orchestrator,
     requests: u64,
-) -> Result<Outcome, Box<dyn std::error::Error>> {
+) -> Result<SimulationResult, Box<dyn std::error::Error>> {
     let image = templates()?.link()?;
     // The paper's shares are of services that do all kinds of work, so those are asked too.
     let mut services = social_network()?;

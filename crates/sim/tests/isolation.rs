@@ -2,16 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Fallback, Outcome};
+use accelflow_sim::stats::{Fallback, SimulationResult};
 use accelflow_sim::{Config, Load, Run, SimError, simulate};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
-use common::{NOTHING_NS, SYSTEMS, fixed_plan, frictionless, run, set, sink};
+
+use crate::common::{NOTHING_NS, SYSTEMS, fixed_plan, frictionless, run, set, sink};
 
 const SHARED: f64 = 0.0;
 const RESERVED: f64 = 1.0;
@@ -47,7 +46,7 @@ fn at(service: usize, us: u64, count: usize) -> Load {
     Load::new(service, times, count as u64, 0).of_tenant(10 + service as u16)
 }
 
-fn times(outcome: &Outcome, service: usize) -> Vec<u64> {
+fn times(outcome: &SimulationResult, service: usize) -> Vec<u64> {
     let latency = outcome.services[service].latency.iter();
     let mut times: Vec<u64> = latency.map(|time| time.as_ps() / 1_000_000).collect();
     times.sort_unstable();
@@ -188,7 +187,12 @@ fn reserved_shares_lose_nothing_in_any_system() {
             Load::new(1, poisson(900_000.0), 500, 50).of_tenant(1),
         ];
         let plan = {
-            let mut plan = fixed_plan(&common::uniq_id(), 10_000.0, 3_000, &common::round_cost);
+            let mut plan = fixed_plan(
+                &crate::common::uniq_id(),
+                10_000.0,
+                3_000,
+                &crate::common::round_cost,
+            );
             plan.services = vec![plan.services[0].clone(); 2];
             plan
         };

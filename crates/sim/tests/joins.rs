@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::orchestrators::{Arm, Completion, Decision, Links, Next, orchestrator};
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Operated;
@@ -15,7 +13,8 @@ use accelflow_workload::profile::{PaperOptions, Profile, RecordingOptions};
 use accelflow_workload::services::{Chain, Counts, Phase, Service, invocations};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
 use accelflow_workload::suites::social_network;
-use common::{
+
+use crate::common::{
     SYSTEMS, frictionless, profile_on, receive, response, round_cost, run, set, together,
 };
 

@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -19,7 +17,8 @@ use accelflow_workload::profile::{Cost, PaperOptions, Profile, RemoteWaits};
 use accelflow_workload::services::{Chain, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::{image, own_keys, run, set};
+
+use crate::common::{image, own_keys, run, set};
 
 /// Key, its value and the value a step on, the system, and what makes the step matter.
 type Row = (

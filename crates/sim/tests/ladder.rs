@@ -2,15 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::Config;
 use accelflow_sim::orchestrators::LADDER;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Fallback;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
-use common::{
+
+use crate::common::{
     NOTHING_NS, fixed_plan, frictionless, response, responses, round_cost, run, sink, together,
     uniq_id,
 };

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::HashMap;
 
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{
     Activity, Config, Deed, Load, Observer, Queue, Run, Seen, ServerShape, UnitName, simulate,
     simulate_observed,
@@ -18,7 +16,8 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::{SYSTEMS, image};
+
+use crate::common::{SYSTEMS, image};
 
 fn plan() -> Plan {
     let (image, services) = (image(), social_network().unwrap());
@@ -109,7 +108,7 @@ impl Observer for Sums {
     }
 }
 
-fn both(id: &str) -> (Outcome, Outcome, Sums) {
+fn both(id: &str) -> (SimulationResult, SimulationResult, Sums) {
     let (plan, config) = (plan(), config());
     let arrivals = || ArrivalProcess::Poisson { rate_rps: 4_000.0 };
     let loads: Vec<Load> = (0..3).map(|s| Load::new(s, arrivals(), 60, 6)).collect();

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::orchestrators::{
     Arm, Completion, Decision, LADDER, Links, ManagerVisit, Next, ORCHESTRATORS, Queueing,
     orchestrator,
@@ -17,7 +15,8 @@ use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::services::{Chain, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::{
+
+use crate::common::{
     ALL, NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, receive, responses, run, set, sink,
     together,
 };

@@ -2,16 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Fallback, Outcome};
+use accelflow_sim::stats::{Fallback, SimulationResult};
 use accelflow_sim::{Config, Load};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::services::{Chain, Phase, Service};
-use common::{NOTHING_NS, SYSTEMS, fixed_plan, frictionless, receive, run, set};
+
+use crate::common::{NOTHING_NS, SYSTEMS, fixed_plan, frictionless, receive, run, set};
 
 /// A write, whose answer takes 5 us, and nothing else that takes time.
 fn plan() -> Plan {
@@ -28,7 +27,7 @@ fn plan() -> Plan {
 }
 
 /// Eight requests, of which each waits before the next comes, and queues of `entries`.
-fn eight(id: &str, parking: f64, entries: f64, values: &[(&str, f64)]) -> Outcome {
+fn eight(id: &str, parking: f64, entries: f64, values: &[(&str, f64)]) -> SimulationResult {
     let mut config: Config = frictionless();
     let queues = [
         ("tcp.parking", parking),

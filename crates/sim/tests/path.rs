@@ -2,15 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Breakdown, Outcome, Part};
+use accelflow_sim::stats::{Breakdown, Part, SimulationResult};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::services::{Chain, Phase, Service};
-use common::{
+
+use crate::common::{
     NOTHING_NS, SYSTEMS, fixed_plan, frictionless, receive, response, round_cost, run, sink,
     together, uniq_id,
 };
@@ -19,7 +18,7 @@ fn uniq_id_plan() -> Plan {
     fixed_plan(&uniq_id(), 10_000.0, 1_000, &round_cost)
 }
 
-fn alone(plan: &Plan, id: &str) -> Outcome {
+fn alone(plan: &Plan, id: &str) -> SimulationResult {
     run(&Config::default(), plan, id, &together(1), 1)
 }
 

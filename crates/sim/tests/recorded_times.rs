@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_kernel::ConfidenceInterval;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
@@ -14,7 +12,8 @@ use accelflow_workload::profile::{
     Profile, RecordedOutside, RecordedPhase, RecordedTimes, Recording, RecordingOptions, quantiles,
 };
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
-use common::{frictionless, image, recording, round_cost, run, set, uniq_id};
+
+use crate::common::{frictionless, image, recording, round_cost, run, set, uniq_id};
 
 /// A recording of UniqId with round costs and 10 us of application logic.
 fn recorded() -> Recording {
@@ -75,7 +74,7 @@ fn poisson(rate_rps: f64, requests: u64) -> Load {
     Load::new(0, arrivals, requests, requests / 10)
 }
 
-fn responses(outcome: &Outcome) -> Vec<Time> {
+fn responses(outcome: &SimulationResult) -> Vec<Time> {
     outcome.services[0].latency.iter().collect()
 }
 
@@ -87,7 +86,7 @@ fn medians_are_taken_whatever_else_a_recording_has() {
         plan(&recording, RecordedTimes::Median),
     );
     let load = [poisson(5_000.0, 500)];
-    for id in common::ALL {
+    for id in crate::common::ALL {
         let of = |plan| responses(&run(&Config::default(), plan, id, &load, 1));
         assert_eq!(of(&before), of(&after), "{id}");
     }
@@ -176,7 +175,7 @@ fn the_core_pays_outside_of_steps_only_where_software_executes_traces() {
     );
     let without = plan(&recorded(), RecordedTimes::Distribution);
     for (id, more_us) in [("non_acc", 12), ("accelflow", 7), ("relief", 7)] {
-        let of = |plan| common::response(&Config::default(), plan, id);
+        let of = |plan| crate::common::response(&Config::default(), plan, id);
         assert_eq!(of(&with) - of(&without), Time::from_us(more_us), "{id}");
     }
 }

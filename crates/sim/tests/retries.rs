@@ -2,22 +2,21 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_parameters::Refusal;
 use accelflow_sim::plan::{PhasePlan, Plan, Retry};
-use accelflow_sim::stats::{Outcome, Part};
+use accelflow_sim::stats::{Part, SimulationResult};
 use accelflow_sim::{Config, Load};
 use accelflow_units::Time;
 use accelflow_workload::profile::{PaperOptions, Profile, RecordingOptions, RemoteWaits};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::services::{front, poisson};
-use common::{
+use proptest::prelude::*;
+
+use crate::common::services::{front, poisson};
+use crate::common::{
     NOTHING_NS, SYSTEMS, fixed_plan, frictionless, image, profile, response, round_cost, run, set,
     uniq_id,
 };
-use proptest::prelude::*;
 
 /// `Front` whose call is made up to `attempts` times.
 fn retrying(app_ns: f64, odds: f64, attempts: u16, backoff_us: u64) -> Plan {
@@ -244,7 +243,7 @@ fn social(odds: f64) -> Plan {
     plan
 }
 
-fn laws(outcome: &Outcome) {
+fn laws(outcome: &SimulationResult) {
     assert!(outcome.totals.drained);
     assert_eq!(
         outcome.totals.population_ps, outcome.totals.latency_ps,

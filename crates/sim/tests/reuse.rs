@@ -2,20 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::services::Operation;
-use common::{
+use proptest::prelude::*;
+
+use crate::common::{
     NOTHING_NS, SYSTEMS, check_conservation, fixed_plan, frictionless, round_cost, run, set, sink,
     together, whole_us,
 };
-use proptest::prelude::*;
 
 /// A service that receives a message, which takes `slow` 10 us, and does nothing else.
 fn plan(slow: Accel) -> Plan {
@@ -27,7 +26,7 @@ fn plan(slow: Accel) -> Plan {
 }
 
 /// `count` requests at once where each accelerator has one element.
-fn outcome(slow: Accel, reuse: f64, speed: f64, count: u64) -> Outcome {
+fn outcome(slow: Accel, reuse: f64, speed: f64, count: u64) -> SimulationResult {
     let mut config = frictionless();
     let values = [
         ("accelerator.pes", 1.0),
@@ -113,7 +112,7 @@ proptest! {
             ("accelerator.overflow_entries", f64::from(entries)),
             ("tenant.isolation", f64::from(isolation)),
         ]);
-        let mut plan = fixed_plan(&common::uniq_id(), 5_000.0, 3_000, &round_cost);
+        let mut plan = fixed_plan(&crate::common::uniq_id(), 5_000.0, 3_000, &round_cost);
         plan.services = vec![plan.services[0].clone(); 2];
         let arrivals = |rate_rps| ArrivalProcess::Poisson { rate_rps };
         let loads = [

@@ -3,14 +3,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Fallback, Outcome};
+use accelflow_sim::stats::{Fallback, SimulationResult};
 use accelflow_sim::{Config, Load};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
-use common::{NOTHING_NS, fixed_plan, frictionless, round_cost, run, set, uniq_id};
+
+use crate::common::{NOTHING_NS, fixed_plan, frictionless, round_cost, run, set, uniq_id};
 
 const MESSAGE: u64 = 500;
 
@@ -34,11 +33,11 @@ fn at(service: usize, us: &[u64]) -> Load {
     Load::new(service, ArrivalProcess::Trace(times), us.len() as u64, 0)
 }
 
-fn latencies(outcome: &Outcome, service: usize) -> Vec<Time> {
+fn latencies(outcome: &SimulationResult, service: usize) -> Vec<Time> {
     outcome.services[service].latency.iter().collect()
 }
 
-fn fallbacks(outcome: &Outcome, service: usize, reason: Fallback) -> u64 {
+fn fallbacks(outcome: &SimulationResult, service: usize, reason: Fallback) -> u64 {
     let found = outcome.services[service].fallbacks.get(&reason);
     found.copied().unwrap_or(0)
 }

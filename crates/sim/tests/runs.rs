@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load, Run, SimError, simulate};
 use accelflow_trace::source::{fork, seq, tail};
 use accelflow_trace::{Accel, templates};
@@ -15,7 +13,8 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::RecordingOptions;
 use accelflow_workload::services::{Chain, Counts, Phase, Service, invocations};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution};
-use common::{
+
+use crate::common::{
     NOTHING_NS, SYSTEMS, fixed_plan, frictionless, profile_on, receive, response, round_cost, run,
     sink, together, uniq_id,
 };
@@ -53,7 +52,7 @@ fn forking() -> (Plan, Counts) {
     (plan, invocations(&service, &image).unwrap())
 }
 
-fn assert_all_arms_ran(outcome: &Outcome, counts: &Counts, requests: u64, what: &str) {
+fn assert_all_arms_ran(outcome: &SimulationResult, counts: &Counts, requests: u64, what: &str) {
     assert!(outcome.totals.drained, "{what}");
     assert_eq!(outcome.services[0].completed, requests, "{what}");
     for accel in Accel::ALL {

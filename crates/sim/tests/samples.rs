@@ -2,17 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Outcome, ServiceStats};
+use accelflow_sim::stats::{ServiceStats, SimulationResult};
 use accelflow_sim::{Config, Load};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::{SYSTEMS, image, run};
+
+use crate::common::{SYSTEMS, image, run};
 
 const REQUESTS: u64 = 300;
 const WARMUP: u64 = 30;
@@ -25,7 +24,7 @@ fn plan() -> Plan {
 }
 
 /// All services on one server, at most `most` samples of each.
-fn sampled(plan: &Plan, id: &str, most: u64) -> Outcome {
+fn sampled(plan: &Plan, id: &str, most: u64) -> SimulationResult {
     let rate_rps = 13_400.0;
     let load = |service| {
         let arrivals = ArrivalProcess::Poisson { rate_rps };

@@ -1,13 +1,11 @@
 //! Orchestrators that begin a session for each simulation: state, failures, and order of queues.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use accelflow_sim::compare::{Comparison, Placement, SystemResult, compare};
-use accelflow_sim::config::Policy;
+use accelflow_sim::config::DispatchPolicy;
 use accelflow_sim::orchestrators::{
     Completion, Decision, Links, Orchestrator, PolicyError, Properties, QueueName, Session,
     Simulated, Waiting, orchestrator,
@@ -17,7 +15,8 @@ use accelflow_sim::{Config, Load, Run, SimError, simulate};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
-use common::{fixed_plan, round_cost, uniq_id};
+
+use crate::common::{fixed_plan, round_cost, uniq_id};
 
 /// The place of the entry that leaves a queue.
 type Choose = fn(&[Waiting]) -> Result<usize, PolicyError>;
@@ -126,7 +125,7 @@ fn earliest(waiting: &[Waiting]) -> Result<usize, PolicyError> {
 }
 
 /// A server whose queues and overflow areas are used.
-fn config(policy: Policy) -> Config {
+fn config(policy: DispatchPolicy) -> Config {
     let mut config = Config::default();
     config.accelerator.pes = 1;
     config.accelerator.input_entries = 3;
@@ -144,7 +143,7 @@ fn loads() -> [Load; 1] {
     [load.within(Time::from_us(200))]
 }
 
-fn outcome(system: &dyn Orchestrator, policy: Policy) -> Result<String, SimError> {
+fn outcome(system: &dyn Orchestrator, policy: DispatchPolicy) -> Result<String, SimError> {
     let (config, plan, loads) = (config(policy), plan(), loads());
     let run = Run {
         config: &config,
@@ -158,23 +157,29 @@ fn outcome(system: &dyn Orchestrator, policy: Policy) -> Result<String, SimError
 
 #[test]
 fn a_session_that_orders_as_a_policy_does_equals_it() {
-    let edf = outcome(native(), Policy::Edf).unwrap();
-    assert_eq!(outcome(&Ordered::by(earliest), Policy::Fifo).unwrap(), edf);
+    let edf = outcome(native(), DispatchPolicy::Edf).unwrap();
+    assert_eq!(
+        outcome(&Ordered::by(earliest), DispatchPolicy::Fifo).unwrap(),
+        edf
+    );
     let last_in_first_out = Ordered::by(|waiting| Ok(waiting.len() - 1));
-    assert_ne!(outcome(&last_in_first_out, Policy::Fifo).unwrap(), edf);
+    assert_ne!(
+        outcome(&last_in_first_out, DispatchPolicy::Fifo).unwrap(),
+        edf
+    );
 }
 
 #[test]
 fn a_failure_ends_the_run_with_its_error() {
     let mut failing = Ordered::by(first);
     failing.decisions = 7;
-    let error = outcome(&failing, Policy::Fifo).unwrap_err();
+    let error = outcome(&failing, DispatchPolicy::Fifo).unwrap_err();
     assert_eq!(error.to_string(), "no decision is left");
     let refusing = Ordered::by(|_| Err(PolicyError::new("no choice")));
-    let error = outcome(&refusing, Policy::Fifo).unwrap_err();
+    let error = outcome(&refusing, DispatchPolicy::Fifo).unwrap_err();
     assert_eq!(error, SimError::Policy(PolicyError::new("no choice")));
     let beyond = Ordered::by(|waiting| Ok(waiting.len()));
-    let error = outcome(&beyond, Policy::Fifo).unwrap_err();
+    let error = outcome(&beyond, DispatchPolicy::Fifo).unwrap_err();
     assert_eq!(
         error.to_string(),
         "choose = 1: must be the place of an entry, below 1"
@@ -185,7 +190,7 @@ fn compared(
     systems: &[&dyn Orchestrator],
     threads: usize,
 ) -> Result<Option<Vec<SystemResult>>, SimError> {
-    let (config, plan) = (config(Policy::Fifo), plan());
+    let (config, plan) = (config(DispatchPolicy::Fifo), plan());
     compare(
         &Comparison {
             config: &config,

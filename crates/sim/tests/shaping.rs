@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
@@ -12,7 +10,8 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::services::{Chain, Operation, Phase, Service};
-use common::{
+
+use crate::common::{
     ALL, NOTHING_NS, fixed_plan, frictionless, receive, response, round_cost, run, sink, together,
 };
 

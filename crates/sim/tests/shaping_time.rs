@@ -2,18 +2,17 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_shaping::{Clock, FlowConfig, Registers, Unit};
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load, Run, SimError, simulate};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
 use accelflow_workload::services::{Chain, Operation, Phase, Service};
-use common::{
+
+use crate::common::{
     ALL, NOTHING_NS, fixed_plan, frictionless, receive, round_cost, run, sink, together, uniq_id,
 };
 
@@ -66,7 +65,7 @@ fn time_of_one(plan: &Plan, service: usize) -> Time {
 }
 
 /// The accelerator time a second of all requests that ended in the measured window.
-fn served_s_per_s(plan: &Plan, outcome: &Outcome) -> f64 {
+fn served_s_per_s(plan: &Plan, outcome: &SimulationResult) -> f64 {
     let of = |(number, service): (usize, &accelflow_sim::stats::ServiceStats)| {
         let window = service.measured.map(|(from, to)| (to - from).as_s_f64());
         let rate = service.completed_in_window as f64 / window.unwrap_or(1.0);

@@ -3,10 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::plan::{PhasePlan, Plan};
-use accelflow_sim::stats::{Fallback, Outcome};
+use accelflow_sim::stats::{Fallback, SimulationResult};
 use accelflow_sim::{Config, Load};
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
@@ -14,7 +12,8 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::RecordingOptions;
 use accelflow_workload::services::{Chain, Operation, Phase, Service};
 use accelflow_workload::sizes::{PayloadSizes, QuantileTable, SizeDistribution};
-use common::{
+
+use crate::common::{
     ALL, NOTHING_NS, fixed_plan, frictionless, image, profile, receive, response, responses,
     round_cost, run, sink, together, uniq_id,
 };
@@ -47,7 +46,7 @@ fn at(service: usize, us: u64, count: u64) -> Load {
     Load::new(service, ArrivalProcess::Trace(times), count, 0)
 }
 
-fn times(outcome: &Outcome, service: usize) -> Vec<u64> {
+fn times(outcome: &SimulationResult, service: usize) -> Vec<u64> {
     let latency = &outcome.services[service].latency;
     let mut times: Vec<u64> = latency
         .iter()

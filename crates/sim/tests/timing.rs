@@ -3,14 +3,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_units::Time;
 use accelflow_workload::services::{Chain, Phase, Service};
-use common::unloaded::{
+
+use crate::common::unloaded::{
     CONTEXT_SWITCH, INTERRUPTED, accelerated, check_steps, one_slice, reference, uniq_id_plan,
 };
-use common::{fixed_plan, receive, response, round_cost, set};
+use crate::common::{fixed_plan, receive, response, round_cost, set};
 
 // Times in picoseconds of the base server at 2.4 GHz, by hand.
 /// 10 ns + 1,000 B at 100 GB/s, into the scratchpad and out of it.

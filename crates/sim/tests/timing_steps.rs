@@ -3,15 +3,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use accelflow_sim::config::PARAMETERS;
-use common::own_keys;
-use common::unloaded::{INTERRUPTED, Row, accelerated, check_steps, uniq_id_plan};
 
-/// Steps from [`common::unloaded::reference`].
+use crate::common::own_keys;
+use crate::common::unloaded::{INTERRUPTED, Row, accelerated, check_steps, uniq_id_plan};
+
+/// Steps from [`crate::common::unloaded::reference`].
 const STEPS: &[Row] = &[
     // Latencies: as often as the response waits for them.
     ("core.enqueue_ns", 50.0, 51.0, [0, 0, 0, 0, 1_000, 0]),

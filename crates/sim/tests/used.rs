@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_sim::orchestrators::SYSTEMS as ALL;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Outcome, Used};
+use accelflow_sim::stats::{SimulationResult, Used};
 use accelflow_sim::{Config, Load, Run, Watch, simulate_watched};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -14,7 +12,8 @@ use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
-use common::image;
+
+use crate::common::image;
 
 /// One without accelerators, one whose cores decide, one with a manager, one whose cores poll.
 const SYSTEMS: [&str; 5] = [
@@ -34,7 +33,7 @@ fn plan() -> Plan {
 
 /// All services on one server, without a warm-up, so that the measured window is from the first to
 /// the last arrival.
-fn run(plan: &Plan, id: &str, use_intervals: usize) -> Outcome {
+fn run(plan: &Plan, id: &str, use_intervals: usize) -> SimulationResult {
     let load = |service| {
         let arrivals = ArrivalProcess::Poisson { rate_rps: 13_400.0 };
         Load::new(service, arrivals, 150, 0)

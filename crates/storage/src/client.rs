@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use accelflow_accel::balance::{CoreLoads, RoundRobin};
 use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Settings};
+use accelflow_runtime::thread_time;
 use accelflow_runtime::trail::{self, TrailChain};
 use accelflow_runtime::{Arrival, Conversation, Failure, Message, TenantBusy};
 use accelflow_serve::{
@@ -354,7 +355,7 @@ impl Worker {
     ) -> Result<T, StorageError> {
         let measured = trail::is_open();
         let begun = match measured {
-            true => trail::thread_time(),
+            true => thread_time(),
             false => Duration::ZERO,
         };
         self.connection.begin(deadline, measured)?;

@@ -1,10 +1,9 @@
 //! The arms of T5, T6 and T7, each taken by what real daemons say.
 
-mod common;
-
 use accelflow_runtime::trail::{self, TrailChain, TrailPhase};
 use accelflow_storage::{Storage, StorageError};
-use common::world;
+
+use crate::common::world;
 
 /// What `work` had traces do: the traces that were entered, and all accelerators.
 fn followed<T>(work: impl FnOnce() -> T) -> (T, Vec<String>, Vec<String>) {

@@ -1,15 +1,14 @@
 //! Daemons that die or stop, gateways that go away, and who must not be trusted.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use accelflow_serve::with_deadline;
 use accelflow_storage::{Storage, StorageConfig, StorageError};
-use common::waits::eventually;
-use common::world;
+
+use crate::common::waits::eventually;
+use crate::common::world;
 
 #[test]
 fn nothing_acknowledged_is_lost_when_the_database_dies() {

@@ -1,7 +1,5 @@
 //! Traces of a service's own for storage, and tenants that flood it.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -12,10 +10,11 @@ use accelflow_serve::{
     with_carried, with_deadline,
 };
 use accelflow_storage::{Storage, StorageConfig, StorageError, StorageTraces};
-use common::shout::Shout;
-use common::taken::{self, source};
-use common::waits::{eventually, patient};
-use common::world;
+
+use crate::common::shout::Shout;
+use crate::common::taken::{self, source};
+use crate::common::waits::{eventually, patient};
+use crate::common::world;
 
 const OWN: &str = "
     trace own_read:

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_workload::profile::{RecordedRequest, Recording};
 use accelflow_workload::services::Phase;
 use accelflow_workload::suites::social_network;
 
-use common::{measured, recording};
+use crate::common::{measured, recording};
 
 /// What the payload of T1 and of what follows the first read of Login says, 3 and 1 times.
 fn login_requests() -> Vec<RecordedRequest> {

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::profile::{
@@ -13,7 +11,7 @@ use accelflow_workload::profile::{
 use accelflow_workload::suites::social_network;
 use proptest::prelude::*;
 
-use common::{image, measured, recording};
+use crate::common::{image, measured, recording};
 
 /// The recording after `change` to the first step of UniqId.
 fn with_table(table: &[(f64, f64)]) -> Recording {
@@ -76,7 +74,7 @@ fn medians_are_the_default_and_stand_where_there_is_no_distribution() {
     let plain = measured(&recording).unwrap();
     assert_eq!(
         plain.services(),
-        measured(&common::recording()).unwrap().services()
+        measured(&crate::common::recording()).unwrap().services()
     );
     let drawn = drawn(&recording);
     let unique_id = drawn.service("UniqId").unwrap();

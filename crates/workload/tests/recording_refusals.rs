@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_workload::profile::{Direction, RecordedPhase, RecordedStep, Recording};
 
-use common::{measured, recording};
+use crate::common::{measured, recording};
 
 /// The refusal of a recording after `change` to the steps of UniqId's first chain.
 fn refusal(change: impl FnOnce(&mut Vec<RecordedStep>)) -> String {

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use accelflow_parameters::Provenance;
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
@@ -12,7 +10,7 @@ use accelflow_workload::profile::{
 };
 use accelflow_workload::suites::social_network;
 
-use common::{image, measured, recording};
+use crate::common::{image, measured, recording};
 
 #[test]
 fn a_recording_survives_its_file() {

@@ -55,7 +55,7 @@ pub use point::Point;
 pub use quantity::{CyclesPerSecond, MeanCycles, OffloadsPerCycle, OffloadsPerSecond};
 pub use queueing::{Approximation, Station, erlang_c};
 pub use scenario::{
-    HostCost, Kernel, KernelOutcome, Limit, Losses, Outcome, Queueing, RELATION_TOLERANCE, Scaling,
-    Scenario, Selection, Transfer,
+    HostCost, Kernel, KernelResult, Limit, Losses, Queueing, RELATION_TOLERANCE, Scaling, Scenario,
+    ScenarioResult, Selection, Transfer,
 };
 pub use sizes::{Interpolation, SizeCdf};

@@ -14,7 +14,7 @@ use super::queue::{LaunchOrder, Ready, ReadyQueue};
 use super::scratchpad::{Room, Scratchpad};
 use crate::dag::{Dag, Kind, Source};
 use crate::load::Load;
-use crate::outcome::{Completions, Outcome};
+use crate::outcome::{Completions, SimulationResult};
 use crate::platform::{Manager, Platform};
 use crate::task_ref::TaskRef;
 
@@ -86,7 +86,12 @@ struct Engine<'r> {
     reloads: u64,
 }
 
-pub(crate) fn run(dag: &Dag, platform: &Platform, policy: LaunchOrder, load: &Load) -> Outcome {
+pub(crate) fn run(
+    dag: &Dag,
+    platform: &Platform,
+    policy: LaunchOrder,
+    load: &Load,
+) -> SimulationResult {
     let mut engine = Engine::new(dag, platform, policy, load);
     for at in load.known_arrivals() {
         engine
@@ -101,7 +106,7 @@ pub(crate) fn run(dag: &Dag, platform: &Platform, policy: LaunchOrder, load: &Lo
         }
     }
     let now = engine.calendar.now();
-    Outcome {
+    SimulationResult {
         compute: engine.compute,
         manager: engine.manager.total_at(now),
         interrupts: engine.served,

@@ -26,8 +26,8 @@ use crate::execution::{Execution, ReadFacts};
 use crate::guard::guard;
 use crate::outcome::{Conversation, Detail, Step, StepTime};
 use crate::peer::Peer;
+use crate::processor_time::thread_time;
 use crate::terms::Terms;
-use crate::trail::thread_time;
 
 /// The state that all executions of a run share.
 pub(super) struct Run {

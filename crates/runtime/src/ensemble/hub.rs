@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::{AccelError, Ensemble};
-use accelflow_shaping::dispatch::{Entry, Policy};
+use accelflow_shaping::dispatch::{DispatchPolicy, Entry};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
@@ -78,7 +78,7 @@ impl Hub {
                 policy: match settings.policy {
                     // The order by deadline is estimated for one accelerator's work, but this queue
                     // has steps of all.
-                    Policy::Deadline => Policy::Fifo,
+                    DispatchPolicy::Deadline => DispatchPolicy::Fifo,
                     policy => policy,
                 },
             }),

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use accelflow_accel::AccelError;
-use accelflow_shaping::dispatch::Policy;
+use accelflow_shaping::dispatch::DispatchPolicy;
 use accelflow_trace::Accel;
 
 use super::handle::Notification;
@@ -36,7 +36,7 @@ pub struct PoolSettings {
     /// `docs/accelerometer.md` explains how to find it. Default 0: every run is offloaded.
     pub least_bytes: usize,
     /// The order in which a queue is served. Default first in, first out, as in the paper.
-    pub policy: Policy,
+    pub policy: DispatchPolicy,
     /// The largest number of runs in progress. Default 4,096, an assumption of this project.
     pub most_runs: usize,
     /// The largest number of concurrent runs per tenant, the paper's N (section IV.D). 0 for no
@@ -62,7 +62,7 @@ impl Default for PoolSettings {
             queue_entries: 64,
             overflow_entries: 64,
             least_bytes: 0,
-            policy: Policy::Fifo,
+            policy: DispatchPolicy::Fifo,
             most_runs: 4_096,
             tenant_runs: 0,
             response_timeout: Duration::from_secs(30),

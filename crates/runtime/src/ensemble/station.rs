@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use accelflow_shaping::dispatch::{Elements, Entry, InputQueue, Placed, Policy};
+use accelflow_shaping::dispatch::{DispatchPolicy, Elements, Entry, InputQueue, Placed};
 use accelflow_units::Time;
 
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ pub(super) struct Sizes {
     pub(super) input: usize,
     pub(super) overflow: usize,
     pub(super) output: usize,
-    pub(super) policy: Policy,
+    pub(super) policy: DispatchPolicy,
 }
 
 /// Where [`Station::push`] has put an entry.
@@ -83,7 +83,7 @@ impl<T> Station<T> {
     pub(super) fn new(sizes: Sizes) -> Station<T> {
         // The order by deadline applies to the input queue only, not to the overflow area.
         let overflow = match sizes.policy {
-            Policy::Deadline => Policy::Fifo,
+            DispatchPolicy::Deadline => DispatchPolicy::Fifo,
             policy => policy,
         };
         Station {

@@ -8,10 +8,10 @@ use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Session, messages};
 use accelflow_trace::{Accel, Format};
 
-use super::clock::nanoseconds;
 use super::error::MeasureError;
 use crate::affinity::on_core;
 use crate::connection::connection;
+use crate::processor_time::nanoseconds;
 use crate::record::median::median;
 
 /// The bytes of the text in the measured messages. A body reads some more, or fewer where the

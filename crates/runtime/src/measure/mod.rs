@@ -6,13 +6,11 @@
 //! value of a round is the median of many calls, so that what interrupts some of them does not count.
 
 mod bodies;
-mod clock;
 mod error;
 mod machine;
 mod offloads;
 
 pub use bodies::SIZES;
-pub use clock::{run_queue, thread_time};
 pub use error::MeasureError;
 pub use machine::{
     ChainCosts, MeasureOptions, MeasuredBodies, MeasuredBody, SizeTimes, measure, measure_chains,

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use accelflow_accel::{AccelError, Accelerator, Call, Ensemble, Job};
 use accelflow_trace::{Accel, Image, Node, templates};
 
-use super::clock::{nanoseconds, thread_time};
 use super::error::MeasureError;
 use crate::affinity::on_core;
 use crate::connection::connection;
 use crate::ensemble::{Notification, PoolSettings, Pools, TraceRequest};
 use crate::outcome::{Conversation, Detail, Message};
 use crate::peer::NoPeer;
+use crate::processor_time::{nanoseconds, thread_time};
 use crate::record::median::median;
 
 /// How often the host looks for a response whose taking is measured.

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use accelflow_accel::tls::{self as records, ContentType};
 use accelflow_accel::{AccelError, Call, Job, Limits};
+use accelflow_runtime::thread_time;
 use accelflow_runtime::trail::{self, TrailChain};
 use accelflow_runtime::{Conversation, Failure, Message, Outcome, Terms};
 use accelflow_trace::Accel;
@@ -91,7 +92,7 @@ impl Connection {
         outgoing: &Outgoing<'_>,
         deadline: Instant,
     ) -> Result<Option<Job>, ExchangeError> {
-        let begun = trail::is_open().then(trail::thread_time);
+        let begun = trail::is_open().then(thread_time);
         self.note(begun.is_some());
         self.take_up(outgoing.traces, outgoing.terms.tenant);
         self.wire.begin(outgoing.framing, deadline);

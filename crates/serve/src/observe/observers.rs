@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use accelflow_runtime::trail::thread_time;
+use accelflow_runtime::thread_time;
 
 use super::metrics::Metrics;
 use super::recorder::Recorder;

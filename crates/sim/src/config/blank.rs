@@ -4,11 +4,11 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Cycles, Time};
 
 use super::parts::{
-    AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, CoreConfig, DispatcherConfig,
-    ExceptionConfig, FactsConfig, FallBackWhen, FallbackTo, Generation, Heaps, InterruptPolicy,
-    Isolation, Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking, PayloadConfig, Policy,
-    ReliefConfig, Reuse, RpcProcessor, SchedulingConfig, ShapingOrder, SoftwareBalancing,
-    TcpConfig, TenantConfig, TlbConfig,
+    AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, CoreConfig, DispatchPolicy,
+    DispatcherConfig, ExceptionConfig, FactsConfig, FallBackWhen, FallbackTo, Generation, Heaps,
+    InterruptPolicy, Isolation, Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking,
+    PayloadConfig, ReliefConfig, Reuse, RpcProcessor, SchedulingConfig, ShapingOrder,
+    SoftwareBalancing, TcpConfig, TenantConfig, TlbConfig,
 };
 use super::rates::{ONE_BYTE_PER_S, ONE_HERTZ};
 use super::server::Config;
@@ -24,7 +24,7 @@ pub(super) fn blank() -> Config {
             fall_back_share: 0.0,
         },
         scheduling: SchedulingConfig {
-            policy: Policy::Fifo,
+            policy: DispatchPolicy::Fifo,
         },
         tenant: TenantConfig {
             max_traces: 0,

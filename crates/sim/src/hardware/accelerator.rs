@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use accelflow_kernel::BusyTime;
-use accelflow_shaping::dispatch::{Elements, Entry, InputQueue, Owner, Placed, Policy};
+use accelflow_shaping::dispatch::{DispatchPolicy, Elements, Entry, InputQueue, Owner, Placed};
 use accelflow_units::Time;
 
 use super::dispatcher::Dispatcher;
@@ -81,7 +81,7 @@ pub(crate) struct Station<T> {
 }
 
 impl<T: Copy + PartialEq> Station<T> {
-    pub(crate) fn new(sizes: Sizes, policy: Policy) -> Station<T> {
+    pub(crate) fn new(sizes: Sizes, policy: DispatchPolicy) -> Station<T> {
         Station {
             ready: InputQueue::new(policy, sizes.input),
             overflow: InputQueue::new(policy, sizes.overflow),

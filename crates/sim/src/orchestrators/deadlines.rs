@@ -4,27 +4,27 @@ use super::decision::Decision;
 use super::links::Links;
 use super::orchestrator::Orchestrator;
 use super::properties::Properties;
-use crate::config::{Config, Policy};
+use crate::config::{Config, DispatchPolicy};
 
 /// AccelFlow with input dispatchers that serve deadlines. The paper has no names for these systems.
 pub(super) struct Deadlines {
     id: &'static str,
     paper_name: &'static str,
-    policy: Policy,
+    policy: DispatchPolicy,
 }
 
 /// Section IV.C: a dispatcher exchanges an entry that would be late for one that has slack.
 pub(super) const EXCHANGE: Deadlines = Deadlines {
     id: "accelflow_deadline",
     paper_name: "AccelFlow+Deadlines",
-    policy: Policy::Deadline,
+    policy: DispatchPolicy::Deadline,
 };
 
 /// Section VII.A.3: "a policy that prioritizes those requests that are closer to their deadline".
 pub(super) const EDF: Deadlines = Deadlines {
     id: "accelflow_edf",
     paper_name: "AccelFlow+EDF",
-    policy: Policy::Edf,
+    policy: DispatchPolicy::Edf,
 };
 
 impl Orchestrator for Deadlines {

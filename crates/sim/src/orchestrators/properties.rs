@@ -3,7 +3,7 @@
 use accelflow_units::Time;
 
 use super::decision::ManagerVisit;
-use crate::config::{Config, Policy};
+use crate::config::{Config, DispatchPolicy};
 
 /// The properties of an orchestrator that do not change during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Properties {
     /// which otherwise does not learn that a processing element is free.
     pub queueing: Queueing,
     /// The order in which input dispatchers load ready entries.
-    pub policy: Policy,
+    pub policy: DispatchPolicy,
     /// Core time to start a chain of traces.
     pub start: Time,
     /// The visit to the manager before a submitted chain starts and, with [`Queueing::Central`],

@@ -32,7 +32,7 @@ pub trait Session: Send {
     fn orders_queues(&self) -> bool;
 
     /// Whether software sets the deadlines of operations, as for
-    /// [`Policy::Edf`](crate::config::Policy::Edf).
+    /// [`DispatchPolicy::Edf`](crate::config::DispatchPolicy::Edf).
     fn needs_deadlines(&self) -> bool;
 
     /// The place in `waiting` of the entry that leaves `queue` next. `waiting` is in the order in

@@ -18,7 +18,7 @@ use crate::config::{Config, Heaps};
 use crate::hardware::{Dma, Movement, Uncore};
 use crate::orchestrators::{CoreRequests, Properties};
 use crate::plan::{PhasePlan, Plan};
-use crate::stats::{Fallback, Operated, Outcome, Part};
+use crate::stats::{Fallback, Operated, Part, SimulationResult};
 
 /// Number of events between two checks of the watch: some milliseconds.
 pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
@@ -133,7 +133,7 @@ impl<'r> Engine<'r> {
     }
 
     /// Simulates until nothing is left to do or the watch stops the run.
-    pub(crate) fn run(mut self) -> Result<(Outcome, Vec<Operated>), SimError> {
+    pub(crate) fn run(mut self) -> Result<(SimulationResult, Vec<Operated>), SimError> {
         self.begin();
         let (mut stopped, mut look) = (false, EVENTS_BETWEEN_LOOKS);
         while !stopped && self.step().map_err(|failure| *failure)?.is_some() {
@@ -208,7 +208,10 @@ impl<'r> Engine<'r> {
     }
 
     /// The outcome and the log at the end, or when the run is `stopped` before it.
-    pub(crate) fn finish(mut self, stopped: bool) -> Result<(Outcome, Vec<Operated>), SimError> {
+    pub(crate) fn finish(
+        mut self,
+        stopped: bool,
+    ) -> Result<(SimulationResult, Vec<Operated>), SimError> {
         if !stopped {
             self.check_drained()?;
         }

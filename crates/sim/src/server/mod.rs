@@ -23,6 +23,6 @@ pub use error::SimError;
 pub use observer::{Awaited, Happening, Observer, Seen};
 pub use run::{Limits, Load, Run, Watch};
 pub use simulate::{
-    ServerOutcome, simulate, simulate_logged, simulate_observed, simulate_servers,
+    ServerResult, simulate, simulate_logged, simulate_observed, simulate_servers,
     simulate_servers_observed, simulate_servers_watched, simulate_watched,
 };

@@ -8,7 +8,7 @@ use super::error::SimError;
 use super::parts::{Busy, Measured, Queues, Window, WindowEnd, saturation};
 use super::state::JobId;
 use crate::hardware::{Carried, Station};
-use crate::stats::{AccelStats, DataStats, Outcome, Used};
+use crate::stats::{AccelStats, DataStats, SimulationResult, Used};
 
 /// A smaller backlog of requests is a burst, not saturation.
 const SATURATED_BACKLOG: usize = 100;
@@ -136,10 +136,10 @@ impl Engine<'_> {
     }
 
     /// The outcome at the end of the run.
-    pub(crate) fn report(mut self) -> Outcome {
+    pub(crate) fn report(mut self) -> SimulationResult {
         let measured = self.measured();
         let recorded = measured.recorded();
-        let mut outcome = Outcome {
+        let mut outcome = SimulationResult {
             data: self.data_stats(&measured),
             services: measured.services,
             accelerators: Accel::EVERY.map(|accel| accel_stats(self.ensemble.of_type(accel))),
@@ -249,7 +249,13 @@ impl Engine<'_> {
     }
 
     /// Fills in the shares of the measured window.
-    fn fill_shares(&self, outcome: &mut Outcome, from: Time, before: &Busy, end: &WindowEnd) {
+    fn fill_shares(
+        &self,
+        outcome: &mut SimulationResult,
+        from: Time,
+        before: &Busy,
+        end: &WindowEnd,
+    ) {
         let (config, after) = (self.run.config, &end.busy);
         let window = end.at - from;
         outcome.window = window;

@@ -165,6 +165,6 @@ pub struct Watch {
     /// Number of counted requests that have ended. Updated every few milliseconds.
     pub ended: AtomicU64,
     /// The largest number of intervals of the utilization over time
-    /// ([`crate::stats::Outcome::used`]). Below 2, it is not recorded.
+    /// ([`crate::stats::SimulationResult::used`]). Below 2, it is not recorded.
     pub use_intervals: usize,
 }

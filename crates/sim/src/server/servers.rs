@@ -7,7 +7,7 @@ use accelflow_units::Time;
 use super::engine::{EVENTS_BETWEEN_LOOKS, Engine};
 use super::error::SimError;
 use super::run::Watch;
-use crate::stats::Outcome;
+use crate::stats::SimulationResult;
 
 /// Servers under simulation, in the order of their numbers.
 pub(crate) struct Servers<'r> {
@@ -24,7 +24,7 @@ impl<'r> Servers<'r> {
 
     /// Simulates until nothing is left to do or `watch` stops the run: the outcomes, in the order of
     /// the servers.
-    pub(crate) fn run(mut self, watch: Option<&Watch>) -> Result<Vec<Outcome>, SimError> {
+    pub(crate) fn run(mut self, watch: Option<&Watch>) -> Result<Vec<SimulationResult>, SimError> {
         for engine in &mut self.engines {
             engine.begin();
         }

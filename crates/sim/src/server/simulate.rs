@@ -10,25 +10,25 @@ use super::parts::Shared;
 use super::run::{Load, Run, Watch};
 use super::servers::Servers;
 use crate::config::Config;
-use crate::stats::{Operated, Outcome};
+use crate::stats::{Operated, SimulationResult};
 
 /// The outcome of one of several servers.
 #[derive(Clone, Debug)]
-pub struct ServerOutcome {
+pub struct ServerResult {
     /// The number of the server.
     pub server: usize,
     /// Indices of its services with a load or with calls, in ascending order. The outcome has empty
     /// statistics for other services.
     pub services: Vec<usize>,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: SimulationResult,
 }
 
 /// Simulates `run` until every request has ended.
 ///
 /// # Errors
 /// [`SimError`] for an invalid server, plan or load, and for services on several servers.
-pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
+pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
     let config = run.config.with_generation_costs();
     let (server, loads) = only_server(run)?;
     Ok(Engine::new(&run.on(&config, &loads), server)?.run()?.0)
@@ -38,7 +38,10 @@ pub fn simulate(run: &Run<'_>) -> Result<Outcome, SimError> {
 ///
 /// # Errors
 /// The errors of [`simulate`].
-pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>, SimError> {
+pub fn simulate_watched(
+    run: &Run<'_>,
+    watch: &Watch,
+) -> Result<Option<SimulationResult>, SimError> {
     let config = run.config.with_generation_costs();
     let (server, loads) = only_server(run)?;
     let engine = Engine::new(&run.on(&config, &loads), server)?.watched_by(watch);
@@ -50,7 +53,10 @@ pub fn simulate_watched(run: &Run<'_>, watch: &Watch) -> Result<Option<Outcome>,
 ///
 /// # Errors
 /// The errors of [`simulate`].
-pub fn simulate_observed(run: &Run<'_>, observer: &mut dyn Observer) -> Result<Outcome, SimError> {
+pub fn simulate_observed(
+    run: &Run<'_>,
+    observer: &mut dyn Observer,
+) -> Result<SimulationResult, SimError> {
     let config = run.config.with_generation_costs();
     let (server, loads) = only_server(run)?;
     let observer: Shared<'_> = RefCell::new(observer);
@@ -88,7 +94,7 @@ pub fn simulate_servers_observed(
 ///
 /// # Errors
 /// The errors of [`simulate`].
-pub fn simulate_logged(run: &Run<'_>) -> Result<(Outcome, Vec<Operated>), SimError> {
+pub fn simulate_logged(run: &Run<'_>) -> Result<(SimulationResult, Vec<Operated>), SimError> {
     let config = run.config.with_generation_costs();
     let (server, loads) = only_server(run)?;
     Engine::new(&run.on(&config, &loads), server)?
@@ -102,7 +108,7 @@ pub fn simulate_logged(run: &Run<'_>) -> Result<(Outcome, Vec<Operated>), SimErr
 ///
 /// # Errors
 /// [`SimError`] for an invalid server, plan or load.
-pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerOutcome>, SimError> {
+pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerResult>, SimError> {
     simulate_all(run, None)
 }
 
@@ -113,12 +119,12 @@ pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerOutcome>, SimError> {
 pub fn simulate_servers_watched(
     run: &Run<'_>,
     watch: &Watch,
-) -> Result<Option<Vec<ServerOutcome>>, SimError> {
+) -> Result<Option<Vec<ServerResult>>, SimError> {
     let outcomes = simulate_all(run, Some(watch))?;
     Ok((!watch.stop.load(Ordering::Relaxed)).then_some(outcomes))
 }
 
-fn simulate_all(run: &Run<'_>, watch: Option<&Watch>) -> Result<Vec<ServerOutcome>, SimError> {
+fn simulate_all(run: &Run<'_>, watch: Option<&Watch>) -> Result<Vec<ServerResult>, SimError> {
     let config = run.config.with_generation_costs();
     let servers = loads_by_server(run)?;
     let intervals = watch.map_or(0, |watch| watch.use_intervals);
@@ -138,7 +144,7 @@ fn simulate_all(run: &Run<'_>, watch: Option<&Watch>) -> Result<Vec<ServerOutcom
         let mut services: Vec<usize> = loads.iter().map(|load| load.service).collect();
         services.sort_unstable();
         services.dedup();
-        ServerOutcome {
+        ServerResult {
             server: *server,
             services,
             outcome,
@@ -153,7 +159,7 @@ fn run_alone(
     server: usize,
     loads: &[Load],
     watch: Option<&Watch>,
-) -> Result<Outcome, SimError> {
+) -> Result<SimulationResult, SimError> {
     let mut engine = Engine::new(&run.on(config, loads), server)?;
     if let Some(watch) = watch {
         engine = engine.watched_by(watch);

@@ -8,7 +8,7 @@ pub(crate) mod unloaded;
 use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::Outcome;
+use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{Config, Load, Run, simulate};
 use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::{Bytes, Time};
@@ -230,7 +230,13 @@ pub(crate) fn frictionless() -> Config {
 }
 
 /// Runs `loads` on `plan`.
-pub(crate) fn run(config: &Config, plan: &Plan, id: &str, loads: &[Load], seed: u64) -> Outcome {
+pub(crate) fn run(
+    config: &Config,
+    plan: &Plan,
+    id: &str,
+    loads: &[Load],
+    seed: u64,
+) -> SimulationResult {
     simulate(&Run {
         config,
         plan,
@@ -282,7 +288,7 @@ pub(crate) fn set(config: &mut Config, values: &[(&str, f64)]) {
 }
 
 /// The response times of the first service in whole microseconds, in ascending order.
-pub(crate) fn whole_us(outcome: &Outcome) -> Vec<u64> {
+pub(crate) fn whole_us(outcome: &SimulationResult) -> Vec<u64> {
     let latency = outcome.services[0].latency.iter();
     let mut times: Vec<u64> = latency.map(|time| time.as_ps() / 1_000_000).collect();
     times.sort_unstable();
@@ -291,7 +297,7 @@ pub(crate) fn whole_us(outcome: &Outcome) -> Vec<u64> {
 
 /// Asserts that a run has ended all requests, that their times add up, and that each request had
 /// `operations` operations, on accelerators or cores.
-pub(crate) fn check_conservation(outcome: &Outcome, operations: u64) {
+pub(crate) fn check_conservation(outcome: &SimulationResult, operations: u64) {
     let totals = &outcome.totals;
     assert!(totals.drained);
     assert_eq!(totals.population_ps, totals.latency_ps);

@@ -21,7 +21,7 @@ pub use error::ServiceError;
 pub use facts::ChainFacts;
 pub use missing::MissingFact;
 pub use odds::{DrawnFacts, FactOdds, Odds, OddsError};
-pub use outcomes::{ChainOutcome, Sequence, branching_share, sequences};
+pub use outcomes::{ChainPath, Sequence, branching_share, sequences};
 pub use payload_facts::PayloadFacts;
 pub use place::Place;
 pub use recorded::RecordedRequests;

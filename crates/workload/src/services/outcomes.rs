@@ -15,7 +15,7 @@ use super::service::{Chain, Service};
 
 /// One path through a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChainOutcome {
+pub struct ChainPath {
     /// The chain with exactly the facts that its branches test on this path.
     pub chain: Chain,
     /// The number of branches on it, including those in arms of forks.
@@ -38,11 +38,7 @@ impl Chain {
     ///
     /// # Errors
     /// [`ServiceError`] for an unknown trace and for traces that cannot go on.
-    pub fn outcomes(
-        &self,
-        place: &Place,
-        image: &Image,
-    ) -> Result<Vec<ChainOutcome>, ServiceError> {
+    pub fn outcomes(&self, place: &Place, image: &Image) -> Result<Vec<ChainPath>, ServiceError> {
         let unknown = || ServiceError::UnknownTrace {
             place: place.clone(),
             trace: self.entry().to_owned(),
@@ -52,7 +48,7 @@ impl Chain {
         let mut open = vec![Chain::new(self.entry())];
         while let Some(chain) = open.pop() {
             match execute(&chain, entry, image) {
-                Ok(conditionals) => found.push(ChainOutcome {
+                Ok(conditionals) => found.push(ChainPath {
                     chain,
                     conditionals,
                 }),

@@ -126,7 +126,7 @@ impl World {
     pub(crate) fn parallel<T: Send>(&self, jobs: Vec<Job<'_, T>>) -> Result<Vec<T>, HandlerError> {
         let measured = trail::is_open();
         let begun = match measured {
-            true => trail::thread_time(),
+            true => accelflow_runtime::thread_time(),
             false => Duration::ZERO,
         };
         let mut done: Vec<Option<_>> = Vec::new();

@@ -2,7 +2,7 @@
 
 use accelflow_parameters::Refusal;
 
-use super::outcome::{KernelOutcome, Limit, Losses, Outcome};
+use super::outcome::{KernelResult, Limit, Losses, ScenarioResult};
 use super::service::{Kernel, Queueing, Scenario, Selection};
 use super::shared::{check_shared, lines};
 use super::solver::{Solver, missing};
@@ -19,7 +19,7 @@ impl Scenario {
     /// [`Refusal`] for a value outside its range, shares that add up to more than 1, an accelerator
     /// that cannot keep up, a missing value, and a share that differs by more than
     /// [`super::RELATION_TOLERANCE`] from the cost of the offloads, where that is given.
-    pub fn evaluate(&self) -> Result<Outcome, Refusal> {
+    pub fn evaluate(&self) -> Result<ScenarioResult, Refusal> {
         outcome_of(self)
     }
 
@@ -36,7 +36,7 @@ impl Scenario {
     }
 }
 
-fn outcome_of(scenario: &Scenario) -> Result<Outcome, Refusal> {
+fn outcome_of(scenario: &Scenario) -> Result<ScenarioResult, Refusal> {
     let host = scenario.host;
     above_zero("host_cycles_per_s", host.0)?;
     if scenario.kernels.is_empty() {
@@ -66,7 +66,7 @@ fn outcome_of(scenario: &Scenario) -> Result<Outcome, Refusal> {
         kernels.push(outcome);
     }
     check_total(scenario)?;
-    Ok(Outcome {
+    Ok(ScenarioResult {
         speedup: 1.0 / ((1.0 - offloaded) + host_added),
         latency_reduction: request_added.map(|added| 1.0 / ((1.0 - offloaded) + added)),
         ideal_speedup: 1.0 / (1.0 - total),
@@ -96,7 +96,7 @@ impl Kernel {
     }
 }
 
-fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelOutcome), Refusal> {
+fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelResult), Refusal> {
     kernel.check_relation(host)?;
     let (host_side, request_side) = kernel.design.coefficients();
     let solver = Solver::new(kernel, host);
@@ -130,7 +130,7 @@ fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelOutc
     let outside = request_side.interface == 0.0 && kernel.acceleration.is_some();
     let speedup = 1.0 / point.remaining(host_side);
     let ideal_speedup = 1.0 / (1.0 - kernel.share);
-    let outcome = KernelOutcome {
+    let outcome = KernelResult {
         offloaded_share: picked.share,
         offloaded_share_by_cycles: solver.share_by_cycles(picked.range),
         offloads: picked.offloads,

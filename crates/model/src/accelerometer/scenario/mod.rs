@@ -7,6 +7,6 @@ mod service;
 mod shared;
 mod solver;
 
-pub use outcome::{KernelOutcome, Limit, Losses, Outcome};
+pub use outcome::{KernelResult, Limit, Losses, ScenarioResult};
 pub use relation::RELATION_TOLERANCE;
 pub use service::{HostCost, Kernel, Queueing, Scaling, Scenario, Selection, Transfer};

@@ -41,7 +41,7 @@ pub enum Limit {
 
 /// The results of offloading one kernel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KernelOutcome {
+pub struct KernelResult {
     /// alpha after selection: the share of the host's cycles that is offloaded.
     pub offloaded_share: f64,
     /// alpha scaled by cycles instead of offloads, if sizes are known.
@@ -79,7 +79,7 @@ pub struct KernelOutcome {
 
 /// The results of offloading for the service.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ScenarioResult {
     /// C / C_S.
     pub speedup: f64,
     /// C / C_L; `None` if it needs an unknown A.
@@ -87,5 +87,5 @@ pub struct Outcome {
     /// 1 / (1 - the sum of all alphas).
     pub ideal_speedup: f64,
     /// The kernels, in the order of the scenario.
-    pub kernels: Vec<KernelOutcome>,
+    pub kernels: Vec<KernelResult>,
 }

@@ -10,7 +10,7 @@ use crate::accelerometer::queueing::{Approximation, Station};
 
 /// The wait in a queue that several kernels share, and the accelerator's utilisation.
 #[derive(Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct SharedQueue {
     pub wait: MeanCycles,
     pub utilisation: f64,
 }
@@ -19,8 +19,8 @@ pub(super) struct Line {
 ///
 /// # Errors
 /// [`Refusal`] for kernels that describe one accelerator differently, and for an overloaded one.
-pub(super) fn lines(scenario: &Scenario) -> Result<Vec<Option<Line>>, Refusal> {
-    let mut found: Vec<(&str, Line)> = Vec::new();
+pub(super) fn lines(scenario: &Scenario) -> Result<Vec<Option<SharedQueue>>, Refusal> {
+    let mut found: Vec<(&str, SharedQueue)> = Vec::new();
     let mut lines = Vec::with_capacity(scenario.kernels.len());
     for kernel in &scenario.kernels {
         let Some(name) = name_of(kernel) else {
@@ -48,7 +48,7 @@ fn name_of(kernel: &Kernel) -> Option<&str> {
     }
 }
 
-fn line_of(name: &str, scenario: &Scenario) -> Result<Line, Refusal> {
+fn line_of(name: &str, scenario: &Scenario) -> Result<SharedQueue, Refusal> {
     let sharing = sharing(name, scenario);
     check_alike(&sharing)?;
     let at = |wait: f64| merged(&sharing, scenario.host, MeanCycles(wait));
@@ -79,7 +79,7 @@ fn line_of(name: &str, scenario: &Scenario) -> Result<Line, Refusal> {
         })
     };
     let (station, approximation) = at(crossing)?;
-    Ok(Line {
+    Ok(SharedQueue {
         wait: station.mean_wait(approximation),
         utilisation: station.utilisation(),
     })

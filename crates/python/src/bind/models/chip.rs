@@ -17,7 +17,7 @@ type Changes = BTreeMap<String, f64>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EnergyRequest {
+struct EnergyArguments {
     area: Changes,
     power: Changes,
     system: String,
@@ -89,7 +89,7 @@ pub(crate) fn power_model(area_changes: &str, power_changes: &str) -> PyResult<S
 /// activity. Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
 #[pyfunction]
 pub(crate) fn energy_model(request: &str) -> PyResult<String> {
-    let request: EnergyRequest = parse(request)?;
+    let request: EnergyArguments = parse(request)?;
     let power = power(&request.area, &request.power)?;
     let hardware = Hardware::of_system(&request.system).ok_or_else(|| {
         AccelflowError::new_err(format!(

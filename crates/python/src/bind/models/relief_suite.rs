@@ -13,33 +13,33 @@ use crate::errors::failure;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+struct Arguments {
     applications: Vec<String>,
     graphs: usize,
     warmup: usize,
     seed: u64,
-    manager: ManagerRequest,
-    payload: PayloadRequest,
-    order: OrderRequest,
+    manager: ManagerArguments,
+    payload: PayloadArguments,
+    order: OrderArguments,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum ManagerRequest {
+enum ManagerArguments {
     PerInterruptUs(f64),
     PerTaskUs(f64),
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum PayloadRequest {
+enum PayloadArguments {
     InQueue,
     ByPointer,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum OrderRequest {
+enum OrderArguments {
     Fifo,
     Deadline,
 }
@@ -48,11 +48,11 @@ enum OrderRequest {
 /// is JSON. Raises AccelflowError for an unknown application or a request that cannot be simulated.
 #[pyfunction]
 pub(crate) fn relief_suite(py: Python<'_>, request: &str) -> PyResult<String> {
-    let request: Request = serde_json::from_str(request).map_err(failure)?;
+    let request: Arguments = serde_json::from_str(request).map_err(failure)?;
     py.detach(|| run(&request))
 }
 
-fn run(request: &Request) -> PyResult<String> {
+fn run(request: &Arguments) -> PyResult<String> {
     let platform = platform(request).map_err(failure)?;
     let length = Length {
         graphs: request.graphs,
@@ -75,19 +75,19 @@ fn run(request: &Request) -> PyResult<String> {
     .to_string())
 }
 
-fn platform(request: &Request) -> Result<Platform, Refusal> {
+fn platform(request: &Arguments) -> Result<Platform, Refusal> {
     Ok(Platform {
         manager: match request.manager {
-            ManagerRequest::PerInterruptUs(us) => Manager::per_interrupt_us(us)?,
-            ManagerRequest::PerTaskUs(us) => Manager::per_task_us(us)?,
+            ManagerArguments::PerInterruptUs(us) => Manager::per_interrupt_us(us)?,
+            ManagerArguments::PerTaskUs(us) => Manager::per_task_us(us)?,
         },
         payload: match request.payload {
-            PayloadRequest::InQueue => Payload::InQueue,
-            PayloadRequest::ByPointer => Payload::ByPointer,
+            PayloadArguments::InQueue => Payload::InQueue,
+            PayloadArguments::ByPointer => Payload::ByPointer,
         },
         order: match request.order {
-            OrderRequest::Fifo => Order::Fifo,
-            OrderRequest::Deadline => Order::Deadline,
+            OrderArguments::Fifo => Order::Fifo,
+            OrderArguments::Deadline => Order::Deadline,
         },
         ..Platform::default()
     })

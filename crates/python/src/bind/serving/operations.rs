@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use accelflow_parameters::Refusal;
 use accelflow_serve::{
-    ArenaSettings, Fault, FaultKind, FaultWhen, Policy, PoolSettings, RpcProcessor, Steering,
-    SteeringPolicy, Telemetry,
+    ArenaSettings, DispatchPolicy, Fault, FaultKind, FaultWhen, PoolSettings, RpcProcessor,
+    Steering, SteeringPolicy, Telemetry,
 };
 use accelflow_trace::Accel;
 use pyo3::prelude::*;
@@ -66,9 +66,9 @@ pub(crate) struct PyFault {
 }
 
 pub(crate) fn pools(given: &PyPools) -> PyResult<PoolSettings> {
-    let policy = Policy::named(&given.policy);
+    let policy = DispatchPolicy::named(&given.policy);
     let why = || {
-        let known = Policy::ALL.map(Policy::name);
+        let known = DispatchPolicy::ALL.map(DispatchPolicy::name);
         failure(Refusal::unknown("policy", &given.policy, known))
     };
     let workers_of = workers_of(&given.workers_of).map_err(failure)?;

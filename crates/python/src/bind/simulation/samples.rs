@@ -1,6 +1,6 @@
 //! Single requests as columns, for `accelflow.report.samples`.
 
-use accelflow_scenario::Outcome;
+use accelflow_scenario::ScenarioResult;
 use accelflow_sim::stats::{Part, Sample};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -13,7 +13,11 @@ type Column<'py> = (String, Bound<'py, PyBytes>);
 pub(crate) type Samples<'py> = (usize, String, Vec<Column<'py>>);
 
 /// The samples of `outcome`, at most `most` of each service; nothing if it is 0.
-pub(crate) fn columns(py: Python<'_>, outcome: Outcome, most: u64) -> PyResult<Vec<Samples<'_>>> {
+pub(crate) fn columns(
+    py: Python<'_>,
+    outcome: ScenarioResult,
+    most: u64,
+) -> PyResult<Vec<Samples<'_>>> {
     let mut found = Vec::new();
     if most == 0 {
         return Ok(found);

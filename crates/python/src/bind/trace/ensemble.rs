@@ -9,8 +9,8 @@ use accelflow_accel::thrift::Schema;
 use accelflow_accel::{AccelError, Ensemble};
 use accelflow_parameters::Refusal;
 use accelflow_runtime::{
-    Answers, Busy, Executor, Finished, Message, Notification, Policy, PoolError, PoolSettings,
-    Pools, Priority, Refused, Terms, TraceHandle, TraceRequest, demo,
+    Answers, Busy, DispatchPolicy, Executor, Finished, Message, Notification, PoolError,
+    PoolSettings, Pools, Priority, Refused, Terms, TraceHandle, TraceRequest, demo,
 };
 use accelflow_trace::{Accel, Image, Kind};
 use pyo3::exceptions::PyTimeoutError;
@@ -99,8 +99,14 @@ pub(crate) fn workers_of(given: &BTreeMap<String, usize>) -> Result<[usize; Acce
 }
 
 fn settings(given: &PySettings) -> Result<PoolSettings, Failure> {
-    let policy = Policy::named(&given.policy);
-    let policies = || Refusal::unknown("policy", &given.policy, Policy::ALL.map(Policy::name));
+    let policy = DispatchPolicy::named(&given.policy);
+    let policies = || {
+        Refusal::unknown(
+            "policy",
+            &given.policy,
+            DispatchPolicy::ALL.map(DispatchPolicy::name),
+        )
+    };
     let workers_of = workers_of(&given.workers_of);
     let workers_of = workers_of.map_err(|why| Failure::new("bad_setting", why))?;
     Ok(PoolSettings {

@@ -15,6 +15,7 @@ use accelflow_accel::grpc::GrpcCall;
 use accelflow_accel::protobuf::{MethodId, Schema};
 use accelflow_accel::{AccelError, Call, Codec, Job, Session, Settings};
 use accelflow_runtime::Step;
+use accelflow_runtime::thread_time;
 use accelflow_runtime::trail::{self, TrailChain};
 use bytes::Bytes;
 use serde_json::json;
@@ -258,7 +259,7 @@ impl GrpcClient {
             address: self.setup.name.clone(),
         };
         let _running = begin_chain(deadline).map_err(busy)?;
-        let begun = trail::is_open().then(trail::thread_time);
+        let begun = trail::is_open().then(thread_time);
         let traces = self.setup.traces.now();
         let sent = self.send_side(&traces, &call, request.message, begun.is_some())?;
         // The memory is wiped when the last part has been sent.

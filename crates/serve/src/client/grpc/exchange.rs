@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use accelflow_accel::grpc::{PREFIX, message_length};
 use accelflow_accel::{AccelError, Codec, Limits};
-use accelflow_runtime::trail::thread_time;
+use accelflow_runtime::thread_time;
 use bytes::Bytes;
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};

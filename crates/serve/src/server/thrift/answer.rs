@@ -7,6 +7,7 @@ use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{Call, Job};
 use accelflow_runtime::Terms;
+use accelflow_runtime::thread_time;
 use accelflow_runtime::trail::{self, Trail};
 
 use super::body::{Body, INTERNAL_ERROR, INVALID_MESSAGE_TYPE, Refusal, UNKNOWN_METHOD, handle};
@@ -144,7 +145,7 @@ impl Connection<'_> {
     /// `handler` and the steps of `runs`. `None` for the first message, whose time includes the
     /// connection's setup.
     fn outside(&self, handler: Duration, runs: [&TraceRun; 2]) -> Option<Duration> {
-        let spent = trail::thread_time().checked_sub(self.since?)?;
+        let spent = thread_time().checked_sub(self.since?)?;
         let steps_ns: f64 = runs.iter().flat_map(|run| &run.costs_ns).sum();
         let steps = Duration::from_nanos(steps_ns as u64);
         Some(spent.saturating_sub(handler).saturating_sub(steps))

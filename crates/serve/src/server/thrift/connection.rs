@@ -10,7 +10,7 @@ use accelflow_accel::Call;
 use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::thrift::{FunctionId, Schema};
 use accelflow_accel::tls::{self as records, ContentType};
-use accelflow_runtime::{Conversation, Message, Terms, trail};
+use accelflow_runtime::{Conversation, Message, Terms, thread_time};
 use accelflow_trace::Accel;
 use serde_json::json;
 
@@ -172,7 +172,7 @@ impl<'s> Connection<'s> {
             }
             self.settle();
             answered?;
-            self.since = self.shared.observers.records().then(trail::thread_time);
+            self.since = self.shared.observers.records().then(thread_time);
             if self.is_between_messages() {
                 if self.shared.admission.is_stopping() {
                     return Err(Close::Drained);
@@ -201,7 +201,7 @@ impl<'s> Connection<'s> {
             // waiting threads.
             let uncharged = self.uncharged.map(|uncharged| uncharged + waiting);
             let is_charged = self.charge.is_some();
-            self.uncharged = is_charged.then(|| uncharged.unwrap_or_else(trail::thread_time));
+            self.uncharged = is_charged.then(|| uncharged.unwrap_or_else(thread_time));
         } else {
             self.terms.due = None;
         }
@@ -212,7 +212,7 @@ impl<'s> Connection<'s> {
     /// the handler's time.
     fn settle(&mut self) {
         if let (Some(charge), Some(uncharged)) = (self.charge.take(), self.uncharged) {
-            let now = trail::thread_time();
+            let now = thread_time();
             charge.add(now.saturating_sub(uncharged));
             self.uncharged = Some(now);
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use accelflow_accel::Limits;
 use accelflow_accel::tls::{self as records, ContentType, TlsSession};
-use accelflow_runtime::trail::thread_time;
+use accelflow_runtime::thread_time;
 use accelflow_runtime::{Conversation, Message};
 use accelflow_trace::Format;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

@@ -32,7 +32,7 @@ pub use network::NetworkConfig;
 pub use own_sizes::OwnSizes;
 pub use payload::{Heaps, PayloadConfig};
 pub use relief::{FallbackTo, ReliefConfig};
-pub use scheduling::{Policy, SchedulingConfig};
+pub use scheduling::{DispatchPolicy, SchedulingConfig};
 pub use tcp::{Parking, TcpConfig};
 pub use tenant::{Isolation, ShapingOrder, TenantConfig};
 pub use tlb::TlbConfig;

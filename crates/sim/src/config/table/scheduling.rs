@@ -1,6 +1,6 @@
 //! Input dispatchers.
 
-use crate::config::parts::Policy;
+use crate::config::parts::DispatchPolicy;
 use crate::config::server::Config;
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 
@@ -24,5 +24,5 @@ pub(super) const ROWS: &[Row<Config>] = &[Row {
         why: "The base design serves entries in order; section IV.C has priorities and section V.1 deadlines. Earliest deadline first is the comparison of section VII.A.3.",
     },
     get: |config| f64::from(config.scheduling.policy.number()),
-    set: |config, value| config.scheduling.policy = Policy::of_number(value),
+    set: |config, value| config.scheduling.policy = DispatchPolicy::of_number(value),
 }];

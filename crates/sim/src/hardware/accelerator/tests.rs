@@ -21,7 +21,7 @@ fn station<T: Copy + PartialEq>(
         overflow,
         output,
     };
-    Station::new(sizes, Policy::Fifo)
+    Station::new(sizes, DispatchPolicy::Fifo)
 }
 
 fn of<T>(item: T, owner: Owner) -> Entry<T> {
@@ -232,13 +232,17 @@ fn the_overflow_area_drains_in_the_order_of_the_policy() {
         order
     };
     let priorities = [('a', 1, 1_000), ('b', 2, 1_000), ('c', 1, 1_000)];
-    assert_eq!(drained(Policy::Fifo, priorities), "abc");
-    assert_eq!(drained(Policy::Priority, priorities), "bac");
+    assert_eq!(drained(DispatchPolicy::Fifo, priorities), "abc");
+    assert_eq!(drained(DispatchPolicy::Priority, priorities), "bac");
     let due = |last| [('a', 0, 1_000), ('b', 0, 1_000), ('c', 0, last)];
-    assert_eq!(drained(Policy::Deadline, due(90)), "abc");
-    assert_eq!(drained(Policy::Deadline, due(89)), "acb");
-    assert_eq!(drained(Policy::Deadline, due(79)), "cba");
-    assert_eq!(drained(Policy::Deadline, due(69)), "abc", "late anywhere");
+    assert_eq!(drained(DispatchPolicy::Deadline, due(90)), "abc");
+    assert_eq!(drained(DispatchPolicy::Deadline, due(89)), "acb");
+    assert_eq!(drained(DispatchPolicy::Deadline, due(79)), "cba");
+    assert_eq!(
+        drained(DispatchPolicy::Deadline, due(69)),
+        "abc",
+        "late anywhere"
+    );
 }
 
 #[test]
@@ -279,7 +283,7 @@ fn what_remains_of_running_operations_counts_for_deadlines() {
     };
     // One operation runs until 50 ns; at 30 ns the next one starts 20 ns later.
     for (deadline, placed) in [(60, Placed::InOrder), (59, Placed::Late)] {
-        let mut station = Station::new(sizes, Policy::Deadline);
+        let mut station = Station::new(sizes, DispatchPolicy::Deadline);
         assert!(station.reserve_input() && station.reserve_input());
         assert_eq!(station.ready(due('a', 0), at(0)), Placed::InOrder);
         assert_eq!(station.next(at(0)), Some('a'));

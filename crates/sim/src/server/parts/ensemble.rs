@@ -5,7 +5,7 @@ use std::ops::Range;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use crate::config::{Config, FallBackWhen, Isolation, Policy, Reuse, RpcProcessor};
+use crate::config::{Config, DispatchPolicy, FallBackWhen, Isolation, Reuse, RpcProcessor};
 use crate::hardware::{Dispatcher, Sizes, Station};
 use crate::orchestrators::{Properties, Queueing};
 use crate::server::error::SimError;
@@ -201,7 +201,11 @@ fn shares(run: &Run<'_>, properties: &Properties, tenants: usize) -> Result<usiz
     Ok(tenants)
 }
 
-fn stations(run: &Run<'_>, policy: Policy, shares: usize) -> Result<Vec<Station<JobId>>, SimError> {
+fn stations(
+    run: &Run<'_>,
+    policy: DispatchPolicy,
+    shares: usize,
+) -> Result<Vec<Station<JobId>>, SimError> {
     let (image, hardware) = (&run.plan.image, &run.config.accelerator);
     let mut stations = Vec::new();
     for accel in image.accelerators().filter(|&accel| hardware.has(accel)) {

@@ -6,7 +6,7 @@ use super::known::Known;
 use super::requests::Requests;
 use super::script::Leg;
 use super::tenancy::Tenancy;
-use crate::config::Policy;
+use crate::config::DispatchPolicy;
 use crate::hardware::{Entry, InputQueue};
 use crate::orchestrators::{
     Completion, Decision, PolicyError, Properties, QueueName, Queueing, Session, Simulated, Waiting,
@@ -65,7 +65,7 @@ impl Policies {
         let deadlines = match &session {
             // Entries are kept in the order in which they became ready.
             Some(session) if orders => {
-                properties.policy = Policy::Fifo;
+                properties.policy = DispatchPolicy::Fifo;
                 session.needs_deadlines()
             }
             _ => properties.policy.has_deadlines(),

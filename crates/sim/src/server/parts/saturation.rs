@@ -2,7 +2,7 @@
 
 use accelflow_trace::{Accel, Image};
 
-use crate::stats::{Outcome, Saturation};
+use crate::stats::{Saturation, SimulationResult};
 
 /// The backlogs of all resources at a point in time.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ struct Resource {
 pub(crate) fn saturation(
     before: &Queues,
     after: &Queues,
-    outcome: &Outcome,
+    outcome: &SimulationResult,
     image: &Image,
 ) -> Saturation {
     let resources = resources(before, after, outcome, image);
@@ -60,7 +60,12 @@ pub(crate) fn saturation(
 
 /// All resources. Of equally busy ones the last counts as the cause, so resources that feed others
 /// come last.
-fn resources(before: &Queues, after: &Queues, outcome: &Outcome, image: &Image) -> Vec<Resource> {
+fn resources(
+    before: &Queues,
+    after: &Queues,
+    outcome: &SimulationResult,
+    image: &Image,
+) -> Vec<Resource> {
     let cores = (before.cores, after.cores);
     let manager = (before.manager, after.manager);
     let mut all = vec![
@@ -98,7 +103,7 @@ fn elements(
     (index, name): (usize, &str),
     before: &Queues,
     after: &Queues,
-    outcome: &Outcome,
+    outcome: &SimulationResult,
 ) -> Resource {
     let (before, after) = (before.accelerators[index], after.accelerators[index]);
     let utilization = outcome.accelerators[index].utilization;
@@ -113,7 +118,7 @@ fn dispatcher(
     (index, name): (usize, &str),
     before: &Queues,
     after: &Queues,
-    outcome: &Outcome,
+    outcome: &SimulationResult,
 ) -> Resource {
     let (before, after) = (before.dispatchers[index], after.dispatchers[index]);
     let waiting = (before.0 + before.1, after.0 + after.1);

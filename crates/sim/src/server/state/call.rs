@@ -27,7 +27,7 @@ pub(crate) struct Invocation {
 
 /// A message from a service to another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Message {
+pub(crate) enum CallMessage {
     Request(Invocation),
     /// The response to the call with this number.
     Response(u64),
@@ -40,5 +40,5 @@ pub(crate) struct Envelope {
     pub server: usize,
     /// When it arrives.
     pub at: Time,
-    pub message: Message,
+    pub message: CallMessage,
 }

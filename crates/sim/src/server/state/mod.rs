@@ -12,7 +12,7 @@ mod request;
 mod slab;
 mod task;
 
-pub(super) use call::{Caller, Envelope, Invocation, Message};
+pub(super) use call::{CallMessage, Caller, Envelope, Invocation};
 pub(super) use draws::chain_place;
 pub(super) use event::{By, Event, Start, Transfer, TransferKind};
 pub(super) use ids::{CoreId, JobId, LegId, RequestId, Unit};

@@ -7,7 +7,9 @@ use crate::plan::ChainPlan;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::parts::round_trip;
-use crate::server::state::{Caller, Envelope, Event, Invocation, Job, JobId, Message, RequestId};
+use crate::server::state::{
+    CallMessage, Caller, Envelope, Event, Invocation, Job, JobId, RequestId,
+};
 
 /// The first of the attributes of a request that are numbers of the requests it sends.
 const CALLED: u64 = 0xCA11 << 48;
@@ -36,7 +38,7 @@ impl Engine<'_> {
             measured: request.measured,
             caller,
         };
-        self.send(server, Message::Request(invocation), now, there);
+        self.send(server, CallMessage::Request(invocation), now, there);
     }
 
     /// The times of the request number `number`, which `job` sends to the server number `server`,
@@ -66,7 +68,7 @@ impl Engine<'_> {
 
     /// Sends a message to a service of the server number `server`. To another server it takes
     /// `time`.
-    fn send(&mut self, server: usize, message: Message, now: Time, time: Time) {
+    fn send(&mut self, server: usize, message: CallMessage, now: Time, time: Time) {
         if self.calls.is_here(server) {
             self.receive(message, now);
             return;
@@ -81,10 +83,10 @@ impl Engine<'_> {
     }
 
     /// Takes a message to a service of this server that arrives at `at`.
-    pub(crate) fn receive(&mut self, message: Message, at: Time) {
+    pub(crate) fn receive(&mut self, message: CallMessage, at: Time) {
         let event = match message {
-            Message::Request(invocation) => Event::Invoked(self.calls.keep(invocation)),
-            Message::Response(call) => Event::Returned(call as u32),
+            CallMessage::Request(invocation) => Event::Invoked(self.calls.keep(invocation)),
+            CallMessage::Response(call) => Event::Returned(call as u32),
         };
         self.schedule(at, event);
     }
@@ -105,7 +107,7 @@ impl Engine<'_> {
     /// Delivers the response of a request to the service that called it, if one did.
     pub(crate) fn answer_caller(&mut self, id: RequestId, now: Time) {
         if let Some(Caller { server, call, back }) = self.requests.get(id).caller {
-            self.send(server, Message::Response(call), now, back);
+            self.send(server, CallMessage::Response(call), now, back);
         }
     }
 

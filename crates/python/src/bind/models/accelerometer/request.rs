@@ -5,9 +5,9 @@ use accelflow_model::accelerometer::uncertainty::{
     Distribution, Field, Samples, Swing, Uncertain, quantile, sample, tornado,
 };
 use accelflow_model::accelerometer::{
-    Approximation, CyclesPerSecond, Design, HostCost, Interpolation, Kernel, KernelOutcome, Limit,
-    Lucrative, MeanCycles, OffloadsPerSecond, Outcome, Placement, Queueing, Scaling, Scenario,
-    Selection, SizeCdf, Threading, Transfer,
+    Approximation, CyclesPerSecond, Design, HostCost, Interpolation, Kernel, KernelResult, Limit,
+    Lucrative, MeanCycles, OffloadsPerSecond, Placement, Queueing, Scaling, Scenario,
+    ScenarioResult, Selection, SizeCdf, Threading, Transfer,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,10 +31,10 @@ impl Ratio {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+struct Arguments {
     host_cycles_per_s: f64,
-    kernels: Vec<KernelRequest>,
-    uncertain: Vec<UncertainRequest>,
+    kernels: Vec<KernelArguments>,
+    uncertain: Vec<UncertainArguments>,
     draws: usize,
     seed: u64,
     around_ratio: Option<f64>,
@@ -45,7 +45,7 @@ struct Request {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct KernelRequest {
+pub(super) struct KernelArguments {
     name: String,
     threading: String,
     placement: String,
@@ -61,15 +61,15 @@ pub(super) struct KernelRequest {
     acceleration_ratio: Option<Ratio>,
     cycles_per_byte: Option<f64>,
     complexity_exponent: f64,
-    queue: QueueRequest,
-    sizes: Option<SizesRequest>,
+    queue: QueueArguments,
+    sizes: Option<SizesArguments>,
     selection: String,
     scaling: String,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum QueueRequest {
+enum QueueArguments {
     Mean(f64),
     List(Vec<f64>),
     Station {
@@ -84,7 +84,7 @@ enum QueueRequest {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SizesRequest {
+struct SizesArguments {
     bytes: Vec<f64>,
     cumulative_ratio: Vec<f64>,
     interpolation: String,
@@ -92,7 +92,7 @@ struct SizesRequest {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct UncertainRequest {
+struct UncertainArguments {
     kernel: usize,
     field: String,
     min: Option<f64>,
@@ -129,7 +129,7 @@ pub(super) fn named<T: Copy>(
         .ok_or_else(|| Refusal::unknown(place, name, known))
 }
 
-impl KernelRequest {
+impl KernelArguments {
     /// # Errors
     /// [`Refusal`] for a name that is not known, with the kernel's name in its place.
     pub(super) fn kernel(&self) -> Result<Kernel, Refusal> {
@@ -171,18 +171,18 @@ impl KernelRequest {
                 cycles_per_byte: self.cycles_per_byte,
                 complexity: self.complexity_exponent,
             },
-            sizes: self.sizes.as_ref().map(SizesRequest::cdf).transpose()?,
+            sizes: self.sizes.as_ref().map(SizesArguments::cdf).transpose()?,
             selection,
         })
     }
 }
 
-impl QueueRequest {
+impl QueueArguments {
     fn queueing(&self) -> Result<Queueing, Refusal> {
         Ok(match self {
-            QueueRequest::Mean(mean) => Queueing::Mean(MeanCycles(*mean)),
-            QueueRequest::List(waits) => Queueing::List(waits.clone()),
-            QueueRequest::Station {
+            QueueArguments::Mean(mean) => Queueing::Mean(MeanCycles(*mean)),
+            QueueArguments::List(waits) => Queueing::List(waits.clone()),
+            QueueArguments::Station {
                 servers,
                 hosts,
                 service_cycles,
@@ -201,7 +201,7 @@ impl QueueRequest {
     }
 }
 
-impl SizesRequest {
+impl SizesArguments {
     fn cdf(&self) -> Result<SizeCdf, Refusal> {
         if self.bytes.len() != self.cumulative_ratio.len() {
             return Err(Refusal::new(
@@ -218,7 +218,7 @@ impl SizesRequest {
     }
 }
 
-impl UncertainRequest {
+impl UncertainArguments {
     fn uncertain(&self) -> Result<Uncertain, Refusal> {
         let distribution = match (self.min, self.mode, self.max, self.mean, self.sd) {
             (Some(min), None, Some(max), None, None) => Distribution::Uniform { min, max },
@@ -246,8 +246,8 @@ impl UncertainRequest {
 /// # Errors
 /// The message for a value that cannot be used.
 pub(super) fn evaluate(request: &str) -> Result<String, String> {
-    let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
-    let kernels = request.kernels.iter().map(KernelRequest::kernel);
+    let request: Arguments = serde_json::from_str(request).map_err(|error| error.to_string())?;
+    let kernels = request.kernels.iter().map(KernelArguments::kernel);
     let scenario = Scenario {
         host: CyclesPerSecond(request.host_cycles_per_s),
         kernels: kernels
@@ -257,7 +257,7 @@ pub(super) fn evaluate(request: &str) -> Result<String, String> {
     let outcome = scenario.evaluate().map_err(|error| error.to_string())?;
     let uncertain = request.uncertain.iter();
     let uncertain: Vec<Uncertain> = uncertain
-        .map(UncertainRequest::uncertain)
+        .map(UncertainArguments::uncertain)
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())?;
     let mut result = outcome_json(&scenario, &outcome);
@@ -276,7 +276,7 @@ pub(super) fn evaluate(request: &str) -> Result<String, String> {
     Ok(result.to_string())
 }
 
-fn outcome_json(scenario: &Scenario, outcome: &Outcome) -> Value {
+fn outcome_json(scenario: &Scenario, outcome: &ScenarioResult) -> Value {
     let kernels = scenario.kernels.iter().zip(&outcome.kernels);
     json!({
         "speedup_ratio": outcome.speedup,
@@ -286,7 +286,7 @@ fn outcome_json(scenario: &Scenario, outcome: &Outcome) -> Value {
     })
 }
 
-fn kernel_json(kernel: &Kernel, outcome: &KernelOutcome) -> Value {
+fn kernel_json(kernel: &Kernel, outcome: &KernelResult) -> Value {
     let (threading, placement) = (kernel.design.threading(), kernel.design.placement());
     let (speedup, latency) = threading.equations(placement);
     let losses = outcome.losses;

@@ -6,19 +6,19 @@ use accelflow_model::accelerometer::{CyclesPerSecond, Scenario};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::request::{KernelRequest, named};
+use super::request::{KernelArguments, named};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+struct Arguments {
     host_cycles_per_s: f64,
-    kernels: Vec<KernelRequest>,
-    run: RunRequest,
+    kernels: Vec<KernelArguments>,
+    run: RunArguments,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RunRequest {
+struct RunArguments {
     hosts: u32,
     threads: u32,
     kernels_per_request: u32,
@@ -32,7 +32,7 @@ struct RunRequest {
     seed: u64,
 }
 
-impl RunRequest {
+impl RunArguments {
     fn run(&self) -> Result<Run, Refusal> {
         let spreads = [
             ("constant", Spread::Constant),
@@ -56,9 +56,9 @@ impl RunRequest {
 /// # Errors
 /// The message for a value that cannot be used.
 pub(super) fn simulate(request: &str) -> Result<String, String> {
-    let request: Request = serde_json::from_str(request).map_err(|error| error.to_string())?;
+    let request: Arguments = serde_json::from_str(request).map_err(|error| error.to_string())?;
     let run = request.run.run().map_err(|error| error.to_string())?;
-    let kernels = request.kernels.iter().map(KernelRequest::kernel);
+    let kernels = request.kernels.iter().map(KernelArguments::kernel);
     let scenario = Scenario {
         host: CyclesPerSecond(request.host_cycles_per_s),
         kernels: kernels

@@ -14,13 +14,13 @@ use crate::errors::{AccelflowError, failure};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+struct Arguments {
     service: String,
     own: Option<Files>,
     design: String,
     affinity: bool,
     functions: Option<Vec<String>>,
-    arrivals: ArrivalsRequest,
+    arrivals: ArrivalsArguments,
     requests: usize,
     warmup: usize,
     seed: u64,
@@ -31,19 +31,19 @@ struct Request {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum ArrivalsRequest {
+enum ArrivalsArguments {
     Senders(usize),
     RateRps(f64),
     LoadRatio(f64),
 }
 
-impl Request {
+impl Arguments {
     fn load(&self) -> Load {
         Load {
             arrivals: match self.arrivals {
-                ArrivalsRequest::Senders(senders) => Arrivals::Closed(senders),
-                ArrivalsRequest::RateRps(rate) => Arrivals::Rate(rate),
-                ArrivalsRequest::LoadRatio(share) => Arrivals::Share(share),
+                ArrivalsArguments::Senders(senders) => Arrivals::Closed(senders),
+                ArrivalsArguments::RateRps(rate) => Arrivals::Rate(rate),
+                ArrivalsArguments::LoadRatio(share) => Arrivals::Share(share),
             },
             requests: self.requests,
             warmup: self.warmup,
@@ -65,7 +65,7 @@ impl Request {
 /// AccelflowError for an unknown name or a request that cannot be simulated.
 #[pyfunction]
 pub(crate) fn cerebros_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
-    let request: Request = serde_json::from_str(request).map_err(failure)?;
+    let request: Arguments = serde_json::from_str(request).map_err(failure)?;
     let found = py.detach(|| summary(&request).map_err(AccelflowError::new_err))?;
     serde_json::to_string(&found).map_err(failure)
 }
@@ -83,7 +83,7 @@ pub(crate) fn cerebros_services() -> PyResult<String> {
     serde_json::to_string(&describe(&Platform::default())).map_err(failure)
 }
 
-fn summary(request: &Request) -> Result<Summary, String> {
+fn summary(request: &Arguments) -> Result<Summary, String> {
     let refused = |refusal: Refusal| refusal.to_string();
     let mut platform = Platform::default();
     for (name, value) in &request.parameters {
@@ -100,7 +100,7 @@ fn summary(request: &Request) -> Result<Summary, String> {
 }
 
 fn simulated(
-    request: &Request,
+    request: &Arguments,
     mut service: Service,
     platform: &Platform,
 ) -> Result<Summary, Refusal> {

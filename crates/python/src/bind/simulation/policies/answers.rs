@@ -1,7 +1,7 @@
 //! Answers of policies: `Decision`, `ManagerVisit` and `Properties` of `accelflow.policies`.
 
 use accelflow_parameters::{Refusal, any_of};
-use accelflow_sim::config::Policy;
+use accelflow_sim::config::DispatchPolicy;
 use accelflow_sim::orchestrators::{
     CoreRequests, Decision, ManagerVisit, Notification, Properties, Queueing,
 };
@@ -88,7 +88,7 @@ pub(super) fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
 
 /// The properties in `answer`, a `Properties`. Raises AccelflowError, which names the field.
 pub(super) fn properties(answer: &Bound<'_, PyAny>) -> PyResult<Properties> {
-    let policies = Policy::ALL.map(|policy| (policy.name(), policy));
+    let policies = DispatchPolicy::ALL.map(|policy| (policy.name(), policy));
     Ok(Properties {
         accelerated: flag(answer, "accelerated")?,
         parks: flag(answer, "parks")?,

@@ -1,0 +1,6 @@
+//! All tests of this crate in one program, which is built faster than one for each file.
+
+mod common;
+mod defects;
+mod paths;
+mod traces;

@@ -1,0 +1,6 @@
+//! All tests of this crate in one program, which is built faster than one for each file.
+
+mod order;
+mod queueing;
+mod random;
+mod statistics;

@@ -1,0 +1,5 @@
+//! All tests of this crate in one program, which is built faster than one for each file.
+
+mod gates;
+mod laws;
+mod suite;

@@ -1,0 +1,34 @@
+//! All tests of this crate in one program, which is built faster than one for each file.
+
+mod admin;
+mod alerts;
+mod budget;
+mod client;
+mod client_grpc;
+mod client_grpc_faults;
+mod client_http;
+mod client_tls;
+mod common;
+mod device_faults;
+mod faults;
+mod grpc;
+mod grpc_metadata;
+mod grpc_recording;
+mod grpc_tenants;
+mod grpc_threads;
+mod grpc_values;
+mod http2;
+mod known_clients;
+mod own_traces;
+mod phases;
+mod places;
+mod plain;
+mod reports;
+mod rpc_processor;
+mod slo;
+mod spans;
+mod steering;
+mod tenants;
+mod terms;
+mod tls;
+mod values;

@@ -1,0 +1,7 @@
+//! All tests of this crate in one program, which is built faster than one for each file.
+
+mod conditions;
+mod kinds;
+mod language;
+mod properties;
+mod text;

@@ -1,0 +1,16 @@
+//! All tests of this crate in one program, which is built faster than one for each file.
+
+mod arrivals;
+mod common;
+mod extend_importer;
+mod file;
+mod file_round_trip;
+mod odds;
+mod profile;
+mod recorded_requests;
+mod recorded_times;
+mod recording_refusals;
+mod recordings;
+mod services;
+mod sizes;
+mod suites;
