@@ -156,7 +156,9 @@ fn a_missed_promise_cuts_the_rest_and_gives_it_back_slowly() {
     assert!(shaped > 0.4 && shaped <= 0.42 + 1e-9, "{shaped}");
     assert_eq!(plane.tenants()[promised].missed, 1);
     for _ in 0..20 {
-        tick(&mut plane, 400);
+        // It gets what its shaper lets through, and so makes up for what it has not got.
+        let passed = plane.tenants()[promised].shaped * 1_000.0;
+        tick(&mut plane, passed.round() as u64);
     }
     let again = plane.tenants()[other].shaped;
     assert!((again / before - 1.0).abs() < 0.01, "{before} {again}");
@@ -179,6 +181,49 @@ fn a_period_that_cuts_a_request_misses_no_promise() {
     // Five are promised in each period.
     assert_eq!([4, 6, 4, 5].map(&mut missed), [0; 4]);
     assert_eq!([3, 2, 5].map(&mut missed), [1, 2, 2]);
+}
+
+/// A tenant with five promised requests a second, half a request a period, gets one every so many
+/// periods, while others wait.
+fn slow_promise(every: u64, periods: u64) -> (u64, f64) {
+    let mut plane = plane(1.0);
+    plane
+        .promise(0, Slo::new(5.0, Time::from_us(20_000)))
+        .unwrap();
+    for period in 1..=periods {
+        let mut counters = [Counters::default(); 4];
+        counters[0] = flooding(u64::from(period % every == 0), 20_000);
+        plane.tick(PERIOD, &counters);
+    }
+    (plane.tenants()[0].missed, plane.tenants()[0].shaped)
+}
+
+#[test]
+fn a_promise_below_a_request_a_period_is_judged_by_their_sum() {
+    // As promised: a request in every second period.
+    let (missed, shaped) = slow_promise(2, 200);
+    assert_eq!(missed, 0);
+    assert!((shaped - 0.1).abs() < 1e-9, "{shaped}");
+    // Half of it: after the first requests that are owed every period without one is missed.
+    let (missed, shaped) = slow_promise(4, 200);
+    assert!((140..=150).contains(&missed), "{missed}");
+    assert!((shaped - 0.105).abs() < 1e-9, "{shaped}");
+}
+
+#[test]
+fn a_small_shortfall_that_lasts_is_missed() {
+    let mut plane = plane(1.0);
+    plane
+        .promise(0, Slo::new(100.0, Time::from_us(100)))
+        .unwrap();
+    let mut counters = [Counters::default(); 4];
+    // Nine of ten requests a period; one may be cut by a period's end, but not every time.
+    counters[0] = flooding(9, 100);
+    let mut missed = || {
+        plane.tick(PERIOD, &counters);
+        plane.tenants()[0].missed
+    };
+    assert_eq!([missed(), missed(), missed()], [0, 1, 2]);
 }
 
 #[test]

@@ -37,6 +37,6 @@ mod slo;
 mod status;
 
 pub use parameters::PARAMETERS;
-pub use plane::{ControlPlane, ControlSettings, Counters};
+pub use plane::{ControlPlane, ControlSettings};
 pub use slo::{ControlError, LatencySlo, Limit, Slo};
-pub use status::{TenantStatus, Verdict};
+pub use status::{Counters, TenantStatus, Verdict};

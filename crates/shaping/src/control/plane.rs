@@ -2,11 +2,10 @@
 
 use accelflow_units::Time;
 
-use super::numbers::{
-    CATCH_UP, CUT, GROWTH, KEPT, MOST, PERIOD, RECOVERY, SMOOTHING, TOLERANCE, TRICKLE,
-};
+use super::numbers::{CUT, GROWTH, KEPT, MOST, PERIOD, RECOVERY, SMOOTHING, TRICKLE};
 use super::slo::seconds;
-use super::{ControlError, Limit, Slo, TenantStatus};
+use super::status::{Counters, TenantStatus};
+use super::{ControlError, Limit, Slo};
 
 /// The settings of a control plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,21 +62,6 @@ impl ControlSettings {
         }
         Ok(())
     }
-}
-
-/// Counters of a tenant's requests in a period.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counters {
-    /// Admitted requests.
-    pub requests: u64,
-    /// The accelerator time of requests that ended.
-    pub time: Time,
-    /// Requests that took longer than the promised latency.
-    pub late: u64,
-    /// Requests waiting for tokens at the end of the period.
-    pub waiting: usize,
-    /// The accelerator time of a request of the promised size, if it has been measured.
-    pub request_time: Option<Time>,
 }
 
 /// The control plane of one server. Tenants have numbers, in the order of their names.
@@ -210,7 +194,7 @@ impl ControlPlane {
             true => (self.eased * CUT).max(TRICKLE),
             false => (self.eased + RECOVERY).min(1.0),
         };
-        self.reshape(period, counters);
+        self.reshape(counters);
     }
 
     /// Updates promised shares to the present times of requests of the promised size, if there is
@@ -235,24 +219,18 @@ impl ControlPlane {
     /// Calculates all rates without new counters.
     fn reshape_unseen(&mut self) {
         let nothing = vec![Counters::default(); self.tenants.len()];
-        self.reshape(1.0, &nothing);
+        self.reshape(&nothing);
     }
 
     /// Calculates all rates: the promised ones, and shares of the rest (ReshapeDecision).
-    fn reshape(&mut self, period: f64, counters: &[Counters]) {
+    fn reshape(&mut self, counters: &[Counters]) {
         let (most, _) = self.most();
         let mut spare = (most - self.promised()).max(0.0);
         let mut free = most;
-        for (tenant, counted) in self.tenants.iter_mut().zip(counters) {
+        for tenant in &mut self.tenants {
             let Some(slo) = tenant.slo else { continue };
             let promised = slo.share();
-            let got = counted.requests as f64 / period;
-            let behind = tenant.is_behind(counted, period) && got > 0.0;
-            let factor = match behind {
-                true => (slo.requests_per_s / got).clamp(1.0, CATCH_UP),
-                false => 1.0,
-            };
-            let more = (promised * (factor - 1.0)).min(spare);
+            let more = (promised * tenant.catch_up).min(spare);
             spare -= more;
             tenant.shaped = promised + more;
             let in_use = (tenant.measured * GROWTH).clamp(promised * KEPT, promised);
@@ -285,37 +263,6 @@ impl ControlPlane {
             }
         }
         (most.0 * self.settings.capacity, most.1)
-    }
-}
-
-impl TenantStatus {
-    /// Counts a period. Returns whether a promise was missed in it.
-    fn look(&mut self, counted: &Counters, period: f64) -> bool {
-        let Some(slo) = self.slo else { return false };
-        let behind = self.is_behind(counted, period);
-        self.periods += 1;
-        self.missed += u64::from(behind);
-        self.requests += counted.requests;
-        self.late += counted.late;
-        let late = slo.latency.is_some_and(|latency| {
-            counted.late as f64 > counted.requests as f64 * (1.0 - latency.quantile)
-        });
-        behind || late
-    }
-
-    /// Whether requests wait although the tenant got fewer requests and less time than promised.
-    /// Time counts too, since requests may be larger than those of the promise.
-    fn is_behind(&self, counted: &Counters, period: f64) -> bool {
-        let enough = 1.0 - TOLERANCE;
-        self.slo.is_some_and(|slo| {
-            let promised = slo.requests_per_s * period;
-            // The request that the end of the period cuts counts in the next one.
-            let cut = if promised >= 2.0 { 1.0 } else { 0.0 };
-            let (got, took) = (counted.requests as f64, seconds(counted.time));
-            counted.waiting > 0
-                && got + cut < promised * enough
-                && took + cut * seconds(slo.time) < slo.share() * period * enough
-        })
     }
 }
 

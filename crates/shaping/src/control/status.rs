@@ -2,8 +2,8 @@
 
 use accelflow_units::Time;
 
-use super::Slo;
-use super::numbers::BEYOND;
+use super::numbers::{BEYOND, CATCH_UP, TOLERANCE};
+use super::slo::{Slo, seconds};
 
 /// The verdict on a promise so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +30,21 @@ impl Verdict {
     }
 }
 
+/// Counters of a tenant's requests in a period.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Admitted requests.
+    pub requests: u64,
+    /// The accelerator time of requests that ended.
+    pub time: Time,
+    /// Requests that took longer than the promised latency.
+    pub late: u64,
+    /// Requests waiting for tokens at the end of the period.
+    pub waiting: usize,
+    /// The accelerator time of a request of the promised size, if it has been measured.
+    pub request_time: Option<Time>,
+}
+
 /// The status of a tenant in the control plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantStatus {
@@ -52,6 +67,16 @@ pub struct TenantStatus {
     pub late: u64,
     /// The time of a request when the promise was given.
     pub(super) admitted: Time,
+    /// The part of its promise that it gets beyond it, to make up for a shortfall.
+    pub(super) catch_up: f64,
+    owed: Owed,
+}
+
+/// What a tenant has not got of its promise since its requests have waited without a break.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Owed {
+    requests: f64,
+    time_s: f64,
 }
 
 impl TenantStatus {
@@ -66,6 +91,8 @@ impl TenantStatus {
             requests: 0,
             late: 0,
             admitted: Time::ZERO,
+            catch_up: 0.0,
+            owed: Owed::default(),
         }
     }
 
@@ -78,6 +105,50 @@ impl TenantStatus {
             admitted: slo.map_or(Time::ZERO, |slo| slo.time),
             ..TenantStatus::new(&self.name)
         };
+    }
+
+    /// Counts a period of `period` seconds. Returns whether a promise was missed in it.
+    pub(super) fn look(&mut self, counted: &Counters, period: f64) -> bool {
+        let Some(slo) = self.slo else { return false };
+        let behind = self.falls_behind(slo, counted, period);
+        self.periods += 1;
+        self.missed += u64::from(behind);
+        self.requests += counted.requests;
+        self.late += counted.late;
+        let late = slo.latency.is_some_and(|latency| {
+            counted.late as f64 > counted.requests as f64 * (1.0 - latency.quantile)
+        });
+        behind || late
+    }
+
+    /// Whether requests wait, and the tenant is owed requests and time and got less than promised of
+    /// both. Time counts too, since requests may be larger than those of the promise.
+    ///
+    /// A period's end cuts a request, which counts in a later one. So one request may be owed, and
+    /// what is owed adds up over periods: a promise may be of less than a request a period.
+    fn falls_behind(&mut self, slo: Slo, counted: &Counters, period: f64) -> bool {
+        let enough = period * (1.0 - TOLERANCE);
+        let lacks = Owed {
+            requests: slo.requests_per_s * enough - counted.requests as f64,
+            time_s: slo.share() * enough - seconds(counted.time),
+        };
+        // No more than a period's promise, so that a long stall is not made up for by others.
+        let most = (slo.requests_per_s * period).max(2.0);
+        self.owed = match counted.waiting {
+            // Such a tenant limits itself.
+            0 => Owed::default(),
+            _ => Owed {
+                requests: (self.owed.requests + lacks.requests).clamp(0.0, most),
+                time_s: (self.owed.time_s + lacks.time_s).clamp(0.0, most * seconds(slo.time)),
+            },
+        };
+        let beyond = self.owed.requests - 1.0;
+        let is_owed = beyond > 0.0 && self.owed.time_s > seconds(slo.time);
+        self.catch_up = match is_owed {
+            true => (beyond / (slo.requests_per_s * period)).min(CATCH_UP - 1.0),
+            false => 0.0,
+        };
+        is_owed && lacks.requests > 0.0 && lacks.time_s > 0.0
     }
 
     /// The tenant's promised accelerator seconds per second.
