@@ -67,12 +67,12 @@ pub struct TenantStatus {
     pub late: u64,
     /// The time of a request when the promise was given.
     pub(super) admitted: Time,
-    /// The part of its promise that it gets beyond it, to make up for a shortfall.
+    /// How far its shaped rate exceeds the promise to make up for a shortfall, as a part of it.
     pub(super) catch_up: f64,
     owed: Owed,
 }
 
-/// What a tenant has not got of its promise since its requests have waited without a break.
+/// The promised requests and time that a tenant has not received since its requests began to wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Owed {
     requests: f64,
@@ -121,21 +121,22 @@ impl TenantStatus {
         behind || late
     }
 
-    /// Whether requests wait, and the tenant is owed requests and time and got less than promised of
-    /// both. Time counts too, since requests may be larger than those of the promise.
+    /// Whether a period was missed: requests wait, and the tenant is owed more than one request, in
+    /// number and in time, and got less than promised in this period. Time counts because requests
+    /// may be larger than promised.
     ///
-    /// A period's end cuts a request, which counts in a later one. So one request may be owed, and
-    /// what is owed adds up over periods: a promise may be of less than a request a period.
+    /// One request may be owed, since the end of a period cuts one, which counts in the next. What is
+    /// owed adds up over periods, so that promises of less than a request a period are judged, too.
     fn falls_behind(&mut self, slo: Slo, counted: &Counters, period: f64) -> bool {
         let enough = period * (1.0 - TOLERANCE);
         let lacks = Owed {
             requests: slo.requests_per_s * enough - counted.requests as f64,
             time_s: slo.share() * enough - seconds(counted.time),
         };
-        // No more than a period's promise, so that a long stall is not made up for by others.
+        // At most a period's promise: others need not make up for a long stall.
         let most = (slo.requests_per_s * period).max(2.0);
         self.owed = match counted.waiting {
-            // Such a tenant limits itself.
+            // A tenant without waiting requests limits itself.
             0 => Owed::default(),
             _ => Owed {
                 requests: (self.owed.requests + lacks.requests).clamp(0.0, most),
