@@ -1,13 +1,13 @@
 //! The worked example of CONTRIBUTING.md: a user-defined orchestrator.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::common::{fixed_plan, image, round_cost, uniq_id};
+
 // quoted: begin
 use accelflow_sim::Config;
 use accelflow_sim::orchestrators::{
     Completion, CoreRequests, Decision, Links, Next, Orchestrator, Properties,
 };
-
-use crate::common::{fixed_plan, image, round_cost, uniq_id};
 
 /// CPU-Centric whose core looks for completions instead of being interrupted by them.
 struct Polling;
