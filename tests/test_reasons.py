@@ -22,7 +22,6 @@ UNTRIED = {
     "accelflow.sensitivity.throughput_vs_relief_speedup_x0.25",
     "accelflow.sensitivity.throughput_4pe_over_8",
     "accelflow.sensitivity.throughput_2pe_over_8",
-    "accelflow.throughput.deadline_scheduling_gain",
 }
 
 #: A number with decimals, or a share in per cent.
