@@ -82,11 +82,12 @@ def test_files_are_short() -> None:
 
 
 def test_every_file_of_rust_tests_is_run() -> None:
-    # Cargo does not look for test programs where `all.rs` has the tests of a crate.
+    # Where a crate's `all.rs` has its tests, Cargo looks for no other test programs.
     left_out = []
     for path in sorted(ROOT.glob("crates/*/tests/*.rs")):
         manifest = tomllib.loads((path.parent.parent / "Cargo.toml").read_text())
-        assert manifest["package"]["autotests"] is False
+        if manifest["package"].get("autotests", True):
+            continue
         programs = {program["path"] for program in manifest["test"]}
         every = (path.parent / "all.rs").read_text()
         if f"tests/{path.name}" not in programs and f"\nmod {path.stem};\n" not in every:

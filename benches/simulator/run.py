@@ -8,7 +8,8 @@ which the best counts. Run from anywhere::
     .venv/bin/python benches/simulator/run.py
 
 `released.json` beside this file has the counts of the last release, with its commit, as built with
-and without link-time optimisation (LTO). A build without LTO is faster and its counts are larger.
+and without link-time optimisation (LTO). Without LTO the build takes less time, and simulations
+take more instructions.
 """
 
 import argparse

@@ -6,8 +6,8 @@ use accelflow_units::{Bytes, Time};
 
 use crate::schema::{Message, header_wire};
 
-/// The largest value of any parameter: above it, sums of times could overflow. Parts whose
-/// number takes memory of the simulation have smaller ones.
+/// The largest value of a parameter that states no other: above it, sums of times could overflow.
+/// Parameters that size the simulation's memory state smaller values.
 const MOST: f64 = 1e12;
 
 /// The largest value of a parameter.

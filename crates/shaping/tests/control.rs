@@ -166,64 +166,49 @@ fn a_missed_promise_cuts_the_rest_and_gives_it_back_slowly() {
     assert_eq!(plane.tenants()[promised].rate_verdict(), Verdict::Missed);
 }
 
-#[test]
-fn a_period_that_cuts_a_request_misses_no_promise() {
+/// Ticks a plane with one promise while more requests wait. `passed` has the requests of each period.
+/// Returns the missed periods after each, and the rate at the end.
+fn flooded(slo: Slo, passed: impl IntoIterator<Item = u64>) -> (Vec<u64>, f64) {
     let mut plane = plane(1.0);
-    plane
-        .promise(0, Slo::new(50.0, Time::from_us(100)))
-        .unwrap();
-    let mut missed = |requests| {
+    plane.promise(0, slo).unwrap();
+    let request_us = slo.time.as_us_f64() as u64;
+    let mut tick = |requests| {
         let mut counters = [Counters::default(); 4];
-        counters[0] = flooding(requests, 100);
+        counters[0] = flooding(requests, request_us);
         plane.tick(PERIOD, &counters);
         plane.tenants()[0].missed
     };
-    // Five are promised in each period.
-    assert_eq!([4, 6, 4, 5].map(&mut missed), [0; 4]);
-    assert_eq!([3, 2, 5].map(&mut missed), [1, 2, 2]);
+    let missed = passed.into_iter().map(&mut tick).collect();
+    (missed, plane.tenants()[0].shaped)
 }
 
-/// A tenant with five promised requests a second, half a request a period, gets one every so many
-/// periods, while others wait.
-fn slow_promise(every: u64, periods: u64) -> (u64, f64) {
-    let mut plane = plane(1.0);
-    plane
-        .promise(0, Slo::new(5.0, Time::from_us(20_000)))
-        .unwrap();
-    for period in 1..=periods {
-        let mut counters = [Counters::default(); 4];
-        counters[0] = flooding(u64::from(period % every == 0), 20_000);
-        plane.tick(PERIOD, &counters);
-    }
-    (plane.tenants()[0].missed, plane.tenants()[0].shaped)
+#[test]
+fn a_period_that_cuts_a_request_misses_no_promise() {
+    // Five are promised in each period.
+    let slo = Slo::new(50.0, Time::from_us(100));
+    let (missed, _) = flooded(slo, [4, 6, 4, 5, 3, 2, 5]);
+    assert_eq!(missed, [0, 0, 0, 0, 1, 2, 2]);
 }
 
 #[test]
 fn a_promise_below_a_request_a_period_is_judged_by_their_sum() {
-    // As promised: a request in every second period.
-    let (missed, shaped) = slow_promise(2, 200);
-    assert_eq!(missed, 0);
+    // Half a request is promised in each period.
+    let slo = Slo::new(5.0, Time::from_us(20_000));
+    let every = |periods: u64| (1..=200).map(move |period| u64::from(period % periods == 0));
+    let (missed, shaped) = flooded(slo, every(2));
+    assert_eq!(missed.last(), Some(&0));
     assert!((shaped - 0.1).abs() < 1e-9, "{shaped}");
-    // Half of it: after the first requests that are owed every period without one is missed.
-    let (missed, shaped) = slow_promise(4, 200);
-    assert!((140..=150).contains(&missed), "{missed}");
+    // With half of it, each of the 150 periods without a request is missed, but the first few.
+    let (missed, shaped) = flooded(slo, every(4));
+    assert!((140..=150).contains(&missed[199]), "{}", missed[199]);
     assert!((shaped - 0.105).abs() < 1e-9, "{shaped}");
 }
 
 #[test]
 fn a_small_shortfall_that_lasts_is_missed() {
-    let mut plane = plane(1.0);
-    plane
-        .promise(0, Slo::new(100.0, Time::from_us(100)))
-        .unwrap();
-    let mut counters = [Counters::default(); 4];
-    // Nine of ten requests a period; one may be cut by a period's end, but not every time.
-    counters[0] = flooding(9, 100);
-    let mut missed = || {
-        plane.tick(PERIOD, &counters);
-        plane.tenants()[0].missed
-    };
-    assert_eq!([missed(), missed(), missed()], [0, 1, 2]);
+    // Nine of ten requests a period: the end of a period may cut one, but not every time.
+    let (missed, _) = flooded(Slo::new(100.0, Time::from_us(100)), [9; 3]);
+    assert_eq!(missed, [0, 1, 2]);
 }
 
 #[test]

@@ -71,6 +71,9 @@ def _range(choice: str, readings: Sequence[Mapping[str, Any]]) -> str:
         found = number(known[0])
     else:
         found = f"{number(known[0])} to {number(known[-1])}"
+    without = [reading["reading"] for reading in readings if reading["mean"] is None]
+    if known and without:
+        found += f"; no figure with {' or '.join(without)}"
     stuck = ", saturated" if any(reading["saturated"] for reading in readings) else ""
     named = labels if choice == "together" else f"{choice} = {labels}"
     return f"{named} ({found}{stuck})"
