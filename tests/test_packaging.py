@@ -124,6 +124,23 @@ def test_bootstrap_without_a_compiler_tells_who_may_not_install_one(tmp_path: Pa
     assert "apt-get install build-essential" in error
 
 
+def third_party(*arguments: str) -> set[str]:
+    """The packages of a build by Cargo that are not ours, with their features."""
+    tree = ["cargo", "tree", "--locked", "--prefix", "none", "--format", "{p} {f}"]
+    done = subprocess.run([*tree, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = (line.removesuffix(" (*)") for line in done.stdout.splitlines())
+    return {line for line in lines if not line.startswith("accelflow-")}
+
+
+def test_the_builds_of_tests_serve_the_extension_module_in_ci() -> None:
+    """Packages with other features would be built a second time, and all that depends on them."""
+    tests = third_party("--workspace", "--edges", "normal,build,dev")
+    module = ["--package", "accelflow-python", "--edges", "normal,build"]
+    assert third_party(*module, "--features", "accelflow-python/as_in_tests") <= tests
+    # The module that ships has less of them.
+    assert not third_party(*module) <= tests
+
+
 def wheel(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [ROOT / "scripts" / "wheel", *arguments],

@@ -95,6 +95,22 @@ def test_every_file_of_rust_tests_is_run() -> None:
     assert left_out == []
 
 
+def test_every_fuzz_target_has_its_program_and_its_row() -> None:
+    properties = {path.stem for path in ROOT.glob("crates/fuzzing/src/targets/*.rs")} - {"mod"}
+    programs = {
+        program["name"]: program["path"]
+        for program in tomllib.loads((ROOT / "fuzz/Cargo.toml").read_text())["bin"]
+    }
+    listed = (ROOT / "crates/fuzzing/src/targets/mod.rs").read_text().split("$macro!")[1]
+    rows = [row for row in (ROOT / "fuzz/README.md").read_text().splitlines() if row[:2] == "| "]
+    assert set(re.findall(r"\w+", listed.split("}")[0])) == properties
+    assert programs.pop("canary") == "canary.rs"
+    assert programs == {name: f"fuzz_targets/{name}.rs" for name in properties}
+    assert {name for row in rows for name in re.findall("`(.+?)`", row.split("|")[1])} == properties
+    for name, path in programs.items():
+        assert f"{name}::check(input)" in (ROOT / "fuzz" / path).read_text()
+
+
 def test_python_functions_are_short() -> None:
     found = {
         f"{name}: {function}" for name, text in tracked("*.py") for function in long_functions(text)

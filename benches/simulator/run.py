@@ -8,13 +8,12 @@ which the best counts. Run from anywhere::
     .venv/bin/python benches/simulator/run.py
 
 `released.json` beside this file has the counts of the last release, with its commit, as built with
-and without link-time optimisation (LTO). Without LTO the build takes less time, and simulations
+the profiles `extension` and `dev`. CI has built what `dev` needs already; simulations of that build
 take more instructions.
 """
 
 import argparse
 import json
-import os
 import resource
 import shutil
 import statistics
@@ -37,7 +36,7 @@ def main() -> None:
     options = parse_options()
     if shutil.which("valgrind") is None:
         sys.exit("run.py: valgrind is needed to count instructions: install the package valgrind")
-    binary = options.binary or build(options.lto)
+    binary = options.binary or build(options.profile)
     found: dict[str, dict[str, Counts]] = {}
     for sizes in SIZES:
         found[sizes] = {}
@@ -50,16 +49,16 @@ def main() -> None:
             for sizes, systems in found.items()
         }
         save(counted, options)
-    print_tables(found, json.loads(RELEASED.read_text()), options.lto)
+    print_tables(found, json.loads(RELEASED.read_text()), options.profile)
 
 
 def save(counted: dict[str, dict[str, Counts]], options: argparse.Namespace) -> None:
-    """Keep the counts, beside those of the same commit with the other LTO."""
+    """Keep the counts, beside those of the same commit with the other profile."""
     saved = {"commit": options.save, "requests": options.requests, "counts": {}}
     before = json.loads(RELEASED.read_text())
     if {key: before[key] for key in ("commit", "requests")}.items() <= saved.items():
         saved["counts"] = before["counts"]
-    saved["counts"][options.lto] = counted
+    saved["counts"][options.profile] = counted
     RELEASED.write_text(json.dumps(saved, indent=1) + "\n")
 
 
@@ -73,7 +72,9 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--requests", type=at_least_one, default=300, help="of each service")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
     parser.add_argument("--rounds", type=at_least_one, default=3, help="of which the best counts")
-    parser.add_argument("--lto", choices=("thin", "off"), default="thin", help="LTO of the build")
+    parser.add_argument(
+        "--profile", choices=("extension", "dev"), default="extension", help="of the build"
+    )
     parser.add_argument("--binary", help="an executable of the example, instead of building it")
     parser.add_argument("--save", metavar="COMMIT", help="make these the counts of the release")
     return parser.parse_args()
@@ -85,18 +86,11 @@ def at_least_one(text: str) -> int:
     return int(text)
 
 
-def build(lto: str) -> str:
+def build(profile: str) -> str:
     """Build the example and return the path of the executable."""
-    command = ["cargo", "build", "--profile", "extension", "--locked", "-p", "accelflow-sim"]
+    command = ["cargo", "build", "--profile", profile, "--locked", "-p", "accelflow-sim"]
     command += ["--example", "simulator", "--message-format", "json-render-diagnostics"]
-    output = subprocess.run(
-        command,
-        cwd=HERE,
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"CARGO_PROFILE_EXTENSION_LTO": lto},
-    )
+    output = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in output.stdout.splitlines()]
     executables = [message["executable"] for message in messages if message.get("executable")]
     return str(executables[-1])
@@ -142,11 +136,11 @@ def per(counts: Counts, unit: str) -> float:
     return float(counts["instructions"] / counts[f"{unit}s"])
 
 
-def print_tables(found: dict[str, dict[str, Counts]], released: Counts, lto: str) -> None:
+def print_tables(found: dict[str, dict[str, Counts]], released: Counts, profile: str) -> None:
     print(f"Instructions, and those of {released['commit']} over them; rates of this machine.")
-    print(f"Built with LTO {lto}.")
+    print(f"Built with the profile {profile}.")
     for sizes, systems in found.items():
-        before = released["counts"][lto][sizes]
+        before = released["counts"][profile][sizes]
         print(f"\nMessage sizes: {sizes}\n")
         print("| system | an event | an operation | a request | requests/s | events/s | op./s |")
         print("|---|---|---|---|---|---|---|")

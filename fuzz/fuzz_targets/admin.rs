@@ -1,53 +1,6 @@
-//! The operators' port answers any bytes with one HTTP response or with none, and gives metrics and
-//! recordings to nobody who has not asked for them.
-
 #![no_main]
 
-use std::net::SocketAddr;
-use std::sync::LazyLock;
-
-use accelflow_fuzz::{config, converse, thrift_server};
-use accelflow_serve::{Config, Running};
+use accelflow_fuzzing::targets::admin;
 use libfuzzer_sys::fuzz_target;
 
-static SERVER: LazyLock<Running> = LazyLock::new(|| {
-    let admin = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
-    thrift_server(Config { admin, ..config() }, None)
-});
-
-fuzz_target!(|input: &[u8]| {
-    let address = SERVER.admin_address().expect("it was asked for");
-    let bytes = match input.split_first() {
-        None => return,
-        Some((first, rest)) if first & 1 == 0 => rest.to_vec(),
-        Some((_, query)) => {
-            let (before, behind) = (
-                &b"GET /recording?"[..],
-                &b" HTTP/1.1\r\nhost: a\r\n\r\n"[..],
-            );
-            [before, query, behind].concat()
-        }
-    };
-    let answer = converse(address, &bytes);
-    if answer.is_empty() {
-        return;
-    }
-    let mut headers = [httparse::EMPTY_HEADER; 16];
-    let mut response = httparse::Response::new(&mut headers);
-    let head = response.parse(&answer).expect("a response");
-    assert!(head.is_complete());
-    // One response: hyper says `400` by itself to what is no request.
-    let length = response
-        .headers
-        .iter()
-        .find(|it| it.name == "content-length");
-    let length = length.map_or("0", |it| std::str::from_utf8(it.value).expect("digits"));
-    assert_eq!(
-        answer.len(),
-        head.unwrap() + length.parse::<usize>().expect("digits")
-    );
-    match response.code.expect("complete") {
-        200 => assert!(bytes.starts_with(b"GET ") || bytes.starts_with(b"\r\n")),
-        code => assert!((400..500).contains(&code), "{code}"),
-    }
-});
+fuzz_target!(|input: &[u8]| admin::check(input));

@@ -1,50 +1,6 @@
-//! Any bytes are a response to the HTTP client, which has found its end, or an error; a server that
-//! says nothing more is not waited for.
-
 #![no_main]
 
-use std::sync::LazyLock;
-
-use accelflow_accel::Settings;
-use accelflow_accel::http::response_length;
-use accelflow_fuzz::{Answerer, client_config, limits};
-use accelflow_serve::{HttpClient, HttpRequest};
+use accelflow_fuzzing::targets::client_http;
 use libfuzzer_sys::fuzz_target;
 
-static SERVICE: LazyLock<Answerer> =
-    LazyLock::new(|| Answerer::new(|request| request.windows(4).any(|four| four == b"\r\n\r\n")));
-static CLIENT: LazyLock<HttpClient> = LazyLock::new(|| {
-    let settings = Settings {
-        limits: limits(),
-        ..Settings::default()
-    };
-    let client = HttpClient::new(SERVICE.address(), settings, None, client_config());
-    client.expect("valid settings")
-});
-
-fuzz_target!(|input: &[u8]| {
-    let Some((first, bytes)) = input.split_first() else {
-        return;
-    };
-    SERVICE.answer_with(bytes.to_vec());
-    let method = if first & 1 == 1 { "HEAD" } else { "GET" };
-    let request = HttpRequest {
-        method,
-        target: "/",
-        headers: &[],
-        body: b"",
-    };
-    match CLIENT.request(&request) {
-        Ok(response) => {
-            let length = response_length(bytes, method == "HEAD", true, &limits());
-            let length = length.expect("it was read").expect("it was whole");
-            assert!(length <= bytes.len());
-            assert!(
-                (200..1000).contains(&response.status),
-                "{}",
-                response.status
-            );
-        }
-        Err(error) => assert!(!error.to_string().is_empty()),
-    }
-});
+fuzz_target!(|input: &[u8]| client_http::check(input));

@@ -1,42 +1,6 @@
-//! Any bytes are an HTTP message or are refused, with the job left as it was; the body of one that is
-//! read can be sent again.
-
 #![no_main]
 
-use accelflow_accel::http::HttpCall;
-use accelflow_accel::thrift::Schema;
-use accelflow_accel::{Accelerator, Call, Dser, Job, Limits, Ser};
+use accelflow_fuzzing::targets::http;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: (bool, &[u8])| {
-    let (response, message) = input;
-    let request = HttpCall::post("media.example", "/upload");
-    let call = if response {
-        request.response(200)
-    } else {
-        request
-    };
-    let job = |bytes: &[u8], call: &Call| Job {
-        bytes: bytes.to_vec(),
-        call: call.clone(),
-        ..Job::default()
-    };
-    let (schema, limits) = (Schema::social_network(), Limits::default());
-    let mut dser = Dser::new(schema.clone(), limits);
-    let mut first = job(message, &Call::Http(call));
-    if let Err(error) = dser.run(&mut first) {
-        assert_eq!(first.bytes, message);
-        assert!(first.packed.is_none() && first.facts.iter().count() == 0);
-        assert!(!error.to_string().is_empty());
-        return;
-    }
-    let (body, call) = (first.bytes.clone(), first.call.clone());
-    let packed = first.packed;
-    Ser::new(schema, limits)
-        .run(&mut first)
-        .expect("it came like this");
-    let mut second = job(&first.bytes, &call);
-    dser.run(&mut second).expect("just written");
-    assert_eq!((&second.bytes, &second.call), (&body, &call));
-    assert_eq!(second.packed, packed);
-});
+fuzz_target!(|input: (bool, &[u8])| http::check(input));

@@ -1,45 +1,6 @@
-//! The length of a response is found or refused for any bytes; more bytes do not change a length that
-//! was found, and exactly that many bytes are a response.
-
 #![no_main]
 
-use accelflow_accel::http::{HttpCall, response_length};
-use accelflow_accel::thrift::Schema;
-use accelflow_accel::{Accelerator, Call, Dser, Job, Limits};
+use accelflow_fuzzing::targets::http_length;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| {
-    let Some((first, bytes)) = input.split_first() else {
-        return;
-    };
-    let (to_head, ended) = (first & 1 == 1, first & 2 == 2);
-    let limits = Limits {
-        max_message_bytes: 64 * 1024,
-        ..Limits::default()
-    };
-    let length = match response_length(bytes, to_head, ended, &limits) {
-        Ok(length) => length,
-        Err(error) => return assert!(!error.to_string().is_empty()),
-    };
-    // Where a beginning tells the length, the whole tells the same.
-    let cut = bytes.len() * usize::from(first >> 2) / 64;
-    if let Ok(Some(early)) = response_length(&bytes[..cut], to_head, false, &limits) {
-        assert_eq!(length, Some(early));
-    }
-    let Some(length) = length.filter(|length| *length <= bytes.len()) else {
-        return;
-    };
-    let method = if to_head { "HEAD" } else { "GET" };
-    let call = HttpCall {
-        close: ended,
-        ..HttpCall::request(method, "localhost", "/").response(200)
-    };
-    let mut job = Job {
-        bytes: bytes[..length].to_vec(),
-        call: Call::Http(call),
-        ..Job::default()
-    };
-    let mut dser = Dser::new(Schema::social_network(), limits);
-    dser.run(&mut job).expect("its length was found");
-    assert!(job.bytes.len() <= length);
-});
+fuzz_target!(|input: &[u8]| http_length::check(input));

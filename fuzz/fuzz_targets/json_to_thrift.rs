@@ -1,34 +1,6 @@
-//! Any text is the JSON of a struct of the interface or is refused; what is written can be read, and
-//! then written to the same bytes.
-
 #![no_main]
 
-use accelflow_accel::Limits;
-use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
+use accelflow_fuzzing::targets::json_to_thrift;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: (u8, bool, bool, &[u8])| {
-    let (function, reply, compact, json) = input;
-    let schema = Schema::social_network();
-    let functions = schema.functions();
-    let function = &functions[usize::from(function) % functions.len()];
-    let id = if reply {
-        function.result
-    } else {
-        function.arguments
-    };
-    let protocol = if compact {
-        Protocol::Compact
-    } else {
-        Protocol::Binary
-    };
-    let limits = Limits::default();
-    match struct_from_json(&schema, id, protocol, json, &limits) {
-        Ok(wire) => {
-            let text = struct_to_json(&schema, id, protocol, &wire, &limits).expect("just written");
-            let again = struct_from_json(&schema, id, protocol, &text, &limits);
-            assert_eq!(again.as_ref(), Ok(&wire));
-        }
-        Err(error) => assert!(!error.to_string().is_empty()),
-    }
-});
+fuzz_target!(|input: (u8, bool, bool, &[u8])| json_to_thrift::check(input));

@@ -1,10 +1,6 @@
-//! Any text that begins as JSON is spans of OTLP, or are refused by name. What is read becomes a workload of
-//! services whose paths have a beginning and an end.
-
 #![no_main]
 
-use accelflow_fuzz::check_import;
-use accelflow_import::Kind;
+use accelflow_fuzzing::targets::otlp_json;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| check_import(Kind::Otlp, [b"{\"resourceSpans\":", data].concat()));
+fuzz_target!(|input: &[u8]| otlp_json::check(input));

@@ -1,30 +1,6 @@
-//! Any bytes are an RPC message or are refused; one that is read is written again with the same
-//! meaning.
-
 #![no_main]
 
-use accelflow_accel::Limits;
-use accelflow_accel::rpc::{MessageType, read_message, write_message};
-use accelflow_accel::thrift::Schema;
+use accelflow_fuzzing::targets::rpc_header;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: (bool, &[u8])| {
-    let (frame, bytes) = input;
-    let mut message = Vec::new();
-    if frame {
-        message.extend((bytes.len() as u32).to_be_bytes());
-    }
-    message.extend(bytes);
-    let (schema, limits) = (Schema::social_network(), Limits::default());
-    match read_message(&schema, &message, &limits) {
-        Ok((mut call, body)) => {
-            let again = write_message(&call, &message[body..], &limits).expect("no longer");
-            // Replies are written with the method's name alone.
-            call.multiplexed &=
-                matches!(call.message_type, MessageType::Call | MessageType::Oneway);
-            let (same, at) = read_message(&schema, &again, &limits).expect("just written");
-            assert_eq!((&same, &again[at..]), (&call, &message[body..]));
-        }
-        Err(error) => assert!(!error.to_string().is_empty()),
-    }
-});
+fuzz_target!(|input: (bool, &[u8])| rpc_header::check(input));

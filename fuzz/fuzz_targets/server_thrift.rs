@@ -1,21 +1,6 @@
-//! A server of Thrift answers any bytes with whole replies and the end of the connection. Half of the
-//! inputs are messages of which only the frames are right.
-
 #![no_main]
 
-use std::sync::LazyLock;
-
-use accelflow_fuzz::{config, converse, framed, pieces, replies, thrift_server};
-use accelflow_serve::Running;
+use accelflow_fuzzing::targets::server_thrift;
 use libfuzzer_sys::fuzz_target;
 
-static SERVER: LazyLock<Running> = LazyLock::new(|| thrift_server(config(), None));
-
-fuzz_target!(|input: &[u8]| {
-    let bytes = match input.split_first() {
-        None => return,
-        Some((first, rest)) if first & 1 == 0 => rest.to_vec(),
-        Some((_, rest)) => pieces(rest).into_iter().flat_map(framed).collect(),
-    };
-    replies(&converse(SERVER.address(), &bytes));
-});
+fuzz_target!(|input: &[u8]| server_thrift::check(input));

@@ -1,47 +1,6 @@
-//! Any bytes are a struct of the interface or are refused; the JSON of one that is read says, in
-//! either protocol, the same again.
-
 #![no_main]
 
-use accelflow_accel::Limits;
-use accelflow_accel::thrift::{Protocol, Schema, StructId, struct_from_json, struct_to_json};
+use accelflow_fuzzing::targets::thrift_to_json;
 use libfuzzer_sys::fuzz_target;
-use serde_json::Value;
 
-const PROTOCOLS: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
-
-fuzz_target!(|input: (u8, bool, bool, &[u8])| {
-    let (function, reply, compact, bytes) = input;
-    let schema = Schema::social_network();
-    let functions = schema.functions();
-    let function = &functions[usize::from(function) % functions.len()];
-    let id = if reply {
-        function.result
-    } else {
-        function.arguments
-    };
-    let limits = Limits::default();
-    let protocol = PROTOCOLS[usize::from(compact)];
-    match struct_to_json(&schema, id, protocol, bytes, &limits) {
-        Ok(json) => round_trip(&schema, id, &json, &limits),
-        Err(error) => assert!(!error.to_string().is_empty()),
-    }
-});
-
-fn round_trip(schema: &Schema, id: StructId, json: &[u8], limits: &Limits) {
-    let value: Value = serde_json::from_slice(json).expect("what is written is JSON");
-    for protocol in PROTOCOLS {
-        let wire = match struct_from_json(schema, id, protocol, json, limits) {
-            Ok(wire) => wire,
-            // A compressed body has no fields, and its JSON is made by Dser.
-            Err(error) => {
-                assert_eq!(error.reason(), "missing_field", "{error}");
-                assert_eq!(json, b"{}");
-                continue;
-            }
-        };
-        let again = struct_to_json(schema, id, protocol, &wire, limits).expect("just written");
-        let again: Value = serde_json::from_slice(&again).expect("what is written is JSON");
-        assert_eq!(again, value);
-    }
-}
+fuzz_target!(|input: (u8, bool, bool, &[u8])| thrift_to_json::check(input));

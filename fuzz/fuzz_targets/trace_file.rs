@@ -1,80 +1,13 @@
-//! Any bytes are a trace file or are refused; one that is read is written back byte for byte, links
-//! again to the same memory, and no execution of it runs for ever.
-
 #![no_main]
 
-use accelflow_trace::{Field, Image, MAGIC, Visit, Walker, link, templates};
-use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target, fuzzer_mutate};
+use accelflow_fuzzing::targets::trace_file;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-const HEADER: usize = 24;
-const LENGTH: usize = 12;
-const CHECKSUM: usize = 4;
-/// Forks multiply, so even a program that ends can be too long to be followed to its end.
-const VISITS: usize = 10_000;
+fuzz_target!(|input: &[u8]| trace_file::check(input));
 
-fuzz_target!(|bytes: &[u8]| -> Corpus {
-    let Ok(image) = Image::from_bytes(bytes) else {
-        return Corpus::Keep;
-    };
-    assert_eq!(image.to_bytes(), bytes);
-    let parts = image.disassemble().expect("a memory that was accepted");
-    assert_eq!(link(parts).as_ref(), Ok(&image));
-    for name in image.names() {
-        for outcome in [0, 1] {
-            follow(&image, name, outcome);
-        }
-    }
-    Corpus::Keep
-});
-
-fn follow(image: &Image, name: &str, outcome: i64) {
-    let Some(mut walker) = Walker::new(image, name) else {
-        return; // a part
-    };
-    let facts = |_: Field<'_>| Some(outcome);
-    // Without forks a path passes every nibble and the end of every word at most once.
-    let longest = 1 + 17 * image.words().len();
-    let (mut visits, mut forks) = (0, 0);
-    while let Some(visit) = walker.advance(&facts).expect("all fields are known") {
-        visits += 1;
-        forks += usize::from(matches!(visit, Visit::Fork | Visit::Scatter));
-        assert!(visits <= longest * (forks + 1) + 1);
-        if visits > VISITS {
-            return;
-        }
-    }
-}
-
-// A random change breaks length and checksum, and then no byte behind them would ever be looked at.
 fuzz_mutator!(
     |data: &mut [u8], size: usize, max_size: usize, _seed: u32| {
-        let mut size = fuzzer_mutate(data, size, max_size);
-        if size < HEADER + CHECKSUM {
-            let seed = templates()
-                .ok()
-                .and_then(|library| library.link().ok())
-                .map(|image| image.to_bytes())
-                .filter(|bytes| bytes.len() <= max_size);
-            if let Some(bytes) = seed {
-                data[..bytes.len()].copy_from_slice(&bytes);
-                size = bytes.len();
-            }
-        }
-        if size >= HEADER + CHECKSUM && data.starts_with(&MAGIC) {
-            data[LENGTH..LENGTH + 4].copy_from_slice(&(size as u32).to_be_bytes());
-            let end = size - CHECKSUM;
-            let checksum = crc32(&data[..end]);
-            data[end..size].copy_from_slice(&checksum.to_be_bytes());
-        }
-        size
+        let size = fuzzer_mutate(data, size, max_size);
+        trace_file::repair(&mut data[..max_size], size)
     }
 );
-
-/// Bit by bit, independent of the one under test.
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-            (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg())
-        })
-    })
-}

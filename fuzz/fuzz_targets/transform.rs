@@ -1,29 +1,6 @@
-//! Any bytes are in the format that a transformation reads or are refused; after one transformation
-//! the way there and back changes nothing more.
-
 #![no_main]
 
-use accelflow_accel::Limits;
-use accelflow_accel::transform::convert;
-use accelflow_trace::{Format, Transform};
+use accelflow_fuzzing::targets::transform;
 use libfuzzer_sys::fuzz_target;
-use serde::de::IgnoredAny;
 
-fuzz_target!(|input: (u8, u8, &[u8])| {
-    let (src, dst, bytes) = input;
-    let [src, dst] = [src, dst].map(|index| Format::ALL[usize::from(index) % 3]);
-    let limits = Limits::default();
-    let there = Transform { src, dst };
-    let back = Transform { src: dst, dst: src };
-    let first = match convert(bytes, there, &limits) {
-        Ok(first) => first,
-        Err(error) => return assert!(!error.to_string().is_empty()),
-    };
-    if dst != Format::Bson {
-        // By the grammar alone: numbers may be beyond every type.
-        serde_json::from_slice::<IgnoredAny>(&first).expect("JSON or its text");
-    }
-    let returned = convert(&first, back, &limits).expect("the first way was possible");
-    let second = convert(&returned, there, &limits).expect("the first way was possible");
-    assert_eq!(second, first);
-});
+fuzz_target!(|input: (u8, u8, &[u8])| transform::check(input));

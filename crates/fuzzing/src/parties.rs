@@ -1,7 +1,5 @@
-//! What targets share that speak to a server, a port or a client of this project: parties that live as
-//! long as the process, on this machine alone, and conversations of bounded length with them.
-
-mod spans;
+//! Servers and services that targets talk to: they live as long as the process, on this machine alone,
+//! and their conversations have bounded lengths.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,13 +15,11 @@ use accelflow_serve::{
     TlsIdentity,
 };
 
-pub use spans::check_import;
-
 /// Longer than any party here waits for the other.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// An interface with every kind of type.
-pub const THRIFT: &str = r#"
+pub(crate) const THRIFT: &str = r#"
     enum Colour { RED = 1, BLUE = 2 }
     union Choice { 1: i32 number, 2: string text }
     exception Refused { 1: i32 code, 2: string why }
@@ -43,7 +39,7 @@ pub const THRIFT: &str = r#"
 "#;
 
 /// The same for gRPC; `Refuse` declares what its text says.
-pub const PROTO: &str = r#"
+pub(crate) const PROTO: &str = r#"
     syntax = "proto3";
     package shop;
     import "google/protobuf/any.proto";
@@ -88,7 +84,7 @@ pub const PROTO: &str = r#"
 "#;
 
 /// The interface of [`THRIFT`].
-pub fn thrift_schema() -> Arc<thrift::Schema> {
+pub(crate) fn thrift_schema() -> Arc<thrift::Schema> {
     static SCHEMA: LazyLock<Arc<thrift::Schema>> =
         LazyLock::new(|| Arc::new(thrift::Schema::parse(THRIFT).expect("a constant")));
     SCHEMA.clone()
@@ -98,7 +94,11 @@ pub fn thrift_schema() -> Arc<thrift::Schema> {
 ///
 /// # Panics
 /// If one of the two is refused and the other is not, or for another reason.
-pub fn delivered(bytes: &[u8], call: Call, function: FunctionId) -> Option<(Record, Vec<u8>)> {
+pub(crate) fn delivered(
+    bytes: &[u8],
+    call: Call,
+    function: FunctionId,
+) -> Option<(Record, Vec<u8>)> {
     let deliver = |records: FunctionSet| {
         let mut job = Job::receive(bytes.to_vec(), Session::default());
         job.call = call.clone();
@@ -125,7 +125,7 @@ pub fn delivered(bytes: &[u8], call: Call, function: FunctionId) -> Option<(Reco
 }
 
 /// Small enough that inputs of a fuzzer reach the limits.
-pub fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits {
         max_message_bytes: 64 * 1024,
         max_decompressed_bytes: 256 * 1024,
@@ -135,7 +135,7 @@ pub fn limits() -> Limits {
 }
 
 /// Time limits that no input waits for: whoever has said all ends the connection.
-pub fn config() -> Config {
+pub(crate) fn config() -> Config {
     Config {
         limits: limits(),
         cores: 1,
@@ -162,7 +162,7 @@ fn add(request: &Request<'_>) -> HandlerResult {
 }
 
 /// Starts a server of [`THRIFT`].
-pub fn thrift_server(config: Config, identity: Option<TlsIdentity>) -> Running {
+pub(crate) fn thrift_server(config: Config, identity: Option<TlsIdentity>) -> Running {
     let mut server = Server::new(thrift_schema());
     let echo = |request: &Request<'_>| Ok(member(request, "value").to_string().into_bytes());
     let silent = |_: &Request<'_>| Ok(Vec::new());
@@ -181,7 +181,7 @@ pub fn thrift_server(config: Config, identity: Option<TlsIdentity>) -> Running {
 }
 
 /// Starts a server of [`PROTO`].
-pub fn grpc_server() -> Running {
+pub(crate) fn grpc_server() -> Running {
     let schema = accelflow_accel::protobuf::Schema::parse(PROTO).expect("a constant");
     let mut server = Server::grpc(Arc::new(schema));
     let refuse = |request: &Request<'_>| {
@@ -194,7 +194,9 @@ pub fn grpc_server() -> Running {
         })
     };
     let done = [
-        server.handle("Echo", |request: &Request<'_>| Ok(request.arguments.to_vec())),
+        server.handle("Echo", |request: &Request<'_>| {
+            Ok(request.arguments.to_vec())
+        }),
         server.handle("Refuse", refuse),
         server.handle("Broken", |_: &Request<'_>| Ok(b"{\"text\": 5}".to_vec())),
         server.handle("Clear", |_: &Request<'_>| Ok(Vec::new())),
@@ -210,7 +212,7 @@ fn start(mut server: Server, config: Config) -> Running {
 }
 
 /// Sends bytes and the end of the stream; all that comes back until the other side ends it, too.
-pub fn converse(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn converse(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = connect(address);
     // Whoever is refused early cannot send the rest.
     let _ = stream.write_all(bytes);
@@ -219,7 +221,7 @@ pub fn converse(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A connection that gives up on whoever does not answer.
-pub fn connect(address: SocketAddr) -> TcpStream {
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("somebody listens");
     stream.set_nodelay(true).expect("a socket");
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
@@ -228,7 +230,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 }
 
 /// Reads to the end of the stream, or to its loss.
-pub fn read_all(stream: &mut impl Read) -> Vec<u8> {
+pub(crate) fn read_all(stream: &mut impl Read) -> Vec<u8> {
     let (mut all, mut some) = (Vec::new(), [0; 16 * 1024]);
     loop {
         match stream.read(&mut some) {
@@ -245,7 +247,7 @@ pub fn read_all(stream: &mut impl Read) -> Vec<u8> {
 }
 
 /// A certificate for localhost, signed by itself, as files of this process.
-pub fn certificate() -> (PathBuf, PathBuf) {
+pub(crate) fn certificate() -> (PathBuf, PathBuf) {
     let folder = std::env::temp_dir().join(format!("accelflow-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a name");
@@ -256,7 +258,7 @@ pub fn certificate() -> (PathBuf, PathBuf) {
 }
 
 /// Cuts an input into pieces, each behind its length in two bytes; the last ends with the input.
-pub fn pieces(input: &[u8]) -> Vec<&[u8]> {
+pub(crate) fn pieces(input: &[u8]) -> Vec<&[u8]> {
     let (mut rest, mut found) = (input, Vec::new());
     while let Some(([high, low], behind)) = rest.split_first_chunk::<2>() {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
@@ -268,17 +270,17 @@ pub fn pieces(input: &[u8]) -> Vec<&[u8]> {
 }
 
 /// A frame of Thrift around a message.
-pub fn framed(message: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
     let length = u32::try_from(message.len()).expect("inputs are small");
     [&length.to_be_bytes(), message].concat()
 }
 
 /// A reply: its type, its number, and its bytes if it is none of the server's own, whose texts name
 /// the trace that has failed.
-pub type Replied = (MessageType, i32, Vec<u8>);
+pub(crate) type Replied = (MessageType, i32, Vec<u8>);
 
 /// Checks that what a server of [`THRIFT`] has sent are whole replies; what they are.
-pub fn replies(mut sent: &[u8]) -> Vec<Replied> {
+pub(crate) fn replies(mut sent: &[u8]) -> Vec<Replied> {
     let mut found = Vec::new();
     while !sent.is_empty() {
         let (length, _) = sent.split_first_chunk::<4>().expect("a frame begins");
@@ -297,7 +299,7 @@ pub fn replies(mut sent: &[u8]) -> Vec<Replied> {
 }
 
 /// Settings of clients here: one connection, and no second attempt.
-pub fn client_config() -> ClientConfig {
+pub(crate) fn client_config() -> ClientConfig {
     ClientConfig {
         max_connections: 1,
         retry: RetryPolicy {
@@ -311,14 +313,14 @@ pub fn client_config() -> ClientConfig {
 type Answer = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
 
 /// A service that reads one request of each connection, says what it was told to, and leaves.
-pub struct Answerer {
+pub(crate) struct Answerer {
     address: SocketAddr,
     answer: Arc<Mutex<Arc<Answer>>>,
 }
 
 impl Answerer {
     /// Listens; `whole` says whether a request has come to its end.
-    pub fn new(whole: fn(&[u8]) -> bool) -> Answerer {
+    pub(crate) fn new(whole: fn(&[u8]) -> bool) -> Answerer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let answer: Arc<Mutex<Arc<Answer>>> = Arc::new(Mutex::new(Arc::new(|_| Vec::new())));
@@ -344,17 +346,17 @@ impl Answerer {
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// What the next requests are answered with.
-    pub fn answer_with(&self, bytes: Vec<u8>) {
+    pub(crate) fn answer_with(&self, bytes: Vec<u8>) {
         self.answer_by(move |_| bytes.clone());
     }
 
     /// What makes answers of the next requests.
-    pub fn answer_by(&self, answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) {
+    pub(crate) fn answer_by(&self, answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) {
         *self.answer.lock().expect("no panic survives") = Arc::new(answer);
     }
 }

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use accelflow_import::{Kind, Options, import_streams};
 
 /// Imports `bytes`: they become a workload of services with paths, or are refused.
-pub fn check_import(kind: Kind, bytes: Vec<u8>) {
+pub(crate) fn check_import(kind: Kind, bytes: Vec<u8>) {
     let file = Ok(("spans".to_owned(), Cursor::new(bytes)));
     let imported = match import_streams(kind, [file], &Options::default()) {
         Ok(imported) => imported,

@@ -1,0 +1,10 @@
+//! Properties that hold for any input of a parser, a server, a port or a client.
+//!
+//! The fuzz targets of `fuzz/` look for inputs that violate them. The tests of this crate check them on
+//! the targets' corpora and on inputs near those.
+
+mod parties;
+mod spans;
+pub mod targets;
+
+pub use targets::{TARGETS, Target};

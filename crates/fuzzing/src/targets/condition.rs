@@ -1,0 +1,32 @@
+//! Any text is a condition or is refused with a position inside it; a condition printed and read
+//! again is the same, and its compiled form gives what the tree gives.
+
+use accelflow_trace::{Condition, Field, PredicateTable};
+
+/// Checks one input.
+pub fn check(input: (&str, [i64; 4])) {
+    let (text, values) = input;
+    let condition = match Condition::parse(text) {
+        Ok(condition) => condition,
+        Err(error) => {
+            assert!(error.at <= error.text.chars().count());
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    };
+    // Not `parse`: written out in full, a condition may be longer than its author may write one.
+    let again = Condition::from_expr(condition.expr().clone());
+    assert_eq!(again.as_ref(), Ok(&condition));
+    let mut table = PredicateTable::default();
+    let nibble = table.intern(&condition).expect("one condition fits");
+    assert_eq!(table.condition(nibble).as_ref(), Some(&condition));
+    // Every fifth field is missing, so that this way out is taken too.
+    let facts = |field: Field<'_>| values.get(field.name.len() % 5).copied();
+    let tree = condition.holds(&facts);
+    let predicate = table.get(nibble).expect("just added");
+    let compiled = predicate.holds(table.fields(), &facts);
+    assert_eq!(
+        tree,
+        compiled.map_err(|index| table.fields()[index].clone())
+    );
+}

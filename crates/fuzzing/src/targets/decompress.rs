@@ -1,0 +1,30 @@
+//! Any bytes decompress within the limits or are refused, by a body that has just refused others; what
+//! was compressed, whole or damaged, likewise.
+
+use accelflow_accel::compress::{Cmp, Dcmp};
+use accelflow_accel::{Codec, Limits};
+
+/// The format, a content, changes of what it is compressed to (place, byte), and bytes of any kind.
+pub type Input<'a> = (bool, &'a [u8], Vec<(u16, u8)>, &'a [u8]);
+
+/// Checks one input.
+pub fn check(input: Input<'_>) {
+    let (snappy, data, changes, raw) = input;
+    let codec = if snappy { Codec::Snappy } else { Codec::Zstd };
+    let limits = Limits::default();
+    let mut dcmp = Dcmp::new(limits);
+    let mut try_on = |bytes: &[u8]| match dcmp.decompress(codec, bytes) {
+        Ok(out) => assert!(out.len() <= limits.decompressed_limit(bytes.len())),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    };
+    try_on(raw);
+    let mut cmp = Cmp::new(codec, 1, limits).expect("a level that exists");
+    let whole = cmp.compress(data).expect("small enough");
+    let mut damaged = whole.clone();
+    for (place, value) in changes {
+        let place = usize::from(place) % damaged.len();
+        damaged[place] = value;
+    }
+    try_on(&damaged);
+    assert_eq!(dcmp.decompress(codec, &whole).as_deref(), Ok(data));
+}

@@ -1,0 +1,29 @@
+//! Any text is a recording or is refused; one that is read is written and read again as it was, and
+//! becomes a profile of the services or is refused by name.
+
+use accelflow_trace::templates;
+use accelflow_workload::profile::{Profile, Recording, RecordingOptions};
+use accelflow_workload::suites::social_network;
+
+/// Checks one input.
+pub fn check(text: &str) {
+    let recording = match Recording::from_json(text) {
+        Ok(recording) => recording,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let again = recording.to_json().expect("all numbers are finite");
+    assert_eq!(
+        Recording::from_json(&again).expect("just written"),
+        recording
+    );
+    let image = templates().expect("valid").link().expect("valid");
+    let asked: Vec<_> = social_network()
+        .expect("valid")
+        .into_iter()
+        .filter(|s| recording.services.iter().any(|r| r.service == s.name()))
+        .collect();
+    let options = RecordingOptions::default();
+    if let Err(error) = Profile::from_recording(&recording, &asked, &image, &options) {
+        assert!(!error.to_string().is_empty());
+    }
+}

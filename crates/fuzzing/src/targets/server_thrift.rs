@@ -1,0 +1,19 @@
+//! A server of Thrift answers any bytes with whole replies and the end of the connection. Half of the
+//! inputs are messages of which only the frames are right.
+
+use std::sync::LazyLock;
+
+use crate::parties::{config, converse, framed, pieces, replies, thrift_server};
+use accelflow_serve::Running;
+
+static SERVER: LazyLock<Running> = LazyLock::new(|| thrift_server(config(), None));
+
+/// Checks one input.
+pub fn check(input: &[u8]) {
+    let bytes = match input.split_first() {
+        None => return,
+        Some((first, rest)) if first & 1 == 0 => rest.to_vec(),
+        Some((_, rest)) => pieces(rest).into_iter().flat_map(framed).collect(),
+    };
+    replies(&converse(SERVER.address(), &bytes));
+}

@@ -1,0 +1,25 @@
+//! A server that wants TLS answers any bytes with records and the end of the connection, and tells
+//! nobody anything but alerts who has not shaken hands.
+
+use std::sync::LazyLock;
+
+use crate::parties::{certificate, config, converse, thrift_server};
+use accelflow_serve::{Running, TlsIdentity};
+
+static SERVER: LazyLock<Running> = LazyLock::new(|| {
+    let (chain, key) = certificate();
+    let identity = TlsIdentity::from_pem_files(&chain, &key).expect("just made");
+    thrift_server(config(), Some(identity))
+});
+
+/// Checks one input.
+pub fn check(input: &[u8]) {
+    let answer = converse(SERVER.address(), input);
+    let mut rest = &answer[..];
+    while let Some((head, behind)) = rest.split_first_chunk::<5>() {
+        let length = usize::from(u16::from_be_bytes([head[3], head[4]]));
+        assert!((20..=23).contains(&head[0]) && head[1] == 3, "{head:?}");
+        (_, rest) = behind.split_at_checked(length).expect("whole records");
+    }
+    assert!(rest.is_empty());
+}

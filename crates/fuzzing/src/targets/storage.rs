@@ -1,0 +1,43 @@
+//! Any frame is a message of a store or is refused, both by Dser, which leaves the job as it was, and
+//! by the store's own reader.
+
+use accelflow_accel::storage::{Operation, StorageCall, read_request};
+use accelflow_accel::thrift::Schema;
+use accelflow_accel::{Accelerator, Call, Dser, Job, Limits, Ser};
+use accelflow_trace::Accel;
+
+/// Checks one input.
+pub fn check(input: (u8, &[u8])) {
+    let (operation, body) = input;
+    let mut message = (body.len() as u32).to_be_bytes().to_vec();
+    message.extend(body);
+    let limits = Limits::default();
+    let request = read_request(&message, &limits);
+
+    let operation = Operation::ALL[usize::from(operation) % 4];
+    let mut job = Job {
+        bytes: message.clone(),
+        call: Call::Storage(StorageCall::request(operation, "post", "1")),
+        ..Job::default()
+    };
+    let schema = Schema::social_network();
+    let mut dser = Dser::new(schema.clone(), limits);
+    assert_eq!(dser.kind(), Accel::Dser);
+    if let Err(error) = dser.run(&mut job) {
+        assert_eq!(job.bytes, message);
+        assert!(job.envelope.is_none() && job.packed.is_none() && job.facts.iter().count() == 0);
+        assert!(!error.to_string().is_empty());
+        return;
+    }
+    if let Ok(request) = request {
+        assert_eq!(request.operation, operation);
+        if let Some(data) = &request.data {
+            assert_eq!(&*job.data().expect("an envelope").0, &data.bytes);
+        }
+    }
+    serde_json::from_slice::<serde_json::Value>(&job.bytes).expect("Dser writes JSON");
+    // What follows from a response is a request that a store can read.
+    if Ser::new(schema, limits).run(&mut job).is_ok() {
+        read_request(&job.bytes, &limits).expect("Ser writes requests");
+    }
+}

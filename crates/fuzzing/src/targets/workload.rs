@@ -1,0 +1,24 @@
+//! Any text is a workload or is refused; one that is read is written and read again as it was, and
+//! its traces run or are refused by name.
+
+use accelflow_workload::file::{read, write};
+
+/// Checks one input.
+pub fn check(text: &str) {
+    let document = match read(text, "fuzz.toml") {
+        Ok(document) => document,
+        Err(error) => return assert!(error.to_string().starts_with("fuzz.toml")),
+    };
+    if let Err(error) = document.check() {
+        return assert!(error.to_string().starts_with("fuzz.toml"));
+    }
+    let workload = &document.workload;
+    let written = write(workload).expect("it was read");
+    let again = read(&written, "again.toml").expect("just written").workload;
+    assert_eq!(&again, workload);
+    assert_eq!(write(&again).expect("it was read"), written);
+    match workload.memory() {
+        Ok(image) => drop(workload.check_traces(&image)),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

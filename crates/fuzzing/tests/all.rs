@@ -1,0 +1,4 @@
+//! All tests of this crate in one program, which is built faster than one for each file.
+
+mod corpora;
+mod panics;
