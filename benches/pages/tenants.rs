@@ -1,6 +1,6 @@
 //! Who keeps P99 and rate when a tenant floods AccelFlow's accelerators: nobody's rule, AccelFlow's limit N and
-//! deadlines, or ARCUS's traffic shaper. Writes what `scripts/tenants` puts into docs/results/tenants.md to
-//! standard output: a table for each three arguments.
+//! deadlines, or ARCUS's traffic shaper. Prints JSON with a table for each three arguments, from which
+//! `scripts/tenants` writes docs/results/tenants.md.
 //!
 //! `cargo run --release -p accelflow-sim --example tenants (REQUESTS_OF_EACH_SERVICE SEEDS US_FOR_TCP_ON_A_CORE)...`
 
@@ -18,6 +18,7 @@ use accelflow_units::{Bytes, Cycles, Time};
 use accelflow_workload::arrivals::{ArrivalProcess, Modulation};
 use accelflow_workload::profile::{PaperOptions, Profile};
 use accelflow_workload::sizes::{PayloadSizes, SizeDistribution, SizePreset};
+use serde_json::{Value, json};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -221,10 +222,13 @@ impl Scenario {
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 struct Row {
-    /// The mean over the victim's services of P99, in us, and responses of the victim and of the flooder a second.
-    values: [f64; 3],
+    /// The mean over the victim's services of P99, if all had responses.
+    p99_us: Option<f64>,
+    /// Responses of the victim's services, and of the flooder's.
+    victim_rps: f64,
+    flooder_rps: f64,
     /// What cannot keep up.
     saturated: Option<String>,
 }
@@ -237,15 +241,32 @@ fn main() -> Result<(), Failure> {
     let (tables, []) = arguments.as_chunks::<3>() else {
         return Err("expected three numbers for each table".into());
     };
-    print_head();
-    for &table in tables {
-        let [requests, seeds, tcp_us] = table;
+    let mut found = Vec::new();
+    for &[requests, seeds, tcp_us] in tables {
         let scenarios: Vec<Scenario> = FLOODS
             .iter()
             .map(|flood| scenario(flood, requests, tcp_us))
             .collect::<Result<_, _>>()?;
-        print_table(table, &scenarios, &table_of(&scenarios, seeds)?);
+        let cells = cells(&scenarios, &table_of(&scenarios, seeds)?);
+        found.push(json!({"requests": requests, "seeds": seeds, "tcp_us": tcp_us, "cells": cells}));
     }
+    let floods = FLOODS
+        .iter()
+        .map(|flood| json!({"name": flood.name, "what": flood.what, "rate_rps": flood.rate_rps}));
+    let result = json!({
+        "schema": "accelflow.tenants/1",
+        "victim_rps": RATE_RPS,
+        "slo_factor": SLO_FACTOR,
+        "flooder": FLOODER,
+        "promised_rps": PROMISED_RPS,
+        "traces_of_a_request": TRACES_OF_A_REQUEST,
+        "interval_us": INTERVAL_S * 1e6,
+        "bytes_of_a_trace": BYTES_OF_A_TRACE,
+        "bucket_traces": BUCKET,
+        "floods": floods.collect::<Vec<Value>>(),
+        "tables": found,
+    });
+    println!("{result:#}");
     Ok(())
 }
 
@@ -408,23 +429,22 @@ fn cell_of(
 }
 
 fn row(outcome: &mut SimulationResult, victims: usize) -> Row {
-    let mut values = [0.0; 3];
+    let (mut p99_us, mut victim_rps, mut flooder_rps) = (Some(0.0), 0.0, 0.0);
     for (service, stats) in outcome.services.iter_mut().enumerate() {
         let window = stats.measured.map_or(Time::ZERO, |(from, to)| to - from);
         let rate = stats.completed_in_window as f64 / window.as_s_f64().max(1e-12);
         if service < victims {
-            let p99 = stats
-                .latency
-                .percentile(99.0)
-                .map_or(f64::NAN, Time::as_us_f64);
-            values[0] += p99 / victims as f64;
-            values[1] += rate;
+            let p99 = stats.latency.percentile(99.0).map(Time::as_us_f64);
+            p99_us = p99_us.zip(p99).map(|(sum, p99)| sum + p99 / victims as f64);
+            victim_rps += rate;
         } else {
-            values[2] = rate;
+            flooder_rps = rate;
         }
     }
     Row {
-        values,
+        p99_us,
+        victim_rps,
+        flooder_rps,
         saturated: outcome
             .saturated
             .as_ref()
@@ -432,99 +452,31 @@ fn row(outcome: &mut SimulationResult, victims: usize) -> Row {
     }
 }
 
-fn print_head() {
-    println!("# Who keeps P99 and rate when a tenant floods\n");
-    println!(
-        "Written by `scripts/tenants`; only the last section is edited by hand. AccelFlow on the base server, profile \
-         `paper`, sizes `fleet`. The victim is all eight SocialNetwork services at {RATE_RPS:.0} requests a second \
-         each, Poisson; P99 is the mean over the services. The flooder is another tenant's {FLOODER}, for as long. \
-         Every service has an SLO of {SLO_FACTOR} times its mean response time when alone. The flooder was promised \
-         {PROMISED_RPS:.0} requests a second of {TRACES_OF_A_REQUEST} traces at {BYTES_OF_A_TRACE} B each: its shaper has a trace \
-         every 5 us (bucket 16), as many bytes every 5 us (bucket 128 KiB), both limits, or the accelerator time that \
-         {PROMISED_RPS:.0} such requests take each second (bucket: of {BUCKET} traces).\n"
-    );
-    println!("| flood | messages | requests a second, mean |\n|---|---|---|");
-    for flood in &FLOODS {
-        println!(
-            "| {} | {} | {:.0} |",
-            flood.name, flood.what, flood.rate_rps
-        );
-    }
-    println!(
-        "\nA cell is the mean and the standard deviation over the seeds. *Of its promise* is the flooder's rate over \
-         the lowest that its limits allow with such messages, 8,192 B for those of the fleet. \"In the order of asking\" is \
-         `tenant.shaping_order` 0; else traces of requests that have begun get tokens before first traces. A figure \
-         in a run that cannot keep up is a property of the run's length, not of the server. \"tenant limit\" stands for \
-         whatever holds a tenant back, its limit N or its tokens."
-    );
-}
-
-fn print_table(
-    [requests, seeds, tcp_us]: [u64; 3],
-    scenarios: &[Scenario],
-    rows: &[Vec<(u64, Row)>],
-) {
-    let lasts_ms = requests as f64 / RATE_RPS * 1e3;
-    println!(
-        "\n## TCP at {tcp_us} us\n\n{requests} requests of each service ({lasts_ms:.0} ms), of which the first tenth is not \
-         counted; seeds 1 to {seeds}.\n"
-    );
-    println!(
-        "| flood | rule | victim's P99, us | of that alone | victim, 1,000/s | flooder, 1,000/s | of its promise | cannot keep up |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
-    let alone = mean(&rows[0], 0);
-    println!(
-        "| *nobody floods* | | {} | | {} | | | {} |",
-        cell(&rows[0], 0, 1.0),
-        cell(&rows[0], 1, 1e3),
-        causes(&rows[0])
-    );
+/// The cells of a table as JSON: that without a flood first.
+fn cells(scenarios: &[Scenario], rows: &[Vec<(u64, Row)>]) -> Vec<Value> {
+    let runs =
+        |rows: &[(u64, Row)]| -> Vec<Value> { rows.iter().map(|(_, row)| run_of(row)).collect() };
+    let mut found =
+        vec![json!({"flood": null, "rule": null, "promised_rps": null, "runs": runs(&rows[0])})];
     let of_floods = FLOODS.iter().zip(scenarios);
     for ((flood, scenario), rows) in of_floods.zip(rows[1..].chunks(RULES.len())) {
-        for (rule, runs) in RULES.iter().zip(rows) {
-            let p99 = mean(runs, 0);
-            let times = match p99.is_nan() {
-                true => String::new(),
-                false => format!("{:.2}", p99 / alone),
-            };
-            let kept = promised_rps(scenario, flood, rule)
-                .map(|promised| format!("{:.0} %", mean(runs, 2) / promised * 100.0));
-            println!(
-                "| {} | {} | {} | {times} | {} | {} | {} | {} |",
-                flood.name,
-                rule.name,
-                cell(runs, 0, 1.0),
-                cell(runs, 1, 1e3),
-                cell(runs, 2, 1e3),
-                kept.unwrap_or_default(),
-                causes(runs)
-            );
+        for (rule, rows) in RULES.iter().zip(rows) {
+            found.push(json!({
+                "flood": flood.name,
+                "rule": rule.name,
+                "promised_rps": promised_rps(scenario, flood, rule),
+                "runs": runs(rows),
+            }));
         }
     }
+    found
 }
 
-/// The mean of a value over seeds.
-fn mean(runs: &[(u64, Row)], column: usize) -> f64 {
-    runs.iter().map(|run| run.1.values[column]).sum::<f64>() / runs.len() as f64
-}
-
-/// The mean and the standard deviation of a value over seeds.
-fn cell(runs: &[(u64, Row)], column: usize, unit: f64) -> String {
-    let count = runs.len() as f64;
-    let of = |run: &(u64, Row)| run.1.values[column] / unit;
-    let mean = mean(runs, column) / unit;
-    if mean.is_nan() {
-        return "a service without responses".to_owned();
-    }
-    let squares: f64 = runs.iter().map(|run| (of(run) - mean).powi(2)).sum();
-    let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
-    format!("{mean:.1} ± {deviation:.1}")
-}
-
-/// What cannot keep up, with any seed.
-fn causes(runs: &[(u64, Row)]) -> String {
-    let causes = runs.iter().filter_map(|run| run.1.saturated.as_deref());
-    let causes: std::collections::BTreeSet<&str> = causes.collect();
-    causes.into_iter().collect::<Vec<_>>().join(", ")
+fn run_of(row: &Row) -> Value {
+    json!({
+        "p99_us": row.p99_us,
+        "victim_rps": row.victim_rps,
+        "flooder_rps": row.flooder_rps,
+        "saturated": row.saturated,
+    })
 }

@@ -3,9 +3,8 @@
 //!     cargo run --profile extension -p accelflow-serve --example tenant_flood [ROUNDS [SECONDS]]
 //!
 //! The victim has one connection and sends 2,000 requests a second. The flooder has eight connections that
-//! call and wait, again and again. Rounds of
-//! all situations alternate, and the table has medians of the rounds: server, clients and whatever else
-//! runs share the machine. `scripts/tenants --server` puts it into docs/results/tenants.md.
+//! call and wait, again and again. Rounds of all situations alternate, as server, clients and whatever else
+//! runs share the machine. Prints JSON, from which `scripts/tenants --server` writes docs/results/tenants.md.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -17,11 +16,13 @@ use std::time::{Duration, Instant};
 use accelflow_accel::Limits;
 use accelflow_accel::rpc::{ThriftCall, write_message};
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json};
+use accelflow_runtime::run_queue;
 use accelflow_serve::{
     Control, HandlerError, Request, Running, SHAPING_CLOCK_HZ, Server, Shaping, Tenant, TenantSlo,
 };
 use accelflow_shaping::{Clock, Registers};
 use accelflow_units::{Bytes, Time};
+use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 
 const CONNECTIONS: usize = 8;
@@ -230,7 +231,7 @@ fn message(schema: &Schema, text: usize) -> Result<Vec<u8>, Failed> {
 fn server(control: Option<Control>) -> Result<Server, Failed> {
     let mut server = Server::new(schema()?.into());
     server.handle("Bench.echo", |request: &Request<'_>| {
-        let arguments: serde_json::Value = serde_json::from_slice(request.arguments)
+        let arguments: Value = serde_json::from_slice(request.arguments)
             .map_err(|error| HandlerError::Internal(error.to_string()))?;
         Ok(arguments["text"].to_string().into_bytes())
     })?;
@@ -276,41 +277,29 @@ fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// Medians of the rounds, and the quartiles of P90: P50, P90, P99, victim's rate, flooder's.
+/// A situation, and what was measured in each round.
 struct Row {
-    flood: &'static str,
-    rule: &'static str,
-    rounds: Vec<[f64; 5]>,
+    flood: Option<&'static str>,
+    rule: Option<&'static str>,
+    rounds: Vec<Value>,
 }
 
 impl Row {
-    fn at(&self, column: usize, share: f64) -> f64 {
-        let mut values: Vec<f64> = self.rounds.iter().map(|round| round[column]).collect();
-        quantile(&mut values, share)
-    }
-
-    fn print(&self, alone: f64) {
-        let p90 = self.at(1, 0.5);
-        println!(
-            "| {} | {} | {:.0} | {:.0} ({:.0} to {:.0}) | {:.2} | {:.0} | {:.2} | {:.2} |",
-            self.flood,
-            self.rule,
-            self.at(0, 0.5),
-            p90,
-            self.at(1, 0.25),
-            self.at(1, 0.75),
-            p90 / alone,
-            self.at(2, 0.5),
-            self.at(3, 0.5) / 1e3,
-            self.at(4, 0.5) / 1e3,
-        );
-    }
-
     fn add(&mut self, mut round: Round) {
         let rates = [round.victim_us.len() as f64, round.flood as f64];
         let [victim, flood] = rates.map(|count| count / round.seconds);
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| quantile(&mut round.victim_us, share));
-        self.rounds.push([p50, p90, p99, victim, flood]);
+        self.rounds.push(json!({
+            "p50_us": p50,
+            "p90_us": p90,
+            "p99_us": p99,
+            "victim_rps": victim,
+            "flooder_rps": flood,
+        }));
+    }
+
+    fn to_json(&self) -> Value {
+        json!({"flood": self.flood, "rule": self.rule, "rounds": self.rounds})
     }
 }
 
@@ -325,10 +314,10 @@ fn measured(
         rule,
         rounds: Vec::new(),
     };
-    let mut rows = vec![row("*nobody floods*", "")];
+    let mut rows = vec![row(None, None)];
     for flood in &FLOODS {
-        let shaped = rules.iter().map(|rule| row(flood.name, rule.0));
-        rows.extend(shaped.chain([row(flood.name, "control plane")]));
+        let names = rules.iter().map(|rule| rule.0).chain(["control plane"]);
+        rows.extend(names.map(|name| row(Some(flood.name), Some(name))));
     }
     for _ in 0..rounds {
         bench.shaped.reshape("flooder", Shaping::default())?;
@@ -367,25 +356,25 @@ fn main() -> Result<(), Failed> {
         ..TenantSlo::new(VICTIM_PER_S)
     };
     bench.controlled.set_slo("victim", slo)?;
+    let busy = run_queue();
     let rows = measured(&bench, &rules(cost_s)?, rounds)?;
     let kept = bench.controlled.slo_status().swap_remove(1);
-    println!(
-        "{rounds} alternating rounds of {seconds} s, of which the first fifth is not counted. A request of the \
-         flooder's\npromise took {:.1} us of accelerator time, one of the victim {:.1} us.\n",
-        cost_s * 1e6,
-        victim_s * 1e6,
-    );
-    println!(
-        "| flood | rule | victim's P50, us | P90, us (quartiles of rounds) | of that alone | P99, us | \
-         victim, 1,000/s | flooder, 1,000/s |\n|---|---|---|---|---|---|---|---|"
-    );
-    let p90 = rows[0].at(1, 0.5);
-    for row in &rows {
-        row.print(p90);
-    }
-    println!(
-        "\nThe control plane counted {} periods of the victim, {} of them missed.",
-        kept.periods, kept.missed
-    );
+    let result = json!({
+        "schema": "accelflow.tenant-flood/1",
+        "run_queue": [busy, run_queue()],
+        "rounds": rounds,
+        "seconds": seconds,
+        "victim": {"per_s": 1.0 / VICTIM_EVERY.as_secs_f64(), "bytes": VICTIM_BYTES, "s": victim_s},
+        "flooder": {"connections": CONNECTIONS},
+        "promise": {"per_s": PROMISED_PER_S, "bytes": PROMISED_BYTES, "s": cost_s},
+        "control": {
+            "victim_per_s": VICTIM_PER_S,
+            "capacity": CAPACITY,
+            "periods": kept.periods,
+            "missed": kept.missed,
+        },
+        "cells": rows.iter().map(Row::to_json).collect::<Vec<Value>>(),
+    });
+    println!("{result:#}");
     Ok(())
 }
