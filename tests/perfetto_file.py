@@ -42,7 +42,8 @@ class Read:
 
     def on(self, *path: str) -> list[Slice]:
         """The slices of the rows whose path begins so, in the order of time."""
-        found = [piece for piece in self.slices if self.path(piece.track)[: len(path)] == path]
+        rows = {row for row in self.names if self.path(row)[: len(path)] == path}
+        found = [piece for piece in self.slices if piece.track in rows]
         return sorted(found, key=lambda each: (each.from_ns, each.depth))
 
 
@@ -83,20 +84,24 @@ class _Sequence:
         assert cleared != self.begun, "the state is cleared once, by the first packet"
         assert needs == self.begun, "the others need it"
         self.begun = True
+        if packet.HasField("interned_data"):
+            self.learn(packet.interned_data)
+        if packet.HasField("track_descriptor"):
+            self.describe(packet.track_descriptor, read)
+        if packet.HasField("track_event"):
+            self.event(packet, read)
+
+    def learn(self, texts: Any) -> None:
         for known, new in (
-            (self.names, packet.interned_data.event_names),
-            (self.categories, packet.interned_data.event_categories),
-            (self.arguments, packet.interned_data.debug_annotation_names),
+            (self.names, texts.event_names),
+            (self.categories, texts.event_categories),
+            (self.arguments, texts.debug_annotation_names),
         ):
             for text in new:
                 assert text.iid > 0, "0 is no number of a text"
                 assert text.iid not in known, "a number means one text"
                 assert text.name not in known.values(), "a text is written once"
                 known[text.iid] = text.name
-        if packet.HasField("track_descriptor"):
-            self.describe(packet.track_descriptor, read)
-        if packet.HasField("track_event"):
-            self.event(packet, read)
 
     def describe(self, row: Any, read: Read) -> None:
         assert row.uuid > 0
@@ -152,8 +157,8 @@ class _Sequence:
 
 
 def _value(annotation: Any) -> Any:
-    kinds = ("bool_value", "uint_value", "double_value", "string_value")
-    (kind,) = [kind for kind in kinds if annotation.HasField(kind)]
+    kind = annotation.WhichOneof("value")
+    assert kind in {"bool_value", "uint_value", "double_value", "string_value"}
     return getattr(annotation, kind)
 
 

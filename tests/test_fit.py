@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,18 @@ from accelflow.reproduce.distance import log_ratio
 TINY = Lengths(requests=100, seeds=2, noise=10.0, most_seeds=8)
 #: One server for each service is the quickest to simulate.
 FIXED = {"placement": "isolated", "sizes": "socialnetwork"}
+
+
+@pytest.fixture(scope="module")
+def found() -> Fit:
+    """A search of two points, which many tests look at."""
+    return fit(runner=Runner(2), lengths=TINY, evaluations=2, fixed=FIXED)
+
+
+@pytest.fixture(scope="module")
+def other() -> Fit:
+    """The same with another seed."""
+    return fit(runner=Runner(2), lengths=TINY, evaluations=2, seed=2, fixed=FIXED)
 
 
 def test_bounds_are_within_what_the_simulator_takes_and_have_sources() -> None:
@@ -69,7 +82,7 @@ def test_places_are_on_a_logarithmic_scale() -> None:
     assert [bound.place(value) for value in (5.0, 10.0, 100.0, 2000.0)] == [0.0, 0.0, 0.5, 1.0]
 
 
-def test_a_search_begins_around_the_default_and_is_never_worse() -> None:
+def test_a_search_begins_around_the_default_and_is_never_worse(found: Fit) -> None:
     free = list(bounds())
     start = {one.name: one.choices[0] if one.choices else one.at(0.5) for one in free}
     first = [place.values for place in Optimiser(free, start, 1).ask()]
@@ -78,7 +91,6 @@ def test_a_search_begins_around_the_default_and_is_never_worse() -> None:
     assert sum(near) / len(near) < 0.3
     defaults = [it[one.name] == start[one.name] for one in choices for it in first]
     assert 0.35 < sum(defaults) / len(defaults) < 0.65
-    found = fit(runner=Runner(2), lengths=TINY, evaluations=2, fixed=FIXED)
     points = (found.default, *found.evaluations)
     best = min(points, key=lambda one: one.distance)
     finalists = [one.scenario for one in found.finalists]
@@ -95,13 +107,13 @@ def test_reductions_are_compared_as_latency_ratios() -> None:
     assert log_ratio(1.0, 0.5) == math.inf
 
 
-def test_a_search_is_repeatable_and_looks_at_the_rows_for_it_alone(tmp_path: Path) -> None:
-    found = fit(runner=Runner(2), lengths=TINY, evaluations=3, seed=3, fixed=FIXED)
-    again = fit(runner=Runner(1), lengths=TINY, evaluations=3, seed=3, fixed=FIXED)
+def test_a_search_is_repeatable_and_looks_at_the_rows_for_it_alone(
+    found: Fit, other: Fit, tmp_path: Path
+) -> None:
+    again = fit(runner=Runner(1), lengths=TINY, evaluations=2, fixed=FIXED)
     assert to_json(found) == to_json(again)
-    other = fit(runner=Runner(2), lengths=TINY, evaluations=3, seed=4, fixed=FIXED)
     assert to_json(found) != to_json(other)
-    assert len(found.evaluations) == 3
+    assert len(found.evaluations) == 2
     assert found.best.distance == min(one.distance for one in found.finalists)
     fitted = {
         key for key, one in targets().items() if one.use == "fit" and key.startswith("accelflow.")
@@ -116,29 +128,28 @@ def test_a_search_is_repeatable_and_looks_at_the_rows_for_it_alone(tmp_path: Pat
     assert read_scenario(path) == found.best.scenario
 
 
-def test_the_distance_is_the_root_of_the_mean_square_of_log_ratios() -> None:
-    best = fit(runner=Runner(2), lengths=TINY, evaluations=2, fixed=FIXED).best
+def test_the_distance_is_the_root_of_the_mean_square_of_log_ratios(found: Fit) -> None:
+    best = found.best
     squares = [log_ratio(value, targets()[row].value) ** 2 for row, value in best.rows.items()]
     assert best.distance == pytest.approx(math.sqrt(sum(squares) / len(squares)))
     assert 0 < best.noise < 1
 
 
-def test_points_are_simulated_until_their_noise_is_small_or_cannot_be() -> None:
-    def search(noise: float, most_seeds: int) -> Fit:
-        lengths = Lengths(requests=100, seeds=2, noise=noise, most_seeds=most_seeds)
+def test_points_are_simulated_until_their_noise_is_small_or_cannot_be(found: Fit) -> None:
+    def search(noise: float) -> Fit:
+        lengths = replace(TINY, noise=noise)
         return fit(runner=Runner(2), lengths=lengths, evaluations=2, fixed=FIXED)
 
-    easy = search(10.0, 8)
-    assert {one.seeds for one in easy.evaluations} == {2}
-    assert easy.best.steady
-    asked = easy.default.noise * 0.9
-    harder = search(asked, 8)
+    assert {one.seeds for one in found.evaluations} == {2}
+    assert found.best.steady
+    asked = found.default.noise * 0.9
+    harder = search(asked)
     assert harder.default.seeds > 2
     assert harder.default.steady == (harder.default.noise <= asked)
     seeds = {repr(one.scenario): one.seeds for one in (harder.default, *harder.evaluations)}
     for one in harder.finalists:
         assert one.seeds == 4 * seeds[repr(one.scenario)], "the best have a longer last look"
-    hopeless = search(1e-9, 8)
+    hopeless = search(1e-9)
     assert {one.seeds for one in hopeless.evaluations} == {2}, "no number of seeds would do"
     assert not hopeless.best.steady
 
@@ -175,9 +186,7 @@ def test_what_is_fixed_is_not_searched() -> None:
         fit(runner=Runner(1), lengths=Lengths(seeds=1))
 
 
-def test_no_search_overwrites_another(tmp_path: Path) -> None:
-    found = fit(runner=Runner(2), lengths=TINY, evaluations=2, fixed=FIXED)
-    other = fit(runner=Runner(2), lengths=TINY, evaluations=2, seed=2, fixed=FIXED)
+def test_no_search_overwrites_another(found: Fit, other: Fit, tmp_path: Path) -> None:
     names = [[path.name for path in write_fit(one, tmp_path)] for one in (found, other, found)]
     assert names == [
         ["scenario.toml", "fit.json"],
@@ -187,7 +196,7 @@ def test_no_search_overwrites_another(tmp_path: Path) -> None:
     assert (tmp_path / "fit.json").read_text() == to_json(found)
     assert (tmp_path / "fit-2.json").read_text() == to_json(other)
     (tmp_path / "fit-3.json").write_text("something else")
-    third = fit(runner=Runner(2), lengths=TINY, evaluations=2, seed=3, fixed=FIXED)
+    third = replace(found, seed=3)
     assert [path.name for path in write_fit(third, tmp_path)] == ["scenario-4.toml", "fit-4.json"]
 
 

@@ -25,7 +25,7 @@ SMALL = Scenario(
     profile="paper",
     orchestrators=SYSTEMS,
     services=("CPost", "UniqId"),
-    requests=150,
+    requests=100,
 )
 
 
