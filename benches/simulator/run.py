@@ -88,7 +88,8 @@ def at_least_one(text: str) -> int:
 
 def build(profile: str) -> str:
     """Build the example and return the path of the executable."""
-    command = ["cargo", "build", "--profile", profile, "--locked", "-p", "accelflow-sim"]
+    # Of the workspace, so that libraries have the features of its tests, which CI has built.
+    command = ["cargo", "build", "--profile", profile, "--locked", "--workspace"]
     command += ["--example", "simulator", "--message-format", "json-render-diagnostics"]
     output = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in output.stdout.splitlines()]
