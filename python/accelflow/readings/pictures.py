@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
 from accelflow.pictures import STYLE
-from accelflow.readings.page import drawn_rows, short, swings
-from accelflow.readings.runs import Readings
+from accelflow.readings.page import Swing, drawn_rows, short, swings
+from accelflow.readings.runs import Figure, Readings
 from accelflow.reproduce.pictures import save
 
 __all__ = ["write_pictures"]
@@ -41,14 +42,18 @@ def write_pictures(found: Readings, experiment: int, stem: Path) -> list[Path]:
 
 def _draw(found: Readings, experiment: int) -> Drawing:
     drawn = drawn_rows(found, experiment)
-    lines = math.ceil(len(drawn) / _COLUMNS)
-    drawing = Drawing(figsize=(9.0, 0.4 + 1.9 * lines), layout="constrained")
+    moves = [swings(found, experiment, row)[:_MOST] for row in drawn]
+    places = max(1, *map(len, moves))
+    columns = min(_COLUMNS, len(drawn))
+    lines = math.ceil(len(drawn) / columns)
+    height = 0.4 + (0.7 + 0.15 * places) * lines
+    drawing = Drawing(figsize=(4.5 * columns, height), layout="constrained")
     FigureCanvasAgg(drawing)
-    panels = drawing.subplots(lines, _COLUMNS, squeeze=False)
+    panels = drawing.subplots(lines, columns, squeeze=False)
     for axes in panels.flat[len(drawn) :]:
         axes.set_axis_off()
-    for axes, row in zip(panels.flat, drawn, strict=False):
-        _panel(axes, found, experiment, row)
+    for axes, row, moved_by in zip(panels.flat, drawn, moves, strict=False):
+        _panel(axes, found.default[experiment][row], moved_by, places)
     others = [
         short(found.default[experiment][row])
         for row in range(len(found.default[experiment]))
@@ -60,10 +65,9 @@ def _draw(found: Readings, experiment: int) -> Drawing:
     return drawing
 
 
-def _panel(axes: Axes, found: Readings, experiment: int, row: int) -> None:
-    default = found.default[experiment][row]
+def _panel(axes: Axes, default: Figure, moves: Sequence[Swing], places: int) -> None:
+    """One row of the page, with room for as many choices as the other panels have."""
     axes.set_title(f"{short(default)}: {default.verdict}", fontsize=8, loc="left")
-    moves = swings(found, experiment, row)[:_MOST]
     for place, swing in enumerate(moves):
         low, high = (_inside(end) for end in swing.ends)
         color = _BAR if swing.sure else _DOUBTFUL
@@ -81,8 +85,9 @@ def _panel(axes: Axes, found: Readings, experiment: int, row: int) -> None:
                 markersize=3.5,
                 clip_on=False,  # half of a dot at the edge is outside
             )
-    axes.set_yticks(range(len(moves)), [move.choice.name for move in moves], fontsize=6.5)
-    axes.set_ylim(_MOST - 0.5, -0.5)
+    names = [move.choice.name for move in moves] or ["no choice moves it"]
+    axes.set_yticks(range(len(names)), names, fontsize=6.5)
+    axes.set_ylim(places - 0.5, -0.5)
     axes.axvline(0.0, color=_PAPER, linewidth=1.2)
     if default.log_ratio is not None:
         axes.axvline(_inside(default.log_ratio), color=_DEFAULT, linewidth=0.8, linestyle="--")
