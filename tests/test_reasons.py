@@ -20,8 +20,6 @@ COMMITTED = Path(__file__).parent.parent / "docs/results/reproduction"
 #: long as hundreds of simulations. Their page says so.
 UNTRIED = {
     "accelflow.sensitivity.throughput_vs_relief_speedup_x0.25",
-    "accelflow.sensitivity.throughput_4pe_over_8",
-    "accelflow.sensitivity.throughput_2pe_over_8",
 }
 
 #: A number with decimals, or a share in per cent.
