@@ -395,6 +395,14 @@ impl Tenants {
         gate.change(|buckets| write(&mut buckets.time, Some(registers), now));
     }
 
+    /// Gives a tenant a full bucket of accelerator time with these registers.
+    pub(crate) fn renew_time(&self, number: usize, registers: Registers) {
+        let bucket = TokenBucket::new(registers, self.cycle());
+        self.all[number]
+            .gate
+            .change(|buckets| buckets.time = Some(bucket));
+    }
+
     /// The names of all tenants, in order of their numbers.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|state| &*state.tenant.name)
