@@ -202,11 +202,7 @@ fn end_to_end_users_get_their_slos_only_with_arcus() {
             let key = format!("fig11.user_{user}_p99_over_mean.{system}");
             assert!(value(report, &key) < 10.0);
             let key = format!("fig11.user_{user}_bound.{system}");
-            assert_eq!(
-                value(report, &key),
-                1.0,
-                "more clients break the criterion"
-            );
+            assert_eq!(value(report, &key), 1.0, "more clients break the criterion");
         }
     }
     for system in ["Arcus", "Host_noTS"] {
