@@ -15,7 +15,7 @@ use accelflow_serve::{
     TlsIdentity,
 };
 
-/// Longer than any party here waits for the other.
+/// How long a connection waits for an answer; longer than servers and clients here wait for each other.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// An interface with every kind of type.
@@ -38,7 +38,7 @@ pub(crate) const THRIFT: &str = r#"
     }
 "#;
 
-/// The same for gRPC; `Refuse` declares what its text says.
+/// The same for gRPC; `Refuse` fails with the status that its text names.
 pub(crate) const PROTO: &str = r#"
     syntax = "proto3";
     package shop;
@@ -90,7 +90,7 @@ pub(crate) fn thrift_schema() -> Arc<thrift::Schema> {
     SCHEMA.clone()
 }
 
-/// What Dser makes of the body of a request to `function`: the record of those bytes, and their JSON.
+/// Returns the record that Dser delivers for the body of a request to `function`, and its JSON.
 ///
 /// # Panics
 /// If one of the two is refused and the other is not, or for another reason.
@@ -124,7 +124,7 @@ pub(crate) fn delivered(
     }
 }
 
-/// Small enough that inputs of a fuzzer reach the limits.
+/// Limits that are small enough for a fuzzer's inputs to reach them.
 pub(crate) fn limits() -> Limits {
     Limits {
         max_message_bytes: 64 * 1024,
@@ -134,7 +134,7 @@ pub(crate) fn limits() -> Limits {
     }
 }
 
-/// Time limits that no input waits for: whoever has said all ends the connection.
+/// A server's settings with these limits; no input waits for its time limits, as each ends its connection.
 pub(crate) fn config() -> Config {
     Config {
         limits: limits(),
@@ -211,16 +211,16 @@ fn start(mut server: Server, config: Config) -> Running {
     server.start(address).expect("a free port")
 }
 
-/// Sends bytes and the end of the stream; all that comes back until the other side ends it, too.
+/// Sends bytes and the end of the stream, and returns all bytes until the other side ends it.
 pub(crate) fn converse(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = connect(address);
-    // Whoever is refused early cannot send the rest.
+    // A server that refuses early does not read the rest.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
     read_all(&mut stream)
 }
 
-/// A connection that gives up on whoever does not answer.
+/// Opens a connection that fails if no answer comes.
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("somebody listens");
     stream.set_nodelay(true).expect("a socket");
@@ -246,7 +246,7 @@ pub(crate) fn read_all(stream: &mut impl Read) -> Vec<u8> {
     }
 }
 
-/// A certificate for localhost, signed by itself, as files of this process.
+/// Makes a self-signed certificate for localhost; returns the files of certificate and key.
 pub(crate) fn certificate() -> (PathBuf, PathBuf) {
     let folder = std::env::temp_dir().join(format!("accelflow-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -275,11 +275,10 @@ pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), message].concat()
 }
 
-/// A reply: its type, its number, and its bytes if it is none of the server's own, whose texts name
-/// the trace that has failed.
+/// A reply: its type, its number, and its bytes, without those of exceptions, whose texts name the failed trace.
 pub(crate) type Replied = (MessageType, i32, Vec<u8>);
 
-/// Checks that what a server of [`THRIFT`] has sent are whole replies; what they are.
+/// Checks that a server of [`THRIFT`] has sent whole replies, and returns them.
 pub(crate) fn replies(mut sent: &[u8]) -> Vec<Replied> {
     let mut found = Vec::new();
     while !sent.is_empty() {
@@ -298,7 +297,7 @@ pub(crate) fn replies(mut sent: &[u8]) -> Vec<Replied> {
     found
 }
 
-/// Settings of clients here: one connection, and no second attempt.
+/// A client's settings: one connection, and no second attempt.
 pub(crate) fn client_config() -> ClientConfig {
     ClientConfig {
         max_connections: 1,
@@ -312,14 +311,14 @@ pub(crate) fn client_config() -> ClientConfig {
 
 type Answer = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
 
-/// A service that reads one request of each connection, says what it was told to, and leaves.
+/// A service that reads one request of each connection, sends the answer that was set, and ends the connection.
 pub(crate) struct Answerer {
     address: SocketAddr,
     answer: Arc<Mutex<Arc<Answer>>>,
 }
 
 impl Answerer {
-    /// Listens; `whole` says whether a request has come to its end.
+    /// Starts to listen; `whole` tells whether a request is complete.
     pub(crate) fn new(whole: fn(&[u8]) -> bool) -> Answerer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("it is bound");
@@ -345,17 +344,17 @@ impl Answerer {
         Answerer { address, answer }
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What the next requests are answered with.
+    /// Sets the answer to the next requests.
     pub(crate) fn answer_with(&self, bytes: Vec<u8>) {
         self.answer_by(move |_| bytes.clone());
     }
 
-    /// What makes answers of the next requests.
+    /// Sets the function that makes the answers to the next requests.
     pub(crate) fn answer_by(&self, answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) {
         *self.answer.lock().expect("no panic survives") = Arc::new(answer);
     }

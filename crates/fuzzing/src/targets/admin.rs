@@ -1,5 +1,5 @@
-//! The operators' port answers any bytes with one HTTP response or with none, and gives metrics and
-//! recordings to nobody who has not asked for them.
+//! The operators' port answers any bytes with at most one HTTP response, and sends metrics and recordings
+//! only if they are requested.
 
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -34,7 +34,7 @@ pub fn check(input: &[u8]) {
     let mut response = httparse::Response::new(&mut headers);
     let head = response.parse(&answer).expect("a response");
     assert!(head.is_complete());
-    // One response: hyper says `400` by itself to what is no request.
+    // One response: hyper itself answers `400` to bytes that are not a request.
     let length = response
         .headers
         .iter()

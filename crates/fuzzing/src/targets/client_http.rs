@@ -1,5 +1,5 @@
-//! Any bytes are a response to the HTTP client, which has found its end, or an error; a server that
-//! says nothing more is not waited for.
+//! The HTTP client reads any bytes as a response with an end, or returns an error, and does not wait for a
+//! server that sends no more.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! Any bytes are a reply to the Thrift client or an error. Half of the inputs are replies to the
-//! request of which only the body is wrong.
+//! The Thrift client reads any bytes as a reply, or returns an error. Half of the inputs are replies to its
+//! request in which only the body is arbitrary.
 
 use std::sync::{Arc, LazyLock};
 
@@ -53,7 +53,7 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// A reply, or an exception, to whatever was asked: its header with another message type.
+/// Makes replies, or exceptions: the request's header with another message type, then `body`.
 fn reply(body: Vec<u8>, exception: bool) -> impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static {
     let body: Arc<[u8]> = body.into();
     move |request| {

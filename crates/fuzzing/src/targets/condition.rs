@@ -1,5 +1,5 @@
-//! Any text is a condition or is refused with a position inside it; a condition printed and read
-//! again is the same, and its compiled form gives what the tree gives.
+//! Any text is read as a condition, or refused with a position inside it. A condition that is printed and read
+//! again is the same, and its compiled form has the same value as the tree.
 
 use accelflow_trace::{Condition, Field, PredicateTable};
 
@@ -14,13 +14,13 @@ pub fn check(input: (&str, [i64; 4])) {
             return;
         }
     };
-    // Not `parse`: written out in full, a condition may be longer than its author may write one.
+    // Not `parse`: a printed condition may be longer than the limit for authors.
     let again = Condition::from_expr(condition.expr().clone());
     assert_eq!(again.as_ref(), Ok(&condition));
     let mut table = PredicateTable::default();
     let nibble = table.intern(&condition).expect("one condition fits");
     assert_eq!(table.condition(nibble).as_ref(), Some(&condition));
-    // Every fifth field is missing, so that this way out is taken too.
+    // Every fifth field is missing, so that missing facts are tested, too.
     let facts = |field: Field<'_>| values.get(field.name.len() % 5).copied();
     let tree = condition.holds(&facts);
     let predicate = table.get(nibble).expect("just added");

@@ -1,5 +1,5 @@
-//! Any bytes decompress within the limits or are refused, by a body that has just refused others; what
-//! was compressed, whole or damaged, likewise.
+//! Any bytes decompress within the limits or are refused, also after the body has refused others. So do
+//! compressed bytes, intact or damaged.
 
 use accelflow_accel::compress::{Cmp, Dcmp};
 use accelflow_accel::{Codec, Limits};

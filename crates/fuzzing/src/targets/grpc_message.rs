@@ -1,5 +1,5 @@
-//! Any bytes are the message of a call to any path or are refused, with the job left as it was; one
-//! that is read is written as the same message.
+//! Any bytes are read as the message of a call to any path, or are refused and leave the job unchanged. A
+//! message that is read is written as the same message.
 
 use std::sync::{Arc, LazyLock};
 
@@ -23,7 +23,7 @@ pub fn check(input: &[u8]) {
     };
     let gzip = (first & 4 != 0).then_some(Codec::Gzip);
     let method = METHODS[usize::from(first & 3)];
-    // A path of any form, up to the first byte that is none of text.
+    // A path of any form, if the bytes are text.
     let path = match (first & 8, std::str::from_utf8(message)) {
         (0, _) | (_, Err(_)) => format!("/shop.Shop/{method}"),
         (_, Ok(text)) => text.to_owned(),
@@ -63,7 +63,7 @@ pub fn check(input: &[u8]) {
     };
     for accel in [Accel::Ser, Accel::Rpc] {
         if run(accel, &mut sent).is_err() {
-            // What gzip held may be larger than a message may be.
+            // The decompressed message may be larger than the limit.
             return assert!(gzip.is_some());
         }
     }
@@ -79,7 +79,7 @@ pub fn check(input: &[u8]) {
     assert_eq!(second, json);
 }
 
-/// Runs one accelerator, whose refusal leaves the bytes as they were.
+/// Runs one accelerator, which leaves the bytes unchanged if it refuses them.
 fn run(bodies: &mut Ensemble, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
     let before = job.bytes.clone();
     bodies.run(accel, job).inspect_err(|error| {

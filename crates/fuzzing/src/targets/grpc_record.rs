@@ -1,5 +1,5 @@
-//! Any bytes are delivered as a record if and only if they are delivered as JSON; the record then reads
-//! as the JSON does, and is written again as the JSON would be. So is any JSON.
+//! Any bytes are delivered as a record if and only if they are delivered as JSON. The record then has the values
+//! of the JSON, and is written to the same bytes. The same holds for any JSON.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +10,7 @@ use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{Call, Limits, Record};
 use serde_json::Value;
 
-/// Types that JSON treats in a way of its own have no records.
+/// Types that have a special form in JSON have no records.
 const INTERFACE: &str = r#"
     syntax = "proto3";
     package shop;
@@ -68,7 +68,7 @@ pub fn check(input: &[u8]) {
     check_written(&request, &value);
 }
 
-/// What is written as a value is what JSON makes of it; what does not fit is left to JSON.
+/// Checks that a value is written to the same bytes as its JSON; values that cannot be written are left to JSON.
 fn check_written(request: &Record, value: &Value) {
     let mut bytes = Vec::new();
     if request.result(ECHO, value, &mut bytes).is_ok() {

@@ -1,5 +1,5 @@
-//! Any bytes are an HTTP message or are refused, with the job left as it was; the body of one that is
-//! read can be sent again.
+//! Any bytes are read as an HTTP message, or are refused and leave the job unchanged. The body of a message that
+//! is read can be sent again.
 
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::thrift::Schema;

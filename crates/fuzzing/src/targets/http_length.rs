@@ -1,5 +1,5 @@
-//! The length of a response is found or refused for any bytes; more bytes do not change a length that
-//! was found, and exactly that many bytes are a response.
+//! The length of a response is found or refused for any bytes. More bytes do not change a length that was found,
+//! and exactly that many bytes are a response.
 
 use accelflow_accel::http::{HttpCall, response_length};
 use accelflow_accel::thrift::Schema;
@@ -19,7 +19,7 @@ pub fn check(input: &[u8]) {
         Ok(length) => length,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    // Where a beginning tells the length, the whole tells the same.
+    // A length found from the first bytes is that of the whole.
     let cut = bytes.len() * usize::from(first >> 2) / 64;
     if let Ok(Some(early)) = response_length(&bytes[..cut], to_head, false, &limits) {
         assert_eq!(length, Some(early));

@@ -1,5 +1,5 @@
-//! Any bytes are spans of Jaeger, or are refused by name. What is read becomes a workload of
-//! services whose paths have a beginning and an end.
+//! Any bytes are read as spans of Jaeger, or refused with their name. Spans become a workload of services whose
+//! paths have a beginning and an end.
 
 use crate::spans::check_import;
 use accelflow_import::Kind;

@@ -1,5 +1,5 @@
-//! Any text is the JSON of a struct of the interface or is refused; what is written can be read, and
-//! then written to the same bytes.
+//! Any text is written as a struct of the interface, or refused. The written struct can be read, and is then
+//! written to the same bytes.
 
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};

@@ -1,5 +1,5 @@
-//! Any text that begins as JSON is spans of OTLP, or are refused by name. What is read becomes a workload of
-//! services whose paths have a beginning and an end.
+//! Any bytes after the beginning of OTLP's JSON are read as spans, or refused with their name. Spans become a
+//! workload of services whose paths have a beginning and an end.
 
 use crate::spans::check_import;
 use accelflow_import::Kind;

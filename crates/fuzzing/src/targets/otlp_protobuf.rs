@@ -1,4 +1,4 @@
-//! Any bytes are spans of OTLP as protocol buffers, or are refused by name. What is read becomes a workload of
+//! Any bytes are read as spans of OTLP in protocol buffers, or refused with their name. Spans become a workload of
 //! services whose paths have a beginning and an end.
 
 use crate::spans::check_import;

@@ -1,5 +1,5 @@
-//! Any text is an interface or is refused in words; every method of one that is read is found by its
-//! path, and an empty request to it comes back as it was sent.
+//! Any text is read as an interface, or refused with a message. Every method of an interface is found by its path,
+//! and an empty request to it is read back as it was written.
 
 use std::sync::Arc;
 

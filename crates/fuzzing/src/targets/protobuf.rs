@@ -1,5 +1,5 @@
-//! Any bytes are a message of the interface or are refused; the JSON of one that is read says the same
-//! again. So does any JSON that is a message.
+//! Any bytes are read as a message of the interface, or refused. The JSON of a message that is read gives the same
+//! message. The same holds for any JSON that is a message.
 
 use std::sync::LazyLock;
 

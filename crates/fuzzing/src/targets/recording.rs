@@ -1,5 +1,5 @@
-//! Any text is a recording or is refused; one that is read is written and read again as it was, and
-//! becomes a profile of the services or is refused by name.
+//! Any text is read as a recording, or refused. A recording that is written and read again is the same; it becomes
+//! a profile of the services, or is refused with its name.
 
 use accelflow_trace::templates;
 use accelflow_workload::profile::{Profile, Recording, RecordingOptions};

@@ -1,5 +1,4 @@
-//! Any bytes are an RPC message or are refused; one that is read is written again with the same
-//! meaning.
+//! Any bytes are read as an RPC message, or refused. A message that is read is written with the same meaning.
 
 use accelflow_accel::Limits;
 use accelflow_accel::rpc::{MessageType, read_message, write_message};

@@ -1,5 +1,5 @@
-//! A server of gRPC answers any frames, behind a right preface, with whole frames and the end of the
-//! connection. An input is raw bytes, or frames of which only the lengths are right.
+//! A gRPC server answers any frames after a valid preface with whole frames, and ends the connection. An input is
+//! raw bytes, or frames in which only the lengths are valid.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ pub fn check(input: &[u8]) {
     assert!(rest.is_empty());
 }
 
-/// Type, flags and stream in three bytes, then the payload.
+/// Makes a frame of an input: type, flags and stream in three bytes, then the payload.
 fn frame(piece: &[u8]) -> Vec<u8> {
     let Some(([kind, flags, stream], payload)) = piece.split_first_chunk::<3>() else {
         return piece.to_vec();

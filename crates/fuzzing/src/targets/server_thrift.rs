@@ -1,5 +1,5 @@
-//! A server of Thrift answers any bytes with whole replies and the end of the connection. Half of the
-//! inputs are messages of which only the frames are right.
+//! A Thrift server answers any bytes with whole replies, and ends the connection. Half of the inputs are messages
+//! in which only the frames are valid.
 
 use std::sync::LazyLock;
 

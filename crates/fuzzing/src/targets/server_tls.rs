@@ -1,5 +1,4 @@
-//! A server that wants TLS answers any bytes with records and the end of the connection, and tells
-//! nobody anything but alerts who has not shaken hands.
+//! A TLS server answers any bytes with whole TLS records, and ends the connection.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! Any frame is a message of a store or is refused, both by Dser, which leaves the job as it was, and
-//! by the store's own reader.
+//! Any frame is read as a message of a store, or refused: by Dser, which then leaves the job unchanged, and by the
+//! store's own reader.
 
 use accelflow_accel::storage::{Operation, StorageCall, read_request};
 use accelflow_accel::thrift::Schema;
@@ -36,7 +36,7 @@ pub fn check(input: (u8, &[u8])) {
         }
     }
     serde_json::from_slice::<serde_json::Value>(&job.bytes).expect("Dser writes JSON");
-    // What follows from a response is a request that a store can read.
+    // The request that follows from a response can be read by a store.
     if Ser::new(schema, limits).run(&mut job).is_ok() {
         read_request(&job.bytes, &limits).expect("Ser writes requests");
     }

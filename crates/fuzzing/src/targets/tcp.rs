@@ -1,5 +1,5 @@
-//! Any packets are a message or are refused, and a refusal leaves the connection as it was; packets
-//! with right headers in any order give the message exactly if they tile it.
+//! Any packets are read as a message, or are refused and leave the connection unchanged. Packets with valid headers
+//! in any order give the message if and only if they cover it without gaps.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 

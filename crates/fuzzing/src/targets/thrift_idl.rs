@@ -1,5 +1,5 @@
-//! Any text is an interface or is refused with a place inside it; an interface that is read can be
-//! used for every one of its functions, and default values are written as they are read.
+//! Any text is read as an interface, or refused with a position inside it. Each function of an interface can be
+//! called, and default values are written as they are read.
 
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};

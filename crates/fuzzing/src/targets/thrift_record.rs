@@ -1,5 +1,5 @@
-//! Any bytes are delivered as a record if and only if they are delivered as JSON; the record then reads
-//! as the JSON does, and its parts are written again as the JSON would be. So is any JSON.
+//! Any bytes are delivered as a record if and only if they are delivered as JSON. The record then has the values
+//! of the JSON, and its parts are written to the same bytes. The same holds for any JSON.
 
 use std::sync::{Arc, LazyLock};
 
@@ -45,7 +45,7 @@ pub fn check(input: &[u8]) {
     let text = json!({ "success": value }).to_string();
     match struct_from_json(&SCHEMA, echo.result, protocol, text.as_bytes(), &limits) {
         Ok(expected) => assert_eq!((written.err(), bytes), (None, expected), "{text}"),
-        // Why may have another name: the parser of JSON sees some types that are wrong first.
+        // The errors may differ: the parser of JSON finds some wrong types first.
         Err(error) => assert!(written.is_err(), "{text}: {error}"),
     }
 }

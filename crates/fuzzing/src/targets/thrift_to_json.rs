@@ -1,5 +1,5 @@
-//! Any bytes are a struct of the interface or are refused; the JSON of one that is read says, in
-//! either protocol, the same again.
+//! Any bytes are read as a struct of the interface, or refused. The JSON of a struct that is read gives the same
+//! struct in either protocol.
 
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, StructId, struct_from_json, struct_to_json};

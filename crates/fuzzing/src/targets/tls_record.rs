@@ -1,5 +1,5 @@
-//! Any bytes are refused as records unless they were sealed; what was sealed opens again, and with one
-//! byte changed it does not. A refusal leaves the record number as it was.
+//! Any bytes that were not sealed are refused as records. A sealed record can be opened, but not with one byte
+//! changed. A refusal leaves the record number unchanged.
 
 use accelflow_accel::Limits;
 use accelflow_accel::tls::{CipherSuite, RecordKeys, open, open_first, record_length, seal};

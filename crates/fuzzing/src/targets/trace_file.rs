@@ -1,12 +1,12 @@
-//! Any bytes are a trace file or are refused; one that is read is written back byte for byte, links
-//! again to the same memory, and no execution of it runs for ever.
+//! Any bytes are read as a trace file, or refused. A file that is read is written back byte for byte and links to
+//! the same memory, and no execution of it runs for ever.
 
 use accelflow_trace::{Field, Image, MAGIC, Visit, Walker, link, templates};
 
 const HEADER: usize = 24;
 const LENGTH: usize = 12;
 const CHECKSUM: usize = 4;
-/// Forks multiply, so even a program that ends can be too long to be followed to its end.
+/// Forks multiply, so that even a program that ends can be too long to follow to its end.
 const VISITS: usize = 10_000;
 
 /// Checks one input.
@@ -42,8 +42,8 @@ fn follow(image: &Image, name: &str, outcome: i64) {
     }
 }
 
-/// Repairs length and checksum of changed bytes, without which no reader looks at the others; makes bytes
-/// too short for a header a file of the templates. Returns the number of bytes in use.
+/// Repairs length and checksum of changed bytes, as readers refuse others at once. Bytes too short for a header
+/// become the file of the templates. Returns the number of bytes in use.
 pub fn repair(data: &mut [u8], mut size: usize) -> usize {
     if size < HEADER + CHECKSUM {
         let seed = templates()
@@ -65,7 +65,7 @@ pub fn repair(data: &mut [u8], mut size: usize) -> usize {
     size
 }
 
-/// Bit by bit, independent of the one under test.
+/// CRC-32 bit by bit, independent of the code under test.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {

@@ -1,5 +1,5 @@
-//! Any bytes are in the format that a transformation reads or are refused; after one transformation
-//! the way there and back changes nothing more.
+//! Any bytes have the format that a transformation reads, or are refused. After a first transformation, one there and
+//! back changes nothing.
 
 use accelflow_accel::Limits;
 use accelflow_accel::transform::convert;

@@ -1,5 +1,5 @@
-//! Any text is a workload or is refused; one that is read is written and read again as it was, and
-//! its traces run or are refused by name.
+//! Any text is read as a workload, or refused. A workload that is written and read again is the same, and its traces
+//! run or are refused with their names.
 
 use accelflow_workload::file::{read, write};
 
