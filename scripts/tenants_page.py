@@ -1,11 +1,14 @@
-"""Write docs/results/tenants.md from the results in docs/results/tenants/ (to the output).
+"""Write docs/results/tenants.md from the results in docs/results/tenants/.
 
-`scripts/tenants` measures the results and calls this. With ``--here FILE`` the results in FILE get
-the name of this machine and the date.
+.venv/bin/python scripts/tenants_page.py [--results FOLDER] [--keep simulated|live] [--out PAGE]
+
+`scripts/tenants` measures the results and calls this. --keep first keeps the results that come from
+the standard input; live ones get the name of this machine and the date.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -17,9 +20,16 @@ from typing import Any, Final
 
 from accelflow.accelerometer.measured import machine_name
 from accelflow.companions.medians import Median, median, median_ratio
+from accelflow.errors import InputError
+from accelflow.files import write_whole
 from accelflow.findings import Estimate
 from accelflow.findings.page import markdown_table
 from accelflow.findings.statistics import estimate
+
+RESULTS: Final = Path(__file__).parents[1] / "docs" / "results" / "tenants"
+
+#: The files of results, and their schemas.
+SCHEMAS: Final = {"simulated": "accelflow.tenants/1", "live": "accelflow.tenant-flood/1"}
 
 #: A rule protects the victim if it keeps this share of its rate, and its P99 is at most so many
 #: times that alone.
@@ -197,10 +207,10 @@ def rule_sentence(rule: str, cells: Sequence[Cell], alone: Cell) -> str:
     floods = listed([cell["flood"] for cell in kept])
     name = "Without a rule" if rule == "none" else f"*{rule}*"
     if not kept:
-        worst = [mean(cell, "p99_us") / mean(alone, "p99_us") for cell in cells]
-        return (
-            f"{name}: no protection from any flood; the victim's P99 is {times(worst)} that alone."
-        )
+        ratios = [mean(cell, "p99_us") / mean(alone, "p99_us") for cell in cells]
+        known = [ratio for ratio in ratios if math.isfinite(ratio)]
+        p99 = f"the victim's P99 is {times(known)} that alone" if known else "no P99 is known"
+        return f"{name}: no protection from any flood; {p99}."
     ratios = [mean(cell, "p99_us") / mean(alone, "p99_us") - 1 for cell in kept]
     said = (
         f"{name}: protection from {floods}, with the victim's P99 {within(ratios)} above that alone"
@@ -342,25 +352,52 @@ def compared(cells: Sequence[Cell], without: Mapping[str, Cell], key: str) -> st
     return ", ".join(f"{group} under {listed(names)}" for group, names in groups.items() if names)
 
 
-def here(file: Path) -> None:
-    """Add machine, cores and date to the results in `file`."""
-    measured = json.loads(file.read_text(encoding="utf-8"))
-    date = datetime.now(UTC).date().isoformat()
-    measured |= {"machine": machine_name(), "cores": os.cpu_count(), "date": date}
-    file.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+def keep(kind: str, folder: Path) -> None:
+    """Keep the results that come from the standard input."""
+    try:
+        measured = checked(json.load(sys.stdin), kind, "standard input")
+    except ValueError as error:
+        raise InputError(f"standard input: must be JSON: {error}") from None
+    if kind == "live":
+        date = datetime.now(UTC).date().isoformat()
+        measured |= {"machine": machine_name(), "cores": os.cpu_count(), "date": date}
+    text = json.dumps(measured, indent=2) + "\n"
+    write_whole(folder / f"{kind}.json", lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def read(kind: str, folder: Path) -> Mapping[str, Any]:
+    """The results that are kept. Raises InputError if they are not those of `SCHEMAS`."""
+    path, option = folder / f"{kind}.json", {"simulated": "", "live": " --server"}[kind]
+    try:
+        return checked(json.loads(path.read_text(encoding="utf-8")), kind, str(path))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; `scripts/tenants{option}` measures it") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+
+
+def checked(found: object, kind: str, place: str) -> dict[str, Any]:
+    """Results of this kind. Raises InputError for others."""
+    if not isinstance(found, dict) or found.get("schema") != SCHEMAS[kind]:
+        raise InputError(f"{place}: must have the schema {SCHEMAS[kind]}")
+    return found
 
 
 def main() -> None:
-    """Print the page of the results in the folder that is given, or complete a file of results."""
-    if sys.argv[1] == "--here":
-        return here(Path(sys.argv[2]))
-    folder = Path(sys.argv[1])
-    read = [
-        json.loads((folder / name).read_text(encoding="utf-8"))
-        for name in ("simulated.json", "live.json")
-    ]
-    sys.stdout.write(page(*read))
-    return None
+    """Run the command."""
+    parser = argparse.ArgumentParser(description="Write the page of tenants' floods.")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER")
+    parser.add_argument("--keep", choices=tuple(SCHEMAS), help="keep the results on standard input")
+    parser.add_argument("--out", type=Path, metavar="PAGE", help="by default FOLDER.md")
+    options = parser.parse_args()
+    out = options.out or options.results.with_suffix(".md")
+    try:
+        if options.keep:
+            keep(options.keep, options.results)
+        text = page(*(read(kind, options.results) for kind in SCHEMAS))
+        write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
+    except (InputError, OSError) as error:
+        sys.exit(f"tenants_page: error: {error}")
 
 
 if __name__ == "__main__":

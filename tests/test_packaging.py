@@ -29,6 +29,7 @@ SCRIPTS = [
     "scripts/lock",
     "scripts/run",
     "scripts/soak",
+    "scripts/tenants",
     "scripts/test",
     ".ci/run",
 ]
@@ -58,6 +59,18 @@ def test_dev_lock_holds_the_docs_lock_and_that_the_run_lock() -> None:
     assert locked("run")
     assert locked("run").items() <= locked("docs").items()
     assert locked("docs").items() <= locked("dev").items()
+
+
+def test_bootstrap_refuses_an_unknown_build() -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / "bootstrap", "dev"],
+        env=os.environ | {"EXTENSION_BUILD": "fast"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == ("bootstrap: error: EXTENSION_BUILD = 'fast': must be extension or dev\n")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -83,8 +83,8 @@ def test_what_holds_and_what_was_tried_is_said() -> None:
     )
     assert reason.sentence() == (
         "*not printed*: The paper does not state the wait. It depends. "
-        "The figure would hold with remote = short (1.4). "
-        "Tried without success: sizes = fleet (2 to 3)."
+        "The row would agree, within a quarter, with remote = short (1.4). "
+        "The row would stay off with sizes = fleet (2 to 3)."
     )
     row = "accelflow.fallback.tcp_timeouts_per_million"
     assert re.search(r"with a time-out of \d", reasons()[row].holds)

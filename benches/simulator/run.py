@@ -8,8 +8,8 @@ which the best counts. Run from anywhere::
     .venv/bin/python benches/simulator/run.py
 
 `released.json` beside this file has the counts of the last release, with its commit, as built with
-the profiles `extension` and `dev`. CI has built what `dev` needs already; simulations of that build
-take more instructions.
+the present profiles `extension` and `dev`. CI has built what `dev` needs already; simulations of
+that build take more instructions.
 """
 
 import argparse

@@ -1,5 +1,7 @@
 //! Properties that hold for any input of a parser, a server, a port or a client.
 //!
+//! A violated property is a panic, which libFuzzer and the test runner report.
+//!
 //! The fuzz targets of `fuzz/` look for inputs that violate them. The tests of this crate check them on
 //! the targets' corpora and on inputs near those.
 

@@ -90,6 +90,20 @@ pub(crate) fn thrift_schema() -> Arc<thrift::Schema> {
     SCHEMA.clone()
 }
 
+/// Chooses the arguments or the result of one of SocialNetwork's functions by a number.
+pub(crate) fn social_network_struct(
+    schema: &thrift::Schema,
+    number: u8,
+    is_reply: bool,
+) -> thrift::StructId {
+    let functions = schema.functions();
+    let function = &functions[usize::from(number) % functions.len()];
+    match is_reply {
+        true => function.result,
+        false => function.arguments,
+    }
+}
+
 /// Returns the record that Dser delivers for the body of a request to `function`, and its JSON.
 ///
 /// # Panics

@@ -63,9 +63,9 @@ class Reason:
             said.append(f"The paper does not state {self.missing}.")
         said.append(self.text)
         if self.holds:
-            said.append(f"The figure would hold {self.holds}.")
+            said.append(f"The row would agree, within a quarter, {self.holds}.")
         if self.tried:
-            said.append(f"Tried without success: {self.tried}.")
+            said.append(f"The row would stay off with {self.tried}.")
         if self.choices and not self.holds and not self.tried:
             said.append("No run with other values is recorded.")
         if self.measures:

@@ -1,6 +1,7 @@
 //! Any text is written as a struct of the interface, or refused. The written struct can be read, and is then
 //! written to the same bytes.
 
+use crate::parties::social_network_struct;
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
 
@@ -8,13 +9,7 @@ use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json
 pub fn check(input: (u8, bool, bool, &[u8])) {
     let (function, reply, compact, json) = input;
     let schema = Schema::social_network();
-    let functions = schema.functions();
-    let function = &functions[usize::from(function) % functions.len()];
-    let id = if reply {
-        function.result
-    } else {
-        function.arguments
-    };
+    let id = social_network_struct(&schema, function, reply);
     let protocol = if compact {
         Protocol::Compact
     } else {

@@ -1,6 +1,7 @@
 //! Any bytes are read as a struct of the interface, or refused. The JSON of a struct that is read gives the same
 //! struct in either protocol.
 
+use crate::parties::social_network_struct;
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, StructId, struct_from_json, struct_to_json};
 use serde_json::Value;
@@ -11,13 +12,7 @@ const PROTOCOLS: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 pub fn check(input: (u8, bool, bool, &[u8])) {
     let (function, reply, compact, bytes) = input;
     let schema = Schema::social_network();
-    let functions = schema.functions();
-    let function = &functions[usize::from(function) % functions.len()];
-    let id = if reply {
-        function.result
-    } else {
-        function.arguments
-    };
+    let id = social_network_struct(&schema, function, reply);
     let limits = Limits::default();
     let protocol = PROTOCOLS[usize::from(compact)];
     match struct_to_json(&schema, id, protocol, bytes, &limits) {

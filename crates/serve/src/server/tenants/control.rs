@@ -106,8 +106,7 @@ impl Controlled {
         state.plane.promise(number, slo)?;
         let within = slo.latency.map(|latency| duration(latency.within));
         self.tenants.expect_within(number, within);
-        // Its bucket may have been smaller than the promised requests that it has to have room for, and
-        // fills at the rate of the promise.
+        // A bucket that grew to hold the promised requests would take as long as the promise allows to fill.
         let shaped = state.plane.tenants()[number].shaped;
         if let Ok(registers) = registers(shaped, Some(slo.time)) {
             self.tenants.renew_time(number, registers);
