@@ -221,6 +221,53 @@ def test_ctrl_c_withdraws_the_jobs_of_slurm(study_file: Path, tmp_path: Path, sl
     assert withdrawn_are_all(tmp_path)
 
 
+IN_A_DESTRUCTOR = """
+import signal
+import sys
+from pathlib import Path
+from accelflow import studies
+from accelflow.studies.cluster import on_cluster
+
+class Interrupted:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def interrupted(batches):
+    for number, batch in enumerate(batches):
+        if number == 1:
+            Interrupted()
+        yield batch
+
+study, place = studies.read_study(sys.argv[1]), Path(sys.argv[2])
+with on_cluster(sys.argv[3]) as run:
+    try:
+        studies.sweep(study, place, runner=lambda batches, limit: run(interrupted(batches), limit))
+    except KeyboardInterrupt:
+        print("ended")
+"""
+
+
+def test_ctrl_c_that_a_destructor_swallows_ends_a_study(
+    study_file: Path, tmp_path: Path, dask: Dask
+):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            IN_A_DESTRUCTOR,
+            str(study_file),
+            str(tmp_path / "out"),
+            dask.address,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "KeyboardInterrupt" in done.stderr  # Python says what the destructor swallowed
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+
+
 def test_a_refusal_of_sbatch_ends_the_command(study_file: Path, tmp_path: Path, slurm):
     slurm(sbatch=REFUSE)
     running = on_slurm(study_file, tmp_path / "out")

@@ -410,7 +410,7 @@ def test_a_reason_reads_with_its_class_first() -> None:
     )
     assert reason.sentence() == (
         "*not printed*: The paper does not state the time-out. It depends. "
-        "The figure would hold at 2 ms. Proof: `power_at_rest`."
+        "The row would agree, within a quarter, at 2 ms. Proof: `power_at_rest`."
     )
     assert reason.to_dict()["class"] == "not_printed"
     assert reason.to_dict()["input"] == "the time-out"

@@ -30,7 +30,7 @@ def off_rows() -> list[str]:
 
 
 def test_every_row_that_is_off_has_a_reason_and_its_evidence() -> None:
-    """A value at which the figure would hold, or the range that was tried without success."""
+    """A value at which the row would agree, or the range that was tried without success."""
     off = off_rows()
     assert off
     for key in off:

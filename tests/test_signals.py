@@ -1,13 +1,14 @@
-"""No signal is missed while a program waits for its end."""
+"""No signal that ends a program is missed."""
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from accelflow.signals import StopSignals
+from accelflow.signals import Interrupt, StopSignals
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +58,41 @@ def test_other_signals_call_their_actions_and_the_wait_goes_on() -> None:
 def test_the_wait_ends_after_its_time() -> None:
     with StopSignals() as stop:
         assert not stop.wait(0.01)
+
+
+class _Interrupted:
+    """An object in whose destructor Ctrl-C arrives."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_that_a_destructor_swallows_is_raised_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    swallowed: list[type[BaseException] | None] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: swallowed.append(found.exc_type))
+    with Interrupt() as interrupt:
+        interrupt.check()
+        _Interrupted()
+        assert swallowed == [KeyboardInterrupt]
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.check()
+    Interrupt().check()
+
+
+def test_an_interrupt_is_raised_where_it_arrives() -> None:
+    with Interrupt(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_handler_of_the_program_stays_in_place() -> None:
+    called: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: called.append(number))
+    try:
+        with Interrupt() as interrupt:
+            signal.raise_signal(signal.SIGINT)
+            interrupt.check()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert called == [signal.SIGINT]

@@ -1,17 +1,18 @@
-"""Waiting for the signals that end a program."""
+"""The signals that end a program, of which none is missed."""
 
 from __future__ import annotations
 
 import selectors
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import FrameType, TracebackType
 from typing import Self
 
-__all__ = ["StopSignals"]
+__all__ = ["Interrupt", "StopSignals"]
 
 
 class StopSignals:
@@ -65,6 +66,48 @@ class StopSignals:
 
     def _stop(self) -> None:
         self._stopped = True
+
+
+class Interrupt:
+    """An interrupt (Ctrl-C) that a destructor cannot swallow, as a context.
+
+    Python drops an exception that leaves a ``__del__``, and KeyboardInterrupt with it.
+    :meth:`check` raises it again. Outside the main thread, or if SIGINT does not raise
+    KeyboardInterrupt, the context changes nothing.
+    """
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        self._came = False
+        self._installed = False
+
+    def __enter__(self) -> Self:
+        """Install a handler that notes the interrupt and raises it."""
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._note)
+            self._installed = True
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Restore the handler of before."""
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            self._installed = False
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if an interrupt has come since the context was entered."""
+        if self._came:
+            raise KeyboardInterrupt
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came = True
+        signal.default_int_handler(number, frame)
 
 
 def _handler(action: Callable[[], None]) -> Callable[[int, FrameType | None], None]:

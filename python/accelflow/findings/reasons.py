@@ -38,7 +38,7 @@ class Reason:
     `kind` is one of :data:`CLASSES`, or empty for a reason that an engine gives. `proofs` name
     consequences of printed figures, and `measures` name our figures by other definitions. `missing`
     is the input that the paper does not give. `choices` name open choices whose readings were
-    tried, `implied` proofs of the value at which the figure would hold, and `computed` a
+    tried, `implied` proofs of the value at which the row would agree, and `computed` a
     computation of it. `holds` is that value (``holds_at`` in the file), and `tried` the readings
     without success, both in words; :mod:`accelflow.reproduce.held` has them from committed runs.
     """

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from accelflow.errors import AccelflowError, refused
 from accelflow.scenario import Scenario
+from accelflow.signals import Interrupt
 from accelflow.studies.batches import Batch
 from accelflow.studies.slurm import Jobs
 from accelflow.studies.sweep import Runner
@@ -83,7 +84,9 @@ def on_cluster(
         except (OSError, TimeoutError, ValueError) as error:
             raise AccelflowError(f"--cluster {where}: cannot be used: {error}") from error
         _check_versions(client)
-        yield _Run(client, distributed, patience or Patience(), look).run
+        # Dask's futures call Dask when they are destroyed, which is often.
+        interrupt = stack.enter_context(Interrupt())
+        yield _Run(client, distributed, patience or Patience(), look, interrupt).run
 
 
 def _wait_for_one(client: Any, look: Callable[[], None], limit_s: float) -> None:
@@ -207,10 +210,16 @@ class _Run:
     """Passes over batches, one at a time; recordings that workers have stay for later passes."""
 
     def __init__(
-        self, client: Any, distributed: Any, patience: Patience, look: Callable[[], None]
+        self,
+        client: Any,
+        distributed: Any,
+        patience: Patience,
+        look: Callable[[], None],
+        interrupt: Interrupt,
     ) -> None:
         self._client, self._distributed, self._patience = client, distributed, patience
         self._look, self._looked_s = look, time.monotonic()
+        self._interrupt = interrupt
         self._version = code_version()
         self._recordings: dict[str, Any] = {}
         self._asked: dict[str, _Asked] = {}
@@ -222,6 +231,7 @@ class _Run:
         waiting = iter(batches)
         try:
             while True:
+                self._interrupt.check()
                 for batch in itertools.islice(waiting, self._room()):
                     asked = _Asked(batch, time.monotonic())
                     self._asked[batch.keys[0]] = asked
