@@ -60,6 +60,14 @@ def test_the_wait_ends_after_its_time() -> None:
         assert not stop.wait(0.01)
 
 
+@pytest.fixture
+def _raising() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, whatever an import of other tests has left."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class _Interrupted:
     """An object in whose destructor Ctrl-C arrives."""
 
@@ -67,6 +75,7 @@ class _Interrupted:
         signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.usefixtures("_raising")
 def test_an_interrupt_that_a_destructor_swallows_is_raised_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -81,6 +90,7 @@ def test_an_interrupt_that_a_destructor_swallows_is_raised_again(
     Interrupt().check()
 
 
+@pytest.mark.usefixtures("_raising")
 def test_an_interrupt_is_raised_where_it_arrives() -> None:
     with Interrupt(), pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
